@@ -78,7 +78,7 @@ _SETTINGS = {
 }
 _NEEDED: Mapping[str, tuple[list[str], set[str]]] = {
     "version": (["--version"], set()),
-    "help": (["--help"], {"report", "synthesis"}),
+    "help": (["--help"], {"report"}),
     "help of a command": (["score", "--help"], set()),
     "score": (["score", "--batch", "b"], {"jsonschema_rs", "safe_v0", *_TABLES}),
     "score as JSON": (["score", "--batch", "b", "--format", "json"], {"jsonschema_rs", "safe_v0"}),

@@ -1,8 +1,8 @@
-"""The commands, one module each. The package finds them in this folder; a command has the name of its module.
+"""The commands: one module each, and those that evaluators bring. The package finds the modules in this folder.
 
-A module has `COMMAND`, which describes the command, and `main(call)`, which runs it and returns the exit code.
-Modules whose names begin with an underscore are shared. Only the named command's module is imported; `--help` of
-safe-gate itself imports all.
+A module has the name of its command. It has `COMMAND`, which describes the command, and `main(call)`, which runs it and
+returns the exit code. Modules whose names begin with an underscore are shared. An evaluator's command is a value, which
+a module of `own/` runs. Only the named command's module is imported; `--help` of safe-gate itself imports all.
 """
 
 from __future__ import annotations
@@ -13,34 +13,61 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
+from safe_gate.evaluators import EVALUATORS
+
 if TYPE_CHECKING:
-    from safe_gate.commands._command import Call, Command
+    from safe_gate.commands._command import Call
+    from safe_gate.core.command import Command
+    from safe_gate.core.evaluator import Evaluator
 
 
 class Module(Protocol):
-    """The module of a command."""
+    """The module of a command, or what stands for it."""
 
-    COMMAND: Command
+    @property
+    def COMMAND(self) -> Command:  # noqa: N802 - a module has it as a constant
+        """The description of the command."""
 
     def main(self, call: Call) -> int:
         """Run the command and return the exit code. Raises CannotJudge."""
 
 
+class Own:
+    """A command of an evaluator. Its runner is imported when it runs."""
+
+    def __init__(self, evaluator: Evaluator, command: Command) -> None:
+        self._evaluator, self.COMMAND = evaluator, command
+
+    def main(self, call: Call) -> int:
+        """Run the command and return the exit code. Raises CannotJudge."""
+        code: int = import_module(f"{__name__}.own.{self.COMMAND.runner}").main(call, self._evaluator, self.COMMAND)
+        return code
+
+
 @cache
 def _files() -> Mapping[str, str]:
-    """Return the names of the commands' modules by command name, in alphabetical order."""
-    files = sorted(one.stem for one in Path(__file__).parent.glob("[!_]*.py"))
+    """Return the names of the commands' modules by command name."""
+    files = (one.stem for one in Path(__file__).parent.glob("[!_]*.py"))
     return {file.rstrip("_"): file for file in files}  # `import` is a word of Python
+
+
+@cache
+def _owners() -> Mapping[str, Evaluator]:
+    """Return the evaluators that bring commands, by the names of these."""
+    return {name: one for one in EVALUATORS.values() for name in one.commands}
 
 
 def names() -> tuple[str, ...]:
     """Return the names of all commands, in alphabetical order."""
-    return tuple(_files())
+    return tuple(sorted({*_files(), *_owners()}))
 
 
 def module(name: str) -> Module:
-    """Return the module of a command."""
-    return cast("Module", import_module(f"{__name__}.{_files()[name]}"))
+    """Return the module of a command, or what stands for it."""
+    if file := _files().get(name):
+        return cast("Module", import_module(f"{__name__}.{file}"))
+    owner = _owners()[name]
+    return Own(owner, owner.command(name))
 
 
 def every() -> dict[str, Command]:

@@ -1,4 +1,4 @@
-"""What every command has: its description, its parsed command line, and how it is run."""
+"""What every command has: its parsed command line, and how it is run."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TextIO
 
 from safe_gate import commands
 from safe_gate.commands import _parsing
+from safe_gate.core.command import Command
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.github.commands import Annotation
 from safe_gate.inputs import config_file, disk
@@ -26,25 +27,6 @@ from safe_gate.settings.options import Options
 
 Print = Callable[[str, TextIO], OSError | None]
 """Prints a line to a stream, and returns the error if the line is lost."""
-
-
-class Command(NamedTuple):
-    """The description of a command.
-
-    `place` orders the commands in `--help`. `arguments` are what it takes besides the flags of settings, by name, as
-    argparse takes them. `meanings` say what a setting does, by its name, where that is not what it does in a run.
-    `judges` tells whether it has a verdict on a run; what it prints is then a log, which may get lost. `refuses_aloud`
-    tells whether reports and GitHub say, too, that it could not do its work. `verb` is its work.
-    """
-
-    place: int
-    summary: str
-    exit_codes: str
-    arguments: Mapping[str, Mapping[str, Any]] = {}
-    meanings: Mapping[str, str] = {}
-    judges: bool = False
-    refuses_aloud: bool = False
-    verb: str = "judge"
 
 
 class Call(NamedTuple):
@@ -84,13 +66,6 @@ class Call(NamedTuple):
                 self.effects.out(Annotation("warning", text, "SAFE Gate").command())
             else:
                 self.effects.err(f"safe-gate: warning: {text}")
-
-
-VERBOSE = {
-    "action": "store_true",
-    "help": "show all cases to look at with their evidence, and the tables behind the scorecard",
-}
-"""The argument `--verbose`."""
 
 
 def run(read: Mapping[str, Any] | CannotJudge, argv: Sequence[str], environ: Mapping[str, str], printed: Print) -> int:

@@ -16,7 +16,7 @@ from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import AS_RUN, GROUPS, Setting, settings
 
 if TYPE_CHECKING:
-    from safe_gate.commands._command import Command
+    from safe_gate.core.command import Command
 
 
 def read(argv: Sequence[str]) -> dict[str, Any] | CannotJudge:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from safe_gate.baseline import approval
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call
+from safe_gate.core.command import Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.inputs import writing
 from safe_gate.render import console, jsonreport

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from safe_gate.baseline import comparison
 from safe_gate.baseline.source import Baseline, is_missing, patterns_of
-from safe_gate.commands._command import VERBOSE, Call, Command
+from safe_gate.commands._command import Call
+from safe_gate.core.command import VERBOSE, Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.evaluators import parts_of
 from safe_gate.gate import drops, waivers, weakening

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from safe_gate.baseline import source
-from safe_gate.commands._command import Call, Command, reporting_options
+from safe_gate.commands._command import Call, reporting_options
+from safe_gate.core.command import Command
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict

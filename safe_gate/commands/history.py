@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from safe_gate.baseline import source
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call
+from safe_gate.core.command import Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Phrase, Verdict
 from safe_gate.inputs import disk, writing

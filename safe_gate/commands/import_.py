@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call
+from safe_gate.core.command import Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.importers import entries

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call
+from safe_gate.core.command import Command
 from safe_gate.core.model import Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import schemas, writing

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call
+from safe_gate.core.command import Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.render.power import foresight
 from safe_gate.runs.exit_codes import EXIT_CODES, complain

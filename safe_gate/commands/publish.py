@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call
+from safe_gate.core.command import Command
 from safe_gate.core.model import CannotJudge, Verdict
 from safe_gate.publish import delivery
 from safe_gate.publish.effects import Effects

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from safe_gate.baseline import comparison
 from safe_gate.commands import merge, publish
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call
+from safe_gate.core.command import Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import Verdict
 from safe_gate.evaluators import EVALUATORS

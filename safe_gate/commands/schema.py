@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call
+from safe_gate.core.command import Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.inputs.schemas import schema_folder

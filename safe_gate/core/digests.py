@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 
 _encoded = json.JSONEncoder(allow_nan=False, sort_keys=True, separators=(",", ":")).encode
 _BITS = 4096

@@ -29,6 +29,7 @@ from safe_gate.core.given import (
 from safe_gate.core.presentation import Presentation
 
 if TYPE_CHECKING:
+    from safe_gate.core.command import Command
     from safe_gate.core.model import Failure, JsonObject, Place, Problem
     from safe_gate.core.rules import Rule
     from safe_gate.core.validate import Fault
@@ -84,8 +85,11 @@ class Evaluator(Presentation, Protocol):
     imports: Imports | None = None
     """What `import` writes for it, None for nothing."""
 
-    command: str = ""
-    """The command that runs it alone and writes its part as a file, "" if there is none."""
+    commands: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """Its commands: for each name the general settings that it has flags of, as `run` has them.
+
+    The first one scores its cases alone, and can write its part as a file. The flags of its own settings name it.
+    """
 
     part_keys: frozenset[str] = frozenset()
     """Keys that distinguish its part of the report, in a file of its own, from other documents."""
@@ -133,6 +137,10 @@ class Evaluator(Presentation, Protocol):
 
     rule_files: RuleFiles | None = None
     """A team's files of rules that its scores depend on. The report has their digest."""
+
+    def command(self, name: str) -> Command:
+        """Return one of `commands`: what it does. The gate reads and writes the files for it."""
+        raise KeyError(name)
 
     # --- its cases
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 
 MAX_DEPTH = 100
 MAX_CONTAINERS = 1_000_000

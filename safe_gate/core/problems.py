@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 
 from safe_gate.core.model import Problem
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:

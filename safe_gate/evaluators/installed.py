@@ -1,4 +1,4 @@
-"""Shell: the evaluators of installed packages, by their entry points. Reads the folders of packages, nothing else.
+"""Shell: the evaluators of installed packages, by their entry points. Reads folders of packages, and that of commands.
 
 Only the interpreter's own folders of packages are looked into, never the working folder, `PYTHONPATH` or a user's
 folder: what a pull request brings cannot become code of the gate.
@@ -13,12 +13,13 @@ from pathlib import Path
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import Place, Problem, reason
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 
 GROUP = "safe_gate.evaluators"
 """The group of entry points. Each names an `Evaluator`, such as `json = "my_package:EVALUATOR"`."""
 
 _NAME = later("[a-z][a-z0-9_]*")
+_COMMAND = later("[a-z][a-z0-9-]*")
 _TAKEN = frozenset(
     {"all", "comparison", "gate", "provenance", "rules", "setting", "rule", "waiver", "waivers", "weakened"}
 )
@@ -66,7 +67,18 @@ def _unfit(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> str:
     settings = {setting: other for other, one in known.items() for setting in _names(one)}
     if doubled := sorted(_names(evaluator) & settings.keys()):
         return f"has the setting {doubled[0]}, which is one of {settings[doubled[0]]}"
+    commands = {command: other for other, one in known.items() for command in one.commands}
+    for command in getattr(evaluator, "commands", ()):
+        if not _COMMAND.fullmatch(command):
+            return f"has the command {command!r}, which is not a word in lower case"
+        if command in commands or command in _own_commands():
+            return f"has the command {command}, which is one of {commands.get(command, 'safe-gate')}"
     return ""
+
+
+def _own_commands() -> set[str]:
+    """Return the names of the gate's own commands, which are modules of a folder."""
+    return {file.stem.rstrip("_") for file in Path(__file__).parents[1].joinpath("commands").glob("[!_]*.py")}
 
 
 def _names(evaluator: Evaluator) -> set[str]:

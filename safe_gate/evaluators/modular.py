@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from safe_gate.core.evaluator import Evaluator
 
 if TYPE_CHECKING:
+    from safe_gate.core.command import Command
     from safe_gate.core.model import JsonObject, Judgement
 
 
@@ -28,7 +29,7 @@ class In:
 
 
 class Modular(Evaluator):
-    """An evaluator with these modules beside its own: gate, result, totals, section, evidence, event, outcome."""
+    """An evaluator with modules beside its own: commands, gate, result, totals, section, evidence, event, outcome."""
 
     def module(self, name: str) -> Any:
         """Return a module of the package, which the first use imports."""
@@ -51,6 +52,10 @@ class Modular(Evaluator):
 
     def value(self, entry: JsonObject) -> Any:
         return self.module("result").Result.from_json(entry)
+
+    def command(self, name: str) -> Command:
+        command: Command = self.module("commands").COMMANDS[name]
+        return command
 
     def result_event(
         self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool

@@ -39,11 +39,6 @@ def parts_of(parts: Mapping[str, T | None]) -> Iterator[tuple[Evaluator, T]]:
             yield evaluator, part
 
 
-def of_command(name: str) -> Evaluator:
-    """Return the evaluator that a command runs alone."""
-    return next(one for one in EVALUATORS.values() if one.command == name)
-
-
 def outcomes_of(name: str, part: JsonObject | None) -> Iterator[Outcome]:
     """Yield what two runs are compared by, of each case of an evaluator's part of the report, if there is a part."""
     return map(EVALUATORS[name].outcome, part["results"] if part else ())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 from safe_gate.github import Api, ApiError, Refusal
 from safe_gate.github.event import NO_RUN, Run
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 from safe_gate.github import Api, ApiError, Refusal
 from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from safe_gate.core.model import Origin
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 
 OF_A_HEAD = ("pull_request", "pull_request_review", "pull_request_review_comment")
 """The events of a pull request whose workflow is that of its head, merged."""

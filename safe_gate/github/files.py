@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from safe_gate.render.markdown import SUMMARY_LIMIT
+from safe_gate.render import SUMMARY_LIMIT
 
 
 def write_outputs(path: str, values: Mapping[str, str]) -> None:

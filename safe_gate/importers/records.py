@@ -15,7 +15,7 @@ from enum import Enum, auto
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 
 MOST = 64 << 20
 """So many bytes or characters an item of a list, and a field of CSV, may have."""

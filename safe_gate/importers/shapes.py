@@ -13,7 +13,7 @@ from io import TextIOWrapper
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 from safe_gate.importers import formats, parquet, records
 from safe_gate.importers.formats import Format, Record, Refused
 from safe_gate.importers.records import NotReadable

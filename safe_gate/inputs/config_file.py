@@ -17,7 +17,7 @@ from safe_gate.core.jsontext import (
     places,
 )
 from safe_gate.core.model import CannotJudge, Config, Located, PathKind, Place, Problem
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Fault
 from safe_gate.inputs.checked import line_of, problems_of
 from safe_gate.inputs.disk import HERE, exists, location, parsed, text_of, unreadable

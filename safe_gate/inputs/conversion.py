@@ -15,8 +15,8 @@ from typing import Any
 
 from safe_gate.core.given import Exchange
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
-from safe_gate.core.patterns import later
 from safe_gate.core.problems import Problems
+from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers import shapes

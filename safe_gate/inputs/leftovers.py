@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 
 DRAFT = (".safe-gate-", ".tmp")
 """How the name of a temporary file begins and ends, which replaces another file once it is complete."""

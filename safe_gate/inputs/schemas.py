@@ -14,7 +14,10 @@ ADDED = [one for name, one in EVALUATORS.items() if name not in BUILT_IN]
 """The evaluators of installed packages."""
 
 
-ALONE = {**{name: one.command for name, one in EVALUATORS.items() if one.command}, "compared": "compare"}
+ALONE = {
+    **{name: next(iter(one.commands)) for name, one in EVALUATORS.items() if one.commands},
+    "compared": "compare",
+}
 """What stands alone in the file that a command writes: a part of the report's schema."""
 
 

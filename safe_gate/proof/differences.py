@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.digests import addend, digest, of_all, of_sum
 from safe_gate.core.model import JsonObject
-from safe_gate.core.patterns import later
 from safe_gate.core.report import Digests, Report
+from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import BUILT_IN, EVALUATORS, parts_of
 from safe_gate.evaluators.results import results_of
 

@@ -31,7 +31,7 @@ from safe_gate.publish.attempts import attempt, warn, warn_of_loss, write_output
 from safe_gate.publish.effects import Effects
 from safe_gate.publish.handover import Publication
 from safe_gate.publish.posting import NOT_POSTED, drafted, leave_behind, post, rehearse, show
-from safe_gate.render import markdown
+from safe_gate.render import SUMMARY_LIMIT, markdown
 from safe_gate.render.untrusted import plain
 from safe_gate.render.view import ReportView
 from safe_gate.settings.publishing import Publishing
@@ -65,7 +65,7 @@ def tell(
             left = drafted(view, wanted.comment, context, origin, job=context.job)
             file = leave_behind(report, left, wanted, effects)
     if context.summary_file and not wanted.dry_run:
-        texts = tuple(markdown.rungs(view, limit=markdown.SUMMARY_LIMIT, origin=origin, recorded=recorded))
+        texts = tuple(markdown.rungs(view, limit=SUMMARY_LIMIT, origin=origin, recorded=recorded))
         attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
     are_written = write_outputs({**view.step_outputs, **_paths(paths), "comment-file": file}, effects)
     posted = comment.Posted(preview.no_comment(wanted, context))

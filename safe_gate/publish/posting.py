@@ -21,7 +21,7 @@ from safe_gate.inputs import disk, writing
 from safe_gate.publish import handover, preview
 from safe_gate.publish.attempts import warn
 from safe_gate.publish.effects import Effects
-from safe_gate.render import console, jsonreport, markdown
+from safe_gate.render import SUMMARY_LIMIT, console, jsonreport, markdown
 from safe_gate.render.view import ReportView
 from safe_gate.settings.publishing import Publishing
 
@@ -59,7 +59,7 @@ def drafted(
     recorded: Recorded = NOTHING_RECORDED,
 ) -> comment.Draft:
     """Return the comment for a report in the setting's mode, in lengths that GitHub may take."""
-    result = markdown.scorecard(view, limit=markdown.SUMMARY_LIMIT)
+    result = markdown.scorecard(view, limit=SUMMARY_LIMIT)
     marker = comment.Marker(
         gate=comment.gate_name(context.workflow, origin.gate or job),
         head=context.head_sha,

@@ -3,3 +3,6 @@
 Pure. They know only the report and the sections evaluators make of it; recorded text passes one
 door, `untrusted.py`.
 """
+
+SUMMARY_LIMIT = 1_048_576
+"""Bytes a job summary has at most: the runner drops a longer one whole (CreateStepSummaryCommand)."""

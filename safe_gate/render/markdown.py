@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 COMMENT_LIMIT = 65_000
 """Bytes a comment's text has at most: GitHub takes 65,536 characters, and a marker comes on top."""
 
-SUMMARY_LIMIT = 1_048_576
-"""Bytes a job summary has at most: the runner drops a longer one whole (CreateStepSummaryCommand)."""
-
 _ICONS = {"pass": "✅", "fail": "❌", "error": "⚠️"}
 _VERDICTS = {"pass": "passed", "fail": "failed", "error": "has no verdict"}
 _MARKS = {"ok": "✅", "broken": "❌", "skipped": "⏭️"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextvars import ContextVar
 
-from safe_gate.core.patterns import later
 from safe_gate.core.shown import Table
+from safe_gate.core.text.patterns import later
 from safe_gate.render.untrusted import plain
 
 _ALIGN = {"<": "left", ">": "right", "^": "center"}

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from safe_gate.core.model import Untrusted, Words
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 
 LONGEST = 160
 """Recorded text is shown up to this many characters, then cut with an ellipsis."""

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 from safe_gate.render import tables
 from safe_gate.scoring import progress
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Place, Problem, reason
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 from safe_gate.inputs import recorded, schemas
 
 if TYPE_CHECKING:

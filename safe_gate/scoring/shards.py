@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
-from safe_gate.core.patterns import later
 from safe_gate.core.report import Provenance, Tool
+from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.evaluators.results import CaseResult

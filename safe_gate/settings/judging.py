@@ -9,7 +9,7 @@ from safe_gate.core.setting import POWER, option
 WAIVERS_FILE = "safe-gate.waivers.json"
 
 
-_FILTERED = (*POWER, "score", "eval", "explain")
+_FILTERED = (*POWER, "explain")
 
 
 @dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)

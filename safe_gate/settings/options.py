@@ -19,8 +19,8 @@ CONFIG_FILES = ("safe.config.json", "safe-gate.config.json")
 
 OFF = "off"
 _PUBLISHING = ("run", "publish")
-_SCORING = ("run", "power", "score", "eval", "explain")
-_READING = ("run", "power", "score", "eval", "explain", "rules", "publish", "bless", "validate", "verify", "import")
+_SCORING = ("run", "power", "explain")
+_READING = ("run", "power", "explain", "publish", "bless", "validate", "verify", "import")
 
 __all__ = ["AS_RUN", "GROUPS", "Group", "Setting"]
 
@@ -41,7 +41,7 @@ class General(Judging):
         "The folder for reports.",
         "./reports",
         env=tuple(name for one in EVALUATORS.values() for name in one.variables.get("report_dir", ())),
-        flags=dict.fromkeys(("run", "score", "publish", "bless", "history"), ("--report-dir",)),
+        flags=dict.fromkeys(("run", "publish", "bless", "history"), ("--report-dir",)),
     )
     comment: str = option(
         "GitHub",
@@ -131,7 +131,6 @@ class General(Judging):
         "reports",
         "Recorded text in all output: `full`, or `none`, which shows hashes instead.",
         "full",
-        flags=dict.fromkeys(("run", "score", "eval"), ("--text",)),
         choices=("full", "none"),
     )
     sink_file: str = option(
@@ -197,7 +196,6 @@ class General(Judging):
         "Print only the verdict, and what is wrong with the inputs. Reports and publishing stay the same.",
         False,
         key=(),
-        flags=dict.fromkeys(("run", "eval"), ("--quiet",)),
     )
     github_token: str = option(
         "GitHub",
@@ -213,14 +211,12 @@ class General(Judging):
         "Number of processes that score cases of JSONL files, or `auto` for one per core. The result is the same.",
         "1",
         key=(),
-        flags=dict.fromkeys(("run", "eval"), ("--jobs",)),
     )
     engine: str = option(
         "advanced",
         "What scores cases of JSONL files: `local`, or `dask`, a cluster (not in the image). The result is the same.",
         "local",
         key=(),
-        flags=dict.fromkeys(("run", "eval"), ("--engine",)),
         choices=("local", "dask"),
     )
     scheduler: str = option(
@@ -228,7 +224,6 @@ class General(Judging):
         "The dask scheduler for `engine: dask`, such as tls://10.0.0.2:8786. It must be as trusted as the gate.",
         "",
         key=(),
-        flags=dict.fromkeys(("run", "eval"), ("--scheduler",)),
     )
     import_map: tuple[str, ...] = option(
         "inputs",
@@ -255,7 +250,6 @@ class General(Judging):
         "Input: the maximum number of distinct tags in the cases of a run.",
         100_000,
         limits=(1, None),
-        flags=dict.fromkeys(("run", "eval"), ("--max-tags",)),
     )
     follow_links: bool = option(
         "advanced",
@@ -269,9 +263,7 @@ class General(Judging):
         f"The config file. Default: {' or '.join(CONFIG_FILES)} if there is one.",
         "",
         key=(),
-        flags=dict.fromkeys(
-            ("run", "power", "score", "eval", "explain", "rules", "publish", "bless", "import"), ("--config",)
-        ),
+        flags=dict.fromkeys(("run", "power", "explain", "publish", "bless", "import"), ("--config",)),
     )
 
 
@@ -299,5 +291,18 @@ def config_paths(config: str) -> tuple[str, ...]:
 
 @cache
 def settings() -> tuple[Setting, ...]:
-    """Return every option with all its names, in the order of declaration."""
-    return tuple(settings_of(Options))
+    """Return every option with all its names, in the order of declaration.
+
+    A general option has flags of the evaluators' commands that ask for it.
+    """
+    takers: dict[str, list[str]] = {}
+    for evaluator in EVALUATORS.values():
+        for command, names in evaluator.commands.items():
+            for name in names:
+                takers.setdefault(name, []).append(command)
+    return tuple(
+        one._replace(flags={**one.flags, **dict.fromkeys(takers[one.name], one.flags_of("run"))})
+        if one.name in takers
+        else one
+        for one in settings_of(Options)
+    )

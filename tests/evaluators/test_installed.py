@@ -19,6 +19,7 @@ from safe_gate.evaluators import BUILT_IN
 from safe_gate.evaluators.installed import GROUP, installed
 from safe_gate.inputs.schemas import load_schema
 from tests.support.cases import REPOSITORY
+from tests.support.github import outputs
 
 EXAMPLE = REPOSITORY / "examples" / "evaluator-json"
 REPORTS = "json,markdown,html,junit,sarif,gitlab,csv,jsonl,badge"
@@ -152,6 +153,20 @@ def test_explain_shows_the_output_and_what_each_check_found(gate: Gate) -> None:
     assert failed[0]["judgements"].keys() == {"parses", "satisfies_schema"}
 
 
+def test_its_command_scores_its_cases_alone(gate: Gate) -> None:
+    assert re.search("json +check JSON outputs alone\n", gate("--help").stdout)
+    assert "--json-cases" in gate("json", "--help").stdout
+    assert gate("json").returncode == 3
+    ran = gate("json", "--json-cases", "c.jsonl", "--tag", "numbers", "--out", "part.json")
+    assert ran.returncode == 1
+    assert "JSON Scorecard" in ran.stdout
+    assert json.loads(Path("part.json").read_text("utf-8"))["summary"] == {"cases": 2, "passed": 1}
+    write("c.jsonl", CASES[:1])
+    assert gate("json", "--json-cases", "c.jsonl").returncode == 0
+    ran = gate("json", "--json-cases", "c.jsonl", "--json-casse", "x")
+    assert "did you mean --json-cases?" in ran.stderr
+
+
 def test_doctor_lists_its_files(gate: Gate) -> None:
     ran = gate("doctor", "--json-cases", "c.jsonl")
     assert ran.returncode == 0
@@ -180,7 +195,7 @@ def test_shards_merge_into_the_bytes_of_one_run(gate: Gate) -> None:
     for index in (1, 2):
         shard = ("--shard", f"{index}/2", "--report-dir", "shards")
         assert gate("run", "--json-cases", "c.jsonl", *shard, env=env).returncode == 0
-    assert "json-pass-rate=\n" in Path("outputs").read_text("utf-8")  # no value of an earlier step stays
+    assert outputs(Path("outputs").read_text("utf-8"))["json-pass-rate"] == ""
     assert gate("merge", "shards/*.json", "--json-cases", "c.jsonl", "--report-dir", "merged").returncode == 1
     assert Path("merged/safe-gate.json").read_bytes() == Path("whole/safe-gate.json").read_bytes()
 
@@ -230,6 +245,9 @@ def test_the_gate_names_no_evaluator_outside_its_package() -> None:
         ("own_evaluator:NAMELESS", "has no name in lower case with underscores"),
         ("own_evaluator:TAKEN", "has the name synthesis, which is taken"),
         ("own_evaluator:DOUBLED", "has the setting context, which is one of synthesis"),
+        ("own_evaluator:SPACED", "has the command 'a b', which is not a word in lower case"),
+        ("own_evaluator:SECOND", "has the command eval, which is one of synthesis"),
+        ("own_evaluator:RUNS", "has the command import, which is one of safe-gate"),
         ("own_evaluator:GOOD", ""),
     ],
 )
@@ -242,12 +260,16 @@ def test_a_package_that_cannot_stand_beside_others_is_named(
     (tmp_path / "other-1.dist-info").mkdir()
     (tmp_path / "other-1.dist-info" / "entry_points.txt").write_text("[console_scripts]\nx = y:z\n", "utf-8")
     own = ModuleType("own_evaluator")
-    synthesis = BUILT_IN["synthesis"]
+    synthesis, own_settings = BUILT_IN["synthesis"], make_dataclass("Settings", ["own_cases"])
     own.__dict__.update(
         NAMELESS=object(),
         TAKEN=synthesis,
         DOUBLED=SimpleNamespace(name="own", settings=synthesis.settings),
-        GOOD=SimpleNamespace(name="own", settings=make_dataclass("Settings", ["own_cases"])),
+        GOOD=SimpleNamespace(name="own", settings=own_settings, commands={"own": ()}),
+        **{
+            name: SimpleNamespace(name="own", settings=own_settings, commands={command: ()})
+            for name, command in (("SPACED", "a b"), ("SECOND", "eval"), ("RUNS", "import"))
+        },
     )
     monkeypatch.setitem(sys.modules, "own_evaluator", own)
     monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])

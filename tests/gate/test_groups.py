@@ -19,7 +19,8 @@ from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import KINDS
 from safe_gate.evaluators.synthesis.totals import Totals, report
 from safe_gate.inputs import config_file
-from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
+from safe_gate.render import SUMMARY_LIMIT
+from safe_gate.render.markdown import COMMENT_LIMIT, rungs, scorecard
 from safe_gate.render.view import ReportView
 from tests.support.cases import BAD, GOOD, REPOSITORY, SILENT, Ran, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.cases import report as judged

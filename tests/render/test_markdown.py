@@ -13,7 +13,8 @@ import pytest
 from safe_gate.core.model import Origin
 from safe_gate.core.report import Report
 from safe_gate.github.files import append_summary
-from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
+from safe_gate.render import SUMMARY_LIMIT
+from safe_gate.render.markdown import COMMENT_LIMIT, rungs, scorecard
 from safe_gate.render.view import ReportView
 from tests.support.cases import GOOD, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git

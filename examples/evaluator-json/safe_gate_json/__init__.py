@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
+from safe_gate.core.command import OUT, SCORING, VERBOSE, Ending, Scores
 from safe_gate.core.given import FileKind, Lines, Way
 from safe_gate.core.jsontext import JsonError, parse_bounded
 from safe_gate.core.model import JsonObject
@@ -36,11 +38,21 @@ class Settings:
         "inputs",
         "JSON case files (JSONL): paths or globs, one per line.",
         (),
-        flags=dict.fromkeys(("run", "power", "explain"), ("--json-cases",)),
+        flags=dict.fromkeys(("run", "power", "explain", "json"), ("--json-cases",)),
     )
     min_json_pass_rate: float = option(
         "gate", "Rule: the share of JSON cases that pass is at least this (0 to 1).", 1.0, limits=(0, 1)
     )
+
+
+class CheckJson(Scores):
+    """The command `safe-gate json`: the exit code says whether all outputs pass."""
+
+    asks_for = ("--json-cases", "a JSONL file of JSON cases")
+
+    def ending(self, part: JsonObject, _settings: Mapping[str, Any]) -> Ending:
+        """Return 0 if all cases pass, 1 if not."""
+        return int(part["summary"]["passed"] < part["summary"]["cases"]), ""
 
 
 class Json(PassFail):
@@ -74,6 +86,13 @@ class Json(PassFail):
             ),
         }
     )
+
+    commands = MappingProxyType({"json": SCORING})
+
+    def command(self, _name: str) -> Scores:
+        """Return the command that checks outputs alone."""
+        codes, arguments = "0 all pass, 1 a case fails, 3 error", {"--out": OUT, "--verbose": VERBOSE}
+        return CheckJson(place=30, summary="check JSON outputs alone", exit_codes=codes, arguments=arguments)
 
     def check(self, value: JsonObject) -> Mapping[str, Sequence[str]]:
         """Return why an output does not parse, or else where it breaks its schema."""

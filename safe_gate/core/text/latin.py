@@ -9,10 +9,10 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from safe_gate.core.patterns import later
 from safe_gate.core.text.characters import MOST_SEGMENTS
 from safe_gate.core.text.lookalikes import LOOK_ALIKES
 from safe_gate.core.text.normalised import Normalised
+from safe_gate.core.text.patterns import later
 
 # Letters that pass for Latin ones: Unicode's, and some that Unicode takes for small capitals.
 _LATIN = LOOK_ALIKES | dict(zip(map(ord, "кмтεηκτχ"), "kmtenktx", strict=True))

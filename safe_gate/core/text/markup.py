@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from safe_gate.core.patterns import later
 from safe_gate.core.text.characters import uniform
+from safe_gate.core.text.patterns import later
 
 # What stands for a character, for an end of a line or for nothing: entities and tags of HTML, a note's number in one,
 # a terminal's colours. A tag is one by its name. Only attributes of style have blanks in them: others could hold words.

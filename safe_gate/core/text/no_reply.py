@@ -21,9 +21,9 @@ from typing import Any
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.model import Phrase
-from safe_gate.core.patterns import later
 from safe_gate.core.text.error_lines import FOLLOWING, TELLING, NoReply, Pattern
 from safe_gate.core.text.error_words import FOLLOWING_SIGNS, REASONS, REFUSALS, STATUS
+from safe_gate.core.text.patterns import later
 
 PAGES = (
     Pattern(

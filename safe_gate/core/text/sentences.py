@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 
 LONGEST_SENTENCE = 1_000
 """Rules look around a match within its sentence; a bound keeps that linear on text without full stops."""

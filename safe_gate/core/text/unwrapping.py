@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from safe_gate.core.patterns import later
 from safe_gate.core.text.characters import IGNORED, INVISIBLE, MARKS
 from safe_gate.core.text.markup import OPENING, markup
+from safe_gate.core.text.patterns import later
 from safe_gate.core.text.sentences import STOP
 
 # A line that was broken to fit a width: of 20 columns at least, without an end, and the next one goes on.

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from safe_gate.core.command import SCORING
 from safe_gate.core.given import (
     Contradiction,
     Documents,
@@ -106,7 +107,7 @@ class SafeV0(Modular):
         line=lambda one: {"test_id": one.id, "output": one.reply, **one.extra},
         is_parsed=True,
     )
-    command = "score"
+    commands = MappingProxyType({"score": (*SCORING, "report_dir")})
     part_keys = frozenset({"report_type"})
     added = (
         (("near_misses",), 0),

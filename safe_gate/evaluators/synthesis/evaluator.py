@@ -7,6 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from safe_gate.core.command import READING, SCORING
 from safe_gate.core.given import (
     Exchange,
     FileKind,
@@ -111,7 +112,9 @@ class Synthesis(Modular):
             }
         ),
     )
-    command = "eval"
+    commands = MappingProxyType(
+        {"eval": (*SCORING, "engine", "jobs", "max_tags", "quiet", "scheduler"), "rules": READING}
+    )
     part_keys = frozenset({"summary", "results"})
     added = ((("summary", "disguised"), 0), (("summary", "no_reply"), 0))
     grouping = Grouping(
@@ -126,7 +129,7 @@ class Synthesis(Modular):
     )
     counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
     gives_away = frozenset({"because"})  # of reports of earlier versions
-    rule_files = RuleFiles("rules", "rule-pack", partial(beside, __package__, "rulebook"))
+    rule_files = RuleFiles("rules", "rule-pack", partial(beside, __package__, "deciding.rulebook"))
 
     faults: Any = In("cases")
     read_as_one: Any = In("deciding.conversation")

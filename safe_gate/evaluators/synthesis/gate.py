@@ -7,8 +7,8 @@ from typing import Any
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
-from safe_gate.core.patterns import later
 from safe_gate.core.rules import ALL, FAILING, REVIEW, Count, Rule, Share, anything, has_none, no_reply
+from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.synthesis.names import OWN, REPORTED, words
 from safe_gate.evaluators.synthesis.result import Entry
 

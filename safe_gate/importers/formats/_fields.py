@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 from safe_gate.importers.formats._chat import are_messages, ended, is_message, parsed, text_of
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, error_of, id_of, texts
 from safe_gate.importers.records import TWICE

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs.disk import DASH, HERE, STANDARD_INPUT, exists, location, shown, unreadable
 from safe_gate.inputs.finding import folders

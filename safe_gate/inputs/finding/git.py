@@ -18,7 +18,7 @@ from functools import cache
 from tempfile import TemporaryFile
 from typing import IO
 
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
 
 _LAST_SECOND = 253_402_300_799  # of the year 9999

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.formats import Run
-from safe_gate.render.markdown import SUMMARY_LIMIT, scorecard
+from safe_gate.render.markdown import scorecard
 from safe_gate.render.view import ReportView
 
 

@@ -16,9 +16,9 @@ from safe_gate.core.model import Place, Problem
 from safe_gate.core.report import Report
 from safe_gate.evaluators import sections, without_texts
 from safe_gate.github.commands import annotated
-from safe_gate.render import console
+from safe_gate.render import SUMMARY_LIMIT, console
 from safe_gate.render.jsonreport import to_json
-from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs
+from safe_gate.render.markdown import COMMENT_LIMIT, rungs
 from safe_gate.render.view import ReportView
 from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
 from tests.support.examples import examples

@@ -14,8 +14,8 @@ from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place
-from safe_gate.core.patterns import later
 from safe_gate.core.text.no_reply import no_reply
+from safe_gate.core.text.patterns import later
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.deciding import wording
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult

@@ -16,9 +16,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from safe_gate.core.model import JsonObject
-from safe_gate.core.patterns import later
 from safe_gate.core.text.kept import Kept
 from safe_gate.core.text.normalised import Normalised
+from safe_gate.core.text.patterns import later
 
 
 class Language(StrEnum):

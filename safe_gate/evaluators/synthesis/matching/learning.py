@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from safe_gate.core.patterns import later
 from safe_gate.core.text.normalising import normalise
+from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.synthesis.deciding.score import Case
 from safe_gate.evaluators.synthesis.deciding.turn import Rules, Turn
 from safe_gate.evaluators.synthesis.matching.network import Classes

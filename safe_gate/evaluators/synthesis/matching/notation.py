@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from safe_gate.core.patterns import later
+from safe_gate.core.text.patterns import later
 
 STARTS = ("^", "^^")
 """The signs for the start of a clause, which only begin a phrase."""
