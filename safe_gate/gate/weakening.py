@@ -82,6 +82,9 @@ WEAKER: Mapping[str, Way | tuple[str, ...]] = {
 }
 """The settings that judge, or show the result; for choices, from the strictest to the weakest, equals in one text."""
 
+_OWNERS = {setting: evaluator for evaluator in EVALUATORS.values() for setting in evaluator.weaker}
+_OF_GROUPS = {evaluator.grouping.setting for evaluator in EVALUATORS.values()}
+
 Path = tuple[str, ...]
 """Which part of a setting: the entry of a list, the keys that lead to a member of a mapping, () for all of it."""
 
@@ -89,7 +92,7 @@ Path = tuple[str, ...]
 def in_force(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, Path, Any, Any]]:
     """Yield each part of two runs' settings: name, part, and both values; None is no value.
 
-    An archetype's own weight or threshold stands where there is one, else the general one.
+    Where a group has no number of its own, the general one applies.
     """
     for name, way in WEAKER.items():
         if name not in before or name not in after:
@@ -117,17 +120,10 @@ def _parts(value: Any) -> Iterator[tuple[Path, Any]]:
 
 
 def _general(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
-    """Return the value of a part that is not set: an archetype's general number, False for an entry of a list."""
-    match name, *path:
-        case "archetypes", _, "weights", metric:
-            return settings.get(f"{metric.lower()}_weight")
-        case "archetypes", _, "thresholds", metric, level:
-            return settings.get(f"{metric.lower()}_{level}")
-        case ("archetypes" | "tags", _, "optional") | ("protect" | "rules_off" | "default_checks" | "not_tag", _):
-            return False
-        case "tags", _, _, _:
-            return False
-    return None
+    """Return the value of a part that is not set: False for an entry of a list, else what its evaluator says."""
+    if isinstance(settings[name], list | tuple):
+        return False
+    return _OWNERS[name].unset(name, path, settings) if name in _OWNERS else None
 
 
 def _settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
@@ -144,16 +140,12 @@ def _settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
                 yield Weakening("setting", id_, part, what, was, is_)
 
 
-_TO_AN_ENTRY = 3
-"""The keys that lead to an entry of a list of a tag: the tag, the list and the entry."""
-
-
 def _way(name: str, path: Path) -> Way | tuple[str, ...]:
     """Return which change of a part asks for less: a group's own limit says it by its name."""
-    if name == "tags" and len(path) == _TO_AN_ENTRY:
-        return Way.ANY if path[1].endswith("_any") else Way.LOWER
-    last = path[-1] if path and name in ("archetypes", "tags") else ""
-    if last.startswith("min-") or last in ("pass", "review"):
+    if path and name in _OWNERS and (way := _OWNERS[name].way_of(name, path)):
+        return way
+    last = path[-1] if path and name in _OF_GROUPS else ""
+    if last.startswith("min-"):
         return Way.LOWER
     return Way.HIGHER if last.startswith("max-") or last == "optional" else WEAKER[name]
 

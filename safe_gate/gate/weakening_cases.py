@@ -51,7 +51,8 @@ Cases = Mapping[str, OfCases]
 
 def of_cases(before: Cases, after: Cases, settings: Sequence[Mapping[str, Any]]) -> Iterator[Weakening]:
     """Yield in what less is asked of cases than before; `settings` are those of both runs, the earlier first."""
-    named = {group for one in settings for key in ("protect", "archetypes", "tags") for group in one.get(key) or ()}
+    keys = ("protect", *(evaluator.grouping.setting for evaluator in EVALUATORS.values()))
+    named = {group for one in settings for key in keys for group in one.get(key) or ()}
     for name in EVALUATORS:
         found: list[Weakening] = []
         now = after.get(name) or dict[str, Asked]()
@@ -109,8 +110,8 @@ def _groups(
         if before != after and named & {before, after}:
             yield What.CHANGED, before, after
         return
-    is_excused, (theirs, ours) = EVALUATORS[name].is_excused, settings
-    limits, excuses = theirs.get("tags") or {}, not is_excused(before, ours)  # another profile is reported itself
+    is_excused, setting, (theirs, ours) = EVALUATORS[name].is_excused, EVALUATORS[name].grouping.setting, settings
+    limits, excuses = theirs.get(setting) or {}, not is_excused(before, ours)  # another profile is reported itself
     counts = any(one.get(limit) is not None for one in settings for limit in EVALUATORS[name].counting_passes)
     counts = counts and not is_excused(after, ours)
     gone, new = _less(before, after), _less(after, before)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from safe_gate.core.given import (
 )
 from safe_gate.evaluators.modular import In, Modular
 from safe_gate.evaluators.safe_v0.metrics import METRICS
-from safe_gate.evaluators.safe_v0.settings import Settings, contradictions
+from safe_gate.evaluators.safe_v0.settings import Settings, contradictions, unset, way_of
 
 if TYPE_CHECKING:
     from safe_gate.core.model import JsonObject
@@ -138,6 +138,12 @@ class SafeV0(Modular):
     )
     where = frozenset({"source", "batch_id"})
     of_the_run = r"generated_at|failure_analysis/worst_performers/\d+/source"
+
+    def way_of(self, setting: str, part: Sequence[str]) -> Way | None:
+        return way_of(setting, part)
+
+    def unset(self, setting: str, part: Sequence[str], settings: Mapping[str, Any]) -> Any:
+        return unset(setting, part, settings)
 
     def contradictions(self, settings: Any) -> Iterator[Contradiction]:
         return contradictions(settings)

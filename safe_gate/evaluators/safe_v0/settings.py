@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from safe_gate.core.given import Contradiction
+from safe_gate.core.given import Contradiction, Way
 from safe_gate.core.setting import option, renamed
 from safe_gate.evaluators.safe_v0.metrics import METRICS, THRESHOLDS, WEIGHTS
 
@@ -113,6 +113,23 @@ class Settings:
         flags={"score": ("--format",)},
         choices=("json", "console", "markdown", "all"),
     )
+
+
+def way_of(setting: str, part: Sequence[str]) -> Way | None:
+    """Return the way of a threshold of an archetype."""
+    return Way.LOWER if setting == "archetypes" and part[-1] in ("pass", "review") else None
+
+
+def unset(setting: str, part: Sequence[str], settings: Mapping[str, Any]) -> Any:
+    """Return the general number where an archetype has none of its own."""
+    match setting, *part:
+        case "archetypes", _, "weights", metric:
+            return settings.get(f"{metric.lower()}_weight")
+        case "archetypes", _, "thresholds", metric, level:
+            return settings.get(f"{metric.lower()}_{level}")
+        case "archetypes", _, "optional":
+            return False
+    return None
 
 
 def contradictions(settings: Any) -> Iterator[Contradiction]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,10 @@ from safe_gate.evaluators.synthesis.settings import Settings
 if TYPE_CHECKING:
     from safe_gate.core.model import JsonObject, Metric, Problem
     from safe_gate.core.shown import Explained
+
+
+_TO_AN_ENTRY = 3
+"""The keys that lead to an entry of a list of a tag: the tag, the list and the entry."""
 
 
 def _imported(one: Exchange) -> JsonObject:
@@ -145,6 +149,15 @@ class Synthesis(Modular):
     fields_of: Any = In("evidence")
     measured: Any = In("section")
     remarks: Any = In("deciding.remarks")
+
+    def way_of(self, setting: str, part: Sequence[str]) -> Way | None:
+        if setting != "tags" or len(part) != _TO_AN_ENTRY:
+            return None
+        return Way.ANY if part[1].endswith("_any") else Way.LOWER
+
+    def unset(self, setting: str, part: Sequence[str], settings: Mapping[str, Any]) -> Any:
+        is_switch = setting == "tags" and (len(part) == _TO_AN_ENTRY or part[-1] == "optional")
+        return False if is_switch else None
 
     def ids(self, case: Any) -> tuple[str, ...]:
         return (case.id,) if case.talk is None else (case.talk.id, case.id)
