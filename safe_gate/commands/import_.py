@@ -35,7 +35,7 @@ COMMAND = Command(
             "nargs": "+",
             "default": [],
             "metavar": "CHECK",
-            "help": "the checks of every case; default: unverifiable_reassurance and topic_pivot",
+            "help": f"the checks of every case; default: {' and '.join(entries.IMPORTING[entries.BY_DEFAULT].checks)}",
         },
         "--tags": {
             "dest": "case_tags",
@@ -65,7 +65,7 @@ def main(call: Call) -> int:
         evaluator,
         arguments["format"],
         conversion.mapping_of(options.import_map, evaluator),
-        tuple(checks) or entries.CHECKS,
+        tuple(checks) or entries.IMPORTING[evaluator].checks,
         tuple(name for word in arguments["case_tags"] for name in word.split(",") if name),
     )
     if disk.is_among(out, expansion.expand(patterns)[0]):

@@ -106,6 +106,15 @@ class Evaluator(Presentation, Protocol):
     part_keys: frozenset[str] = frozenset()
     """Keys that distinguish its part of the report, in a file of its own, from other documents."""
 
+    part_start: str = ""
+    """A regular expression of how its part begins as a file, from the first key to the second, both without quotes.
+
+    A glob passes over such a file, also one that was cut off.
+    """
+
+    old_entries: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """Entries of its settings that version 1 had as settings of their own, `SETTING_ENTRY`. The names still work."""
+
     added: tuple[tuple[tuple[str, ...], Any], ...] = ()
     """Fields of its part that earlier reports lack, by their paths, each with the value that applied then."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from safe_gate.core.model import Place
@@ -213,7 +214,8 @@ class Imports(NamedTuple):
     """What `import` writes for an evaluator: a file of lines, usually called `file`, each under the schema `kind`.
 
     `makes` is what the lines are. `fields` are those that a mapping may fill. `line` makes a line of an exchange; its
-    reply `is_parsed` if it is JSON text.
+    reply `is_parsed` if it is JSON text. `output` are the fields of a reply that is an object, each with whether a
+    text of it is parsed too. `checks` are those of a line for which none are named.
     """
 
     file: str
@@ -222,6 +224,8 @@ class Imports(NamedTuple):
     fields: tuple[str, ...]
     line: Callable[[Exchange], JsonObject]
     is_parsed: bool = False
+    output: Mapping[str, bool] = MappingProxyType({})
+    checks: tuple[str, ...] = ()
 
 
 class Lesson(NamedTuple):

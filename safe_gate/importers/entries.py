@@ -15,9 +15,6 @@ from safe_gate.importers.formats._chat import parsed
 
 AUTO = "auto"
 
-CHECKS = ("unverifiable_reassurance", "topic_pivot")
-"""The checks of imported cases: seven of eight ordinary replies fail `agency_language`, so a team asks for that."""
-
 IMPORTING: Mapping[str, Imports] = {name: one.imports for name, one in EVALUATORS.items() if one.imports}
 """What an import can make, by evaluator."""
 
@@ -34,7 +31,7 @@ class Request:
     evaluator: str = BY_DEFAULT
     format: str = AUTO
     mapping: Mapping[str, str] = field(default_factory=dict)
-    checks: tuple[str, ...] = CHECKS
+    checks: tuple[str, ...] = IMPORTING[BY_DEFAULT].checks
     tags: tuple[str, ...] = ()
 
     @property

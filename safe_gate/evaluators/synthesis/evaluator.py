@@ -18,7 +18,7 @@ from safe_gate.core.given import (
     Way,
 )
 from safe_gate.evaluators.modular import In, Modular, beside
-from safe_gate.evaluators.synthesis.names import wording_of_tags
+from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS, wording_of_tags
 from safe_gate.evaluators.synthesis.settings import Settings
 
 if TYPE_CHECKING:
@@ -102,11 +102,16 @@ class Synthesis(Modular):
         kind="synthesis-case",
         fields=("id", "user", "assistant", "tags"),
         line=_imported,
+        checks=DEFAULT_CHECKS,
     )
     commands = MappingProxyType(
         {"eval": (*SCORING, "engine", "jobs", "max_tags", "quiet", "scheduler"), "rules": READING}
     )
     part_keys = frozenset({"summary", "results"})
+    part_start = r'summary": {\s*"cases": \d+,\s*"passed'
+    old_entries = MappingProxyType(
+        {"min_label_accuracy": ("agency_language", "unverifiable_reassurance", "topic_pivot")}
+    )
     added = ((("summary", "disguised"), 0), (("summary", "no_reply"), 0))
     grouping = Grouping(
         noun="tag",

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers.formats._chat import are_messages, ended, parsed, text_of
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
 
@@ -29,8 +30,9 @@ PAIRS = (
 """The names of the two sides of an exchange that are known, the first pair first."""
 
 IDS = ("id", "case_id", "caseid", "test_id", "testid", "row_id", "_id", "uuid")
-OUTPUT = ("signals", "summary", "followup_questions")
-"""The fields of a SAFE v0 output."""
+_OUTPUTS = [one.imports.output for one in EVALUATORS.values() if one.imports and one.imports.output]
+_OF_OUTPUTS = frozenset(name for fields in _OUTPUTS for name in fields)
+"""The fields of the outputs that evaluators read as objects."""
 
 _STEP = re.compile(r"\[(\d+)\]")
 _MISSING: Any = object()
@@ -43,14 +45,16 @@ def pair_of(value: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def is_known(value: Any) -> bool:
-    """Tell whether an object has a known pair of fields, or the fields of a SAFE v0 output."""
+    """Tell whether an object has a known pair of fields, or the fields of an evaluator's output."""
     return isinstance(value, dict) and (pair_of(value) is not None or is_output(value))
 
 
 def is_output(value: Any) -> bool:
-    """Tell whether an object has the fields of a SAFE v0 output, itself or in `output`."""
+    """Tell whether an object has the fields of an evaluator's output, itself or in `output`."""
     return isinstance(value, dict) and any(
-        isinstance(one, dict) and set(OUTPUT) <= one.keys() for one in (value, parsed(value.get("output")))
+        isinstance(one, dict) and fields.keys() <= one.keys()
+        for one in (value, parsed(value.get("output")))
+        for fields in _OUTPUTS
     )
 
 
@@ -72,7 +76,7 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
     id_ = id_at(value, mapping)
     if "output" in mapping:
         return Row(id_, "", at(value, mapping["output"]))
-    if mapping.keys() & OUTPUT or ("assistant" not in mapping and is_output(value)):
+    if mapping.keys() & _OF_OUTPUTS or ("assistant" not in mapping and is_output(value)):
         return Row(id_, "", output_of(value, mapping))
     pair = pair_of(value)
     if pair is None and not {"user", "assistant"} <= mapping.keys():
@@ -161,12 +165,13 @@ def id_at(value: dict[str, Any], mapping: Mapping[str, str]) -> str:
 
 
 def output_of(value: dict[str, Any], mapping: Mapping[str, str]) -> Any:
-    """Return the SAFE v0 output of an object: under `output`, or its own fields, of which lists may be JSON."""
+    """Return an evaluator's output of an object: under `output`, or its own fields, of which some may be JSON."""
     inner = parsed(value.get("output"))
-    if not mapping.keys() & OUTPUT and isinstance(inner, dict):
+    if not mapping.keys() & _OF_OUTPUTS and isinstance(inner, dict):
         return inner
-    found = {name: at(value, mapping.get(name, name)) for name in OUTPUT}
-    return {name: one if name == "summary" else parsed(one) for name, one in found.items() if one is not _MISSING}
+    fields = next(one for one in _OUTPUTS if mapping.keys() & one.keys() or one.keys() <= value.keys())
+    found = {name: at(value, mapping.get(name, name)) for name in fields}
+    return {name: parsed(one) if fields[name] else one for name, one in found.items() if one is not _MISSING}
 
 
 def at(value: Any, path: str) -> Any:
