@@ -69,18 +69,6 @@ class Evaluator(Presentation, Protocol):
     weaker: Mapping[str, Way | tuple[str, ...]]
     """For each setting that judges, which change makes the gate weaker: see `gate.weakening.WEAKER`."""
 
-    def way_of(self, _setting: str, _part: Sequence[str]) -> Way | None:
-        """Return which change of a part of one of its settings makes the gate weaker, None if it is as `weaker` says.
-
-        `_part` has the keys that lead to a member of a mapping. In the setting of `grouping` a limit says it by its
-        name: `min-...` or `max-...`.
-        """
-        return None
-
-    def unset(self, _setting: str, _part: Sequence[str], _settings: Mapping[str, Any]) -> Any:
-        """Return what applies for a part of one of its settings that is not set, such as the general number."""
-        return None
-
     input: Lines | Documents
     """Its input files."""
 
@@ -105,6 +93,15 @@ class Evaluator(Presentation, Protocol):
 
     part_keys: frozenset[str] = frozenset()
     """Keys that distinguish its part of the report, in a file of its own, from other documents."""
+
+    part_start: str = ""
+    """A regular expression of how its part begins as a file, from the first key to the second, both without quotes.
+
+    A glob passes over such a file, also one that was cut off.
+    """
+
+    old_entries: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """Entries of its settings that version 1 had as settings of their own, `SETTING_ENTRY`. The names still work."""
 
     added: tuple[tuple[tuple[str, ...], Any], ...] = ()
     """Fields of its part that earlier reports lack, by their paths, each with the value that applied then."""
@@ -255,6 +252,18 @@ class Evaluator(Presentation, Protocol):
         ...
 
     # --- the gate
+
+    def way_of(self, _setting: str, _part: Sequence[str]) -> Way | None:
+        """Return which change of a part of one of its settings makes the gate weaker, None if it is as `weaker` says.
+
+        `_part` has the keys that lead to a member of a mapping. In the setting of `grouping` a limit says it by its
+        name: `min-...` or `max-...`.
+        """
+        return None
+
+    def unset(self, _setting: str, _part: Sequence[str], _settings: Mapping[str, Any]) -> Any:
+        """Return what applies for a part of one of its settings that is not set, such as the general number."""
+        return None
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -36,7 +36,7 @@ class ExactSum:
         return ExactSum(self.scaled + other.scaled, self.count + other.count)
 
     def mean(self) -> float:
-        """Return the mean, correctly rounded once; 0.0 of nothing (SAFE v0 section 4.3).
+        """Return the mean, correctly rounded once; 0.0 of nothing.
 
         >>> (ExactSum.of(0.1, 0.2) + ExactSum.of(0.3)).mean()
         0.2
@@ -45,7 +45,7 @@ class ExactSum:
 
 
 def share(part: int, whole: int) -> float:
-    """Return `part / whole` as a fraction from 0.0 to 1.0; 0.0 of nothing (SAFE v0 section 4.3)."""
+    """Return `part / whole` as a fraction from 0.0 to 1.0; 0.0 of nothing."""
     return part / whole if whole else 0.0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from safe_gate.core.model import Place
@@ -212,7 +213,8 @@ class Imports(NamedTuple):
     """What `import` writes for an evaluator: a file of lines, usually called `file`, each under the schema `kind`.
 
     `makes` is what the lines are. `fields` are those that a mapping may fill. `line` makes a line of an exchange; its
-    reply `is_parsed` if it is JSON text. A record may have the fields of `keeps` itself: its line keeps them.
+    reply `is_parsed` if it is JSON text. A record may have the fields of `keeps` itself: its line keeps them. `output`
+    are the fields of a reply that is an object, each with whether a text of it is parsed too.
     """
 
     file: str
@@ -222,6 +224,7 @@ class Imports(NamedTuple):
     line: Callable[[Exchange], JsonObject]
     is_parsed: bool = False
     keeps: frozenset[str] = frozenset()
+    output: Mapping[str, bool] = MappingProxyType({})
 
 
 class Lesson(NamedTuple):

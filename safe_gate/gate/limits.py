@@ -13,8 +13,8 @@ _SETTING = "min_label_accuracy"
 def by_rule(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with one entry for each rule on label accuracy instead of the mapping.
 
-    >>> by_rule({"min_label_accuracy": {"all": 0.8, "topic_pivot": 0.9}})
-    {'min_label_accuracy': 0.8, 'min_label_accuracy_topic_pivot': 0.9}
+    >>> by_rule({"min_label_accuracy": {"all": 0.8, "two_words": 0.9}})
+    {'min_label_accuracy': 0.8, 'min_label_accuracy_two_words': 0.9}
     """
     named = {
         _SETTING if entry == ALL else f"{_SETTING}_{entry}": limit
@@ -26,7 +26,7 @@ def by_rule(settings: Mapping[str, Any]) -> dict[str, Any]:
 def by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings as `by_rule` takes them, of the limits that a report records.
 
-    >>> by_entry({"min_label_accuracy": 0.8, "min_label_accuracy_topic_pivot": None})
+    >>> by_entry({"min_label_accuracy": 0.8, "min_label_accuracy_two_words": None})
     {'min_label_accuracy': {'all': 0.8}}
     """
     own = [name for name in policy if name == _SETTING or name.startswith(f"{_SETTING}_")]
@@ -38,8 +38,8 @@ def by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
 def setting_of(rule: str) -> str:
     """Return the setting that limits a rule, as a config file names it: a limit for one check is an entry.
 
-    >>> setting_of("min-label-accuracy-topic-pivot"), setting_of("min-pass-rate")
-    ('min-label-accuracy.topic_pivot', 'min-pass-rate')
+    >>> setting_of("min-label-accuracy-two-words"), setting_of("min-pass-rate")
+    ('min-label-accuracy.two_words', 'min-pass-rate')
     >>> setting_of("min-label-accuracy-acme/no-discounts")  # a team's own check has hyphens, never _
     'min-label-accuracy.acme/no-discounts'
     """

@@ -37,7 +37,7 @@ class Waivable(NamedTuple):
 def twins(waivers: Iterable[Waivable]) -> Iterator[tuple[int, int]]:
     """Yield the index of each waiver that repeats an earlier one, with the earlier one's index.
 
-    >>> list(twins(Waivable("a", "metric", name) for name in ("CR", "AC", "CR")))
+    >>> list(twins(Waivable("a", "metric", name) for name in ("b", "c", "b")))
     [(2, 0)]
     """
     seen: dict[Waivable, int] = {}

@@ -20,11 +20,14 @@ from safe_gate.inputs.finding import expansion, folders
 from safe_gate.settings.judging import WAIVERS_FILE
 from safe_gate.settings.options import CONFIG_FILES
 
-# How what we write begins, two keys deep: a batch may begin with one of them, and be told that the schema knows it not.
-_REPORT = re.compile(
-    rb'\{\s*"(?:report_type": "SAFE_v0",\s*"generated_at|schema_version": \d+,\s*"tool|publication": \d+,\s*"gate'
-    rb'|summary": {\s*"cases": \d+,\s*"passed|comparison": {\s*"baseline)":'
+_STARTS = (
+    r'schema_version": \d+,\s*"tool',
+    r'publication": \d+,\s*"gate',
+    r'comparison": {\s*"baseline',
+    *(one.part_start for one in EVALUATORS.values() if one.part_start),
 )
+# How what we write begins, two keys deep: a batch may begin with one of them, and be told that the schema knows it not.
+_REPORT = re.compile(rf'\{{\s*"(?:{"|".join(_STARTS)})":'.encode())
 _OWN = "safe-gate."
 _OTHER_REPORTS = (b"[", b'{"schemaVersion"')
 """How the reports for other systems begin: no batch does, for it is an object of other keys."""

@@ -1,4 +1,4 @@
-"""The console scorecard (SAFE v0 spec section 5.2), drawn with `tabulate`. Pure.
+"""The console scorecard, drawn with `tabulate`. Pure.
 
 No colours: a terminal gets them later, and may ask for narrower tables (`run/terminal.py`).
 """

@@ -1,4 +1,4 @@
-"""The Markdown scorecard: pull-request comment, job summary, report file (SAFE v0 spec 5.3). Pure."""
+"""The Markdown scorecard: pull-request comment, job summary, report file. Pure."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def scorecard(
 
 
 def section_report(section: Section) -> str:
-    """Return one evaluator's scorecard as a document of its own (SAFE v0 spec 5.3)."""
+    """Return one evaluator's scorecard as a document of its own."""
     return "\n".join(
         (
             f"# {parts.words_of(section.title)}",

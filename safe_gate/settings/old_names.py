@@ -1,8 +1,10 @@
-"""Names of settings that still work, each with what replaced it. Pure data, standard library only."""
+"""Names of settings that still work, each with what replaced it. Pure data."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+from safe_gate.evaluators import EVALUATORS
 
 
 class OldName(NamedTuple):
@@ -38,13 +40,15 @@ class OldName(NamedTuple):
 OLD_NAMES = (
     *(
         OldName(
-            f"min_label_accuracy_{check}",
-            "min_label_accuracy",
+            f"{setting}_{entry}",
+            setting,
             ("flag", "input", "variable", "config file"),
-            f"min-label-accuracy with the entry {check}",
-            check,
+            f"{setting.replace('_', '-')} with the entry {entry}",
+            entry,
         )
-        for check in ("agency_language", "unverifiable_reassurance", "topic_pivot")
+        for evaluator in EVALUATORS.values()
+        for setting, entries in evaluator.old_entries.items()
+        for entry in entries
     ),
     OldName("ca_bundle", "ca_bundle", ("flag", "input"), "the variable SAFE_GATE_CA_BUNDLE", commands=("publish",)),
     OldName(

@@ -35,8 +35,7 @@ _WORDS = Kept[Sequence[str]](lambda typed: WORD.findall(typed.lower()))
 def similarity(first: str, second: str) -> float:
     """Return the cosine of the two texts' counts of words and word pairs, from 0.0 to 1.0.
 
-    This is the token cosine similarity of the Synthesis spec, over unigrams and bigrams. A text
-    without words is similar to nothing.
+    This is a token cosine similarity over unigrams and bigrams. A text without words is similar to nothing.
 
     >>> similarity("the exam", "the exam"), similarity("the exam", "")
     (1.0, 0.0)

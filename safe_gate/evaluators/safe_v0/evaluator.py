@@ -106,9 +106,11 @@ class SafeV0(Modular):
         fields=("id", "test_id", "output", "signals", "summary", "followup_questions"),
         line=lambda one: {"test_id": one.id, "output": one.reply, **one.extra},
         is_parsed=True,
+        output=MappingProxyType({"signals": True, "summary": False, "followup_questions": True}),
     )
     commands = MappingProxyType({"score": (*SCORING, "report_dir")})
     part_keys = frozenset({"report_type"})
+    part_start = r'report_type": "SAFE_v0",\s*"generated_at'
     added = (
         (("near_misses",), 0),
         (("no_reply",), 0),

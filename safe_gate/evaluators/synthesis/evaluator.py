@@ -120,6 +120,10 @@ class Synthesis(Modular):
         {"eval": (*SCORING, "engine", "jobs", "max_tags", "quiet", "scheduler"), "rules": READING}
     )
     part_keys = frozenset({"summary", "results"})
+    part_start = r'summary": {\s*"cases": \d+,\s*"passed'
+    old_entries = MappingProxyType(
+        {"min_label_accuracy": ("agency_language", "unverifiable_reassurance", "topic_pivot")}
+    )
     added = ((("summary", "disguised"), 0), (("summary", "no_reply"), 0))
     grouping = Grouping(
         noun="tag",

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from safe_gate.core.text.patterns import later
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers.formats._chat import are_messages, ended, is_message, parsed, text_of
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, error_of, id_of, texts
 from safe_gate.importers.records import TWICE
@@ -34,8 +35,9 @@ PAIRS = tuple(dict.fromkeys((*_USUAL, *((asked, answered) for asked in _ASKED fo
 """The names of the two sides of an exchange that are known, the first pair first."""
 
 IDS = ("id", "case_id", "caseid", "test_id", "testid", "row_id", "_id", "uuid")
-OUTPUT = ("signals", "summary", "followup_questions")
-"""The fields of a SAFE v0 output."""
+_OUTPUTS = {one.title: one.imports.output for one in EVALUATORS.values() if one.imports and one.imports.output}
+_OF_OUTPUTS = frozenset(name for fields in _OUTPUTS.values() for name in fields)
+"""The fields of the outputs that evaluators read as objects."""
 
 _STEP = later(r"\[(\d+)\]")
 _MISSING: Any = object()
@@ -48,13 +50,15 @@ def pair_of(value: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def is_known(value: Any) -> bool:
-    """Tell whether an object has a known pair of fields, or fields of a SAFE v0 output."""
+    """Tell whether an object has a known pair of fields, or fields of an evaluator's output."""
     return isinstance(value, dict) and (pair_of(value) is not None or any(map(_has_part, _outputs(value))))
 
 
 def is_output(value: Any) -> bool:
-    """Tell whether an object has the fields of a SAFE v0 output, itself or in `output`."""
-    return isinstance(value, dict) and any(set(OUTPUT) <= one.keys() for one in _outputs(value))
+    """Tell whether an object has the fields of an evaluator's output, itself or in `output`."""
+    if not isinstance(value, dict):
+        return False
+    return any(fields.keys() <= one.keys() for one in _outputs(value) for fields in _OUTPUTS.values())
 
 
 def _outputs(value: dict[str, Any]) -> list[dict[str, Any]]:
@@ -62,8 +66,8 @@ def _outputs(value: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _has_part(value: dict[str, Any]) -> bool:
-    """Tell whether an object has a field that no other tool calls like that."""
-    return bool({"signals", "followup_questions"} & value.keys())
+    """Tell whether an object has a list of an output: no other tool has a field of its name."""
+    return any(is_list and name in value for fields in _OUTPUTS.values() for name, is_list in fields.items())
 
 
 def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
@@ -82,11 +86,11 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
     Raises NotACase where a field is missing or has no text.
     """
     pair = pair_of(value)
-    _check_columns(value, pair or (*OUTPUT, "output"), mapping)
+    _check_columns(value, pair or (*_OF_OUTPUTS, "output"), mapping)
     id_ = id_at(value, mapping)
     if "output" in mapping:
         return Row(id_, "", at(value, mapping["output"]))
-    if mapping.keys() & OUTPUT or ("assistant" not in mapping and is_output(value)):
+    if mapping.keys() & _OF_OUTPUTS or ("assistant" not in mapping and is_output(value)):
         return Row(id_, "", output_of(value, mapping))
     if pair is None and not {"user", "assistant"} <= mapping.keys():
         _check_output(value, id_)
@@ -126,11 +130,12 @@ def _check_columns(value: dict[str, Any], names: Iterable[str], mapping: Mapping
 
 
 def _check_output(value: dict[str, Any], id_: str) -> None:
-    """Raise NotACase if an object has some fields of a SAFE v0 output."""
+    """Raise NotACase if an object has some fields of an evaluator's output."""
     for one in filter(_has_part, _outputs(value)):
-        some = " and ".join(name for name in OUTPUT if name in one)
-        missing = " and ".join(name for name in OUTPUT if name not in one)
-        raise NotACase(f"has {some}, but no {missing}, which a SAFE v0 output needs too", id_)
+        title, fields = next((title, fields) for title, fields in _OUTPUTS.items() if fields.keys() & one.keys())
+        some = " and ".join(name for name in fields if name in one)
+        missing = " and ".join(name for name in fields if name not in one)
+        raise NotACase(f"has {some}, but no {missing}, which a {title} output needs too", id_)
 
 
 def _is_input(key: str) -> bool:
@@ -192,12 +197,13 @@ def id_at(value: dict[str, Any], mapping: Mapping[str, str]) -> str:
 
 
 def output_of(value: dict[str, Any], mapping: Mapping[str, str]) -> Any:
-    """Return the SAFE v0 output of an object: under `output`, or its own fields, of which lists may be JSON."""
+    """Return an evaluator's output of an object: under `output`, or its own fields, of which some may be JSON."""
     inner = parsed(value.get("output"))
-    if not mapping.keys() & OUTPUT and isinstance(inner, dict):
+    if not mapping.keys() & _OF_OUTPUTS and isinstance(inner, dict):
         return inner
-    found = {name: at(value, mapping.get(name, name)) for name in OUTPUT}
-    return {name: one if name == "summary" else parsed(one) for name, one in found.items() if one is not _MISSING}
+    fields = next(one for one in _OUTPUTS.values() if mapping.keys() & one.keys() or one.keys() <= value.keys())
+    found = {name: at(value, mapping.get(name, name)) for name in fields}
+    return {name: parsed(one) if fields[name] else one for name, one in found.items() if one is not _MISSING}
 
 
 def at(value: Any, path: str) -> Any:

@@ -29,7 +29,7 @@ Asked = str | tuple[Mapping[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An exchange to judge. The reply may be any JSON value: SAFE v0 takes objects. None is the half that is elsewhere.
+    """An exchange to judge. The reply may be any JSON value, for an evaluator of objects. None is the half elsewhere.
 
     `id` is "" where the format has none; rows of one id are samples of one prompt. `extra` holds fields of the case
     whose names start with `x_`, `left_out` what of the record is not in the case. `fields` are the other named
