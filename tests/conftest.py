@@ -16,8 +16,8 @@ from tests.support.examples import THOROUGH, is_thorough
 from tests.support.github import gate, github, in_actions, start, waits  # noqa: F401 - fixtures for every test
 
 TESTS = Path(__file__).parent
-HELD = (TESTS / "gate", TESTS / "evaluators")
-"""The rooms that tests cover completely."""
+TRACED = {TESTS / name for name in ("gate", "evaluators", "test_library.py", "core", "importers", "commands")}
+"""Tests of which coverage looks at every case: of rooms that are covered completely, and of rooms whose tests are quick."""
 MOST_SECONDS = 5
 """The processor time that one test of `make test` may use."""
 STARTED = pytest.StashKey[float]()
@@ -56,13 +56,13 @@ def _is_traced(item: pytest.Item) -> bool:
     """Tell whether coverage looks at a test.
 
     Coverage doubles what a test costs. It looks at no property, which tries the same code many times. Of a
-    parametrised test it looks at the first case alone, except in rooms that are covered completely. Other tests
-    can only cover more, so the figures hold.
+    parametrised test outside of `TRACED` it looks at the first case alone. What it does not look at can only cover
+    more, so the figures hold.
     """
     if item.get_closest_marker("untraced") is not None or is_hypothesis_test(getattr(item, "obj", None)):
         return False
     case = getattr(item, "callspec", None)
-    return case is None or not any(case.indices.values()) or any(room in item.path.parents for room in HELD)
+    return case is None or not any(case.indices.values()) or not TRACED.isdisjoint((item.path, *item.path.parents))
 
 
 @pytest.hookimpl(wrapper=True)

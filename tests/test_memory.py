@@ -131,6 +131,7 @@ def test_documents_that_find_no_room_in_the_temporary_folder_are_read_again(
     assert all(f"case-{number}" in ran.out for number in range(3))
 
 
+@pytest.mark.untraced
 def test_an_id_is_known_again_after_thousands(safe_gate: SafeGate) -> None:
     cases = [turn(f"case-{number}", assistant="Ok.") for number in range(2_500)]
     write_cases(Path("c.jsonl"), *cases, turn("case-3"), turn("case-2400"), turn("\ud800"), turn("\ud800"))
@@ -140,6 +141,7 @@ def test_an_id_is_known_again_after_thousands(safe_gate: SafeGate) -> None:
     assert found == [(line, f"appears at c.jsonl:{first} too") for line, first in twins]
 
 
+@pytest.mark.untraced
 def test_thousands_of_outputs_find_their_cases(safe_gate: SafeGate) -> None:
     cases = [safe_case(f"case-{number}") for number in range(2_100)]
     outputs = [{"test_id": case["test_id"], "output": case.pop("output")} for case in cases]

@@ -68,10 +68,11 @@ def wheel(tools: Path, source: Path, tmp_path_factory: pytest.TempPathFactory) -
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The command in an environment with the wheel and the locked packages, without the repository."""
     folder = tmp_path_factory.mktemp("installed")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, env={"PATH": os.defpath})
     target = folder / "bin" / "python"
     quietly = ["--quiet", "--disable-pip-version-check", "--no-index", "--no-deps"]
-    subprocess.run([sys.executable, "-m", "pip", "--python", target, "install", *quietly, wheel], check=True)
+    command: list[str | Path] = [sys.executable, "-m", "pip", "--python", target, "install", *quietly, wheel]
+    subprocess.run(command, check=True, env={"PATH": os.defpath})
     (site,) = (folder / "lib").glob("python*/site-packages")
     (site / "locked.pth").write_text(f"{SITE}\n", "utf-8")  # which does not follow the .pth of this checkout
     return folder / "bin" / "safe-gate"

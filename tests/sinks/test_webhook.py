@@ -35,6 +35,7 @@ def test_without_a_secret_a_webhook_gets_unsigned_batches(safe_gate: SafeGate) -
     assert "SAFE-Gate-Signature" not in post.headers
 
 
+@pytest.mark.untraced
 def test_batches_are_bounded_in_order_and_each_has_a_key_of_its_own(safe_gate: SafeGate, webhook: Receiver) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"{n:0200}") for n in range(600)))
     run(safe_gate, *to(webhook))
@@ -88,6 +89,7 @@ def test_what_does_not_pass_is_one_warning_and_the_verdict_stands(
     assert not any(hidden in step.ran.log + json.dumps(step.report) for hidden in (SECRET, PATH, webhook.url))
 
 
+@pytest.mark.untraced
 def test_the_first_batch_that_is_not_taken_ends_the_sending_and_the_warning_counts_what_came_before(
     safe_gate: SafeGate, webhook: Receiver
 ) -> None:

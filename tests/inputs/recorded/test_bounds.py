@@ -178,6 +178,7 @@ def kinds_of(problems: list[dict[str, Any]]) -> set[str]:
     return {one["field"] for one in problems}
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_kind_of_problem_is_named_however_many_of_another_kind_come_first(safe_gate: SafeGate, jobs: str) -> None:
     many = [turn(f"c{n}", foo=1) for n in range(1_500)]

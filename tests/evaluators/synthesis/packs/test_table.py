@@ -108,12 +108,14 @@ def test_a_table_of_other_classes_or_other_code_is_not_read(name: str) -> None:
     assert not stored_table(Files({TABLE: compiled(), name: SHIPPED.read(name) + b"\n"}))
 
 
+@pytest.mark.untraced
 def test_a_table_is_read_beside_the_classes_and_the_code_that_it_was_made_of() -> None:
     files = ("classes.json", "matching/network.py", "matching/notation.py")
     changed = {name: SHIPPED.read(name) + b"\n" for name in files}
     assert stored_table(Files({TABLE: table(Files(changed)), **changed}))
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(("end", "more"), [(0, b""), (100, b""), (-4, b""), (None, b"\0\0\0\0")])
 def test_a_table_that_is_cut_or_longer_is_not_read(end: int | None, more: bytes) -> None:
     assert stored_table(Files({TABLE: compiled()}))
@@ -135,6 +137,7 @@ def test_a_table_is_the_network_that_was_written() -> None:
     assert back.steps["user"][1:] == taken[1:]
 
 
+@pytest.mark.untraced
 def test_a_table_does_not_depend_on_the_order_of_sets() -> None:
     code = (
         "import sys; from safe_gate.inputs.rules import shipped; from safe_gate.evaluators.synthesis import packs;"
