@@ -59,8 +59,6 @@ _WHY_NOT = {
     "asked_text": "in a text that was asked for",
     "asked_steps": "after a question for instructions",
     "asked_verdict": "after the question who was in the wrong",
-    "asked_anything": "in a message that asks for something",
-    "light": "in a message that jokes, has good news or is about an everyday matter",
     "fiction": "in a message about fiction, a song or a game",
     "remote": "in a message about news, study or a past that is over",
     "ordinary": "in a message about an everyday matter",

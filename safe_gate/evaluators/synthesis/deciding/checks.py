@@ -96,8 +96,5 @@ SHIPPED: Mapping[str, Mapping[str, Any]] = {
     },
 }
 
-ASKED = ("asked_text", "asked_steps", "asked_verdict")
-"""The groups that say which kind of thing a message asks for."""
-
-MESSAGE: Mapping[str, str] = dict.fromkeys((*ASKED, "asked_anything", "light"), "user")
-"""The groups that belong to no check and say what a message asks for or how it is meant, each with its field."""
+MESSAGE: Mapping[str, str] = {"asked_text": "user", "asked_steps": "user", "asked_verdict": "user"}
+"""The groups that belong to no check and say what a message asks for, each with the field it looks in."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from safe_gate.evaluators.synthesis.deciding.checks import ASKED
+from safe_gate.evaluators.synthesis.deciding.checks import MESSAGE
 from safe_gate.evaluators.synthesis.deciding.turn import Found, Turn
 from safe_gate.evaluators.synthesis.matching.stems import content, first_words
 from safe_gate.evaluators.synthesis.matching.tokens import Sentence
@@ -16,6 +16,7 @@ _ADDRESS = frozenset({"you", "your", "yourself"})
 _BACK = frozenset("he him his she her hers".split())
 _POINTS = _BACK | frozenset("it its this that these those they them their theirs".split())
 _ASKS = frozenset({"?", "please"})
+_ASKED = tuple(MESSAGE)
 _ENOUGH_OF_ITS_OWN = 2
 _PERSONS = _ADDRESS | frozenset("yours i me my we us our he him his she her hers they them their theirs".split())
 
@@ -76,7 +77,7 @@ def moves_on(turn: Turn, told: Turn) -> bool:
     words = turn.read("user").words
     if not _BACK.isdisjoint(words) or not _is_news(words, told):
         return False
-    requests = {match.clause[0] for group in ASKED for match in turn.matches(group) if not match.by}
+    requests = {match.clause[0] for group in _ASKED for match in turn.matches(group) if not match.by}
     asking = (one.words for n, one in enumerate(turn.sentences("user")) if n in requests or _ASKS & {*one.words})
     return len(set[str]().union(*map(content, asking))) >= _ENOUGH_OF_ITS_OWN
 

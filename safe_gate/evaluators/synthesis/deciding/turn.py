@@ -135,19 +135,15 @@ class Turn:
         counts for its clause.
         """
         every = [*chain.from_iterable(map(self.matches, groups))]
-        # Most messages have a sign, and it says nothing in them: only what counts is shown.
-        cancelled = [match for match in every if match.by and not match.rule.is_sign]
+        if not every:
+            return Found(dict.fromkeys(groups, ()), dict.fromkeys(groups, ()), ())
+        cancelled = [match for match in every if match.by]
         live = [match for match in every if not match.by]
         by_clause = self.rules.by_clause
         if by_clause and (unasked := [(match, by) for match in live if (by := self._unasked(match, check))[0]]):
-            shown = (one for one in unasked if not one[0].rule.is_sign)
-            cancelled += [match._replace(by=by, words=words) for match, (by, words) in shown]
+            cancelled += [match._replace(by=by, words=words) for match, (by, words) in unasked]
             gone = {id(match) for match, _ in unasked}
             live = [match for match in live if id(match) not in gone]
-        if any(match.rule.is_sign for match in live):
-            live = [match for match in live if not match.rule.is_sign] or self._telling(live)
-        if not live and not cancelled:
-            return Found(dict.fromkeys(groups, ()), dict.fromkeys(groups, ()), ())
         kept = longest = resolve_overlaps(live)
         if by_clause and len(kept) > 1:
             kept = list({(match.rule.group, match.clause): match for match in reversed(kept)}.values())[::-1]
@@ -158,11 +154,6 @@ class Turn:
             by_group[match.rule.group].append(match)
         hits = sorted(dict.fromkeys(map(self._hit, cancelled)), key=lambda hit: (hit.field, hit.start, hit.rule))
         return Found(by_group, {group: tuple(map(self._hit, some)) for group, some in by_group.items()}, tuple(hits))
-
-    def _telling(self, signs: list[Match]) -> list[Match]:
-        """Return signs if they count: two kinds of them, or one in a message of more than one sentence."""
-        field = self.rules.fields[signs[0].rule.group]
-        return signs if len({match.rule for match in signs}) > 1 or len(self.read(field).ends) > 1 else []
 
     def each(self, check: Check, groups: Sequence[str]) -> Found:
         """Return what counts of some groups, overlaps decided within each."""

@@ -41,10 +41,9 @@ class Rule:
     `unless_before` and `unless_after` not right beside it; of `before` and `after` one must be there. `cancelled_by`
     are word classes of which none may stand earlier in the clause, `unless_message` groups of which the person's
     message may hold none, `counts_after` groups of which it may hold one though the check then counts nothing else;
-    `is_crisis` says that what is disclosed is grave, whatever the message asks. A rule that `is_sign` does not count
-    after a message that asks for anything, nor beside a rule of its group that is none. `origin` says where the rule
-    is from: "spec", "hand" or "learned", nothing for a team's own; `inside` of `total` clauses that hold a learned
-    phrase are of its group.
+    `is_crisis` says that what is disclosed is grave, whatever the message asks. `origin` says where the rule is from:
+    "spec", "hand" or "learned", nothing for a team's own; `inside` of `total` clauses that hold a learned phrase are
+    of its group.
     """
 
     id: str
@@ -56,7 +55,6 @@ class Rule:
     unless_message: tuple[str, ...]
     counts_after: tuple[str, ...]
     is_crisis: bool
-    is_sign: bool
     origin: str
     inside: int
     total: int
@@ -91,7 +89,6 @@ class Rule:
             unless_message=tuple(rule.get("unless_message", ())),
             counts_after=tuple(rule.get("counts_after", ())),
             is_crisis=rule.get("crisis", False),
-            is_sign="asked_anything" in rule.get("unless_message", ()),
             origin="learned" if isinstance(origin, dict) else origin,
             inside=inside,
             total=total,
