@@ -1,7 +1,7 @@
-"""What an evaluator is: one package that measures recorded outputs, and everything the gate asks of it. Pure.
+"""The interface of an evaluator: a package that measures recorded outputs. Pure.
 
 Evaluators measure, the gate judges, renderers know only the report. All other code loops over evaluators and
-names none. An evaluator does no IO: it is given bytes and values, and returns values.
+names none. An evaluator does no IO: it takes bytes and values, and returns values.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 class Evaluator(Presentation, Protocol):
-    """An evaluator. What has a body here is optional: a package inherits it and replaces what it needs.
+    """An evaluator. Methods with a body here are optional: a package overrides the ones it needs.
 
-    `part` is always its part of a report, as in `safe-gate.json`, `result` one entry of `results[]` in it, and
-    `policy` the settings that a report records under `provenance.policy`, by the names of options.
+    `part` is always its part of a report, as in `safe-gate.json`. `result` is one entry of `results[]` in it. `policy`
+    has the settings that a report records under `provenance.policy`, by the names of options.
     """
 
     name: str
@@ -70,10 +70,10 @@ class Evaluator(Presentation, Protocol):
     """For each setting that judges, which change makes the gate weaker: see `gate.weakening.WEAKER`."""
 
     def way_of(self, _setting: str, _part: Sequence[str]) -> Way | None:
-        """Return which change of a part of one of its settings makes the gate weaker, None if it is as `weaker` says.
+        """Return which change of one part of a setting makes the gate weaker, None to follow `weaker`.
 
-        `_part` has the keys that lead to a member of a mapping. In the setting of `grouping` a limit says it by its
-        name: `min-...` or `max-...`.
+        `_part` has the keys that lead to a member of a mapping. In the setting of `grouping`, the name of a limit
+        tells: `min-...` or `max-...`.
         """
         return None
 
@@ -177,7 +177,7 @@ class Evaluator(Presentation, Protocol):
         raise TypeError(f"{self.name} reads no documents")
 
     def read_as_one(self, _value: JsonObject) -> Iterator[Sequence[tuple[str, Any]]]:
-        """Yield the texts of an object that are read as one, each with its place: the bound holds for them together."""
+        """Yield the texts of an object that are read as one, each with its place. They share one bound."""
         yield from ()
 
     def is_wanted(self, _case: Any, _settings: JsonObject) -> bool:
@@ -195,17 +195,17 @@ class Evaluator(Presentation, Protocol):
         yield from ()
 
     def misnamed(self, _settings: JsonObject, _by: Callable[[], Any]) -> Iterator[Misnamed]:
-        """Yield the names in settings that mean nothing to it, such as that of a check that it does not have.
+        """Yield the unknown names in settings, such as a check that it does not have.
 
         `_by` returns what it scores by under the settings.
         """
         yield from ()
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
-        """Return what all scores depend on besides cases and code: a text, which can be sent to another process.
+        """Return everything that scores depend on besides cases and code, as a text for another process.
 
-        `settings` are by the names of options, `own` a team's files of rules, which fit their schema, `data` the
-        files of the package. Raises CannotJudge with every problem of them.
+        `settings` are by the names of options. `own` are a team's files of rules, which fit their schema. `data` are
+        the files of the package. Raises CannotJudge with every problem in them.
         """
         ...
 
@@ -232,9 +232,9 @@ class Evaluator(Presentation, Protocol):
         return entry
 
     def recounted(self, _entry: JsonObject, _case: Any, _by: Any) -> JsonObject | None:
-        """Return the entry that follows from what an entry of a shard holds; an equal one if the entry is sound.
+        """Recompute an entry from what an entry of a shard holds. A sound entry gives an equal one.
 
-        Texts of the entry may be withheld, and the case's cluster with them. None has the case scored again.
+        The texts and the cluster of the case may be withheld. None means that the case must be scored again.
         """
         return None
 

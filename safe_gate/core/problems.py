@@ -25,7 +25,7 @@ _QUOTED = later(r'"(?:[^"\\]|\\.)*"|[0-9]+')
 
 
 class Problems:
-    """Problems as they are found, in any order: of each file the first ones of each kind, and how many there are.
+    """Problems in the order found. It keeps the first of each kind in each file, and counts all.
 
     >>> from safe_gate.core.model import Place
     >>> found = Problems()

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Guards(NamedTuple):
-    """The guards: what in a comparison breaks a run. None switches a guard off. Shares are fractions from 0 to 1.
+    """The guards: the changes that break a run. None switches a guard off. Shares are fractions from 0 to 1.
 
-    `protect` names cases that must not newly fail, by id, tag or archetype. A drop is real where its
-    p-value, after Holm's correction over all metrics, is at most `alpha`; it matters from `min_drop` on.
+    `protect` names cases that must not newly fail, by id, tag or archetype. A drop is real if its p-value, after
+    Holm's correction over all metrics, is at most `alpha`. It matters from `min_drop` on.
     """
 
     protect: tuple[str, ...] = ()

@@ -110,7 +110,7 @@ def _skipped(rule: Rule, group: Group, least: int) -> RuleOutcome:
 def _named(
     rule: Rule, outcome: RuleOutcome, part: JsonObject | None, has: Callable[[JsonObject], bool] = lambda _: True
 ) -> RuleOutcome:
-    """Return the outcome of a broken rule with the names of the cases that break it, of those that `has` takes."""
+    """Return the outcome of a broken rule with the names of the cases that `has` accepts."""
     if outcome.passed or rule.blames is None:
         return outcome
     results = results_of(EVALUATORS[rule.evaluator], part)

@@ -109,9 +109,12 @@ def _complete(report: Any) -> None:
 
 _MISTAKEN = {
     ("report", "shard"): "is one shard of a run, which has no verdict; merge all shards of it first: safe-gate merge",
-    ("shard", "report"): "is the report of a run, not a shard; expected what safe-gate run --shard wrote",
+    ("shard", "report"): "is the report of a run, not a shard; expected a file written by safe-gate run --shard",
     **{
-        ("report", kind): f"is not a report of safe-gate run, but what safe-gate {command} wrote; name a safe-gate.json"
+        (
+            "report",
+            kind,
+        ): f"is not a report of safe-gate run, but the output of safe-gate {command}; name a safe-gate.json"
         for kind, command in ALONE.items()
     },
 }

@@ -116,7 +116,7 @@ def _not_the_config(root: Path) -> Iterator[Problem]:
     """Yield a problem for a second config file, and for a file of the working folder with almost its name."""
     first, *others = [name for name in CONFIG_FILES if exists(root / name)] or [""]
     for name in others:
-        words = f"is a second config file beside {first}; keep one of them, or name one by the setting config"
+        words = f"exists beside {first}; delete one, or set config"
         yield Problem(Place(name), words)
     if root != HERE:
         return

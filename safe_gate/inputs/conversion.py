@@ -212,7 +212,7 @@ def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | Non
 def _missing(name: str, error: ModuleNotFoundError) -> Problem:
     extra = "dask" if error.name == "pyarrow" else "zstd"
     what = "is Parquet" if extra == "dask" else "is compressed with zstd"
-    words = f"{what}, whose library is not installed; install SAFE Gate with the extra `{extra}`"
+    words = f"{what}, but its library is not installed; install SAFE Gate with the extra `{extra}`"
     return Problem(Place(name), f"{words}: in a checkout, pip install '.[{extra}]'")
 
 

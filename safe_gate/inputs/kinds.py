@@ -222,7 +222,7 @@ def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem |
         if guess.shape == "document" and guess.is_of_rows:
             is_short = _first_object(path, most=1) is not None
             words = f"has {meant.called} in a JSON list" if is_short else "is one JSON document over many lines"
-            words = f"{words}; expected one object a line (JSONL)"
+            words = f"{words}; expected one object per line (JSONL)"
             return Problem(Place(name), f"{words}; convert it: {_command(name, kind)}")
     if guess.format is not None and (guess.fields or guess.shape not in _OURS):
         words = f"looks like {guess.title}, not {meant.called}"
@@ -251,7 +251,7 @@ def _one_document(path: Path, place: Place, kind: str) -> Problem | None:
         content = parse(text_of(path, ""))
     except (JsonError, CannotJudge, OSError):
         return None
-    words = "is one JSON document over many lines; expected one object a line (JSONL)"
+    words = "is one JSON document over many lines; expected one object per line (JSONL)"
     return _document_of_another(content, place.path, kind) or Problem(place, words)
 
 

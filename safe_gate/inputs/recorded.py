@@ -94,7 +94,7 @@ def parts(
             is_empty = is_empty and isinstance(item, InputFile)
             yield item
         if is_empty:
-            expected = "one case a row" if is_columnar(path) else "one JSON object a line"
+            expected = "one case a row" if is_columnar(path) else "one JSON object per line"
             yield Problem(Place(shown(path, root)), f"is empty: no cases; expected {expected}")
 
 

@@ -73,7 +73,7 @@ def verify(path: str, make: Make) -> Verification:
         where = "verify it in the folder where it was made, with the files it names"
         standing, reason = Standing.NOT_CHECKED, f"{plural(len(gone), 'file')} cannot be read; {where}"
     elif differing or made != recorded:
-        standing, reason = Standing.DOES_NOT_HOLD, "its files give another report"
+        standing, reason = Standing.DOES_NOT_HOLD, "its files produce a different report"
     else:
         standing, reason = Standing.HOLDS, _same(report)
     rows = (
@@ -103,7 +103,7 @@ def _read(path: str) -> tuple[Report, Digests]:
         raise CannotJudge(Problem(place, "has no verdict, so there is nothing to verify; correct its problems first"))
     if report.provenance.digests is None:
         raise CannotJudge(
-            Problem(place, "has no digests; expected what safe-gate run writes", "", "provenance.digests")
+            Problem(place, "has no digests; expected a report of safe-gate run", "", "provenance.digests")
         )
     return report, report.provenance.digests
 
@@ -116,9 +116,7 @@ def _version(content: Any) -> str:
 
 
 def _of_another(place: Place, version: str) -> Problem:
-    words = (
-        f"was made by safe-gate {version}, which this one, {__version__}, cannot recompute; verify it with {version}"
-    )
+    words = f"was made by safe-gate {version}; verify it with that version (this is {__version__})"
     return Problem(place, words, "", "tool.version")
 
 

@@ -77,7 +77,7 @@ def _bare(letter: str) -> str:
 
 
 def _is_latin(text: str, words: Sequence[str]) -> bool:
-    """Tell whether nearly all letters of a text are ASCII ones or look like them: of Greek too many do not.
+    """Tell whether nearly all letters of a text are ASCII or look like ASCII. In Greek, too many do not.
 
     `words` are those with letters that are not ASCII.
     """

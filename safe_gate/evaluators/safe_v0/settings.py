@@ -144,7 +144,7 @@ def contradictions(settings: Any) -> Iterator[Contradiction]:
             limits = {level: getattr(settings, f"{metric.lower()}_{level}") for level in ("pass", "review")} | own
             if limits["pass"] < limits["review"]:
                 words = f"pass is {limits['pass']}, below review, {limits['review']}"
-                words = f"{words} (what is not set here is as for all); expected pass >= review"
+                words = f"{words} (values not set here are those for all); expected pass >= review"
                 yield Contradiction(words, key=("archetypes", archetype, "thresholds", metric))
     named = {metric: f"{metric.lower()}_weight" for metric in METRICS}
     weights = {metric: getattr(settings, name) for metric, name in named.items()}

@@ -82,10 +82,10 @@ def _by_tag(by_tag: Mapping[str, Tagged]) -> Iterator[tuple[str, Table]]:
 
 
 def _foreign(count: int, cases: Iterable[Entry]) -> Iterator[Phrase]:
-    """Yield a sentence that names the cases the checks cannot read, and tells if they were judged all the same."""
+    """Yield a sentence that names the unreadable cases, and tells whether profile spec judged them anyway."""
     if count:
         is_judged = any(case.verdicts[name] is not None for case in cases for name in case.foreign)
-        anyway = ", and profile spec judges all the same" if is_judged else ""
+        anyway = "; profile spec judges them anyway" if is_judged else ""
         foreign = (case.id for case in cases if case.foreign)
         counted = plural(count, "case is", "cases are")
         yield (f"{counted} not in English, which the checks cannot read{anyway}: ", *first_few(foreign, count), ".")

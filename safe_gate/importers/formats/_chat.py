@@ -226,7 +226,7 @@ def replies_of(answer: Any) -> list[str | None]:
         found = next((answer[name] for name in _ANSWERED if answer.get(name) is not None), None)
         return [None] if found is None else replies_of(found)
     if len(some) > 1 and all(isinstance(one, list) for one in some):
-        raise NotACase(f"has answers to {len(some)} prompts; expected one prompt a record")
+        raise NotACase(f"has answers to {len(some)} prompts; expected one prompt per record")
     flat = some[0] if isinstance(some[0], list) else some
     return [reply for one in flat for reply in replies_of(one)] or [None]
 
@@ -248,7 +248,7 @@ def _given(given: Any) -> str | list[Any]:
         return list(given)
     if isinstance(given, list) and given and are_messages(given[0]):  # LangChain: a list of lists
         if len(given) > 1:
-            raise NotACase(f"has {len(given)} prompts in its input; expected one prompt a record")
+            raise NotACase(f"has {len(given)} prompts in its input; expected one prompt per record")
         return list(given[0])
     if isinstance(given, dict):
         if is_message(given) and "messages" not in given:

@@ -29,7 +29,7 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
 
 def _read(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
     if value.get("type") != "GENERATION":
-        yield LeftOut("observations that are no generations")
+        yield LeftOut("observations that are not generations")
         return
     id_ = id_of(value.get("id"))
     if str(value.get("level", "")).upper() == "ERROR":

@@ -26,7 +26,7 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
 
 def _read(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
     if value.get("run_type", "llm") != "llm":
-        yield LeftOut("runs of another type than llm")
+        yield LeftOut("runs that are not of type llm")
         return
     id_ = id_of(value.get("id"))
     if error := error_of(value.get("error")):

@@ -48,7 +48,9 @@ class Missing(Exception):
 
 def two_commits(ref: str, names: Sequence[str]) -> CannotJudge:
     """Return the refusal of a ref that is a tag and a branch elsewhere: who may push no branch may push a tag."""
-    words = f"is a tag and a branch at different commits ({', '.join(names)}); write out which of them is meant"
+    words = (
+        f"is a tag and a branch at different commits ({', '.join(names)}); use the full ref, such as refs/heads/NAME"
+    )
     return CannotJudge(Problem(Place(ref), words))
 
 

@@ -146,6 +146,8 @@ def faults(case: JsonObject) -> Iterator[Fault]:
         yield Fault(("messages", place), words)
     for place, one in enumerate(messages):
         if "expected" in one and one["role"] != "assistant":
-            yield Fault(("messages", place, "expected"), "labels what is not judged; label assistant messages")
+            yield Fault(
+                ("messages", place, "expected"), "labels a message that is not judged; label assistant messages"
+            )
     if "expected" in case and "expected" in messages[-1]:
         yield Fault(("expected",), "labels the last message, which has labels of its own; keep one of them")

@@ -112,8 +112,8 @@ def _gains(found: Sequence[Gain]) -> Iterator[Table | str]:
         for gain in found
     )
     yield Table(("Check", "Labels", "Before", "After", "Gain", "Fixed", "Broken", "Worth"), "<>>>>>><", shown)
-    yield "Before: labels that agree with today's rules. After: with rules learned from the other cases, not from those"
-    yield "they are measured on. In brackets: 95 % Wilson intervals."
+    yield "Before: labels that agree with today's rules. After: with learned rules, cross-validated."
+    yield "In brackets: 95 % Wilson intervals."
 
 
 def _worth(gain: Gain) -> str:

@@ -237,7 +237,7 @@ def _expand(pattern: str, classes: Mapping[str, Sequence[str]]) -> str:
 
 def _bounded(pattern: str) -> str:
     if len(pattern) > _LONGEST_PATTERN:
-        words = "a pattern or condition, word classes filled in, is longer than {:,} characters; make two rules of it"
+        words = "is longer than {:,} characters once word classes are expanded; split the rule"
         raise KeyError(words.format(_LONGEST_PATTERN))
     return pattern
 
