@@ -1,6 +1,6 @@
-"""What Python code calls to score a single text: `safe_gate.score_reply` and `safe_gate.score_output`.
+"""The Python functions that score a single text: `safe_gate.score_reply` and `safe_gate.score_output`.
 
-Pure except for the shipped rules, which are read once for each way of scoring, and kept.
+Pure, except that it reads the shipped rules once for each way of scoring, and keeps them.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ def score_output(
 ) -> safe_result.Result:
     """Return the SAFE v0 scores and the label of an output of a clinical pipeline.
 
-    The first three arguments are the output, the next three what its case expects. `thresholds` are from 0 to 1, such
-    as `{"CR": {"pass": 0.9}}`, `weights` such as `{"AH": 2}`; what they leave out is as by default. `strict_ah` and
-    `match` are the settings `strict-ah` and `safe-match`. `result.label` is Pass, Review or Fail,
-    `result.scores["CR"]` a score from 0 to 1, `result.missing["CR"]` what was not found. Raises ValueError for another
-    name or number than is possible, TypeError for another type.
+    The first three arguments are the output, the next three are the case's expectations. `thresholds` are from 0 to 1,
+    such as `{"CR": {"pass": 0.9}}`, and `weights` are such as `{"AH": 2}`. Missing entries have their defaults.
+    `strict_ah` and `match` are the settings `strict-ah` and `safe-match`. `result.label` is Pass, Review or Fail,
+    `result.scores["CR"]` is a score from 0 to 1, and `result.missing["CR"]` lists what was not found. Raises
+    ValueError for an invalid name or number, TypeError for a wrong type.
 
     >>> score_output(signals=["Fever"], summary="", followup_questions=[], must_find_signals=["fever"]).label
     <Label.PASS: 'Pass'>

@@ -14,7 +14,7 @@ from safe_gate.settings.origins import Given
 
 
 class Moved(NamedTuple):
-    """Settings of a config file with their paths from the working folder, and what is out of date or wrong there."""
+    """Settings of a config file with paths from the working folder, and its outdated or wrong entries."""
 
     settings: Given
     warnings: tuple[str, ...]

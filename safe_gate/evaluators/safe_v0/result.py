@@ -127,7 +127,7 @@ class Entry:
 
     @property
     def details(self) -> JsonObject:
-        """What was found by each metric, as events have it."""
+        """The findings of each metric, in the form of events."""
         found: JsonObject = self._json["details"]
         return found
 

@@ -1,4 +1,4 @@
-"""What a reader is shown of a SAFE v0 report (SAFE v0 spec sections 5.2 and 5.3).
+"""The SAFE v0 section of a report for readers (SAFE v0 spec sections 5.2 and 5.3).
 
 Pure: from the report's JSON alone, so that a stored report shows the same.
 """

@@ -121,7 +121,7 @@ def way_of(setting: str, part: Sequence[str]) -> Way | None:
 
 
 def unset(setting: str, part: Sequence[str], settings: Mapping[str, Any]) -> Any:
-    """Return the general number where an archetype has none of its own."""
+    """Return the general number if an archetype does not set one."""
     match setting, *part:
         case "archetypes", _, "weights", metric:
             return settings.get(f"{metric.lower()}_weight")

@@ -110,7 +110,7 @@ def misnamed(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed
 
 
 def misfit(case: Case, rules: Rules) -> Problem | None:
-    """Return the problem of a case that names a check which the rules do not have; all turns have the same."""
+    """Return the problem of a case that names an unknown check. All its turns have the same problem."""
     unknown = [name for name in case.checks if name not in rules.checks and name != WORDING]
     if not unknown and (WORDING not in case.checks or wanted(case, rules)):
         return None
@@ -128,7 +128,7 @@ def misfit(case: Case, rules: Rules) -> Problem | None:
 
 
 def unserved(total: Totals, rules: Rules) -> Iterator[Problem]:
-    """Yield a problem for each check that cases ask for and no rule serves: nobody earned it."""
+    """Yield a problem for each check that cases use and no rule serves: such a pass is not earned."""
     for name in dict.fromkeys(check for check, _ in total.verdicts):
         check = rules.checks.get(name)
         groups = (check.applies or (*check.favour, *check.against)) if check else ()

@@ -1,4 +1,4 @@
-"""What a reader is shown of a Synthesis report.
+"""The Synthesis section of a report for readers.
 
 Pure: from the report's JSON alone, so that a stored report shows the same.
 """
@@ -20,7 +20,7 @@ from safe_gate.evaluators.synthesis.names import WORDING, in_order, title, words
 from safe_gate.evaluators.synthesis.part import Part, Quality, Summary, Tagged, Verdicts
 from safe_gate.evaluators.synthesis.result import Entry
 
-_LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing
+_LEAST = 5  # labels, or cases, of a tag that is shown; an interval of fewer says nothing
 
 
 def section(report: JsonObject) -> Section:

@@ -36,9 +36,9 @@ _TEXT_KEYS = ("content", "value", "parts", "text")
 
 
 class Exchange(NamedTuple):
-    """The last reply of a conversation and what it answers; `assistant` is None where a message of the user ends it.
+    """The last reply of a conversation and its prompt; `assistant` is None if a user message is last.
 
-    `user` is what the user wrote, or all messages before the reply if there are replies among them.
+    `user` is the user's text, or all messages before the reply if they include other replies.
     """
 
     user: Asked
@@ -63,11 +63,11 @@ def are_messages(value: Any) -> bool:
 
 
 def exchange(messages: Any, *, whole: bool = False) -> Exchange:
-    """Return the last reply of a conversation, and what it answers.
+    """Return the last reply of a conversation, and its prompt.
 
-    Messages of tools are passed over, and so are calls of tools; without an earlier reply those of the system are,
-    too, and several messages of the user are joined by a blank line, unless it is asked for as a `whole`. Raises
-    NotACase for what is no conversation.
+    Messages and calls of tools are left out. Without an earlier reply, system messages are left out too, and user
+    messages are joined by a blank line. A `whole` conversation keeps them. Raises NotACase for a value that is not a
+    conversation.
     """
     if not isinstance(messages, list):
         raise NotACase("has no messages; expected a list of messages with role and content")
@@ -196,7 +196,7 @@ _ANSWERED = (
 
 
 def recorded(id_: str, given: Any, answer: Any, tags: tuple[str, ...]) -> Iterator[Row | Refused]:
-    """Yield each sample of a recorded call: what was given to a model or an application, and what it answered.
+    """Yield each sample of a recorded call: the input and the answer of a model or an application.
 
     Either may be text, a message, messages, JSON of these in a text, or an object that holds one under a common name.
     Raises NotACase.
@@ -232,7 +232,7 @@ def replies_of(answer: Any) -> list[str | None]:
 
 
 def _of_list(answer: list[Any]) -> list[str | None]:
-    """Return the reply that ends a list of messages, or that its parts make up; of any other list all samples."""
+    """Return the last reply of a list of messages, or the reply in its parts. Other lists are samples."""
     if said := [one for one in answer if is_message(one)]:
         return [_message(said[-1], 0).text]
     if any(isinstance(one, dict) and "type" in one for one in answer):

@@ -1,6 +1,6 @@
-"""Langfuse exports: observations as JSON, JSONL or CSV, of which generations are read.
+"""Langfuse exports: observations as JSON, JSONL or CSV. Only generations are read.
 
-An output that is not set is exported as an empty text, so that is taken for a reply that is missing.
+Langfuse exports an unset output as an empty text, so an empty text counts as a missing reply.
 """
 
 from __future__ import annotations

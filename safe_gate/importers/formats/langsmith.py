@@ -1,6 +1,6 @@
 """LangSmith: runs of a model, and examples of a data set, with `inputs` and `outputs`.
 
-Of a trace the runs of type `llm` are read: the chains and tools around them hold the same texts again.
+Only the runs of type `llm` in a trace are read: the chains and tools around them repeat the same texts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """lm-evaluation-harness: `samples_*.jsonl`, as `--log_samples` writes it. Repeats are samples of one prompt.
 
-A task with several filters lists every document once for each; the responses are the same, so the first filter's are
-read. Source: `lm_eval.evaluator.evaluate`.
+A task with several filters lists every document once per filter, with the same responses. So only the first filter's
+responses are read. Source: `lm_eval.evaluator.evaluate`.
 """
 
 from __future__ import annotations

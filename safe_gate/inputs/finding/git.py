@@ -1,8 +1,8 @@
 """Shell: a commit's files from the clone that contains the working folder. Runs `git`, which only reads.
 
-Nothing of the user's or the system's configuration counts, and nothing that a repository's own could
-make git run: no hook, pager, prompt or signature's program, no fetch of objects that are missing.
-`git archive` is not used, because attributes of the repository could hide files from it.
+The configuration of the user and the system does not count. A repository's own cannot make git run anything: no
+hook, pager, prompt or signature program, and no fetch of missing objects. `git archive` is not used, because
+attributes of the repository could hide files from it.
 """
 
 from __future__ import annotations

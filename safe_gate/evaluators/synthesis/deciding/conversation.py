@@ -22,7 +22,7 @@ _PARTS = "\n"
 
 
 class Message(NamedTuple):
-    """A message of a conversation: its index in `messages`, and its text; the parts of a list are a line each."""
+    """A message of a conversation: its index in `messages`, and its text, with one line per part of a list."""
 
     number: int
     text: str
@@ -41,9 +41,9 @@ def field_of(index: int) -> str:
 class Talk(NamedTuple):
     """The place of a reply in a conversation.
 
-    `id` is the conversation's. `asked` are the user messages since the assistant message before it, `earlier` those
-    further back that `topic_pivot` may look in, the nearest first. `before` is a digest of what system and user say
-    before `asked`, "" for nothing. `context` is the number that the case sets itself, None if it sets none.
+    `id` is the conversation's. `asked` are the user messages since the previous assistant message. `earlier` are those
+    further back that `topic_pivot` may look in, nearest first. `before` is a digest of the system and user messages
+    before `asked`, "" without any. `context` is the case's own number, None if it sets none.
     """
 
     id: str
@@ -55,7 +55,7 @@ class Talk(NamedTuple):
 
     @property
     def user(self) -> str:
-        """What the reply answers: the user messages, with a blank line between two."""
+        """The text that the reply answers: the user messages, with a blank line between two."""
         return joined(self.asked)
 
 
@@ -113,7 +113,7 @@ def text_of(content: Any) -> str:
 
 
 def placed(hit: Hit, reply: Message, read: Sequence[Message]) -> Hit:
-    """Return a hit in the message that it is in.
+    """Return a hit with its place in its own message.
 
     `read` are the user messages that were read as one text. A hit of a team's pattern that goes on into the next
     message ends with the message that it starts in.

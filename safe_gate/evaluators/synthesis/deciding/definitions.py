@@ -59,7 +59,7 @@ def problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
 
 
 def _of_group(file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str, tuple[str, str]]) -> Iterator[Problem]:
-    """Yield what is wrong with the check and the group of a pack with rules; add the group to those that are known."""
+    """Yield the problems of the check and the group of a pack with rules, and register the group."""
     pack = file.content
     check, group = pack["check"], pack["group"]
     if "/" in check and check not in checks:
@@ -99,7 +99,7 @@ def _ill(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) -> Iterator[tu
 
 
 def lets_pass(packs: Iterable[JsonObject]) -> frozenset[str]:
-    """Return the groups of which one hit more may let a reply pass: by what a team's checks say of them."""
+    """Return the groups in which one more hit may let a reply pass, according to a team's checks."""
     return frozenset(group for one in defined(packs).values() for side in _LOOSENS for group in one.get(side, ()))
 
 

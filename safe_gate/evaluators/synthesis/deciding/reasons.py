@@ -191,7 +191,7 @@ def _hits(noun: str, hits: Sequence[Hit], what: str) -> Iterator[Phrase]:
 
 
 def _innermost(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits that hold no other, as they stand in the texts: the exact words, not their sentence as well."""
+    """Return the hits that contain no other hit, in text order: the exact words, not also their sentence."""
     found: list[Hit] = []
     for field in dict.fromkeys(hit.field for hit in hits):
         latest = -1

@@ -1,4 +1,4 @@
-"""What a reader must know of the settings that Synthesis scored by. Pure."""
+"""Remarks for readers on the settings that Synthesis scored by. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 
 
 def remarks(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
-    """Yield a sentence for each setting that is not the default, and on tags that may be meant otherwise."""
+    """Yield a sentence for each setting that is not the default, and for ambiguous tags."""
     yield from _doubtful_fail_tags(part, policy)
     if policy["profile"] == "spec":
         idle = "" if policy["sensitivity"] == "balanced" else f"; it ignores sensitivity ({policy['sensitivity']})"

@@ -27,10 +27,10 @@ _, _ANY, _NOT = KINDS
 
 
 class Asked(NamedTuple):
-    """One thing that is asked of a reply.
+    """One requirement of a reply.
 
-    `of` are texts and regular expressions, each after its form, `text` or `regex`: one that the reply must or must not
-    contain, or several of which it must contain one. `tag` is the tag whose cases it is asked of, "" for one case.
+    `of` are texts and regular expressions, each after its form, `text` or `regex`. The reply must or must not contain
+    the one, or must contain one of several. `tag` is the tag of the cases that it is for, "" for one case.
     """
 
     kind: str
@@ -71,9 +71,9 @@ def unreadable(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
 
 
 def as_asked(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a case asks for in words, in no order of its own; None for what it does not ask.
+    """Return a case's requirements on wording, sorted; None for absent ones.
 
-    One entry more of `must_contain_any` asks for less, so its digest stands there: it is compared as a whole.
+    One more entry in `must_contain_any` asks for less, so its digest is used: it is compared as a whole.
     """
     found = {kind: sorted(map(_named, map(_form, value.get(kind, ())))) for kind in KINDS}
     return {kind: (digest(names) if kind == _ANY else names) if names else None for kind, names in found.items()}

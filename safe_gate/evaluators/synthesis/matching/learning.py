@@ -1,8 +1,8 @@
-"""Rows learned by counting: the phrases that stand in marked clauses and hardly anywhere else. Pure.
+"""Rows learned by counting: phrases that occur in marked clauses and hardly anywhere else. Pure.
 
-People mark the clauses that decide (`marks` of a case). A phrase is worth a row if it stands in at least two
-marked clauses of a group and nearly every clause that holds it is marked; of these, as few are kept as cover the marked
-clauses that no rule hits yet.
+People mark the clauses that decide (`marks` of a case). A phrase is worth a row if it occurs in at least two
+marked clauses of a group, and nearly every clause with it is marked. Of these phrases, a small set is kept that covers
+the marked clauses that no rule hits yet.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PLACE = later(r"[^a-z0-9]+")
 class Row:
     """A learned phrase: `inside` of the `total` clauses that hold it are of its group.
 
-    `question` limits the phrase to questions; so "how do you feel" can be worth a row where "you feel" is not.
+    `question` limits the phrase to questions, so "how do you feel" can be worth a row when "you feel" is not.
     """
 
     group: str
@@ -97,7 +97,7 @@ def _pack(group: str, found: Sequence[Row]) -> dict[str, Any]:
 
 
 def _says(case: Case, group: str) -> bool:
-    """Tell whether a case says which clauses of its text are of a group: it has marks, or a label that says none is."""
+    """Tell whether a case says which clauses are of a group, by marks or by a label that excludes all."""
     check = GROUPS[group][0]
     if case.marks:
         return True

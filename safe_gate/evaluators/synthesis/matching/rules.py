@@ -1,7 +1,7 @@
-"""Rules: phrases with the conditions under which they count, looked for in a text. Pure.
+"""Rules: phrases with conditions, searched for in a text. Pure.
 
-The data arrives as parsed JSON that `schemas/rule-pack.schema.json` has vouched for. All phrases
-that look in one field are found in one pass; conditions are looked at where a phrase was found.
+The data is parsed JSON that is valid under `schemas/rule-pack.schema.json`. One pass finds all phrases for a field.
+Conditions are checked only where a phrase was found.
 """
 
 from __future__ import annotations
@@ -37,14 +37,17 @@ CONTEXTS = ("unless", "unless_near", "unless_before", "unless_after", "before", 
 class Rule:
     """Phrases with the conditions under which they count.
 
-    `unless` are phrases that may not be in the sentence, `unless_near` not within twelve tokens of a match,
-    `unless_before` and `unless_after` not right beside it; of `before` and `after` one must be there. `cancelled_by`
-    are word classes of which none may stand earlier in the clause, `unless_message` groups of which the person's
-    message may hold none, `counts_after` groups of which it may hold one though the check then counts nothing else;
-    `is_crisis` says that what is disclosed is grave, whatever the message asks. A rule that `is_sign` does not count
-    after a message that asks for anything, nor beside a rule of its group that is none. `origin` says where the rule
-    is from: "spec", "hand" or "learned", nothing for a team's own; `inside` of `total` clauses that hold a learned
-    phrase are of its group.
+    - `unless`: phrases that must not be in the sentence.
+    - `unless_near`: phrases that must not be within twelve tokens of a match.
+    - `unless_before`, `unless_after`: phrases that must not be right beside it.
+    - `before`, `after`: one of these phrases must be right before, or right after, it.
+    - `cancelled_by`: word classes that must not be earlier in the clause.
+    - `unless_message`: groups that the person's message must not have.
+    - `counts_after`: groups of the message after which the rule counts, although the check counts nothing else.
+    - `is_crisis`: the disclosure is grave, whatever the message asks.
+    - `is_sign`: the rule does not count if the message asks for anything, or beside a non-sign of its group.
+    - `origin`: "spec", "hand" or "learned", "" for a team's own.
+    - `inside`, `total`: of all `total` clauses with a learned phrase, `inside` are of its group.
     """
 
     id: str
@@ -100,7 +103,7 @@ class Rule:
 
 
 class Known(NamedTuple):
-    """What is compiled already: the automata of fields and contexts, and the phrases of the fields."""
+    """The compiled parts: the automata of fields and contexts, and the phrases of the fields."""
 
     automata: Automata
     phrases: Mapping[str, Sequence[str]]
@@ -121,7 +124,7 @@ def _inlined(phrase: str, classes: Mapping[str, Sequence[str]]) -> str:
 
 
 class Match(NamedTuple):
-    """A rule's match by its span in the normalised text, the clause it is in, and what cancels it, if anything does."""
+    """A rule's match: its span in the normalised text, its clause, and what cancels it, if anything."""
 
     rule: Rule
     start: int
@@ -290,9 +293,9 @@ def _faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
 
 
 class Vocabulary:
-    """The words that occur in the rules of packs, lower-cased: in phrases and in what these promise to hit.
+    """The words in the rules of packs, in lower case: from phrases and from the texts they promise to hit.
 
-    Few texts ask about them, and each about few words. So a word is searched for, until a list of all takes less time.
+    Few texts ask about words, and each asks about few. So each word is searched for until building a list is faster.
     """
 
     def __init__(self, packs: Iterable[JsonObject], classes: Classes) -> None:
