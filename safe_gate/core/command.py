@@ -64,7 +64,7 @@ class Scores(Command):
     """The argument that names a file for the evaluator's part."""
 
     asks_for: tuple[str, str]
-    """The flag that names the cases, and what it names: what a command line without it is asked for."""
+    """The flag that names the cases, and its value's name. An error asks for it if it is missing."""
 
     def ending(self, _part: JsonObject, _settings: Mapping[str, Any]) -> Ending:
         """Return the end of the command, of the part and of the evaluator's settings by name."""

@@ -292,6 +292,6 @@ class Weakened:
 
     @classmethod
     def from_json(cls, value: JsonObject) -> Weakened:
-        """Return what a report has."""
+        """Return the JSON of a report."""
         against = value["against"] and Against(**value["against"])
         return cls(against, value["partial"], value["on_weakened"], [Weakening(**one) for one in value["findings"]])

@@ -48,7 +48,7 @@ def of_sum(total: int) -> str:
 
 
 def stand_in(text: str) -> str:
-    """Return what is shown of a text that is withheld: the start of the SHA-256 of its UTF-8.
+    """Return the stand-in for a withheld text: the start of the SHA-256 of its UTF-8.
 
     It tells equal texts from unequal ones; whoever can guess a short text can find it again.
 

@@ -142,7 +142,7 @@ class Evaluator(Presentation, Protocol):
     """The settings of rules that count cases that pass but are meant to fail (`is_excused`)."""
 
     where: frozenset[str] = frozenset({"source"})
-    """The keys of its results that say where a case stands: two reports that differ only there are of the same."""
+    """The keys of its results for the place of a case. Reports that differ only there count as the same."""
 
     of_the_run: str = ""
     """A regular expression of JSON Pointers in its part, without the first `/`, that differ from run to run."""
@@ -151,13 +151,13 @@ class Evaluator(Presentation, Protocol):
     """A team's files of rules that its scores depend on. The report has their digest."""
 
     def command(self, name: str) -> Command:
-        """Return one of `commands`: what it does. The gate reads and writes the files for it."""
+        """Return the function of one of `commands`. The gate reads and writes its files."""
         raise KeyError(name)
 
     # --- its cases
 
     def faults(self, _value: JsonObject) -> Iterator[Fault]:
-        """Yield what is wrong with an object of `Lines` that fits its schema."""
+        """Yield the problems of an object of `Lines` that fits its schema."""
         yield from ()
 
     def case(self, _value: JsonObject, _place: Place, _cluster: str) -> Case:
@@ -188,7 +188,7 @@ class Evaluator(Presentation, Protocol):
         """Return the problem that settings leave no case in; None if that cannot be."""
         return None
 
-    # --- what it scores by
+    # --- rules and settings that it scores by
 
     def contradictions(self, _settings: Any) -> Iterator[Contradiction]:
         """Yield its settings that contradict each other. `_settings` has all options as attributes."""
@@ -267,7 +267,7 @@ class Evaluator(Presentation, Protocol):
         return ()
 
     def own_rules(self, _limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
-        """Yield the gate's rules on what a team's files define, each with its limit, of limits by name."""
+        """Yield the gate's rules for definitions in a team's files, each with its limit, from limits by name."""
         yield from ()
 
     def failures(self, part: JsonObject) -> Iterator[Failure]:

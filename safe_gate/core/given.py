@@ -90,7 +90,7 @@ class Way(Enum):
 
 
 class Misnamed(NamedTuple):
-    """A name in a setting that nothing has: the setting, by the name of its option, and what was expected."""
+    """An unknown name in a setting: the setting, by the name of its option, and the expected names."""
 
     setting: str
     name: str
@@ -118,7 +118,7 @@ class CaseAt(NamedTuple):
 
 
 class Case(Protocol):
-    """A case with what was recorded for it: a frozen dataclass."""
+    """A case with its recorded output: a frozen dataclass."""
 
     @property
     def id(self) -> str:
@@ -141,11 +141,11 @@ class Case(Protocol):
         ...
 
     def asks(self) -> dict[str, Any]:
-        """Return what is asked of the output, without an order: two cases that ask the same are equal."""
+        """Return the expectations of the output, sorted, so that equal expectations compare equal."""
         ...
 
     def given(self) -> dict[str, Any]:
-        """Return digests of what was given to the application, by name; None for what is not known."""
+        """Return digests of the application's inputs by name; None for an unknown one."""
         ...
 
     def digests(self) -> dict[str, str]:
@@ -243,7 +243,7 @@ class RuleBook(Protocol):
         ...
 
     def taught(self, cases: Sequence[Any], settings: JsonObject, recipe: str, data: Shipped) -> Lesson:
-        """Return what is learned from marked cases, compared with the rules of settings. Raises CannotJudge."""
+        """Return the rules learned from marked cases, compared with those of settings. Raises CannotJudge."""
         ...
 
 

@@ -94,7 +94,7 @@ def _has_too_many_digits(token: str) -> bool:
 
 
 def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
-    """Say what is wrong in our own words: the parser's words differ between versions of Python."""
+    """Describe the error in our own words: the parser's words differ between versions of Python."""
     position = error.pos
     if not text.strip():
         return JsonError("it is empty", 1)

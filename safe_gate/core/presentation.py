@@ -93,7 +93,7 @@ class Presentation(Protocol):
     # --- comparison
 
     def outcome(self, result: JsonObject) -> Outcome:
-        """Return what a result is compared by with the same case of another run."""
+        """Return the outcome of a result, to compare it with the same case of another run."""
         ...
 
     @property

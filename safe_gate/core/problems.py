@@ -25,7 +25,7 @@ _QUOTED = later(r'"(?:[^"\\]|\\.)*"|[0-9]+')
 
 
 class Problems:
-    """Problems in the order found. It keeps the first of each kind in each file, and counts all.
+    """Collects problems in any order. It keeps the first of each kind in each file by line, and counts all.
 
     >>> from safe_gate.core.model import Place
     >>> found = Problems()

@@ -16,7 +16,7 @@ from safe_gate.core.problems import number
 
 SCHEMA_VERSION = 1
 
-_KINDS = ("check", "metric")  # the words for what a waived case fails by
+_KINDS = ("check", "metric")  # the words for the subject of a waiver
 _OPTIONAL = ("comparison", "weakened")
 _OWN = frozenset(
     {"schema_version", "tool", "generated_at", "verdict", "rules", "waivers", "provenance", "problems"}
@@ -124,7 +124,7 @@ class Waiver:
 
     @classmethod
     def joined(cls, file: JsonObject, more: Iterable[Waiver]) -> dict[str, Any]:
-        """Return a file of waivers with more of them, in the order of what they are about."""
+        """Return a file of waivers with more waivers, sorted by their subjects."""
 
         def about(entry: JsonObject) -> tuple[str, str, str]:
             one = cls.from_json(entry)
@@ -197,7 +197,7 @@ class Report(Found):
         return [rule for rule in self.rules if not rule.passed]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report in the shape of `report.schema.json`; what a view has as results stays one."""
+        """Return the report in the shape of `report.schema.json`; results in a view stay a view."""
         optional = {"comparison": self.comparison, "weakened": self.weakened}
         return {
             "schema_version": SCHEMA_VERSION,

@@ -113,7 +113,7 @@ class Schema:
 def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: bool = True, most: int = 1) -> str:
     """Return " (did you mean X?)" for the `most` known words closest to a misspelt one, or "".
 
-    Of a mapping the keys are compared, and the values are shown. A word is in quotes if `quoted`.
+    In a mapping, keys are compared and values are shown. A word is in quotes if `quoted`.
     """
     import difflib  # only invalid values need it
 
@@ -159,7 +159,7 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
 
 
 def _expected(schema: Mapping[str, Any]) -> str:
-    """Say what a schema asks for: its own description, else its values or its type."""
+    """Describe the expected value of a schema: its own description, else its values or its type."""
     if "description" in schema:
         return str(schema["description"]).rstrip(".")
     if "enum" in schema:
@@ -179,7 +179,7 @@ def quote(value: Any) -> str:
 
 
 def masked(value: Any) -> str:
-    """Return what a value is, without a word of it."""
+    """Return the kind of a value, without its content."""
     if isinstance(value, str):
         return f"text of {plural(len(value), 'character')}"
     return quote(value) if isinstance(value, bool | list | dict | None) else "a number"

@@ -39,7 +39,7 @@ def installed(known: Mapping[str, Evaluator]) -> tuple[dict[str, Evaluator], tup
 
 
 def _loaded() -> Iterator[tuple[str, Evaluator | str]]:
-    """Yield what entry points name, or why it cannot be loaded, by what a problem calls the package."""
+    """Yield the object of each entry point, or why it cannot be loaded, by the package's name in problems."""
     for folder in map(Path, site.getsitepackages()):
         for path in sorted(folder.glob("*.dist-info/entry_points.txt")):
             if f"[{GROUP}]".encode() in path.read_bytes():

@@ -109,7 +109,7 @@ def _rules(profile: str, sensitivity: str) -> Rules:
 
 
 def _one_of(argument: str, name: str, known: Collection[str]) -> str:
-    """Return a name that is known. Raises ValueError for another, TypeError for what is not text."""
+    """Return a known name. Raises ValueError for an unknown name, TypeError for a value that is not text."""
     _texts(**{argument: name})
     if name not in known:
         words = f"{quote(name)} is not known{suggestion(name, [*known])}; expected {', '.join(known)}"
@@ -126,7 +126,7 @@ def _several(argument: str, names: Iterable[str], known: Collection[str]) -> tup
 
 
 def _texts(**texts: str) -> None:
-    """Raise TypeError for what is not text."""
+    """Raise TypeError for a value that is not text."""
     for argument, text in texts.items():
         if not isinstance(text, str):
             raise TypeError(f"{argument}: is {type(text).__name__}; expected text")
@@ -142,7 +142,7 @@ def _list(argument: str, texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _mapping(argument: str, given: object) -> None:
-    """Raise TypeError for what is not a mapping."""
+    """Raise TypeError for a value that is not a mapping."""
     if not isinstance(given, Mapping):
         raise TypeError(f"{argument}: is {type(given).__name__}; expected a mapping")
 
@@ -169,7 +169,7 @@ def _weights(given: Mapping[str, float]) -> dict[str, float]:
 
 
 def _numbers(argument: str, given: Mapping[str, float], known: Collection[str], most: float) -> None:
-    """Raise ValueError for a name that is not known, and for what is no number from 0 to `most`."""
+    """Raise ValueError for an unknown name, and for a value that is not a number from 0 to `most`."""
     _mapping(argument, given)
     for name, value in given.items():
         _one_of(argument, name, known)

@@ -45,7 +45,7 @@ def outcomes_of(name: str, part: JsonObject | None) -> Iterator[Outcome]:
 
 
 def sections(parts: Parts) -> tuple[Section, ...]:
-    """Return what a reader is shown of every evaluator that has a part in the report."""
+    """Return the section for readers of every evaluator with a part in the report."""
     return tuple(evaluator.section(part) for evaluator, part in parts_of(parts))
 
 

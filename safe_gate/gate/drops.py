@@ -43,7 +43,7 @@ class Guards(NamedTuple):
 
 _DROP = attrgetter("drop")
 _EXACT = 12  # decimals of a mean that doubles represent
-_STEPS = 2  # a label that drops so many steps breaks a run
+_STEPS = 2  # a label that drops this many steps breaks a run
 _SINGLE: Mapping[str, Callable[[Change], bool]] = {
     "new-violations": lambda change: bool(change.new_violations),
     "label-drops": lambda change: change.steps >= _STEPS,

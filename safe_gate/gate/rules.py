@@ -64,7 +64,7 @@ def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def judge(found: Found, policy: Policy) -> tuple[RuleOutcome, ...]:
-    """Return the outcome of every rule that is on and that applies to what was found."""
+    """Return the outcome of every rule that is on and applies to the findings."""
     waived = waivers.waived(found)
     outcomes = []
     own = (pair for evaluator in EVALUATORS.values() for pair in evaluator.own_rules(policy.limits))

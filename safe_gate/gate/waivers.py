@@ -24,7 +24,7 @@ class Waivable(NamedTuple):
 
     @classmethod
     def of(cls, waiver: Waiver) -> Waivable:
-        """Return what a waiver is about."""
+        """Return the subject of a waiver."""
         return cls(waiver.case_id, waiver.kind, waiver.name)
 
     @classmethod
@@ -83,7 +83,7 @@ def waived(found: Found) -> Mapping[str, tuple[Failure, ...]]:
 
 
 def left_over(found: Found) -> Mapping[tuple[str, str], tuple[str, ...]]:
-    """Return by `case_of` its waivers what a case fails by that none of them waives, if there is anything."""
+    """Return the failures of each case that its waivers do not cover, by `case_of`, if any."""
     applied = _applied(found)
     cases = {one[:2] for one in applied}
     unwaived = {

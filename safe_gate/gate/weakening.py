@@ -223,7 +223,7 @@ def _withheld(finding: Weakening) -> Weakening:
 
 
 def judge(weakened: Weakened) -> tuple[RuleOutcome, ...]:
-    """Return the outcome of the rule `on-weakened` on the report's section, none where it only warns."""
+    """Return the outcome of the rule `on-weakened` on the report's section, none if it only warns."""
     if weakened.on_weakened != "fail" or weakened.against is None:
         return ()
     ways = len(weakened.findings)

@@ -37,7 +37,7 @@ class OfCases(Protocol):
     """The expectations of an evaluator's cases by id, such as a dict."""
 
     def items(self) -> Iterable[tuple[str, Asked]]:
-        """Return what is asked of each case, with its id."""
+        """Return the expectations of each case, with its id."""
         ...
 
     def get(self, case_id: str, /) -> Asked | None:

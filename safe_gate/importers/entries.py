@@ -101,7 +101,7 @@ def _digest(text: str) -> str:
 
 
 def as_line(entry: JsonObject) -> str:
-    """Return an entry as a line of JSON, as UTF-8 where that can hold it."""
+    """Return an entry as a line of JSON, as UTF-8 if possible."""
     text = json.dumps(entry, ensure_ascii=False)
     return text if text.isascii() or _is_utf_8(text) else json.dumps(entry)
 

@@ -210,7 +210,7 @@ class _Text:
     def value(self) -> Any:
         """Take the next value; an object with a key twice is NotReadable.
 
-        Raises NotReadable where it is none, breaks off or is too long.
+        Raises NotReadable if it is invalid, incomplete or too long.
         """
         self.peek()
         while True:
@@ -243,7 +243,7 @@ class _Text:
             raise NotReadable(why, line)
 
     def skip(self) -> None:
-        """Pass over the next value, however large. Raises NotReadable where it breaks off."""
+        """Skip the next value, however large. Raises NotReadable if it is incomplete."""
         depth = 0
         while True:
             letter = self.peek()

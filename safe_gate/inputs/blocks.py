@@ -51,7 +51,7 @@ PART_LINES = 50
 """So many lines a part has, unless somebody asks for another number."""
 
 PART_BYTES = 1 << 20
-"""A part ends with the line that fills so many bytes."""
+"""A part ends with the line that reaches this number of bytes."""
 
 
 class TooLongError(Exception):

@@ -246,7 +246,7 @@ def decode(data: bytes, name: str, line: int = 0) -> str:
 
 
 _LARGEST = 16 << 20
-"""A document with so many bytes more than its start is not held, but opened again."""
+"""A document with more bytes than this beyond its start is not held, but opened again."""
 
 
 class _Held:
@@ -259,7 +259,7 @@ class _Held:
         self.others: set[tuple[Path, int]] = set()
 
     def add(self, path: Path, data: bytes) -> None:
-        """Hold a document. Where there is no room for it, hold none: a file that could not grow may have lost some."""
+        """Hold a document. If there is no room, drop all: a file that could not grow may have lost data."""
         if self._is_full:
             return
         try:

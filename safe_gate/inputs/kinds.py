@@ -164,7 +164,7 @@ def is_meant_as(value: Any, kind: str) -> bool:
 
 def _other_pair(value: Mapping[str, Any], meant: FileKind) -> tuple[str, str] | None:
     """Return the two sides of an exchange under the names of other tools, None without them."""
-    from safe_gate.importers.formats._fields import pair_of  # what is valid needs none of it
+    from safe_gate.importers.formats._fields import pair_of  # valid files do not need it
 
     pair = pair_of(value)
     return pair if pair and {*meant.sides} - {*pair} else None
@@ -206,7 +206,7 @@ def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem |
 
     `value` is its first object. If it has two texts under unknown names, the command has a mapping.
     """
-    from safe_gate.importers import records, shapes  # what is valid needs none of it
+    from safe_gate.importers import records, shapes  # valid files do not need it
 
     meant, owner = _FILES[kind], OWNERS[kind]
     if not owner.imports:

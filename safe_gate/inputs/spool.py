@@ -52,7 +52,7 @@ class Spool(View[JsonObject]):
         self._size = self._length = 0
 
     def take(self, some: bytes) -> None:
-        """Add objects, as `lines`. Raises CannotJudge where there is no room for them."""
+        """Add objects, as `lines`. Raises CannotJudge if there is no room."""
         try:
             self._file.seek(self._size)
             self._file.write(some)
@@ -63,7 +63,7 @@ class Spool(View[JsonObject]):
         self._length = len(self) + some.count(b"\n")
 
     def _read(self) -> Iterator[JsonObject]:
-        place = 0  # of this reader: there may be others
+        place = 0  # of this reader; there may be others
         while place < self._size:
             self._file.seek(place)
             for line in self._file.readlines(_AT_ONCE):
@@ -72,7 +72,7 @@ class Spool(View[JsonObject]):
 
 
 def lines(entries: Iterable[JsonObject]) -> bytes:
-    r"""Return objects as a spool keeps them, each a line: who worked them out can spare the spool the work.
+    r"""Return objects in a spool's form, one per line, so that workers can encode them.
 
     >>> lines([{"a": "\xe9"}, {}])
     b'{"a":"\\u00e9"}\n{}\n'

@@ -47,7 +47,7 @@ ADDRESSES = ("sink_webhook", "sink_otlp")
 
 
 def unfit_address(address: str, *, allow_insecure: bool) -> str:
-    """Return what is wrong with a sink's address, without quoting it: it may hold a secret. "" if nothing is."""
+    """Return the problem of a sink's address, "" for none. It does not quote the address, which may hold a secret."""
     with suppress(ValueError):  # not a valid address
         parts = urlsplit(address)
         if parts.scheme == "http" and parts.hostname and not allow_insecure:

@@ -128,7 +128,7 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
 
 
 def _known_formats(text: str) -> tuple[str, ...]:
-    """Return the report formats that a text names, however they are separated; the default where it names none."""
+    """Return the report formats that a text names, with any separators; the default if it names none."""
     (setting,) = (one for one in settings() if one.name == "reports")
     words = re.findall(r"\w+", text)
     return tuple(name for name in setting.choices if name in words) or setting.default

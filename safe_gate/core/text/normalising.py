@@ -153,7 +153,7 @@ def _run_end(text: str, start: int, limit: int) -> int:
 
 
 def _segment_end(text: str, start: int) -> int:
-    """Return the end of what normalises on its own: a character and what composes with it."""
+    """Return the end of a segment that normalises alone: a character and the ones that compose with it."""
     end = start + 1
     while end < len(text) and end - start < LONGEST_SEGMENT and _joins_previous(text[end]):
         end += 1

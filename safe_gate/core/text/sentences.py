@@ -84,7 +84,7 @@ def quotations(text: str) -> Iterator[tuple[int, int]]:
         opening, is_sure = -1, False
         for mark in _QUOTE.finditer(text, line.start(), line.end()):
             at, is_number = mark.start(), text[mark.start() - 1 : mark.start()].isdigit()
-            if _BEGINNING.match(text, at):  # what was open before never ended
+            if _BEGINNING.match(text, at):  # the earlier quotation never ended
                 opening, is_sure = at, True
             elif opening < 0:
                 opening, is_sure = -1 if _NO_BEGINNING.match(text, at) else at, False

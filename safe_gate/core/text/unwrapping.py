@@ -51,7 +51,7 @@ def unwrapped(text: str) -> str:
     is_plain = text.isascii() and not (OPENING.search(text) or _UNSEEN_RUN.search(text))
     shown = lines if is_plain else [_shown(line).rstrip() for line in lines]
     widths = _width(lines), _width(shown)
-    is_one_dashed = len(_DASHED_LINE.findall(text)) == 1  # of several they mark a list
+    is_one_dashed = len(_DASHED_LINE.findall(text)) == 1  # several dashes mark a list
     wraps: list[tuple[re.Match[str], str]] = []
     longest = wrapping = fitting = index = before = 0
     for found in _WRAP.finditer(text):
@@ -89,5 +89,5 @@ def _width(lines: Sequence[str]) -> int:
 
 
 def _shown(line: str) -> str:
-    """Return about what a reader sees of a line."""
+    """Return a line roughly as a reader sees it."""
     return markup().sub(lambda found: "&" if found["entity"] else "", _UNSEEN_RUN.sub("", line))

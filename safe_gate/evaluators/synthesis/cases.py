@@ -56,7 +56,7 @@ def cases_of(value: JsonObject, place: Place, cluster: str, settings: JsonObject
 
 
 def _quoted_in(marks: Mapping[str, Sequence[str]], talk: Talk) -> dict[str, list[str]]:
-    """Return the marks of a conversation that quote a reply or what it answers."""
+    """Return the marks of a conversation that quote a reply or its prompt."""
     texts = {"user": [one.text for one in talk.asked], "assistant": [talk.reply.text]}
     known = [group for group in marks if not group.startswith("x_")]
     found = {group: [one for one in marks[group] if _occurs(one, texts[_side(group)])] for group in known}
@@ -64,7 +64,7 @@ def _quoted_in(marks: Mapping[str, Sequence[str]], talk: Talk) -> dict[str, list
 
 
 def faults(case: JsonObject) -> Iterator[Fault]:
-    """Yield what is wrong with a case that fits its schema."""
+    """Yield the problems of a case that fits its schema."""
     found = [*conversation.faults(case), *_unreadable(case)]
     yield from found or _misquoted(case)
 

@@ -132,7 +132,7 @@ class Synthesis(Modular):
         {"text", "words", "shared", "cluster", "regex", "must_contain", "must_contain_any", "must_not_contain"}
     )
     counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
-    gives_away = frozenset({"because"})  # of reports of earlier versions
+    gives_away = frozenset({"because"})  # for reports of earlier versions
     rule_files = RuleFiles("rules", "rule-pack", partial(beside, __package__, "deciding.rulebook"))
 
     faults: Any = In("cases")

@@ -1,4 +1,4 @@
-"""Rule packs: those that ship, a team's own, less what is switched off, made ready to score by. Pure.
+"""Rule packs: the shipped and a team's own, without switched-off rules, ready for scoring. Pure.
 
 `data` are the JSON files of this package, as the shell reads them.
 """
@@ -94,7 +94,7 @@ def as_shipped(data: Shipped, profile: str, sensitivity: str) -> Rules:
 
 
 def selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, float] | None, data: Shipped) -> list[Pack]:
-    """Return the packs that ship and a team's own, less what is switched off."""
+    """Return the shipped packs and a team's own, without switched-off rules."""
     kept = (_without(pack, off, weights or {}) for pack in (*shipped(data), *own))
     return [pack for pack in kept if pack]
 
@@ -292,7 +292,7 @@ def broken_promises(pack: Pack, rule: JsonObject, data: Shipped) -> tuple[list[s
 
     Each `miss` text comes with its first match. Raises ValueError for a phrase or pattern that cannot be read.
     """
-    own = {key: value for key, value in rule.items() if key != "origin"}  # which counts under every profile
+    own = {key: value for key, value in rule.items() if key != "origin"}  # it counts under every profile
     alone = rules([{**pack, "rules": [own]}], data)
     return broken_by(rule, alone, pack["group"])
 

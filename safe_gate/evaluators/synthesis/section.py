@@ -174,7 +174,7 @@ def _case_row(case: Entry) -> tuple[str | Untrusted, ...]:
 
 
 def finding(result: JsonObject) -> Finding:
-    """Return what is wrong with one case and the evidence for it."""
+    """Return the finding for one case: its faults and the evidence."""
     return _finding(Entry(result))
 
 
@@ -228,7 +228,7 @@ def labels(part: JsonObject) -> dict[str, int]:
 
 
 def _causes(failed: Mapping[str, CheckResult]) -> Iterator[Cause]:
-    """Yield what a case is counted by: the rules that each failed check fails by."""
+    """Yield the causes of a case: the rules that each failed check fails by."""
     for name, check in failed.items():
         rules = dict.fromkeys(causes(name, check))
         yield from (Cause(title(name), rule) for rule in rules)

@@ -72,7 +72,7 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
 
 
 def mapped(records: Iterable[Record], mapping: Mapping[str, str]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield a row for each record, with fields where a mapping says."""
+    """Yield a row for each record, with fields at the paths of a mapping."""
     return each(lambda value: iter([row(value, mapping)]), records)
 
 

@@ -29,7 +29,7 @@ Asked = str | tuple[Mapping[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An exchange to judge. The reply may be any JSON value: SAFE v0 takes objects. None means that half is elsewhere.
+    """An exchange to judge. The reply may be any JSON value: SAFE v0 takes objects. None is a half that is elsewhere.
 
     `id` is "" if the format has none; rows with one id are samples of one prompt. `extra` holds fields of the case with
     names that start with `x_`. `left_out` names the parts of the record that are not in the case. `fields` are the
@@ -75,7 +75,7 @@ class NotACase(Exception):
 def each(
     read: Callable[[Any], Iterator[Row | Refused | LeftOut]], records: Iterable[Record]
 ) -> Iterator[Row | Refused | LeftOut]:
-    """Yield what `read` makes of each record, with its line; what it refuses as `Refused`."""
+    """Yield the rows that `read` makes of each record, with its line, and a `Refused` for each refusal."""
     for record in records:
         try:
             if not isinstance(record.value, dict):

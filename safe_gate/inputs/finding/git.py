@@ -1,8 +1,8 @@
 """Shell: a commit's files from the clone that contains the working folder. Runs `git`, which only reads.
 
-The configuration of the user and the system does not count. A repository's own cannot make git run anything: no
-hook, pager, prompt or signature program, and no fetch of missing objects. `git archive` is not used, because
-attributes of the repository could hide files from it.
+The configuration of the user and the system does not count. A repository's own configuration cannot make git run
+anything: no hook, pager, prompt or signature program. Missing objects are not fetched. `git archive` is not used,
+because attributes of the repository could hide files from it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ENVIRON = {
 }
 _KEPT = ("PATH", "SYSTEMROOT")
 _KINDS = {b"100644": Kind.FILE, b"100755": Kind.FILE, b"100664": Kind.FILE, b"120000": Kind.LINK}
-_SUFFIX = later(r"[~^:]|@\{")  # what may stand behind a ref's name
+_SUFFIX = later(r"[~^:]|@\{")  # suffixes that a ref's name may have
 
 
 class Clone:

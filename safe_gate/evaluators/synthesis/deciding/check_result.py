@@ -29,7 +29,7 @@ class Requirement(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Tell whether the reply does what is asked."""
+        """Tell whether the reply meets the requirement."""
         return bool(self.hits) is not self.is_forbidden
 
 
@@ -51,7 +51,7 @@ class CheckResult:
 
     @property
     def hits(self) -> dict[str, tuple[Hit, ...]]:
-        """The hits that count, by group; of `wording` by what it asks for."""
+        """The hits that count, by group; for `wording`, by requirement."""
         found: dict[str, tuple[Hit, ...]] = {}
         for key, value in self.details.items():
             if key.endswith(_HITS):

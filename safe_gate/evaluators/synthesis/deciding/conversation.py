@@ -128,7 +128,7 @@ def placed(hit: Hit, reply: Message, read: Sequence[Message]) -> Hit:
 
 
 def faults(case: JsonObject) -> Iterator[Fault]:
-    """Yield what is wrong with the messages of a case that fits its schema."""
+    """Yield the problems of the messages of a case that fits its schema."""
     messages = case.get("messages")
     if messages is None:
         for name in ("turns", "context"):

@@ -70,12 +70,12 @@ def hits_against(name: str, check: CheckResult) -> Iterator[Hit]:
 
 
 def evidence(name: str, check: CheckResult) -> Iterator[Phrase]:
-    """Yield what a failed check shows, as phrases."""
+    """Yield the evidence of a failed check, as phrases."""
     return _counted(check) if check.decides else _EVIDENCE[name](check)
 
 
 def causes(name: str, check: CheckResult) -> Iterator[str]:
-    """Yield the rules that a check fails by; of `wording` what is asked for and does not hold."""
+    """Yield the rules that a check fails by; for `wording`, the broken requirements."""
     if check.is_wording:
         yield from (one.kind for one in unmet(check))
     else:
@@ -204,7 +204,7 @@ def _innermost(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _quote(hit: Hit, what: str) -> Phrase:
-    """Return what was matched and the rule, as `rules-off` takes it; of a withheld text where it stands, too."""
+    """Return the match and its rule, in the form of `rules-off`; for a withheld text, also the place."""
     text, rule = Untrusted(hit.text), Untrusted(hit.rule)
     if is_stand_in(hit.text):
         return rule, f" at {hit.field} {hit.start} to {hit.end} ", text

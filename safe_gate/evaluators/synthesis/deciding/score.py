@@ -64,7 +64,7 @@ class Case:
         return self.tags
 
     def given(self) -> dict[str, Any]:
-        """Return the digest of the message, and of what a conversation has before it."""
+        """Return the digests of the message and of the earlier conversation."""
         return {"user": digest(self.user), "before": self._before}
 
     @property
@@ -128,7 +128,7 @@ _CHECK_FAILS = later(f"({OWN}|{WORDING})-fail")
 
 
 def judged(check: Check, turn: Turn) -> CheckResult:
-    """Return what a check finds in a turn."""
+    """Return the findings of a check in a turn."""
     return _DECIDES.get(check.decides, counted)(check, turn)
 
 
@@ -248,7 +248,7 @@ def _placed(found: CheckResult, talk: Talk, read: Sequence[Message]) -> CheckRes
 
 
 def wanted(case: Case, rules: Rules) -> tuple[wording.Asked, ...]:
-    """Return what a case and its tags ask of the words of the reply."""
+    """Return the requirements of a case and its tags on the reply's wording."""
     if not (case.wording or rules.wording):
         return ()
     of_tags = (one for tag in dict.fromkeys(case.tags) for one in wording.asked(rules.wording.get(tag, {}), tag))

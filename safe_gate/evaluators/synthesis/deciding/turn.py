@@ -183,7 +183,7 @@ class Turn:
         for match in live:
             if id(match) not in counts and match.rule.origin != "learned":  # a near-synonym that was learned is no news
                 longer = overlapping(match, longest)
-                if longer.rule is match.rule:  # nor is the same rule on fewer words
+                if longer.rule is match.rule:  # the same rule on fewer words is no news either
                     continue
                 yield match._replace(by=f"longer: {longer.rule.id}", words=self._words(longer))
                 first = of_clause[longer.rule.group, longer.clause] if self.rules.by_clause else longer

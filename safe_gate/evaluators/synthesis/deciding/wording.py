@@ -52,7 +52,7 @@ def _form(entry: Any) -> tuple[str, str]:
 
 
 def refused(value: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
-    """Yield the field, the index and what is wrong, for each regular expression that RE2 does not take."""
+    """Yield the field, the index and the problem of each regular expression that RE2 refuses."""
     for kind in KINDS:
         for index, entry in enumerate(value.get(kind, ())):
             if not isinstance(entry, str):
@@ -107,7 +107,7 @@ def _result(found: list[dict[str, Any]], *, is_wordless: bool) -> CheckResult:
 
 
 def holds(one: JsonObject) -> bool:
-    """Tell whether a reply does what is asked, by an entry of `asked` in the report."""
+    """Tell whether a reply meets a requirement, by an entry of `asked` in the report."""
     return bool(one["hits"]) is not bool(one["kind"] == _NOT)
 
 

@@ -32,7 +32,7 @@ class Gain:
 
     @property
     def after(self) -> int:
-        """How many labels agree with what was learned."""
+        """The number of labels that agree with the learned rules."""
         return self.before + self.corrected - self.spoiled
 
     @property

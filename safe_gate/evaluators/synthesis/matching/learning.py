@@ -26,7 +26,7 @@ LEAST_MARKED = 2
 """The minimum number of marked clauses that have a phrase."""
 
 LEAST_PRECISION = 0.8
-"""Of the clauses that hold a phrase, at least this share is marked; half a clause is taken off what is marked."""
+"""At least this share of the clauses with a phrase must be marked. Half a clause is subtracted from the marked ones."""
 
 TAUGHT = ("positive", "negative", "mind_reading", "guarantee", "vulnerability", "pivot")
 """The groups that rows are learned for."""

@@ -27,7 +27,7 @@ _IN_CLAUSE_BEFORE = r"\b{%s}\b[^,;:—]*$"
 _TYPED = {" ": r"[ \n]", "'": "'?"}
 # RE2 compiles a pattern in time quadratic in its alternatives: this many characters take seconds.
 _DEEPEST_CLASS, _LONGEST_PATTERN = 8, 10_000
-_REFUSED = (re2.error, UnicodeEncodeError)  # what compiling a pattern raises
+_REFUSED = (re2.error, UnicodeEncodeError)  # the error from compiling a pattern
 _CLASS = re.compile(r"\{([a-z_]+)\}")
 # A clause may start right after one of these; "start" rules look only there.
 _CLAUSE_MARK = re.compile(r"[.!?:;,—(\n\"]")

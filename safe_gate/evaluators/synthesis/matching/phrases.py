@@ -174,7 +174,7 @@ class Automaton:
         self.begin()
 
     def _symbol(self, word: str) -> int:
-        """Return the number of what a token means to this list, that of the first one that means the same."""
+        """Return the number of a token's meaning to this list: the first symbol with the same meaning."""
         return self.same(self._automata.symbols[word])
 
     def same(self, symbol: int) -> int:

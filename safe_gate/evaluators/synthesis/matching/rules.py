@@ -23,14 +23,14 @@ from safe_gate.evaluators.synthesis.matching.phrases import Automata, Automaton,
 from safe_gate.evaluators.synthesis.matching.tokens import Reading, Sentence, Spelling
 
 LONGEST_EVIDENCE = 12
-"""A hit quotes so many words at the most."""
+"""The maximum number of words that a hit quotes."""
 
 _CLASS = later(r"\{([a-z_]+)\}")
 _WORD, _NO_WORD = later("[a-z]+"), later(r"\\.|\{[a-z_]+\}")  # escapes and word classes are no words
 _NEAR = 12  # tokens
 _MOST_SEARCHED = 10
 CONTEXTS = ("unless", "unless_near", "unless_before", "unless_after", "before", "after")
-"""The fields of a rule that hold phrases of what stands around its own."""
+"""The fields of a rule with phrases for the surroundings of a match."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +82,7 @@ class Rule:
 
         origin = rule.get("origin", "")
         inside, total = origin["learned"] if isinstance(origin, dict) else (0, 0)
-        is_pattern = "pattern" in rule  # whose contexts are patterns too
+        is_pattern = "pattern" in rule  # its contexts are patterns too
         contexts = {} if is_pattern else {name: written(rule[name]) for name in CONTEXTS if name in rule}
         return cls(
             id=rule["id"],
@@ -153,7 +153,7 @@ class Book:
         *,
         is_late: bool = False,
     ) -> None:
-        """Compile what is not `known`, `is_late` at the first text. Raises ValueError naming an illegible rule."""
+        """Compile rules not `known`, if `is_late` at the first text. Raises ValueError for an unreadable rule."""
         self._given = rules
         self._classes, self.spelling, self._known, self._field = classes, spelling, known, field
         self._contexts: dict[tuple[str, ...], Automaton] = {}
@@ -261,7 +261,7 @@ class _Conditions(NamedTuple):
         return not self.after or self.after.beginning(words, end) is not None
 
     def cancel(self, sentence: Sentence, start: int, end: int) -> tuple[str, Found] | None:
-        """Return what of a sentence cancels a match, and where that stands, if anything does."""
+        """Return the part of a sentence that cancels a match, and its place, if there is one."""
         words = sentence.words
         if self.cancelled_by:
             clause = sentence.clause(start)
@@ -281,7 +281,7 @@ class _Conditions(NamedTuple):
 
 
 def _faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
-    """Yield what is wrong with the phrases and contexts of rules, each by its rule and field."""
+    """Yield the problems of phrases and contexts of rules, each with its rule and field."""
     for rule in rules:
         fields = {name: getattr(rule, name) for name in ("phrases", *CONTEXTS)}
         fields["cancelled_by"] = tuple(phrase for _, phrase in rule.cancelled_by)

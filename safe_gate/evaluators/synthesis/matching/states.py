@@ -77,7 +77,7 @@ class State:
 
 
 class Symbols(dict[str, int]):
-    """The numbers of what tokens mean to phrases. Holds what was asked for, up to a bound."""
+    """A bounded cache of the symbols of tokens."""
 
     def __init__(self, named: Mapping[str, int], meant: Callable[[str], int]) -> None:
         super().__init__(named)
