@@ -24,9 +24,9 @@ def _never(_: Any) -> bool:
 class FileKind(NamedTuple):
     """A kind of input file: its schema, what it is called, and how its objects differ from others.
 
-    `called` names what it holds, `file` one file of it. An object is meant as this kind, despite any faults, if it has
-    all keys of `needed` or of `instead`, and one of `own`. If the first object of a file has a key of `hints`, the
-    file has lines of this or a similar kind, whatever its suffix. `claims` tells whether the object is certainly of
+    `called` names what it holds, `file` one file of it. An object with all keys of `needed` or of `instead`, and
+    one of `own`, is meant as this kind, despite any faults. A key of `hints` in a file's first object means lines of
+    this or a similar kind, whatever the file's suffix. `claims` tells whether the object is certainly of
     this kind. `sides` are the fields that `import --map` must fill.
     """
 
@@ -101,7 +101,7 @@ class Contradiction(NamedTuple):
     """Settings that contradict each other: a message, and what it is about.
 
     It is about the first of `options`, by their names. `{}` in the message stands for the second as the user knows it.
-    It is about a `key` of the config file if one is given, and one of `options` is set there or there are none.
+    With a `key` of the config file, it is about that key if the file sets one of `options`, or there are none.
     """
 
     message: str
@@ -175,8 +175,8 @@ class Shipped(Protocol):
 class OwnFile(NamedTuple):
     """A team's file of rules: its path as reports show it, its name, its bytes and its content.
 
-    `line_of` tells on which line a value of it stands. A file with `only_names` is not checked and need not fit the
-    others: cases and the other files may name what it defines.
+    `line_of` returns the line of a value. A file with `only_names` is not checked and need not fit the others. It only
+    provides names for cases and other files.
     """
 
     path: str

@@ -72,7 +72,7 @@ class Place:
 
 
 class PathKind(Enum):
-    """The kind of a path in the config file: files (a path or a glob), a folder to read, or a folder to write to."""
+    """The kind of a path in the config file: files (path or glob), a folder to read, or one to write."""
 
     FILES = auto()
     FOLDER = auto()
@@ -80,7 +80,7 @@ class PathKind(Enum):
 
 
 class Located(NamedTuple):
-    """A path of the config file relative to the working folder, with a warning or why it is unknown, or ""."""
+    """A path of the config file relative to the working folder, with a warning, an error or ""."""
 
     path: str
     warning: str = ""
@@ -127,7 +127,7 @@ NOWHERE = Origin()
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with one input: where, in which case and field, and what was expected.
+    """One problem of one input: its place, case and field, and the expected value.
 
     `case_id` and `field` are empty if they do not apply. `message` may quote the input, so it is untrusted like the
     rest. If it quotes recorded text, `text_free` says the same without the quote. `count` is 1. For the last problem
@@ -200,11 +200,11 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
-    """One rule of the gate: what was found, what was allowed, and a sentence that says so.
+    """The outcome of one rule of the gate: the value found, the limit, and a sentence on both.
 
     `value` is None if there was nothing to measure. That never passes, unless the rule was `skipped` because its group
-    has too few cases. `message` is in our own words. The `group` of cases, if it is not about all, and the `names` of
-    what broke it are recorded text.
+    has too few cases. `message` is in our own words. Recorded text: the `group` of cases, if not all, and the
+    `names` of what broke it.
     """
 
     rule: str
@@ -245,7 +245,7 @@ class Test(StrEnum):
 
 
 class Metric(NamedTuple):
-    """A metric that two runs are compared by: what it is called at the start of a sentence, and how."""
+    """A metric that compares two runs: its name at the start of a sentence, and its test."""
 
     title: str
     test: Test

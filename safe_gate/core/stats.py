@@ -39,7 +39,7 @@ def wilson(part: int, whole: int) -> tuple[float, float]:
 
 
 def newcombe(both: int, worse: int, better: int, neither: int) -> tuple[float, float]:
-    """Return the 95 % interval of head's pass rate minus base's, over the same cases, from -1.0 to 1.0.
+    """Return the 95 % interval of head's pass rate minus base's, from -1.0 to 1.0, over the same cases.
 
     `both` pass in base and head, `worse` in base alone, `better` in head alone, `neither` in none. The method joins
     Wilson's intervals of the two rates with their correlation. Raises ValueError if there is no case.
@@ -311,7 +311,7 @@ _DEEP = 2.0**-600
 def _blocked(cases: int, worse: float, better: float, least: Iterable[int]) -> float:
     """Return the probability that of m changed cases at least `least[m]` are worse; correct to about 1e-12.
 
-    `worse` and `better` are a case's probabilities. `least` grows by 0 or 1 per step, so the binomial tail for m
+    `worse` and `better` are a case's probabilities. `least` grows by 0 or 1 per step. So the binomial tail for m
     follows from the tail for m - 1.
     """
     ratio = worse / (worse + better)

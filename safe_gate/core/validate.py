@@ -43,7 +43,7 @@ _TYPES = {
 
 
 class Fault(NamedTuple):
-    """One way in which a value breaks its schema: where inside the value, and what was expected.
+    """One way in which a value breaks its schema: the place inside the value, and the expectation.
 
     `text_free` is the message without the value it may quote, empty if it never does.
     """

@@ -39,7 +39,7 @@ def compare(
 
     The three runs are evaluators' parts of reports by name. `today`, or an evaluator's part of it, is None if the
     baseline's outputs are missing. Then, under the `same_rules`, a case has the baseline's verdict today. Otherwise it
-    has head's verdict if its digests are the same, and any other case is assumed to keep the baseline's verdict.
+    has head's verdict if its digests are the same. Any other case is assumed to keep the baseline's verdict.
 
     Unless both runs are clustered by the same field (`same_clusters`), the clusters of head count. `counts` tells
     which baseline cases head's filters keep; the others are in neither run.

@@ -103,8 +103,8 @@ def _groups(
 ) -> Iterator[tuple[What, Any, Any]]:
     """Yield the groups that a case joined or left, if the change weakens the gate.
 
-    A joined group may excuse the case, or have a rate that the base limits: one more case dilutes its failures. A
-    group that was left may be named by the settings. It may also mark the case as meant to fail, if the gate counts
+    A joined group may excuse the case. If the base limits its rate, one more case dilutes its failures. A group that
+    was left may be named by the settings. It may also mark the case as meant to fail, if the gate counts
     such cases that pass.
     """
     if isinstance(before, str):  # its one group, left for another

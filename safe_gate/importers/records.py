@@ -1,7 +1,7 @@
 """The records of a file, one at a time: lines of JSON, lists in a document, rows of CSV.
 
-Pure: input arrives as chunks or lines. Memory is bounded: the standard parser reads a value from where it starts in
-a text, so a list needs no more memory than its largest item. Text stays as it is, even half a surrogate pair.
+Pure: input arrives as chunks or lines. The standard parser reads a value from where it starts in a text. So memory is
+bounded: a list needs no more than its largest item. Text stays as it is, even half a surrogate pair.
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
 """Verifies a report against its own contents and the files it names. Reads files.
 
-A report holds under three conditions: its digests match its contents, its input files have the recorded SHA-256,
-and scoring and judging them by the recorded settings gives the same report. Verification leaves out what files cannot
-prove: when and at which commit the report was made. It also leaves out what a baseline or a person added, and the
-output says so.
+A report holds under three conditions:
+
+- Its digests match its contents.
+- Its input files have the recorded SHA-256.
+- Scoring and judging the files by the recorded settings gives the same report.
+
+Verification leaves out what files cannot prove: when and at which commit the report was made. It also leaves out what
+a baseline or a person added, and the output says so.
 """
 
 from __future__ import annotations

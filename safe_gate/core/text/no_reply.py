@@ -1,8 +1,8 @@
 r"""Whether a recorded text is a reply, or the traces of an application that failed to give one. Pure.
 
 A text is no reply if it is empty or holds only an error: an error message, stack trace, error page or error body.
-One sentence beside the error makes it a reply, and so does a quotation mark or a code fence around it: somebody
-reports an error. The question that the text answers does not matter.
+A sentence beside the error makes it a reply: somebody reports an error. So does a quotation mark or a code fence
+around it. The question that the text answers does not matter.
 
 `TELLING` and `FOLLOWING` of `error_lines.py`, `PAGES` and `BODY_KEYS` are data. Each pattern has texts
 that it must hit and miss (`tests/core/text/test_no_reply.py`). Patterns are applied to one line, with `re.fullmatch`,

@@ -63,8 +63,8 @@ class Normalised:
 
         An opening mark begins a new quotation. A closing mark, or one after a digit (6"), begins none. A quotation is
         doubtful if its mark may be either, or if it ends after a digit ("v2"). A doubtful quotation holds no end of a
-        sentence, so a stray mark hides little. If at most one word is outside quotations, there are none: a reply
-        recorded in quotes, whole or sentence by sentence, is no quotation.
+        sentence, so a stray mark hides little. If at most one word is outside quotations, there are none.
+        A reply recorded in quotes, whole or sentence by sentence, is no quotation.
         """
         found = tuple(quotations(self.text)) if '"' in self.text else ()
         if not found:

@@ -198,7 +198,8 @@ _ANSWERED = (
 def recorded(id_: str, given: Any, answer: Any, tags: tuple[str, ...]) -> Iterator[Row | Refused]:
     """Yield each sample of a recorded call: the input and the answer of a model or an application.
 
-    Either may be text, a message, messages, JSON of these in a text, or an object that holds one under a common name.
+    Either may be text, a message, messages, or these as JSON text. It may also be an object with one under a common
+    name.
     Raises NotACase.
     """
     try:

@@ -66,7 +66,7 @@ class Selection:
     """The files that patterns name in a repository, each pattern as its segments from the root.
 
     `narrow` patterns mean only JSON, and the file with the pattern as its name. `left` are folders that patterns enter
-    and leave by `..`: if such a folder is a link, that leads elsewhere.
+    and leave by `..`. If such a folder is a link, the path leads elsewhere.
 
     >>> chosen = Selection.of([Pattern("clinical/*_batch_*", is_batch=True), Pattern("../shared/**/*.jsonl")], "evals")
     >>> chosen.has("evals/clinical/I25_batch_1.json"), chosen.has("evals/clinical/I25_batch_1.outputs.jsonl")

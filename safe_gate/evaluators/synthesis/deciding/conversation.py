@@ -115,8 +115,8 @@ def text_of(content: Any) -> str:
 def placed(hit: Hit, reply: Message, read: Sequence[Message]) -> Hit:
     """Return a hit with its place in its own message.
 
-    `read` are the user messages that were read as one text. A hit of a team's pattern that goes on into the next
-    message ends with the message that it starts in.
+    `read` are the user messages that were read as one text. If a hit of a team's pattern goes on into the
+    next message, it ends with its first message.
     """
     if hit.field == "assistant":
         return hit._replace(field=reply.field)

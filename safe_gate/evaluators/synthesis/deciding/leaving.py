@@ -25,9 +25,9 @@ def leaving_evidence(found: Found, turn: Turn) -> dict[str, Any]:
 
     - `shared`: the content words that it shares with the message, one per stem. They count in sentences that touch
       what was disclosed (see `_touches`).
-    - `comes_back`: a sentence after the first clause that turns away acknowledges, or follows up with a shared word.
-      It is also true if that clause is only a closing line: two sentences before it stay, and none after it speaks to
-      the person.
+    - `comes_back`: after the first clause that turns away, a sentence acknowledges or follows up with a shared word.
+      It is also true if that clause is only a closing line: two sentences before it stay, and no sentence after it
+      speaks to the person.
     - `only_acknowledges`: every sentence acknowledges.
     - `addresses`: a sentence with a shared word says "you".
     """
@@ -73,7 +73,7 @@ def moves_on(turn: Turn, told: Turn) -> bool:
     """Tell whether a message asks about something other than the earlier disclosure in `told`.
 
     Its questions and requests hold at least two content words. Fewer than a third of the message's content words are in
-    the earlier message, and no word such as "her" points back.
+    the earlier message. No word such as "her" points back.
     """
     words = turn.read("user").words
     if not _BACK.isdisjoint(words) or not _is_news(words, told):

@@ -47,8 +47,8 @@ def parts(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]
 
     Cases that share a reply, a message or a conversation are in one part. Several files are left out file by file,
     because files differ in voice, as future files will. Above ten files some are joined, and files that share a text
-    are always joined. Cases are cut in five by the SHA-256 of their ids if there is one file, or all files are
-    joined, or one file has all labels of one of `checks`. With a single part, nothing can be left out.
+    are always joined. With a single file, cases are cut in five by the SHA-256 of their ids. The same holds if all
+    files are joined, or if one file has all labels of one of `checks`. With a single part, nothing can be left out.
     """
     texts = [[(kind, text) for kind, text in enumerate(_texts(case), 1) if text] for case in cases]
     files = _firsts([[(0, case.place.path), *own] for case, own in zip(cases, texts, strict=True)])

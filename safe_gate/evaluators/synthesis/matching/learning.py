@@ -1,7 +1,7 @@
 """Rows learned by counting: phrases that occur in marked clauses and hardly anywhere else. Pure.
 
 People mark the clauses that decide (`marks` of a case). A phrase is worth a row if it occurs in at least two
-marked clauses of a group, and nearly every clause with it is marked. Of these phrases, a small set is kept that covers
+marked clauses of a group, and nearly every clause with it is marked. A small set of these phrases is kept. It covers
 the marked clauses that no rule hits yet.
 """
 

@@ -1,7 +1,7 @@
 """Finds all phrases in tokens in one pass. Pure.
 
 `notation.py` says how a phrase is written. All phrases become one automaton over tokens. It becomes
-deterministic while it reads: the step from a set of places on a token is worked out once and kept, up to a bound.
+deterministic while it reads: each step from a set of places is worked out once and kept, up to a bound.
 So a token costs a few look-ups, however many phrases there are.
 """
 
