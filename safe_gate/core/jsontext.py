@@ -206,7 +206,7 @@ def units(text: str) -> int:
 
 def _next(text: str, place: int) -> int:
     """Return the place of the next value, or of the end of its container."""
-    return next(_BETWEEN.finditer(text, place)).end()  # it matches nothing, too
+    return next(_BETWEEN.finditer(text, place)).end()  # it may also match nothing
 
 
 class _RefusedError(Exception):
@@ -243,7 +243,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _line_of(text: str, refused: _RefusedError) -> int:
-    if refused.key is None:  # the next token may touch it: the parser is not there yet
+    if refused.key is None:  # the next token may touch it: the parser has not reached it
         place = next(token.start() for token in _TOKEN.finditer(text) if token[0].startswith(refused.token))
         return text.count("\n", 0, place) + 1
     seen: set[Path] = set()

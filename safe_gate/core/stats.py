@@ -54,7 +54,7 @@ def newcombe(both: int, worse: int, better: int, neither: int) -> tuple[float, f
     base, head = (both + worse) / cases, (both + better) / cases
     margins = (both + worse) * (better + neither) * (both + better) * (worse + neither)
     agreement = both * neither - worse * better
-    corrected = max(0.0, agreement - cases / 2) if agreement > 0 else agreement  # for continuity
+    corrected = max(0.0, agreement - cases / 2) if agreement > 0 else agreement  # continuity correction
     correlation = corrected / math.sqrt(margins) if margins else 0.0
 
     def reach(one: float, other: float) -> float:
@@ -112,7 +112,7 @@ def _tail(flips: int, most: int) -> int:
 
 _WORK = 4_000_000_000  # bits that one exact sign-flip test may touch: well under a second
 _LARGEST_DENOMINATOR = 10_000  # the largest denominator looked for in a difference of scores
-_LEAST_STEPS = 100  # the units to which a score may be rounded
+_LEAST_STEPS = 100  # scores are rounded to 1/100 or finer
 _ROUNDING = 1e-9  # how far equal scores may differ as doubles
 
 
@@ -161,7 +161,7 @@ def _share_of_flips(steps: Sequence[int]) -> float:
     for size in sizes:
         if size <= most:
             ways = (ways + (ways << width * size)) & mask
-    low = ways % ((1 << width) - 1)  # the sum of the digits, as a number is its digits' sum modulo 9
+    low = ways % ((1 << width) - 1)  # the sum of the digits: a number equals its digit sum modulo 9
     everything = 1 << len(sizes)
     return (low if gained < lost else everything - low) / everything
 

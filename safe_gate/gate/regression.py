@@ -150,7 +150,7 @@ def _compared(
     metrics = [one for name in names for one in _metric(name, evaluator.metric(name).test, triples)]
     news = {triple.head.id: triple for triple in triples if triple.is_news}
     every = results_of(evaluator, old if news else None)
-    results = {one.id: one.entry for one in every if one.id in news}  # few of all that a run has
+    results = {one.id: one.entry for one in every if one.id in news}  # few of a run's results
     return Compared(cases, metrics, [_change(triple, results[one], guards) for one, triple in news.items()])
 
 

@@ -43,7 +43,7 @@ def normalise(text: str, known: Container[str] = frozenset()) -> Normalised:
     original, text = text, unwrapped(unescaped(uncommented(text)))
     out: list[str] = []  # plain runs, which end in no blank, and single characters
     starts, ends = array("I"), array("I")  # a list takes ten times the memory
-    before = ""  # the visible characters of the segment before
+    before = ""  # the visible characters of the previous segment
     position = 0
     opening = opening_after(text, 0)
     while position < len(text):

@@ -183,7 +183,7 @@ class Synthesis(Modular):
         return bool(score.is_negative(tags, policy.get("profile", "standard"), score.named_by(tags)))
 
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
-        context = policy.get("context", 1)  # no setting of earlier versions, in which nothing followed from it
+        context = policy.get("context", 1)  # earlier versions have no such setting
         words = wording_of_tags(policy.get("tags"))
         more = ([] if context == 1 else [context], [words] if words else [])
         return [policy["profile"], policy["sensitivity"], *(one for some in more for one in some)]

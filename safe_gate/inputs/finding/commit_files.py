@@ -101,7 +101,7 @@ class Selection:
         names = {path} if stem == path else {path, f"{stem}.json"}
         is_json, own = path.lower().endswith((".json", ".jsonl")), tuple(path.split("/"))
         patterns = [one for one in self.patterns if is_json or one not in self.narrow or one == own]
-        if stem != path:  # of a batch with another suffix
+        if stem != path:  # outputs of a batch with another suffix
             names.add(stem)
             patterns += [(*one[:-1], posixpath.splitext(one[-1])[0]) for one in patterns]
         return any(globs.names(pattern, name.split("/")) for pattern in patterns for name in names)

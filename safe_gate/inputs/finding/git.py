@@ -21,7 +21,7 @@ from typing import IO
 from safe_gate.core.text.patterns import later
 from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
 
-_LAST_SECOND = 253_402_300_799  # of the year 9999
+_LAST_SECOND = 253_402_300_799  # the end of the year 9999
 _PATIENCE = 120  # seconds for one command
 _OPTIONS = (
     *("--no-pager", "--no-replace-objects"),
@@ -91,7 +91,7 @@ def _twins(name: str) -> list[str]:
     """Return a tag and the branches of one name, here or fetched, if they are at different commits."""
     kinds = ("tags", "heads", "remotes", "remotes/*")
     named = _git("for-each-ref", "--format=%(refname)", *(f"refs/{kind}/{name}" for kind in kinds))
-    found = [one for one in os.fsdecode(named).splitlines() if one.endswith(f"/{name}")]  # it names what is below, too
+    found = [one for one in os.fsdecode(named).splitlines() if one.endswith(f"/{name}")]  # it also names paths below
     if f"refs/tags/{name}" not in found:
         return []
     commits = _git("rev-parse", *(f"{one}^{{commit}}" for one in found)).split()

@@ -67,7 +67,7 @@ def recounted(check: Check, details: Mapping[str, Any], *, is_foreign: bool) -> 
     kept = {side: {group: details[side].get(group, []) for group in some} for side, some in groups.items()}
     applying, favour, against = (sum(map(len, some.values())) for some in kept.values())
     passed = passes(check.decides, favour, against)
-    is_idle = passed and check.decides == "none_against" and not details["applicable"]  # the reply has no word
+    is_idle = passed and check.decides == "none_against" and not details["applicable"]  # the reply has no words
     applicable = not (is_foreign or is_idle) and (not check.applies or applying > 0)
     counts = {"applicable": applicable, "decides": check.decides, **kept, "cancelled": details["cancelled"]}
     return CheckResult(passed or not applicable, applicable, counts)

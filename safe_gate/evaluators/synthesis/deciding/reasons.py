@@ -197,7 +197,7 @@ def _innermost(hits: Sequence[Hit]) -> list[Hit]:
         latest = -1
         here = (hit for hit in hits if hit.field == field)
         for hit in sorted(here, key=lambda hit: (hit.end, -hit.start)):
-            if hit.start > latest:  # else it holds the hit that starts there, which ends no later
+            if hit.start > latest:  # otherwise it contains the hit that starts there
                 found.append(hit)
                 latest = hit.start
     return found

@@ -150,7 +150,7 @@ def _found(needle: str, text: str) -> Iterator[tuple[int, int]]:
     while at >= 0:
         end = at + len(needle)
         first, last = bisect_left(starts, at), bisect_left(starts, end)
-        if (starts[first], starts[last]) == (at, end):  # else it is half of a letter that folds to two
+        if (starts[first], starts[last]) == (at, end):  # otherwise it is half of a letter that folds to two
             yield first, last
         at = folded.find(needle, end)
 

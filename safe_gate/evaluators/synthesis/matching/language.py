@@ -37,7 +37,7 @@ _INSIDE_WORD = later("['-]")
 _BEGIN = later(r"(?:^|\n|\w{3}[.!?]) ?$")  # "Dr." ends no sentence
 _PLENTY = 3  # so many small English words decide, unless they are a small share, or other languages have half as many
 _FEWEST_WORDS = 8  # fewer different ones, without a small word of any language, may be a list or a cry
-_LEAST_SHARE = 0.15  # of words known as English
+_LEAST_SHARE = 0.15  # the least share of words known as English
 _AT_A_GLANCE = Kept[Sequence[str]](lambda typed: typed.lower().split())
 
 

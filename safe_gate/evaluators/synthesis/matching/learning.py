@@ -31,7 +31,7 @@ LEAST_PRECISION = 0.8
 TAUGHT = ("positive", "negative", "mind_reading", "guarantee", "vulnerability", "pivot")
 """The groups that rows are learned for."""
 
-_MARKS = {"pivot": "leaves"}  # the mark of a group, where it is named otherwise
+_MARKS = {"pivot": "leaves"}  # the mark of a group, if its name differs
 _LONGEST = 6
 _MODALS = frozenset({"should", "must", "will", "can", "would", "could", "not"})
 _PLACE = later(r"[^a-z0-9]+")

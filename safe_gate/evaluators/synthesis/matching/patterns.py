@@ -214,7 +214,7 @@ def compiled(pattern: str) -> Any:
     """Return an RE2 pattern compiled; most rules match nothing in a run and are never asked for."""
     try:
         return re2.compile(pattern, options=_ONE)
-    except re2.error:  # it is too large for that, or none
+    except re2.error:  # the pattern needs more memory, or is invalid
         return re2.compile(pattern, options=_LARGE)
 
 
@@ -224,7 +224,7 @@ def _expand(pattern: str, classes: Mapping[str, Sequence[str]]) -> str:
     def alternatives(match: re.Match[str]) -> str:
         if match[1] not in classes:
             raise KeyError(f"unknown word class {match[0]}")
-        return _bounded("(?:" + "|".join(classes[match[1]]) + ")")  # else a class that is named often fills memory
+        return _bounded("(?:" + "|".join(classes[match[1]]) + ")")  # otherwise a frequent class fills memory
 
     for _ in range(_DEEPEST_CLASS):  # a class may name another one
         if not _CLASS.search(pattern):

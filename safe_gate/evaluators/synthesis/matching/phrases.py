@@ -27,7 +27,7 @@ from safe_gate.evaluators.synthesis.matching.tokens import BOUNDARY, END
 
 _AFTER_THESE = frozenset("and but or so then just please now first also".split())
 _STARTERS = _AFTER_THESE | BOUNDARY | {END}  # after these a clause may start
-_MOST_STEPS = 50_000  # kept; then all are forgotten
+_MOST_STEPS = 50_000  # the number kept before all are dropped
 
 
 class Found(NamedTuple):

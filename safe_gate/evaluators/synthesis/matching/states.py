@@ -59,7 +59,7 @@ class State:
             state = self.steps.targets.numbers[step]
             found = self.automata.known(self.steps, state - 1) if state else None
         elif not self._is_asked:
-            self._is_asked = True  # most states are asked once, for which the labels of all places take too long
+            self._is_asked = True  # most states are asked once: the labels of all places would take too long
             found = self.automata.following(self.nodes, self.automata.taking(key))
         else:
             if self._labels is None:

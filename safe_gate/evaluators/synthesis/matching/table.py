@@ -48,7 +48,7 @@ def _steps(automaton: Automaton, symbols: int, automata: Automata) -> Steps:
     states = [*automaton.beginnings]
     numbers = {id(state): number for number, state in enumerate(states, 1)}
     rows: list[list[tuple[int, int]]] = []
-    for state in states:  # it grows
+    for state in states:  # `states` grows in the loop
         rows.append([])
         for symbol in sorted(key for key in state.to if isinstance(key, int) and key != last):
             target = state.to[symbol]
