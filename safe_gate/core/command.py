@@ -32,10 +32,10 @@ Ending = tuple[int, str]
 class Command:
     """The description of a command.
 
-    `place` orders the commands in `--help`. `arguments` are what it takes besides the flags of settings, by name, as
-    argparse takes them. `meanings` say what a setting does, by its name, where that is not what it does in a run.
-    `judges` tells whether it has a verdict on a run; what it prints is then a log, which may get lost. `refuses_aloud`
-    tells whether reports and GitHub say, too, that it could not do its work. `verb` is its work.
+    `place` orders the commands in `--help`. `arguments` are its arguments for argparse, by name, without the flags of
+    settings. `meanings` describe, by name, the settings that mean something else than in a run. `judges` tells
+    whether it has a verdict on a run; its output is then a log, which may get lost. `refuses_aloud` tells whether
+    reports and GitHub also say that it could not do its work. `verb` names its work.
 
     A command of an evaluator names its `runner`, a module of `commands/own/`.
     """
@@ -64,7 +64,7 @@ class Scores(Command):
     """The argument that names a file for the evaluator's part."""
 
     asks_for: tuple[str, str]
-    """The flag that names the cases, and what it names: what a command line without it is asked for."""
+    """The flag that names the cases, and its value's name. An error asks for it if it is missing."""
 
     def ending(self, _part: JsonObject, _settings: Mapping[str, Any]) -> Ending:
         """Return the end of the command, of the part and of the evaluator's settings by name."""

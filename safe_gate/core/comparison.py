@@ -13,9 +13,9 @@ _OWN = frozenset({"baseline", "status", "without_baseline", "cluster_key", "repl
 
 
 class Against(NamedTuple):
-    """What a run is compared with: what the user calls it, its commit or "", and when it was made (UTC) or "".
+    """The baseline of a run: the user's name for it, its commit and its time in UTC.
 
-    `age_days` is None where the time is not known.
+    Commit and time are "" if unknown. `age_days` is None if the time is unknown.
     """
 
     name: str
@@ -86,8 +86,9 @@ class MetricChange:
     """A metric over the cases that have it in all three runs: its means, and whether it changed beyond chance.
 
     The runs are the baseline as it was judged, its outputs under today's rules, and head. `units` counts clusters, and
-    cases in none. `interval` is that of head less today, None for scores. `p_adjusted` is after Holm's correction over
-    all metrics. `smallest_drop` is the smallest that the test sees four times in five, None where it sees none.
+    cases in none. `interval` is the interval of head minus today, None for scores. `p_adjusted` is after Holm's
+    correction over all metrics. `smallest_drop` is the smallest drop that the test detects four times in five, None if
+    it detects no drop.
     """
 
     metric: str
@@ -136,11 +137,11 @@ class MetricChange:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a case of both runs.
+    """A case that both runs have, and how its result changed.
 
     `because` says what differs: rules, output, expectations. `labels`, `passed` and `scores` have a value for each
     run: the baseline, the baseline under today's rules, and head. `steps` is by how many labels the case falls.
-    `before` is the baseline's entry of `results[]`, None where it is that of head.
+    `before` is the baseline's entry of `results[]`, None if it equals head's entry.
     """
 
     id: str
@@ -172,7 +173,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What an evaluator's part of a comparison says."""
+    """An evaluator's part of a comparison."""
 
     cases: ComparedCases
     metrics: Sequence[MetricChange]
@@ -244,9 +245,9 @@ class Comparison:
 class Weakening:
     """One way in which the gate asks for less.
 
-    `kind` is `setting`, `rule`, `waiver`, or the evaluator of a case; `id` names the setting (as the
-    action's input), the rule or the case, `field` the part of it, "" for all of it. `before` and `after`
-    are JSON values, None where there is none to show.
+    `kind` is `setting`, `rule`, `waiver`, or the evaluator of a case. `id` names the setting (as the action's input),
+    the rule or the case. `field` names the part of it, "" for all of it. `before` and `after` are JSON values, None if
+    there is nothing to show.
     """
 
     kind: str
@@ -291,6 +292,6 @@ class Weakened:
 
     @classmethod
     def from_json(cls, value: JsonObject) -> Weakened:
-        """Return what a report has."""
+        """Return the JSON of a report."""
         against = value["against"] and Against(**value["against"])
         return cls(against, value["partial"], value["on_weakened"], [Weakening(**one) for one in value["findings"]])

@@ -15,7 +15,7 @@ _STAND_IN = later("sha256:[0-9a-f]{12}")
 
 
 def digest(value: Any) -> str:
-    """Return the SHA-256, in hex, of a JSON value: one text for equal values, keys in order and all in ASCII.
+    """Return the SHA-256 of a JSON value in hex. Equal values have equal digests: keys are sorted, and text is ASCII.
 
     >>> digest({"b": 1, "a": "é"}) == digest({"a": "é", "b": 1})
     True
@@ -35,9 +35,9 @@ def of_all(digests: Iterable[str]) -> str:
 def addend(digest: str) -> int:
     """Return the number of a digest in a sum. `of_sum` turns a sum into the digest of all in it.
 
-    Sums need no list of what is in them, and those of parts add up to that of the whole. The digest is drawn out to
-    4,096 bits, so that no two sets with one sum can be found with less than 2^128 tries (AdHash: Bellare and
-    Micciancio, A New Paradigm for Collision-Free Hashing, 1997; Wagner, A Generalized Birthday Problem, 2002).
+    A sum needs no list of its items, and the sums of parts add up to the sum of the whole. The digest is stretched to
+    4,096 bits, so finding two sets with the same sum takes at least 2^128 tries. Sources: Bellare and Micciancio,
+    A New Paradigm for Collision-Free Hashing, 1997 (AdHash); Wagner, A Generalized Birthday Problem, 2002.
     """
     return int.from_bytes(hashlib.shake_256(digest.encode("ascii")).digest(_BITS // 8), "big")
 
@@ -48,7 +48,7 @@ def of_sum(total: int) -> str:
 
 
 def stand_in(text: str) -> str:
-    """Return what is shown of a text that is withheld: the start of the SHA-256 of its UTF-8.
+    """Return the stand-in for a withheld text: the start of the SHA-256 of its UTF-8.
 
     It tells equal texts from unequal ones; whoever can guess a short text can find it again.
 

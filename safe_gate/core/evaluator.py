@@ -1,7 +1,7 @@
-"""What an evaluator is: one package that measures recorded outputs, and everything the gate asks of it. Pure.
+"""The interface of an evaluator: a package that measures recorded outputs. Pure.
 
 Evaluators measure, the gate judges, renderers know only the report. All other code loops over evaluators and
-names none. An evaluator does no IO: it is given bytes and values, and returns values.
+names none. An evaluator does no IO: it takes bytes and values, and returns values.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 class Evaluator(Presentation, Protocol):
-    """An evaluator. What has a body here is optional: a package inherits it and replaces what it needs.
+    """An evaluator. Methods with a body here are optional: a package overrides the ones it needs.
 
-    `part` is always its part of a report, as in `safe-gate.json`, `result` one entry of `results[]` in it, and
-    `policy` the settings that a report records under `provenance.policy`, by the names of options.
+    `part` is always its part of a report, as in `safe-gate.json`. `result` is one entry of `results[]` in it. `policy`
+    has the settings that a report records under `provenance.policy`, by the names of options.
     """
 
     name: str
@@ -139,7 +139,7 @@ class Evaluator(Presentation, Protocol):
     """The settings of rules that count cases that pass but are meant to fail (`is_excused`)."""
 
     where: frozenset[str] = frozenset({"source"})
-    """The keys of its results that say where a case stands: two reports that differ only there are of the same."""
+    """The keys of its results for the place of a case. Reports that differ only there count as the same."""
 
     of_the_run: str = ""
     """A regular expression of JSON Pointers in its part, without the first `/`, that differ from run to run."""
@@ -148,13 +148,13 @@ class Evaluator(Presentation, Protocol):
     """A team's files of rules that its scores depend on. The report has their digest."""
 
     def command(self, name: str) -> Command:
-        """Return one of `commands`: what it does. The gate reads and writes the files for it."""
+        """Return the function of one of `commands`. The gate reads and writes its files."""
         raise KeyError(name)
 
     # --- its cases
 
     def faults(self, _value: JsonObject) -> Iterator[Fault]:
-        """Yield what is wrong with an object of `Lines` that fits its schema."""
+        """Yield the problems of an object of `Lines` that fits its schema."""
         yield from ()
 
     def case(self, _value: JsonObject, _place: Place, _cluster: str) -> Case:
@@ -174,7 +174,7 @@ class Evaluator(Presentation, Protocol):
         raise TypeError(f"{self.name} reads no documents")
 
     def read_as_one(self, _value: JsonObject) -> Iterator[Sequence[tuple[str, Any]]]:
-        """Yield the texts of an object that are read as one, each with its place: the bound holds for them together."""
+        """Yield the texts of an object that are read as one, each with its place. They share one bound."""
         yield from ()
 
     def is_wanted(self, _case: Any, _settings: JsonObject) -> bool:
@@ -185,24 +185,24 @@ class Evaluator(Presentation, Protocol):
         """Return the problem that settings leave no case in; None if that cannot be."""
         return None
 
-    # --- what it scores by
+    # --- rules and settings that it scores by
 
     def contradictions(self, _settings: Any) -> Iterator[Contradiction]:
         """Yield its settings that contradict each other. `_settings` has all options as attributes."""
         yield from ()
 
     def misnamed(self, _settings: JsonObject, _by: Callable[[], Any]) -> Iterator[Misnamed]:
-        """Yield the names in settings that mean nothing to it, such as that of a check that it does not have.
+        """Yield the unknown names in settings, such as a check that it does not have.
 
         `_by` returns what it scores by under the settings.
         """
         yield from ()
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
-        """Return what all scores depend on besides cases and code: a text, which can be sent to another process.
+        """Return everything that scores depend on besides cases and code, as a text for another process.
 
-        `settings` are by the names of options, `own` a team's files of rules, which fit their schema, `data` the
-        files of the package. Raises CannotJudge with every problem of them.
+        `settings` are by the names of options. `own` are a team's files of rules, which fit their schema. `data` are
+        the files of the package. Raises CannotJudge with every problem in them.
         """
         ...
 
@@ -229,9 +229,9 @@ class Evaluator(Presentation, Protocol):
         return entry
 
     def recounted(self, _entry: JsonObject, _case: Any, _by: Any) -> JsonObject | None:
-        """Return the entry that follows from what an entry of a shard holds; an equal one if the entry is sound.
+        """Recompute an entry from what an entry of a shard holds. A sound entry gives an equal one.
 
-        Texts of the entry may be withheld, and the case's cluster with them. None has the case scored again.
+        The texts and the cluster of the case may be withheld. None means that the case must be scored again.
         """
         return None
 
@@ -276,7 +276,7 @@ class Evaluator(Presentation, Protocol):
         return ()
 
     def own_rules(self, _limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
-        """Yield the gate's rules on what a team's files define, each with its limit, of limits by name."""
+        """Yield the gate's rules for definitions in a team's files, each with its limit, from limits by name."""
         yield from ()
 
     def failures(self, part: JsonObject) -> Iterator[Failure]:

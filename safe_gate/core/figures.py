@@ -1,7 +1,7 @@
 """Exact sums of scores, and figures as people read them.
 
-Pure. Sums of doubles depend on their order; these do not, so that a run split in parts and
-merged gives the bytes of one run.
+Pure. Sums of doubles depend on their order; these do not. So a run that is split and merged
+gives the same bytes as one run.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def percent(fraction: float, digits: int = 0) -> str:
 
 
 def score(value: float) -> str:
-    """Return a score from 0 to 1 with two decimals, and more where it would be shown as 0 or 1 without being it.
+    """Return a score from 0 to 1 with two decimals, or more if it would wrongly read as 0 or 1.
 
     >>> score(2 / 3), score(1), score(0.996), score(0.9996)
     ('0.67', '1.00', '0.996', '0.9996')

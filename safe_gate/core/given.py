@@ -1,4 +1,4 @@
-"""What an evaluator is given: its input files and their cases, its files of rules, and settings that judge. Pure."""
+"""The input of an evaluator: its files and their cases, its files of rules, and its settings. Pure."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def _never(_: Any) -> bool:
 class FileKind(NamedTuple):
     """A kind of input file: its schema, what it is called, and how its objects differ from others.
 
-    `called` names what it holds, `file` one file of it. An object that has all keys of `needed`, or all of
-    `instead`, and one of `own` is meant as one of these, however many faults it has. A file whose first object has
-    a key of `hints` is of lines of this kind or its like, whatever its suffix; `claims` tells whether the object is
-    of this kind for sure. `sides` are the fields that `import --map` must fill.
+    `called` names what it holds, `file` one file of it. An object with all keys of `needed` or of `instead`, and
+    one of `own`, is meant as this kind, despite any faults. A key of `hints` in a file's first object means lines of
+    this or a similar kind, whatever the file's suffix. `claims` tells whether the object is certainly of
+    this kind. `sides` are the fields that `import --map` must fill.
     """
 
     name: str
@@ -43,7 +43,7 @@ class FileKind(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Files of lines, each a JSON object that holds one case with what was recorded for it; or rows of Parquet.
+    """Files of lines or Parquet rows. Each is a JSON object: one case and its recorded output.
 
     `setting` is the option that names the files, `kind` the schema of a line, `plural` what the cases are called.
     """
@@ -59,11 +59,11 @@ class Lines(NamedTuple):
 
 
 class Documents(NamedTuple):
-    """JSON documents that hold several cases under `cases`, each with what was recorded for it as its `output`.
+    """JSON documents with several cases under `cases`, each with its recorded `output`.
 
     Outputs may instead be lines with the id of their case, in files beside the documents or named by the option
-    `outputs`. `setting` is the option that names the documents, `folder` the one that their patterns start from;
-    `kind` and `outputs_kind` are the schemas, `plural` is what the documents are called.
+    `outputs`. `setting` is the option that names the documents. `folder` is the option for the folder that patterns
+    start from. `kind` and `outputs_kind` are the schemas, and `plural` is the word for the documents.
     """
 
     setting: str
@@ -81,7 +81,7 @@ class Documents(NamedTuple):
 
 
 class Way(Enum):
-    """Which change of a value makes the gate weaker. None is no limit, an empty list means all (`FEWER_OF_ALL`)."""
+    """The change of a value that makes the gate weaker. None is no limit; an empty list means all (`FEWER_OF_ALL`)."""
 
     LOWER = auto()
     HIGHER = auto()
@@ -91,7 +91,7 @@ class Way(Enum):
 
 
 class Misnamed(NamedTuple):
-    """A name in a setting that nothing has: the setting, by the name of its option, and what was expected."""
+    """An unknown name in a setting: the setting, by the name of its option, and the expected names."""
 
     setting: str
     name: str
@@ -101,8 +101,8 @@ class Misnamed(NamedTuple):
 class Contradiction(NamedTuple):
     """Settings that contradict each other: a message, and what it is about.
 
-    That is the first of `options`, by their names; `{}` in the message stands for the second as the user knows it. With
-    a `key` of the config file it is that, if one of `options` is set there or there are none.
+    It is about the first of `options`, by their names. `{}` in the message stands for the second as the user knows it.
+    With a `key` of the config file, it is about that key if the file sets one of `options`, or there are none.
     """
 
     message: str
@@ -119,7 +119,7 @@ class CaseAt(NamedTuple):
 
 
 class Case(Protocol):
-    """A case with what was recorded for it: a frozen dataclass."""
+    """A case with its recorded output: a frozen dataclass."""
 
     @property
     def id(self) -> str:
@@ -142,11 +142,11 @@ class Case(Protocol):
         ...
 
     def asks(self) -> dict[str, Any]:
-        """Return what is asked of the output, without an order: two cases that ask the same are equal."""
+        """Return the expectations of the output, sorted, so that equal expectations compare equal."""
         ...
 
     def given(self) -> dict[str, Any]:
-        """Return digests of what was given to the application, by name; None for what is not known."""
+        """Return digests of the application's inputs by name; None for an unknown one."""
         ...
 
     def digests(self) -> dict[str, str]:
@@ -174,10 +174,10 @@ class Shipped(Protocol):
 
 
 class OwnFile(NamedTuple):
-    """A team's file of rules: its path as reports show it, its name, its bytes, and what it holds.
+    """A team's file of rules: its path as reports show it, its name, its bytes and its content.
 
-    `line_of` tells on which line a value of it stands. A file with `only_names` is not checked and need not fit the
-    others: cases and the other files may name what it defines.
+    `line_of` returns the line of a value. A file with `only_names` is not checked and need not fit the others. It only
+    provides names for cases and other files.
     """
 
     path: str
@@ -195,9 +195,9 @@ class OwnFile(NamedTuple):
 class Exchange(NamedTuple):
     """A recorded exchange of another tool, as `import` reads it.
 
-    `id` is "" where it has none; then `stand_in` follows from the message. `message` is text, or the messages of a
+    `id` is "" without one; then `stand_in` follows from the message. `message` is text, or the messages of a
     conversation before the reply. `reply` is text, or any JSON value if the evaluator wants it parsed. `tags` and
-    `checks` are those that its line is to have, `extra` the fields that its format has besides.
+    `checks` are for its line. `extra` holds the other fields of its format.
     """
 
     id: str
@@ -210,7 +210,7 @@ class Exchange(NamedTuple):
 
 
 class Imports(NamedTuple):
-    """What `import` writes for an evaluator: a file of lines, usually called `file`, each under the schema `kind`.
+    """The output of `import` for an evaluator: a file of lines, usually called `file`, each under the schema `kind`.
 
     `makes` is what the lines are. `fields` are those that a mapping may fill. `line` makes a line of an exchange; its
     reply `is_parsed` if it is JSON text. A record may have the fields of `keeps` itself: its line keeps them. `output`
@@ -228,14 +228,14 @@ class Imports(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """What is learned from marked cases: files of rules (objects with their name as `pack`), and what readers see."""
+    """Rules learned from marked cases: files of rules (objects with their name as `pack`), and text for readers."""
 
     packs: Sequence[JsonObject]
     shown: Sequence[Table | str]
 
 
 class RuleBook(Protocol):
-    """What the command `rules` asks of an evaluator whose rules are in files. `recipe` is `Evaluator.recipe`'s."""
+    """The part of the command `rules` for an evaluator with files of rules. `recipe` is from `Evaluator.recipe`."""
 
     def listed(self, by: Any) -> Iterable[Table | str]:
         """Return the rules that count, as readers see them."""
@@ -246,7 +246,7 @@ class RuleBook(Protocol):
         ...
 
     def taught(self, cases: Sequence[Any], settings: JsonObject, recipe: str, data: Shipped) -> Lesson:
-        """Return what is learned from marked cases, compared with the rules of settings. Raises CannotJudge."""
+        """Return the rules learned from marked cases, compared with those of settings. Raises CannotJudge."""
         ...
 
 
@@ -269,11 +269,11 @@ class PackFact(NamedTuple):
 
 
 class Grouping(NamedTuple):
-    """What an evaluator groups cases by, and where its part of the report has them.
+    """How an evaluator groups cases, and where its part of the report has the groups.
 
-    `noun` is the word for a group; `setting` the option with limits of rules on groups, by their names, "" for none.
-    `figures` are those of each group by name, with the number of its cases as `size`; `groups_of` names
-    the groups of a case by its entry of `results[]`.
+    `noun` is the word for a group. `setting` is the option with limits for groups, by their names, "" for none.
+    `figures` are the figures of each group by name, with its number of cases as `size`. `groups_of` returns the groups
+    of a case from its entry of `results[]`.
     """
 
     noun: str

@@ -19,7 +19,7 @@ Parts = Mapping[str, JsonObject | None]
 
 
 class Verdict(StrEnum):
-    """What the gate says: it passed, it failed, or it could not judge."""
+    """The gate's verdict: it passed, it failed, or it could not judge."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -30,8 +30,8 @@ class Verdict(StrEnum):
 class Untrusted:
     """Text that somebody recorded: case ids, quotes, file names, tags.
 
-    It refuses to become part of another string, so that only a renderer, which knows how to
-    escape for its format, can show it (see `render/untrusted.py`).
+    It refuses to become part of another string. It must be escaped by a renderer for its format
+    (see `render/untrusted.py`).
     """
 
     text: str
@@ -52,9 +52,9 @@ Phrase = tuple[Words, ...]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Where something stands: a file and a line counted from 1, or 0 for the file as a whole.
+    """A place in a file, with its line counted from 1, or 0 for the whole file.
 
-    `column` is that of a case in a document, counted from 1 in UTF-16 code units; 0 where it is not known.
+    `column` is the column of a case in a document, counted from 1 in UTF-16 code units, 0 if unknown.
     """
 
     path: str
@@ -72,7 +72,7 @@ class Place:
 
 
 class PathKind(Enum):
-    """What a path of the config file names: files, by a path or a glob; a folder to read; or a folder to write to."""
+    """The kind of a path in the config file: files (path or glob), a folder to read, or one to write."""
 
     FILES = auto()
     FOLDER = auto()
@@ -80,7 +80,7 @@ class PathKind(Enum):
 
 
 class Located(NamedTuple):
-    """A path of the config file from the working folder, with a warning of it, or why it cannot be told; "" if none."""
+    """A path of the config file relative to the working folder, with a warning, an error or ""."""
 
     path: str
     warning: str = ""
@@ -88,9 +88,9 @@ class Located(NamedTuple):
 
 
 class Config(NamedTuple):
-    """The config file: its path as reports show it, what it sets by the schema's keys, and the line of a key there.
+    """The config file: its path as reports show it, its values by the schema's keys, and the line of each key.
 
-    `locate` tells what a path stands for that the file names.
+    `locate` resolves a path that the file names.
     """
 
     path: str
@@ -108,10 +108,10 @@ class InputFile(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where a result comes from, as far as it is known; no part of the result itself.
+    """The origin of a result, if known. It is no part of the result itself.
 
-    `repository` is the repository's address, `folder` the working folder's path in it, `commit` the
-    judged commit, `run` the workflow run's number, `gate` the gate's id if it was given one.
+    `repository` is the repository's address, and `folder` is the working folder's path in it. `commit` is the
+    judged commit, `run` the workflow run's number, and `gate` the gate's id, if it has one.
     """
 
     repository: str = ""
@@ -127,11 +127,11 @@ NOWHERE = Origin()
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with one input: where, in which case and field, and what was expected.
+    """One problem of one input: its place, case and field, and the expected value.
 
-    `case_id` and `field` are empty where they do not apply. `message` may quote the input: it is
-    untrusted like the rest. Where it quotes recorded text `text_free` says the same without. `count` is 1; that of the
-    last one that is kept of its kind in a file includes those that are not.
+    `case_id` and `field` are empty if they do not apply. `message` may quote the input, so it is untrusted like the
+    rest. If it quotes recorded text, `text_free` says the same without the quote. `count` is 1. For the last problem
+    of its kind that is kept in a file, it includes the problems that are not kept.
     """
 
     place: Place
@@ -169,8 +169,8 @@ class CannotJudge(Exception):
 class Hit(NamedTuple):
     """A rule that matched: `original[start:end] == text`, in code points of the field's text.
 
-    `learned` says of a learned phrase how many of the clauses that hold it are of its group, and of how
-    many; `by` says what cancelled a hit that does not count, `words` where in the text it says so.
+    `learned` counts, for a learned phrase, the clauses with it that are of its group, and all clauses with it. `by`
+    says what cancelled a hit that does not count. `words` says where in the text it does so.
     """
 
     rule: str
@@ -200,11 +200,11 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
-    """One rule of the gate: what was found, what was allowed, and a sentence that says so.
+    """The outcome of one rule of the gate: the value found, the limit, and a sentence on both.
 
-    `value` is None where there was nothing to measure. That never passes, unless the rule was `skipped`:
-    its group has too few cases. `message` is in our own words: the `group` of cases that it is about, if
-    it is not about all, and the `names` of what broke it are recorded.
+    `value` is None if there was nothing to measure. That never passes, unless the rule was `skipped` because its group
+    has too few cases. `message` is in our own words. Recorded text: the `group` of cases, if not all, and the
+    `names` of what broke it.
     """
 
     rule: str
@@ -238,26 +238,26 @@ class RuleOutcome:
 
 
 class Test(StrEnum):
-    """How a metric is compared between two runs (`stats.py`): as a yes or no, or as a score from 0 to 1."""
+    """The test that compares a metric between two runs (`stats.py`): yes or no, or a score from 0 to 1."""
 
     SIGN = "sign"
     SIGN_FLIP = "sign-flip"
 
 
 class Metric(NamedTuple):
-    """A metric that two runs are compared by: what it is called at the start of a sentence, and how."""
+    """A metric that compares two runs: its name at the start of a sentence, and its test."""
 
     title: str
     test: Test
 
 
 class Outcome(NamedTuple):
-    """A case's result in what two runs are compared by.
+    """A case's result, in the terms in which two runs are compared.
 
-    `rank` is that of its label, the worst being 0, and `words` the label; `scores` are from 0 to 1 by
-    metric, `violations` what was said that must not be. `groups` are the tags or the archetype by
-    which a case can be protected, `cluster` names the cases that change together ("" for none);
-    `case` and `output` are digests. `is_meant_to_fail` is that of a negative example.
+    `rank` is the rank of its label, 0 for the worst, and `words` is the label. `scores` are from 0 to 1 by metric.
+    `violations`: forbidden terms found. `groups` are the tags or the archetype by which a case can be protected.
+    `cluster` names the cases that change together, "" for none. `case` and `output` are digests. `is_meant_to_fail` is
+    true for a negative example.
     """
 
     id: str
@@ -307,11 +307,11 @@ class Severity(StrEnum):
 
 
 class Judgement(NamedTuple):
-    """What one metric or check, `by`, says of a case.
+    """The judgement of one metric or check, `by`, on a case.
 
-    `label` is Pass, Review or Fail of a metric; passes, fails or not applicable of a check. `severity` is None of a
-    full pass. `score` is from 0 to 1, None where there is none. `evidence` says what keeps it from a full pass; `hits`
-    are those of the rules that say so.
+    `label` is Pass, Review or Fail for a metric; passes, fails or not applicable for a check. `severity` is None for a
+    full pass. `score` is from 0 to 1, or None. `evidence` says what keeps it from a full pass, and `hits` are the hits
+    of the rules behind it.
     """
 
     by: str

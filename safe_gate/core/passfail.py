@@ -51,7 +51,7 @@ PART: JsonObject = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A line of an input file: `value` is the object, `asked` the names of its fields that say what is asked."""
+    """A line of an input file: `value` is the object, `asked` names its fields with expectations."""
 
     value: JsonObject
     id: str
@@ -61,15 +61,15 @@ class Case:
     cluster: str
 
     def asks(self) -> dict[str, Any]:
-        """Return what is asked of the output: digests by field, and the tags."""
+        """Return the expectations of the output: digests by field, and the tags."""
         return {name: digest(self.value[name]) for name in self.asked if name in self.value} | {"tags": [*self.groups]}
 
     def given(self) -> dict[str, Any]:
-        """Return nothing: what was given to the application is not known."""
+        """Return nothing: the application's input is unknown."""
         return {}
 
     def digests(self) -> dict[str, str]:
-        """Return the digests of what is asked and of the output."""
+        """Return the digests of the expectations and of the output."""
         return {"case": digest(self.asks()), "output": digest(self.value["output"])}
 
     def texts(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class PassFail(Evaluator):
     """
 
     asked: tuple[str, ...] = ()
-    """The fields of a case, beside its tags, that say what is asked of the output."""
+    """The fields of a case, besides its tags, with expectations of the output."""
 
     scoring = ()
     id_key = "id"
@@ -106,7 +106,7 @@ class PassFail(Evaluator):
         return frozenset(self.explained)
 
     def check(self, value: JsonObject) -> Mapping[str, Sequence[str]]:
-        """Return what each check finds wrong with a case, by the checks of `explained`; nothing where it passes."""
+        """Return the faults of a case by the checks of `explained`; no entry for a check that passes."""
         raise NotImplementedError
 
     def case(self, value: JsonObject, place: Place, cluster: str) -> Case:

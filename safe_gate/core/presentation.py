@@ -1,4 +1,4 @@
-"""What readers and sinks are shown of an evaluator's part of a report, and what two runs are compared by. Pure."""
+"""How an evaluator's part of a report is shown to readers and sinks, and compared between two runs. Pure."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Presentation(Protocol):
         return self.fields
 
     def marks(self, _result: JsonObject, _texts: JsonObject) -> Iterator[Mark]:
-        """Yield what one result says was found in the case's texts, given by field as far as they are known."""
+        """Yield what one result found in the case's texts. The known texts are given by field."""
         yield from ()
 
     def decisions(self, _part: JsonObject, _result: JsonObject) -> Mapping[str, Phrase]:
@@ -74,7 +74,8 @@ class Presentation(Protocol):
     ) -> tuple[str, dict[str, Any]]:
         """Return the type and the data of the event of a result; recorded text only `with_text`.
 
-        Of a package's evaluator the type is `safe.NAME.result`, and the data has `id` and `pass` (`event.schema.json`).
+        For an evaluator of a package, the type is `safe.NAME.result`, and the data has `id` and `pass`
+        (`event.schema.json`).
         """
         ...
 
@@ -92,7 +93,7 @@ class Presentation(Protocol):
     # --- comparison
 
     def outcome(self, result: JsonObject) -> Outcome:
-        """Return what a result is compared by with the same case of another run."""
+        """Return the outcome of a result, to compare it with the same case of another run."""
         ...
 
     @property

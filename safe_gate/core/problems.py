@@ -25,7 +25,7 @@ _QUOTED = later(r'"(?:[^"\\]|\\.)*"|[0-9]+')
 
 
 class Problems:
-    """Problems as they are found, in any order: of each file the first ones of each kind, and how many there are.
+    """Collects problems in any order. It keeps the first of each kind in each file by line, and counts all.
 
     >>> from safe_gate.core.model import Place
     >>> found = Problems()

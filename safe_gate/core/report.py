@@ -16,7 +16,7 @@ from safe_gate.core.problems import number
 
 SCHEMA_VERSION = 1
 
-_KINDS = ("check", "metric")  # the words for what a waived case fails by
+_KINDS = ("check", "metric")  # the words for the subject of a waiver
 _OPTIONAL = ("comparison", "weakened")
 _OWN = frozenset(
     {"schema_version", "tool", "generated_at", "verdict", "rules", "waivers", "provenance", "problems"}
@@ -50,10 +50,10 @@ class Digests(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a run follows from: the judged commit, the files, the rules and the settings that judge, by their names.
+    """The inputs of a run: the judged commit, the files, the rules and the settings that judge, by their names.
 
-    `policy_commit` is the base commit if its settings judge. `left_out` says by evaluator how many cases filters leave
-    out, None for none. `digests` is None of a report without a verdict, and of one that is not finished.
+    `policy_commit` is the base commit if its settings judge. `left_out` counts by evaluator the cases that filters
+    leave out, None for none. `digests` is None in a report without a verdict, and in an unfinished one.
     """
 
     commit: str
@@ -124,7 +124,7 @@ class Waiver:
 
     @classmethod
     def joined(cls, file: JsonObject, more: Iterable[Waiver]) -> dict[str, Any]:
-        """Return a file of waivers with more of them, in the order of what they are about."""
+        """Return a file of waivers with more waivers, sorted by their subjects."""
 
         def about(entry: JsonObject) -> tuple[str, str, str]:
             one = cls.from_json(entry)
@@ -165,10 +165,10 @@ class Waivers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a run found, before the gate judges it.
+    """The findings of a run, before the gate judges it.
 
-    `parts` are evaluators' parts by name, None of one without input. `comparison` and `weakened` are None where the run
-    is held against nothing.
+    `parts` are evaluators' parts by name, None for one without input. `comparison` and `weakened` are None if the run
+    has nothing to compare with.
     """
 
     parts: Parts
@@ -197,7 +197,7 @@ class Report(Found):
         return [rule for rule in self.rules if not rule.passed]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report in the shape of `report.schema.json`; what a view has as results stays one."""
+        """Return the report in the shape of `report.schema.json`; results in a view stay a view."""
         optional = {"comparison": self.comparison, "weakened": self.weakened}
         return {
             "schema_version": SCHEMA_VERSION,
@@ -234,7 +234,7 @@ class Report(Found):
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What a report records of an earlier state. `waivers` are those it was judged by, which `waivers_stand` keeps."""
+    """The parts of a report that record an earlier state. `waivers_stand` keeps the `waivers` it was judged by."""
 
     comparison: Comparison | None
     weakened: Weakened | None

@@ -1,4 +1,4 @@
-"""A rule of the gate on what an evaluator measured: what it looks for, its limit, and its outcome in words. Pure."""
+"""A rule of the gate on an evaluator's measurements: its metric, its limit, and its outcome in words. Pure."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ FAILING, REVIEW, ALL = frozenset({Severity.FAILING}), frozenset({Severity.REVIEW
 class Rule(NamedTuple):
     """A rule of the gate, and what it looks for in an evaluator's report.
 
-    A rule named `min-...` asks for at least its limit, one named `max-...` for at most. Where a rule
-    does not apply to what was measured it has no outcome. `forgives` says of a failing case's result
-    whether the rule lets it pass when a waiver does, `blames` of any case's whether it is to be named
-    where the rule is broken: no finding reports it. One that names none counts the findings of the severities
-    `finds`. A rule that `counts` cases applies from the first case on; a rule on a rate needs `min_group` cases.
+    A rule named `min-...` asks for at least its limit, one named `max-...` for at most. A rule that does not apply to
+    the measurements has no outcome. `forgives(result)`: whether the rule lets a failing case pass under a waiver.
+    `blames(result)`: whether a broken rule names the case, because no finding reports it. A rule that names no case
+    counts the findings of the severities `finds`. A rule that `counts` cases applies from the first case. A rule on a
+    rate needs `min_group` cases.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Rule(NamedTuple):
     ) -> RuleOutcome:
         """Return the rule's outcome on an evaluator's part of the report, or on the figures of a group in it.
 
-        `waived` are the cases, of all or of the group, of which every failure is waived.
+        `waived` are the cases, of all or of the group, with every failure waived.
         """
         found = self.measure(part)
         forgiven = sum(self.forgives(failure.result) for failure in waived)

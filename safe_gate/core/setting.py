@@ -45,7 +45,7 @@ class Setting(NamedTuple):
     general: str = ""
 
     def flags_of(self, command: str) -> tuple[str, ...]:
-        """Return the option's flags for a command, none if it has none; some commands take those of `run`."""
+        """Return the option's flags for a command, if any; some commands take the flags of `run`."""
         return self.flags.get("run" if command in AS_RUN else command, ())
 
     @property
@@ -98,9 +98,9 @@ def option(
     is_input: bool | None = None,
     general: str = "",
 ) -> Any:
-    """Return a field of a dataclass of settings; `Setting` says what the arguments are.
+    """Return a field of a dataclass of settings. `Setting` describes the arguments.
 
-    Without `env` and `key` the variable and the config key have the option's name, without `flags` `run` has a flag
+    Without `env` and `key`, the variable and the config key have the option's name. Without `flags`, `run` has a flag
     of that name.
     """
     facts = {

@@ -1,4 +1,4 @@
-"""What readers see, in any format: marks in texts, findings, tables and sections. Pure data."""
+"""The content shown to readers, in any format: marks in texts, findings, tables and sections. Pure data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from safe_gate.core.model import JsonObject, Phrase, Place, Severity, Untrusted,
 
 
 class Side(StrEnum):
-    """Which way what was found in a text counts."""
+    """The side on which a mark in a text counts."""
 
     FOR = "for"
     AGAINST = "against"
@@ -19,10 +19,10 @@ class Side(StrEnum):
 
 
 class Mark(NamedTuple):
-    """What was found in a recorded text: `text` is `[start:end]` of the field, in code points.
+    """A mark in a recorded text: `text` is `[start:end]` of the field, in code points.
 
-    `by` is the metric or check that looked for it, `says` what it does there in our own words, `rule` what matched,
-    "" for no rule. `why` tells more: of what is cancelled, by what.
+    `by` is the metric or check that looked for it. `says` describes its effect in our own words. `rule` is the rule
+    that matched, "" for none. `why` tells more, such as what cancelled it.
     """
 
     field: str
@@ -37,9 +37,9 @@ class Mark(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """A share that a report tells: `part` of `whole` cases or labels. `about` is a title that several may have.
+    """A share in a report: `part` of `whole` cases or labels. Several shares may have the title `about`.
 
-    `rule` is the rule of the gate that limits it, of a `group` if it is one of a group; "" for none.
+    `rule` is the rule of the gate that limits it, "" for none. `group` is the group of that rule, "" for none.
     """
 
     about: str
@@ -51,7 +51,7 @@ class Rate(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """What a metric or check is called, what it asks of a case in a sentence, and what to do about a failure."""
+    """A metric or check for readers: its title, its demand in a sentence, and what to do about a failure."""
 
     title: str
     asks: str
@@ -59,7 +59,7 @@ class Explained(NamedTuple):
 
 
 class BatchEvent(NamedTuple):
-    """The event of a batch of cases: its type, the name of the batch, its data, and the share of cases that pass."""
+    """The event of a batch of cases: its type, the batch's name, its data, and its pass rate."""
 
     type: str
     batch: str
@@ -68,7 +68,7 @@ class BatchEvent(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """What is wrong with a case, in our words, and the id of the rule that found it, "" if none did."""
+    """A fault of a case, in our words, and the id of the rule that found it, "" for none."""
 
     what: str
     rule: str = ""
@@ -77,8 +77,8 @@ class Cause(NamedTuple):
 class Finding(NamedTuple):
     """A case a reviewer should look at: what is wrong with it and the evidence for that.
 
-    `news` says what is new about it since the baseline, where there is one; `breaks` whether a broken rule counts it.
-    `causes` and `groups` are what cases to look at are counted by: what is wrong, and the archetype or the tags.
+    `news` says what is new since the baseline, if there is one. `breaks` tells whether a broken rule counts it. Cases
+    to look at are counted by `causes` (what is wrong) and by `groups` (the archetype or the tags).
     """
 
     case_id: Untrusted
@@ -102,7 +102,7 @@ class Table(NamedTuple):
 
 
 class Section(NamedTuple):
-    """What an evaluator's part of the report looks like to a reader, in no particular format.
+    """An evaluator's part of the report for a reader, in no particular format.
 
     `notes` are sentences a reader must see before any table.
     `details` are tables by title for those who want to know more; they may be folded or left out.

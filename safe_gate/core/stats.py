@@ -1,8 +1,8 @@
 """Whether a difference is real: intervals, exact paired tests, and what a set of cases can show.
 
-Pure and without chance: nothing is drawn at random, and what decides is counted in whole numbers.
-Floats see only + - * / and square roots, which are the same on every machine; powers and
-exponentials are decimals. Check values of the literature are the doctests.
+Pure and deterministic: nothing is random, and decisions rest on whole numbers. Floats see only + - * / and
+square roots, which are the same on every machine. Powers and exponentials are decimals. The doctests check
+values from the literature.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from decimal import Decimal
 
 _Z = 1.959963984540054  # the 97.5th percentile of the normal distribution: 95 % two-sided
 
-LEAST_CASES = 3  # fewer cases than this are never a drop, whatever their share
-FLIPPED = 0.05  # a case's chance to newly fail, and to be fixed, where nothing changes on average
-_POWER = 0.8  # a drop is one that the cases show if they show it this often
+LEAST_CASES = 3  # fewer cases are never a drop, whatever their share
+FLIPPED = 0.05  # a case's chance to newly fail, and to be fixed, if nothing changes on average
+_POWER = 0.8  # a drop counts as detectable at this probability
 
 # --- intervals ---------------------------------------------------------------------------------
 
@@ -39,11 +39,11 @@ def wilson(part: int, whole: int) -> tuple[float, float]:
 
 
 def newcombe(both: int, worse: int, better: int, neither: int) -> tuple[float, float]:
-    """Return the 95 % interval of head's pass rate minus base's, over the same cases, from -1.0 to 1.0.
+    """Return the 95 % interval of head's pass rate minus base's, from -1.0 to 1.0, over the same cases.
 
-    `both` pass in base and head, `worse` in base alone, `better` in head alone, `neither` in none.
-    Newcombe 1998, Statistics in Medicine 17:2635, method 10: Wilson's intervals of the two rates, joined with
-    their correlation. Raises ValueError where there is no case.
+    `both` pass in base and head, `worse` in base alone, `better` in head alone, `neither` in none. The method joins
+    Wilson's intervals of the two rates with their correlation. Raises ValueError if there is no case.
+    Source: Newcombe 1998, Statistics in Medicine 17:2635, method 10.
 
     >>> [round(end, 3) for end in newcombe(1, 1, 7, 12)], [round(end, 3) for end in newcombe(83, 7, 1, 9)]
     ([0.026, 0.507], [-0.126, -0.001])
@@ -54,7 +54,7 @@ def newcombe(both: int, worse: int, better: int, neither: int) -> tuple[float, f
     base, head = (both + worse) / cases, (both + better) / cases
     margins = (both + worse) * (better + neither) * (both + better) * (worse + neither)
     agreement = both * neither - worse * better
-    corrected = max(0.0, agreement - cases / 2) if agreement > 0 else agreement  # for continuity
+    corrected = max(0.0, agreement - cases / 2) if agreement > 0 else agreement  # continuity correction
     correlation = corrected / math.sqrt(margins) if margins else 0.0
 
     def reach(one: float, other: float) -> float:
@@ -68,7 +68,7 @@ def newcombe(both: int, worse: int, better: int, neither: int) -> tuple[float, f
 def zero_failures(cases: int) -> float:
     """Return the upper 95 % bound of the failure rate when none of `cases` failed: 1 - 0.05 ** (1 / cases).
 
-    About 3 / cases, the rule of three. Raises ValueError where there is no case.
+    About 3 / cases, the rule of three. Raises ValueError if there is no case.
 
     >>> [round(100 * zero_failures(cases), 1) for cases in (20, 50, 100, 200)]
     [13.9, 5.8, 3.0, 1.5]
@@ -82,10 +82,10 @@ def zero_failures(cases: int) -> float:
 
 
 def sign_test(worse: int, better: int) -> float:
-    """Return the exact one-sided p-value of `worse` cases against `better` ones, 1.0 where nothing changed.
+    """Return the exact one-sided p-value of `worse` against `better` cases, 1.0 if nothing changed.
 
     P(X >= worse) for X ~ Bin(worse + better, 1/2): the sign test, on labels McNemar's exact test (1947).
-    Rounded once; 0.0 only where it is below the smallest double.
+    Rounded once; 0.0 only if it is below the smallest double.
 
     >>> [round(sign_test(*pair), 3) for pair in ((5, 0), (7, 1), (9, 2), (10, 3), (12, 4), (0, 0))]
     [0.031, 0.035, 0.033, 0.046, 0.038, 1.0]
@@ -97,11 +97,11 @@ def sign_test(worse: int, better: int) -> float:
 
 
 def _tail(flips: int, most: int) -> int:
-    """Return how many of the 2 ** flips outcomes of a coin show at most `most` heads, `most` below half of them."""
+    """Return how many of the 2 ** flips outcomes show at most `most` heads; `most` is below half of flips."""
     if most < 0:
         return 0
     total, ways = 0, math.comb(flips, most)
-    cut = max(0, ways.bit_length() - 512)  # far below what a double can tell; else 100,000 flips take seconds
+    cut = max(0, ways.bit_length() - 512)  # far below a double's precision; otherwise 100,000 flips take seconds
     ways >>= cut
     while ways:
         total += ways
@@ -111,19 +111,19 @@ def _tail(flips: int, most: int) -> int:
 
 
 _WORK = 4_000_000_000  # bits that one exact sign-flip test may touch: well under a second
-_LARGEST_DENOMINATOR = 10_000  # that is looked for in a difference of scores
-_LEAST_STEPS = 100  # to which a score may be rounded
-_ROUNDING = 1e-9  # what scores that are equal may differ by as doubles
+_LARGEST_DENOMINATOR = 10_000  # the largest denominator looked for in a difference of scores
+_LEAST_STEPS = 100  # scores are rounded to 1/100 or finer
+_ROUNDING = 1e-9  # how far equal scores may differ as doubles
 
 
 def sign_flip(differences: Iterable[float]) -> float:
     """Return the one-sided p-value of paired score differences (head - base), 1.0 where nothing changed.
 
-    The share of all ways to flip the differences' signs that sum to what was seen or less (Fisher 1935); zeros drop
-    out. Scores are ratios of small numbers, so differences are whole multiples of a unit and the ways are counted
-    exactly. Where that unit is too fine to count in, they are rounded to the finest that is not, down to 1/100, and
-    the test of the rounded differences is exact. Where there are too many for that (over some 500), Hoeffding's
-    bound stands in, exp(-sum ** 2 / (2 * sum of squares)), which never claims more.
+    The p-value is the share of all sign flips whose sum is at most the observed one (Fisher 1935). Zeros drop out.
+    Scores are ratios of small numbers, so differences are whole multiples of a unit. The flips are then counted
+    exactly. If the unit is too fine to count in, differences are rounded to the finest possible one, down to 1/100.
+    The test of the rounded differences is exact. For too many differences (over some 500) Hoeffding's bound is used:
+    exp(-sum ** 2 / (2 * sum of squares)). It never claims more.
 
     >>> sign_flip([-0.5, -0.25, -0.25]), sign_flip([0.5, -0.5]), sign_flip([0.1 + 0.2 - 0.3])
     (0.125, 0.75, 1.0)
@@ -131,7 +131,7 @@ def sign_flip(differences: Iterable[float]) -> float:
     changed = [difference for difference in differences if abs(difference) > _ROUNDING]
     if not changed:
         return 1.0
-    # Signs must not sway how finely is counted, or the test would not be exact: only sizes are looked at.
+    # The unit follows from sizes alone: if it depended on signs, the test would not be exact.
     sizes = set(map(abs, changed))
     affordable = int(_WORK / (max(16, len(changed)) ** 2 * math.fsum(map(abs, changed))))  # 16: for memory
     if affordable < 1:
@@ -154,14 +154,14 @@ def _share_of_flips(steps: Sequence[int]) -> float:
     sizes = [abs(step) for step in steps if step]
     gained = sum(step for step in steps if step > 0)
     lost = sum(sizes) - gained
-    most = min(gained, lost - 1)  # the shorter side: as many ways total at most `gained` as at least `lost`
+    most = min(gained, lost - 1)  # the shorter side: equally many flips total at most `gained` and at least `lost`
     width = len(sizes) + 1  # bits that hold any count and the sum of all
     mask = (1 << width * (most + 1)) - 1
     ways = 1 & mask
     for size in sizes:
         if size <= most:
             ways = (ways + (ways << width * size)) & mask
-    low = ways % ((1 << width) - 1)  # the sum of the digits, as a number is its digits' sum modulo 9
+    low = ways % ((1 << width) - 1)  # the sum of the digits: a number equals its digit sum modulo 9
     everything = 1 << len(sizes)
     return (low if gained < lost else everything - low) / everything
 
@@ -182,8 +182,8 @@ def _hoeffding(differences: Sequence[float]) -> float:
 def by_cluster(differences: Iterable[tuple[str, float]]) -> tuple[float, ...]:
     """Return the sum of the differences of each cluster, so that its cases flip as one.
 
-    A case with "" for a cluster is one of its own. Of labels (-1 newly failing, 1 fixed) a sum's sign is the
-    cluster's outcome, and 0 a tie. Clusters stand in order of their first case.
+    A case with "" for a cluster is a cluster of its own. For labels (-1 newly failing, 1 fixed) a sum's sign is the
+    cluster's outcome, and 0 is a tie. Clusters are in the order of their first case.
 
     >>> by_cluster([("a", -1), ("", -1), ("a", -1), ("b", 1), ("b", -1)])
     (-2.0, -1.0, 0.0)
@@ -197,8 +197,8 @@ def by_cluster(differences: Iterable[tuple[str, float]]) -> tuple[float, ...]:
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """Return p-values adjusted for having tested them all, in the order given (Holm 1979).
 
-    What is at most alpha after that is wrong about any of them with probability alpha at most, whatever
-    the tests have to do with each other.
+    If values of at most alpha count as real, the probability of any false one is at most alpha. This also holds for
+    dependent tests.
 
     >>> holm([0.01, 0.04, 0.03, 0.005])
     (0.03, 0.06, 0.06, 0.02)
@@ -215,7 +215,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def least_net(cases: int, min_drop: float, least_cases: int = LEAST_CASES) -> int:
-    """Return how many more cases must be worse than better for a drop to be one: at least `min_drop` of all, a share.
+    """Return how many more cases must be worse than better for a drop: at least the share `min_drop`.
 
     >>> least_net(20, 0.02), least_net(100, 0.07), least_net(201, 0.02)
     (3, 7, 5)
@@ -228,11 +228,11 @@ def least_net(cases: int, min_drop: float, least_cases: int = LEAST_CASES) -> in
 def smallest_drop(
     cases: int, alpha: float, fixed: float = 0.0, min_drop: float = 0.0, least_cases: int = LEAST_CASES
 ) -> float | None:
-    """Return the smallest net drop that is seen four times of five, as a share of all cases.
+    """Return the smallest net drop that is detected four times in five, as a share of all cases.
 
-    Seen is what the sign test finds real at `alpha` and what `least_net` takes for a drop; `fixed` is the share of
-    cases that gets better meanwhile. Exact for any number of cases, rounded up to 0.001; None where no drop is
-    seen. (Connor 1987 approximates it by the normal distribution.)
+    A drop is detected if the sign test finds it real at `alpha` and it reaches `least_net`. `fixed` is the share of
+    cases that get better meanwhile. Exact for any number of cases, rounded up to 0.001. None if no drop is
+    detected. (Connor 1987 approximates it by the normal distribution.)
 
     >>> [smallest_drop(cases, 0.05) for cases in (4, 20, 50, 100, 200)]
     [None, 0.314, 0.131, 0.067, 0.034]
@@ -261,8 +261,8 @@ def false_alarm(
 ) -> float:
     """Return how likely the aggregate guard fails a run though nothing changed on average.
 
-    Each case newly fails with probability `flipped` and is fixed with the same; the guard fails where the sign
-    test's p-value is at most `alpha` and `least_net` cases are lost.
+    Each case newly fails with probability `flipped`, and is fixed with the same probability. The guard fails if the
+    sign test's p-value is at most `alpha` and `least_net` cases are lost.
 
     >>> [round(100 * false_alarm(cases, 0.05, 0.0, 1), 1) for cases in (20, 50, 100, 200)]
     [0.1, 1.2, 2.3, 3.2]
@@ -280,7 +280,10 @@ def false_alarm_of_count(cases: int, max_regressions: int, flipped: float = FLIP
 
 
 def _guard(alpha: float, net: int) -> Iterator[int]:
-    """Yield for 0, 1, 2 ... changed cases how many must be worse to reach `alpha` and outnumber the rest by `net`."""
+    """Yield for 0, 1, 2 ... changed cases how many must be worse to break the guard.
+
+    They must reach `alpha` and outnumber the rest by `net`.
+    """
     for changed, worse in enumerate(_critical(alpha)):
         yield max(worse, (changed + net + 1) // 2)
 
@@ -291,7 +294,7 @@ def _critical(alpha: float) -> Iterator[int]:
     From one number to the next it stays or grows by one. One more than the changed cases: no number reaches it.
     """
     share, whole = alpha.as_integer_ratio()
-    one = 1 << 512  # probabilities are whole multiples of 2**-512: exact for 512 changed cases, then as good as that
+    one = 1 << 512  # probabilities are whole multiples of 2**-512: exact up to 512 changed cases, then nearly so
     least, tail, edge = 1, 0, one  # P(at least `least` worse), P(exactly least - 1 worse)
     for changed in itertools.count():
         yield least
@@ -308,8 +311,8 @@ _DEEP = 2.0**-600
 def _blocked(cases: int, worse: float, better: float, least: Iterable[int]) -> float:
     """Return the probability that of m changed cases at least `least[m]` are worse; correct to about 1e-12.
 
-    `worse` and `better` are a case's probabilities. `least` grows by 0 or 1 a step, so that the tail of the
-    binomial of m is worked out from that of m - 1.
+    `worse` and `better` are a case's probabilities. `least` grows by 0 or 1 per step. So the binomial tail for m
+    follows from the tail for m - 1.
     """
     ratio = worse / (worse + better)
     total, at, tail = 0.0, 1, 0.0  # P(at least `at` worse)

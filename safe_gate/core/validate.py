@@ -1,8 +1,8 @@
 """Validates a value with a JSON Schema: every fault, in words a person can act on.
 
-Pure. `jsonschema_rs` says in a microsecond whether a value is valid (draft 2020-12). Only of one that
-is not `jsonschema` finds the faults, and has the last word; the words are ours, because the library's
-own quote whole values, which may be a megabyte or hostile.
+Pure. `jsonschema_rs` says in a microsecond whether a value is valid (draft 2020-12). If it is not, `jsonschema`
+finds the faults and decides. The words are ours, because the library's own messages quote whole values, which
+may be hostile or a megabyte long.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LONGEST_QUOTE = 40
 _MOST_FAULTS = 1_000
 """The most faults of one value, and unknown fields, that are reported."""
 
-_COMPARED = 2 * LONGEST_QUOTE  # characters of a word: comparing takes their square
+_COMPARED = 2 * LONGEST_QUOTE  # characters of a word: comparing takes quadratic time
 _Name = Callable[[Any], str]
 """How a message names the value it is about."""
 
@@ -43,7 +43,7 @@ _TYPES = {
 
 
 class Fault(NamedTuple):
-    """One way in which a value breaks its schema: where inside the value, and what was expected.
+    """One way in which a value breaks its schema: the place inside the value, and the expectation.
 
     `text_free` is the message without the value it may quote, empty if it never does.
     """
@@ -66,7 +66,7 @@ class Schema:
     """A JSON Schema ready to judge values."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        import jsonschema_rs  # what validates nothing needs none of it
+        import jsonschema_rs  # commands that validate nothing do not need it
 
         self._schema = schema
         self._quick = jsonschema_rs.Draft202012Validator(dict(schema), validate_formats=True)
@@ -89,7 +89,7 @@ class Schema:
         return tuple(sorted(found, key=lambda f: ([str(part).zfill(9) for part in f.path], f.message)))
 
     def _is_plainly_valid(self, value: Any) -> bool:
-        """Tell whether a value is valid, as far as that can be told quickly: half a surrogate pair is too much."""
+        """Tell whether a value is valid by the fast validator. It cannot read half a surrogate pair."""
         try:
             return self._quick.is_valid(value)
         except ValueError:
@@ -111,11 +111,11 @@ class Schema:
 
 
 def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: bool = True, most: int = 1) -> str:
-    """Return " (did you mean X?)" for the known word closest to a misspelt one, or nothing; for the `most` closest.
+    """Return " (did you mean X?)" for the `most` known words closest to a misspelt one, or "".
 
-    A mapping says how each of its keys, which are compared, is shown. A word is in quotes if `quoted`.
+    In a mapping, keys are compared and values are shown. A word is in quotes if `quoted`.
     """
-    import difflib  # only what is wrong needs it
+    import difflib  # only invalid values need it
 
     shown = known if isinstance(known, Mapping) else {one: one for one in known}
     close = difflib.get_close_matches(word[:_COMPARED], sorted(shown), n=most)
@@ -159,7 +159,7 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
 
 
 def _expected(schema: Mapping[str, Any]) -> str:
-    """Say what a schema asks for: its own description, else its values or its type."""
+    """Describe the expected value of a schema: its own description, else its values or its type."""
     if "description" in schema:
         return str(schema["description"]).rstrip(".")
     if "enum" in schema:
@@ -179,14 +179,14 @@ def quote(value: Any) -> str:
 
 
 def masked(value: Any) -> str:
-    """Return what a value is, without a word of it."""
+    """Return the kind of a value, without its content."""
     if isinstance(value, str):
         return f"text of {plural(len(value), 'character')}"
     return quote(value) if isinstance(value, bool | list | dict | None) else "a number"
 
 
 def _enum(value: Any, allowed: list[Any], name: _Name) -> str:
-    near = name is quote and isinstance(value, str)  # what a text is close to would give it away
+    near = name is quote and isinstance(value, str)  # a close word would reveal the text
     hint = suggestion(value, [a for a in allowed if isinstance(a, str)]) if near else ""
     return f"{name(value)} is not allowed{hint}"
 

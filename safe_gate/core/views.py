@@ -15,7 +15,7 @@ HELD = 200
 
 
 class View(Sequence[T], Generic[T]):
-    """What a function yields, called again for items beyond the first ones, so that memory holds few.
+    """The items that a function yields. It is called again for items beyond the first, so memory holds few.
 
     >>> squares = View(lambda: (n * n for n in range(1000)))
     >>> len(squares), squares[2], squares[2:4]

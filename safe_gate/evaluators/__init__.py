@@ -1,8 +1,8 @@
 """The evaluators: each measures recorded outputs and shows the results; none decides the verdict.
 
-An evaluator is one folder here, or a package of its own, and implements `core.evaluator.Evaluator`. What scores is
-imported once it has cases. The names below are those of `registry`, which looks for installed packages. It is imported
-with the first of them: who scores a single text needs none.
+An evaluator is one folder here, or a separate package, and implements `core.evaluator.Evaluator`. The scoring code is
+imported once it has cases. The names below are from `registry`, which looks for installed packages. The first use of
+a name imports it: scoring a single text needs none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Shell: the evaluators of installed packages, by their entry points. Reads folders of packages, and that of commands.
+"""Shell: the evaluators of installed packages, by their entry points. Reads the folders of packages and commands.
 
-Only the interpreter's own folders of packages are looked into, never the working folder, `PYTHONPATH` or a user's
-folder: what a pull request brings cannot become code of the gate.
+Only the interpreter's own package folders count, never the working folder, `PYTHONPATH` or a user's folder. So files
+of a pull request cannot become code of the gate.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def installed(known: Mapping[str, Evaluator]) -> tuple[dict[str, Evaluator], tup
 
 
 def _loaded() -> Iterator[tuple[str, Evaluator | str]]:
-    """Yield what entry points name, or why it cannot be loaded, by what a problem calls the package."""
+    """Yield the object of each entry point, or why it cannot be loaded, by the package's name in problems."""
     for folder in map(Path, site.getsitepackages()):
         for path in sorted(folder.glob("*.dist-info/entry_points.txt")):
             if f"[{GROUP}]".encode() in path.read_bytes():
@@ -47,7 +47,7 @@ def _loaded() -> Iterator[tuple[str, Evaluator | str]]:
 
 
 def _of(folder: Path) -> Iterator[tuple[str, Evaluator | str]]:
-    from importlib.metadata import Distribution  # slow to import, and few have evaluators of others
+    from importlib.metadata import Distribution  # slow to import, and few installations have other evaluators
 
     for point in Distribution.at(folder).entry_points.select(group=GROUP):
         place = f"evaluator {point.name} ({point.value})"

@@ -1,6 +1,6 @@
-"""What Python code calls to score a single text: `safe_gate.score_reply` and `safe_gate.score_output`.
+"""The Python functions that score a single text: `safe_gate.score_reply` and `safe_gate.score_output`.
 
-Pure except for the shipped rules, which are read once for each way of scoring, and kept.
+Pure, except that it reads the shipped rules once for each way of scoring, and keeps them.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ def score_output(
 ) -> safe_result.Result:
     """Return the SAFE v0 scores and the label of an output of a clinical pipeline.
 
-    The first three arguments are the output, the next three what its case expects. `thresholds` are from 0 to 1, such
-    as `{"CR": {"pass": 0.9}}`, `weights` such as `{"AH": 2}`; what they leave out is as by default. `strict_ah` and
-    `match` are the settings `strict-ah` and `safe-match`. `result.label` is Pass, Review or Fail,
-    `result.scores["CR"]` a score from 0 to 1, `result.missing["CR"]` what was not found. Raises ValueError for another
-    name or number than is possible, TypeError for another type.
+    The first three arguments are the output, the next three are the case's expectations. `thresholds` are from 0 to 1,
+    such as `{"CR": {"pass": 0.9}}`, and `weights` are such as `{"AH": 2}`. Missing entries have their defaults.
+    `strict_ah` and `match` are the settings `strict-ah` and `safe-match`. `result.label` is Pass, Review or Fail,
+    `result.scores["CR"]` is a score from 0 to 1, and `result.missing["CR"]` lists what was not found. Raises
+    ValueError for an invalid name or number, TypeError for a wrong type.
 
     >>> score_output(signals=["Fever"], summary="", followup_questions=[], must_find_signals=["fever"]).label
     <Label.PASS: 'Pass'>
@@ -109,7 +109,7 @@ def _rules(profile: str, sensitivity: str) -> Rules:
 
 
 def _one_of(argument: str, name: str, known: Collection[str]) -> str:
-    """Return a name that is known. Raises ValueError for another, TypeError for what is not text."""
+    """Return a known name. Raises ValueError for an unknown name, TypeError for a value that is not text."""
     _texts(**{argument: name})
     if name not in known:
         words = f"{quote(name)} is not known{suggestion(name, [*known])}; expected {', '.join(known)}"
@@ -126,7 +126,7 @@ def _several(argument: str, names: Iterable[str], known: Collection[str]) -> tup
 
 
 def _texts(**texts: str) -> None:
-    """Raise TypeError for what is not text."""
+    """Raise TypeError for a value that is not text."""
     for argument, text in texts.items():
         if not isinstance(text, str):
             raise TypeError(f"{argument}: is {type(text).__name__}; expected text")
@@ -142,7 +142,7 @@ def _list(argument: str, texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _mapping(argument: str, given: object) -> None:
-    """Raise TypeError for what is not a mapping."""
+    """Raise TypeError for a value that is not a mapping."""
     if not isinstance(given, Mapping):
         raise TypeError(f"{argument}: is {type(given).__name__}; expected a mapping")
 
@@ -169,7 +169,7 @@ def _weights(given: Mapping[str, float]) -> dict[str, float]:
 
 
 def _numbers(argument: str, given: Mapping[str, float], known: Collection[str], most: float) -> None:
-    """Raise ValueError for a name that is not known, and for what is no number from 0 to `most`."""
+    """Raise ValueError for an unknown name, and for a value that is not a number from 0 to `most`."""
     _mapping(argument, given)
     for name, value in given.items():
         _one_of(argument, name, known)

@@ -1,4 +1,4 @@
-"""What evaluators of this folder share: their parts, found in modules of the package when first used. Pure."""
+"""The base of the evaluators in this folder: it finds their parts in modules of the package on first use. Pure."""
 
 from __future__ import annotations
 

@@ -28,24 +28,24 @@ EVALUATORS: Mapping[str, Evaluator] = {**BUILT_IN, **_INSTALLED}
 
 
 def present(parts: Mapping[str, object]) -> list[str]:
-    """Return the evaluators that have a part in a report, or in what is made of two, in reading order."""
+    """Return the evaluators that have a part in a report or a comparison, in reading order."""
     return [name for name in EVALUATORS if parts[name] is not None]
 
 
 def parts_of(parts: Mapping[str, T | None]) -> Iterator[tuple[Evaluator, T]]:
-    """Yield the evaluators that have a part in a report, or in what is made of two, each with it, in reading order."""
+    """Yield the evaluators that have a part in a report or a comparison, each with its part, in reading order."""
     for name, evaluator in EVALUATORS.items():
         if (part := parts[name]) is not None:
             yield evaluator, part
 
 
 def outcomes_of(name: str, part: JsonObject | None) -> Iterator[Outcome]:
-    """Yield what two runs are compared by, of each case of an evaluator's part of the report, if there is a part."""
+    """Yield the outcome of each case in an evaluator's part of the report, if any, for a comparison."""
     return map(EVALUATORS[name].outcome, part["results"] if part else ())
 
 
 def sections(parts: Parts) -> tuple[Section, ...]:
-    """Return what a reader is shown of every evaluator that has a part in the report."""
+    """Return the section for readers of every evaluator with a part in the report."""
     return tuple(evaluator.section(part) for evaluator, part in parts_of(parts))
 
 

@@ -1,4 +1,4 @@
-"""What the parts of all evaluators have alike: their entries of `results[]`, read one at a time. Pure."""
+"""The entries of `results[]` that the parts of all evaluators share, read one at a time. Pure."""
 
 from __future__ import annotations
 

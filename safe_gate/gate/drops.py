@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Guards(NamedTuple):
-    """The guards: what in a comparison breaks a run. None switches a guard off. Shares are fractions from 0 to 1.
+    """The guards: the changes that break a run. None switches a guard off. Shares are fractions from 0 to 1.
 
-    `protect` names cases that must not newly fail, by id, tag or archetype. A drop is real where its
-    p-value, after Holm's correction over all metrics, is at most `alpha`; it matters from `min_drop` on.
+    `protect` names cases that must not newly fail, by id, tag or archetype. A drop is real if its p-value, after
+    Holm's correction over all metrics, is at most `alpha`. It matters from `min_drop` on.
     """
 
     protect: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Guards(NamedTuple):
 
 _DROP = attrgetter("drop")
 _EXACT = 12  # decimals of a mean that doubles represent
-_STEPS = 2  # a label that drops so many steps breaks a run
+_STEPS = 2  # a label that drops this many steps breaks a run
 _SINGLE: Mapping[str, Callable[[Change], bool]] = {
     "new-violations": lambda change: bool(change.new_violations),
     "label-drops": lambda change: change.steps >= _STEPS,

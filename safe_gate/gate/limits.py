@@ -36,7 +36,7 @@ def by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def setting_of(rule: str) -> str:
-    """Return the setting that limits a rule, as a config file names it: a limit for one check is an entry.
+    """Return the setting that limits a rule, as a config file names it. A limit for one check is an entry.
 
     >>> setting_of("min-label-accuracy-two-words"), setting_of("min-pass-rate")
     ('min-label-accuracy.two_words', 'min-pass-rate')

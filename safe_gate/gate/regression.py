@@ -1,10 +1,13 @@
 """Compares two runs over the same cases: what changed, why, whether it is real, and whether it is allowed.
 
-Pure, and from reports alone. Three runs separate a change of the outputs from one of the rules: the baseline as
-it was judged (`baseline`), the baseline's outputs under today's rules (`today`), and this run
-(`head`). From the first to the second only rules differ, from the second to the third only outputs and what
-is asked of them. Scores follow from recorded text alone, so a difference is a fact; a test says whether it
-is more than as many changes without a direction would show by chance.
+Pure, and from reports alone. Three runs separate a change of outputs from a change of rules:
+
+- `baseline`: the baseline as it was judged.
+- `today`: the baseline's outputs under today's rules. Only rules differ from `baseline`.
+- `head`: this run. Only outputs and expectations differ from `today`.
+
+Scores follow from recorded text alone, so a difference is a fact. A test says whether the difference is more than
+chance.
 """
 
 from __future__ import annotations
@@ -34,15 +37,16 @@ def compare(
 ) -> dict[str, Compared | None]:
     """Return the comparison of each evaluator that either run has, None of the others.
 
-    The three runs are evaluators' parts of reports by name. `today` is None, or an evaluator's part of it,
-    if the baseline's outputs are missing: then a case stands today where the baseline had it under the
-    `same_rules`, else where head stands if its digests are the same; any other only seems to stand where it was.
-    Unless both are clustered by the same field (`same_clusters`) those of head count. A case of the baseline that
-    head's filters leave out is in neither run: `counts` tells the others.
+    The three runs are evaluators' parts of reports by name. `today`, or an evaluator's part of it, is None if the
+    baseline's outputs are missing. Then, under the `same_rules`, a case has the baseline's verdict today. Otherwise it
+    has head's verdict if its digests are the same. Any other case is assumed to keep the baseline's verdict.
+
+    Unless both runs are clustered by the same field (`same_clusters`), the clusters of head count. `counts` tells
+    which baseline cases head's filters keep; the others are in neither run.
     """
     parts: dict[str, Compared | None] = dict.fromkeys(EVALUATORS)
     for name in EVALUATORS:
-        if baseline[name] or head[name]:  # without the one all cases are added, without the other all are gone
+        if baseline[name] or head[name]:  # without a baseline all cases are added, without head all are gone
             again = today[name] if today else None
             runs = baseline[name], again, head[name]
             parts[name] = _compared(
@@ -95,7 +99,7 @@ class _Triple:
 
     @property
     def because(self) -> list[str]:
-        """What differs between the runs: rules where the verdict of the same output does."""
+        """Name what differs between the runs: rules, if the verdict of the same output differs."""
         return [
             *["rules"] * (self.baseline.passed != self.today.passed or self.baseline.scores != self.today.scores),
             *["output"] * (self.baseline.output != self.head.output),
@@ -125,7 +129,9 @@ def _compared(
         today = rescored.get(case_id) or (now if is_same and not same_rules else was)
         unseparated += not (rescored or is_same or same_rules)
         cluster = now.cluster
-        if same_clusters:  # only cases that both runs put together: a change must not merge what it makes worse
+        if (
+            same_clusters
+        ):  # only cases that share a cluster in both runs: a change must not merge the cases that it makes worse
             cluster = digest([was.cluster, now.cluster]) if was.cluster and now.cluster else ""
         triples.append(_Triple(was, today, now, cluster))
     own = {score for triple in triples for score in triple.head.scores} - evaluator.metrics.keys()
@@ -144,7 +150,7 @@ def _compared(
     metrics = [one for name in names for one in _metric(name, evaluator.metric(name).test, triples)]
     news = {triple.head.id: triple for triple in triples if triple.is_news}
     every = results_of(evaluator, old if news else None)
-    results = {one.id: one.entry for one in every if one.id in news}  # few of all that a run has
+    results = {one.id: one.entry for one in every if one.id in news}  # few of a run's results
     return Compared(cases, metrics, [_change(triple, results[one], guards) for one, triple in news.items()])
 
 

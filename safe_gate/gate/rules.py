@@ -64,7 +64,7 @@ def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def judge(found: Found, policy: Policy) -> tuple[RuleOutcome, ...]:
-    """Return the outcome of every rule that is on and that applies to what was found."""
+    """Return the outcome of every rule that is on and applies to the findings."""
     waived = waivers.waived(found)
     outcomes = []
     own = (pair for evaluator in EVALUATORS.values() for pair in evaluator.own_rules(policy.limits))
@@ -110,7 +110,7 @@ def _skipped(rule: Rule, group: Group, least: int) -> RuleOutcome:
 def _named(
     rule: Rule, outcome: RuleOutcome, part: JsonObject | None, has: Callable[[JsonObject], bool] = lambda _: True
 ) -> RuleOutcome:
-    """Return the outcome of a broken rule with the names of the cases that break it, of those that `has` takes."""
+    """Return the outcome of a broken rule with the names of the cases that `has` accepts."""
     if outcome.passed or rule.blames is None:
         return outcome
     results = results_of(EVALUATORS[rule.evaluator], part)

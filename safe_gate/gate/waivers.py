@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Waivable(NamedTuple):
-    """What a waiver is about: a case and a metric or check that it fails, and the word `metric` or `check`."""
+    """The subject of a waiver: a case, the metric or check that it fails, and the word `metric` or `check`."""
 
     case_id: str
     kind: str
@@ -24,7 +24,7 @@ class Waivable(NamedTuple):
 
     @classmethod
     def of(cls, waiver: Waiver) -> Waivable:
-        """Return what a waiver is about."""
+        """Return the subject of a waiver."""
         return cls(waiver.case_id, waiver.kind, waiver.name)
 
     @classmethod
@@ -83,7 +83,7 @@ def waived(found: Found) -> Mapping[str, tuple[Failure, ...]]:
 
 
 def left_over(found: Found) -> Mapping[tuple[str, str], tuple[str, ...]]:
-    """Return by `case_of` its waivers what a case fails by that none of them waives, if there is anything."""
+    """Return the failures of each case that its waivers do not cover, by `case_of`, if any."""
     applied = _applied(found)
     cases = {one[:2] for one in applied}
     unwaived = {
@@ -95,7 +95,7 @@ def left_over(found: Found) -> Mapping[tuple[str, str], tuple[str, ...]]:
 
 
 def case_of(waiver: Waiver) -> tuple[str, str]:
-    """Return the case that a waiver is about: its id, and the word for what it fails by, a metric or a check."""
+    """Return the case of a waiver: its id, and the word `metric` or `check` for what it fails."""
     return waiver.case_id, waiver.kind
 
 

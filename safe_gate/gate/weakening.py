@@ -1,8 +1,8 @@
-"""Where the gate asks for less than before: the terms of two runs compared. Pure.
+"""How the gate is weaker than before: compares the terms of two runs. Pure.
 
-A run's terms are what it is judged by: its settings, its rules, what is asked of every case, and waivers.
-A change that asks for more is not reported. If the direction of a change is unknown, it is reported: a reviewer
-sees a harmless change rather than misses another.
+A run's terms are its settings, its rules, its waivers, and the expectations of every case. A change that asks for
+more is not reported. A change of unknown direction is reported: a reviewer would rather see a harmless change than
+miss a weakening.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from safe_gate.gate.weakening_cases import Cases, What, of_cases
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a run is judged by, as far as it is known.
+    """The known terms of a run.
 
-    `settings` are by the names of options: one that either run does not have is not compared. `cases`
-    are by evaluator and id. `rules` are the shipped and a team's own by id, None where only the digest
-    of all, `packs_sha256`, is known. `waivers` are the entries of the waivers' file.
+    `settings` are by the names of options. A setting that either run lacks is not compared. `cases` are by evaluator
+    and id. `rules` are the shipped rules and a team's own by id. They are None if only their digest, `packs_sha256`,
+    is known. `waivers` are the entries of the waivers' file.
     """
 
     settings: Mapping[str, Any]
@@ -40,7 +40,7 @@ class Terms:
 
 
 def weakenings(base: Terms, head: Terms) -> list[Weakening]:
-    """Return in what the head's terms ask for less than the base's: settings, rules, waivers, cases.
+    """Return how the head's terms are weaker than the base's: settings, rules, waivers, cases.
 
     >>> base, head = (Terms({"min_pass_rate": limit}, {}, {}, "") for limit in (0.9, 0.8))
     >>> [(one.id, str(one.what), one.before, one.after) for one in weakenings(base, head)]
@@ -203,10 +203,10 @@ def _waivers(base: Sequence[Waiver], head: Sequence[Waiver]) -> Iterator[Weakeni
 def section(
     found: Sequence[Weakening], against: Against | None, *, partial: bool, fails: bool, texts: bool
 ) -> Weakened:
-    """Return what was found as the report has it.
+    """Return the weakenings as a section of the report.
 
-    `against` is what the terms were compared with, None if there was nothing; `partial` says that it
-    is a report, which has limits and digests alone. Without `texts` a hash stands for each recorded one.
+    `against` is the baseline of the comparison, None if there was none. `partial` says that it is a report, which has
+    only limits and digests. Without `texts`, a hash replaces each recorded text.
     """
     findings = found if texts else [_withheld(one) for one in found]
     return Weakened(against, partial, "fail" if fails else "warn", findings)
@@ -223,7 +223,7 @@ def _withheld(finding: Weakening) -> Weakening:
 
 
 def judge(weakened: Weakened) -> tuple[RuleOutcome, ...]:
-    """Return the outcome of the rule `on-weakened` on the report's section, none where it only warns."""
+    """Return the outcome of the rule `on-weakened` on the report's section, none if it only warns."""
     if weakened.on_weakened != "fail" or weakened.against is None:
         return ()
     ways = len(weakened.findings)

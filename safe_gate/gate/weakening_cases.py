@@ -24,9 +24,9 @@ class What(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of a case: the digest of the case, and `Case.asks()`, None where only the digest is known.
+    """The expectations of a case: its digest and `Case.asks()`, None if only the digest is known.
 
-    With that comes what of a case is given to it, or says which cases it counts with, and is in no `asks()`.
+    It also has the parts of a case that `asks()` lacks: its input, and the groups it counts with.
     """
 
     digest: str
@@ -34,14 +34,14 @@ class Asked:
 
 
 class OfCases(Protocol):
-    """What is asked of the cases of an evaluator, by id, such as a dict."""
+    """The expectations of an evaluator's cases by id, such as a dict."""
 
     def items(self) -> Iterable[tuple[str, Asked]]:
-        """Return what is asked of each case, with its id."""
+        """Return the expectations of each case, with its id."""
         ...
 
     def get(self, case_id: str, /) -> Asked | None:
-        """Return what is asked of a case, None if there is no such case."""
+        """Return the expectations of a case, None if there is no such case."""
         ...
 
 
@@ -50,7 +50,7 @@ Cases = Mapping[str, OfCases]
 
 
 def of_cases(before: Cases, after: Cases, settings: Sequence[Mapping[str, Any]]) -> Iterator[Weakening]:
-    """Yield in what less is asked of cases than before; `settings` are those of both runs, the earlier first."""
+    """Yield how cases ask for less than before. `settings` are the settings of both runs, the earlier first."""
     keys = ("protect", *(evaluator.grouping.setting for evaluator in EVALUATORS.values()))
     named = {group for one in settings for key in keys for group in one.get(key) or ()}
     for name in EVALUATORS:
@@ -73,7 +73,7 @@ def _asked(
     settings: Sequence[Mapping[str, Any]],
     named: Set[str],
 ) -> Iterator[Weakening]:
-    """Yield in what less is asked of a case; `named` are the groups that either's settings name."""
+    """Yield how a case asks for less. `named` are the groups that the settings of either run name."""
     if before.asks is None or after.asks is None:
         if before.digest != after.digest:
             yield Weakening(name, case_id, "", What.CHANGED)
@@ -101,10 +101,11 @@ def _asked(
 def _groups(
     name: str, before: Any, after: Any, settings: Sequence[Mapping[str, Any]], named: Set[str]
 ) -> Iterator[tuple[What, Any, Any]]:
-    """Yield the groups that a case joined or left, where less is asked of it or of them then.
+    """Yield the groups that a case joined or left, if the change weakens the gate.
 
-    A joined group may excuse the case, or have a rate that the base limits: one case more dilutes its failures. A left
-    one may be named by the settings, or say that the case is meant to fail, where such cases that pass are counted.
+    A joined group may excuse the case. If the base limits its rate, one more case dilutes its failures. A group that
+    was left may be named by the settings. It may also mark the case as meant to fail, if the gate counts
+    such cases that pass.
     """
     if isinstance(before, str):  # its one group, left for another
         if before != after and named & {before, after}:

@@ -28,9 +28,9 @@ _LONGEST_ID = 180  # leaves room for the number of a sample
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is imported as what: a format or `AUTO`, paths of fields, the checks and tags of every case.
+    """How to import: a format or `AUTO`, paths of fields, the checks and tags of every case.
 
-    A `mapping` of the config file `may_not_fit`: it is about some files, such as those of the team's own application.
+    A `mapping` from the config file `may_not_fit`: it is for some files, such as those of the team's application.
     """
 
     evaluator: str = BY_DEFAULT
@@ -42,7 +42,7 @@ class Request:
 
     @property
     def makes(self) -> Imports:
-        """What the rows become."""
+        """The kind of lines that rows become."""
         return IMPORTING[self.evaluator]
 
     @property
@@ -101,7 +101,7 @@ def _digest(text: str) -> str:
 
 
 def as_line(entry: JsonObject) -> str:
-    """Return an entry as a line of JSON, as UTF-8 where that can hold it."""
+    """Return an entry as a line of JSON, as UTF-8 if possible."""
     text = json.dumps(entry, ensure_ascii=False)
     return text if text.isascii() or _is_utf_8(text) else json.dumps(entry)
 

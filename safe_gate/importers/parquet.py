@@ -1,7 +1,7 @@
 """Shell: rows of a Parquet file as lines of JSON, so that readers of cases know one form. Reads an open file.
 
-`pyarrow` is an extra, imported where there is such a file. Rows travel as Arrow's own stream, which costs next to
-nothing to write; what makes objects of them, and so takes the time, is `lines`.
+`pyarrow` is an extra, imported only for such a file. Rows travel as Arrow's own stream, which costs almost nothing
+to write. `lines` makes objects from them, which takes most of the time.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class NotReadable(Exception):
 
 
 def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
-    """Yield a file's rows, so many at a time, as Arrow's stream, with how many they are.
+    """Yield a file's rows in batches as Arrow's stream, each with its number of rows.
 
-    Raises NotReadable, and ModuleNotFoundError where `pyarrow` is not installed.
+    Raises NotReadable, and ModuleNotFoundError if `pyarrow` is not installed.
     """
     import pyarrow
     import pyarrow.parquet
 
     try:
-        # One thread and no reading ahead: what is held does not grow with the file.
+        # One thread and no reading ahead: memory does not grow with the file.
         table = pyarrow.parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BYTES)
         read = table.iter_batches(batch_size=_at_once(table, rows), use_threads=False)
         few = (batch.slice(start, rows) for batch in read for start in range(0, batch.num_rows, rows))
@@ -54,10 +54,10 @@ def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _at_once(table: pyarrow.parquet.ParquetFile, rows: int) -> int:
-    """Return how many rows to read at once: where a column has a dictionary more, as far as they are small.
+    """Return how many rows to read at once: more for a column with a dictionary, if rows are small.
 
-    Each time, however few the rows, the dictionary of the whole row group is copied. What repeats is small in the file
-    alone, so the first rows of each row group tell, too, how small they are.
+    Each read copies the dictionary of the whole row group, however few the rows. Repeated values are small only in the
+    file, so the first rows of each row group also show the size of rows.
     """
     from pyarrow.types import is_dictionary
 
@@ -92,10 +92,10 @@ def _small(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBat
 
 
 def lines(data: bytes, *, has_nulls: bool = False) -> Iterator[str | NotReadable]:
-    """Yield each row of a stream as the text of a JSON object, or why it is none.
+    """Yield each row of a stream as the text of a JSON object, or why that is not possible.
 
-    A column or a field of a struct that is null is left out, as JSON would leave it out; an entry of a map that is
-    null stays. With `has_nulls` a column that is null stays, too.
+    A null column or struct field is left out, as in JSON. A null entry of a map stays. With `has_nulls`, a null column
+    stays too.
     """
     import pyarrow
 
@@ -121,7 +121,7 @@ def _line(batch: pyarrow.RecordBatch, index: int, *, has_nulls: bool) -> str:
                 pairs.append(f"{json.dumps(field.name)}:{json.dumps(value)}")
         except unsayable as error:
             raise NotReadable(f"{field.name}: {reason(error)}") from None
-    # Joined, not a dictionary: of two columns with one name both are seen by whoever parses the line.
+    # Joined, not a dictionary: whoever parses the line sees both of two columns with one name.
     return "{" + ",".join(pairs) + "}"
 
 

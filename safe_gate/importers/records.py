@@ -1,7 +1,7 @@
-"""The records of a file, one at a time and in bounded memory: lines of JSON, lists in a document, rows of CSV.
+"""The records of a file, one at a time: lines of JSON, lists in a document, rows of CSV.
 
-Pure: what is read arrives as chunks or lines. The standard parser reads a value from where it starts in a text, so a
-list of any length needs no more memory than its largest item. Text stays as it is, half a surrogate pair included.
+Pure: input arrives as chunks or lines. The standard parser reads a value from where it starts in a text. So memory is
+bounded: a list needs no more than its largest item. Text stays as it is, even half a surrogate pair.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Keys = tuple[str, ...]
 
 
 class Twice(Enum):
-    """What stands for the cells of columns that have one name."""
+    """Stands for the cells of columns with the same name."""
 
     COLUMN = auto()
 
@@ -157,7 +157,7 @@ def table(lines: Iterable[str], delimiter: str) -> Iterator[Found | NotReadable]
 
 
 class _Text:
-    """A text that arrives in chunks, of which what was read is let go."""
+    """A text that arrives in chunks and drops the part already read."""
 
     def __init__(self, chunks: Iterable[str]) -> None:
         self._chunks = iter(chunks)
@@ -210,7 +210,7 @@ class _Text:
     def value(self) -> Any:
         """Take the next value; an object with a key twice is NotReadable.
 
-        Raises NotReadable where it is none, breaks off or is too long.
+        Raises NotReadable if it is invalid, incomplete or too long.
         """
         self.peek()
         while True:
@@ -243,7 +243,7 @@ class _Text:
             raise NotReadable(why, line)
 
     def skip(self) -> None:
-        """Pass over the next value, however large. Raises NotReadable where it breaks off."""
+        """Skip the next value, however large. Raises NotReadable if it is incomplete."""
         depth = 0
         while True:
             letter = self.peek()
@@ -266,9 +266,9 @@ class _Text:
 
 
 def document(chunks: Iterable[str], paths: Collection[Keys]) -> Iterator[Found]:
-    """Yield the items of the list that a JSON text is, or of the lists that keys lead to in its objects.
+    """Yield the items of the list that a JSON text is, or of the lists under keys in its objects.
 
-    What else keys of `paths` lead to is yielded as one value. Raises NotReadable for broken JSON.
+    Any other value under keys of `paths` is yielded as one value. Raises NotReadable for broken JSON.
     """
     text = _Text(chunks)
     while text.peek():

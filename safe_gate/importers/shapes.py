@@ -1,4 +1,4 @@
-"""Shell: the records of an open file of any shape that can be imported, and the format that they are of.
+"""Shell: the records of an open file of any importable shape, and their format.
 
 Reads the file. Archives that Inspect compresses with zstd need Python 3.14 or `backports.zstd` (the extra `zstd`).
 """
@@ -31,10 +31,10 @@ _ROWS = 50
 
 
 class Guess(NamedTuple):
-    """What a file looks like: its shape, and the format of its first records, None if no format knows them.
+    """The shape of a file, and the format of its first records, None if no format knows them.
 
-    `fields` are the names in the record that was detected, else in the first one; `is_list` tells whether that is an
-    item of a list that is the whole file.
+    `fields` are the names in the detected record, or else in the first one. `is_list` tells whether the whole file is a
+    list with that record as an item.
     """
 
     shape: str

@@ -26,7 +26,7 @@ _STARTS = (
     r'comparison": {\s*"baseline',
     *(one.part_start for one in EVALUATORS.values() if one.part_start),
 )
-# How what we write begins, two keys deep: a batch may begin with one of them, and be told that the schema knows it not.
+# How our own files begin, two keys deep. A batch may begin with one such key; the schema then reports it as unknown.
 _REPORT = re.compile(rf'\{{\s*"(?:{"|".join(_STARTS)})":'.encode())
 _OWN = "safe-gate."
 _OTHER_REPORTS = (b"[", b'{"schemaVersion"')
@@ -61,11 +61,11 @@ def expand(
     outputs: Sequence[str] = (),
     root: Path = HERE,
 ) -> Expanded:
-    """Return the batch files that patterns name, `*.json`, the suffix optional, and a problem for what names none.
+    """Return the batch files (`*.json`, suffix optional) of patterns, and a problem for each pattern without files.
 
-    Globs pass over our own config, waivers and reports; outputs, which `NAME*` names too, are read with their
-    batch, and without one a problem, as far as a glob's go unless other `outputs` are named. `base` is
-    the folder that patterns start from, `root` that of `expansion.expand`.
+    Globs skip our own config, waivers and reports. `NAME*` also names outputs; these are read with their batch. Outputs
+    without a batch are a problem, except those of a glob if other `outputs` are named. `base` is the folder that
+    patterns start from, and `root` is as in `expansion.expand`.
     """
     folder = root / base
     own = {shown(Path(name)) for name in leave_out if name}
@@ -79,7 +79,7 @@ def expand(
             continue
         candidates = (pattern, f"{pattern}.json")
         globbed, unread = folders.matches(candidates, folder)
-        alone = () if unread else candidates  # what cannot be looked for counts as there
+        alone = () if unread else candidates  # an unreadable place counts as there
         literals = [path for one in alone if disk.exists(path := folder / one) and not folders.is_folder(path)]
         listed = [path for path in globbed if not folders.is_folder(path)]
         named_json = [path for path in listed if path.suffix.lower() == ".json"]
@@ -116,7 +116,7 @@ def expand(
 
 
 def documents_of(evaluator: Evaluator) -> Documents:
-    """Return the form of an evaluator's input files, which is that of documents."""
+    """Return the form of an evaluator's input files, which must be documents."""
     assert isinstance(evaluator.input, Documents)  # noqa: S101 - narrows a type
     return evaluator.input
 

@@ -19,7 +19,7 @@ from safe_gate.settings.options import General
 
 
 class Bounds(NamedTuple):
-    """The most bytes of a line and of a text of an input, and the most distinct tags of all cases.
+    """The limits on bytes of a line and of a text, and on distinct tags of all cases.
 
     The settings are `max-line`, `max-text` and `max-tags`.
     """
@@ -34,10 +34,10 @@ BOUNDS = Bounds(General.max_line, General.max_text, General.max_tags)
 
 
 class Part(NamedTuple):
-    """Some of a file's lines, whole ones, as bytes: a value that can be sent to whoever reads them.
+    """Some whole lines of a file as bytes: a value that can be sent to another process.
 
-    `name` is what problems call the file, `first` the number of the first line, counted from 1. Of a Parquet file
-    (`is_columnar`) a line is a row, and the bytes are those of `parquet.batches`. Its texts are held to `bounds`.
+    `name` is the file's name in problems, `first` the number of the first line, counted from 1. In a Parquet file
+    (`is_columnar`) a line is a row, and the bytes are from `parquet.batches`. Its texts must be within `bounds`.
     """
 
     name: str
@@ -51,7 +51,7 @@ PART_LINES = 50
 """So many lines a part has, unless somebody asks for another number."""
 
 PART_BYTES = 1 << 20
-"""A part ends with the line that fills so many bytes."""
+"""A part ends with the line that reaches this number of bytes."""
 
 
 class TooLongError(Exception):
@@ -73,7 +73,7 @@ def lines_in(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, s
 
 
 def bounded_lines(file: BinaryIO, first: int, most: int) -> Iterator[bytes]:
-    """Yield the lines of a file, counted from `first`. Raises TooLongError for one of more than so many bytes."""
+    """Yield the lines of a file, counted from `first`. Raises TooLongError for a line over the limit of bytes."""
     for number in counting(first):
         line = file.readline(most + 1)
         if len(line) > most and not line.endswith(b"\n"):
@@ -110,7 +110,7 @@ def is_columnar(path: Path) -> bool:
 
 
 def numbered(lines: Iterable[bytes], first: int = 1) -> Iterator[tuple[int, bytes]]:
-    """Yield those of a file's lines that are not blank, with their numbers; `first` is that of the first."""
+    """Yield the lines of a file that are not blank, with their numbers; `first` is the first line's number."""
     for number, line in enumerate(lines, first):
         content = line.removeprefix(BOM) if number == 1 else line
         if content.strip():
@@ -123,9 +123,9 @@ def lines_of(part: Part) -> dict[int, bytes]:
 
 
 def long_text(evaluator: Evaluator, case: Any, most: int) -> str | None:
-    """Return the field of the first text of a case, or of an output, that is too long in UTF-8 for an evaluator.
+    """Return the field of the first text in a case or output that is too long in UTF-8 for an evaluator.
 
-    None if there is none. What nobody reads, such as notes, is held to the bound of lines alone.
+    None if there is none. Fields that nobody reads, such as notes, only have the bound of lines.
     """
     fields = case if isinstance(case, dict) else {}
     found = (_long_text(fields[name], most, name) for name in evaluator.reads if name in fields)
@@ -133,7 +133,7 @@ def long_text(evaluator: Evaluator, case: Any, most: int) -> str | None:
 
 
 def _long_together(evaluator: Evaluator, fields: JsonObject, most: int) -> str | None:
-    """Return the texts of a case that are read as one, up to the one with which they are too long."""
+    """Return the texts of a case that are read as one, up to the text that exceeds the limit."""
     for texts in evaluator.read_as_one(fields):
         size = 0
         for field, text in texts:
@@ -163,7 +163,7 @@ def _long_text(value: Any, most: int, field: str) -> str | None:
 
 
 def values_of_lines(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
-    """Yield the value of each line of a part with its place, or the problem of one that is not JSON."""
+    """Yield the value and place of each line of a part, or a problem for invalid JSON."""
     for number, line in numbered(BytesIO(part.data), part.first):
         place = Place(part.name, number)
         try:
@@ -175,7 +175,7 @@ def values_of_lines(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
 
 
 def values_of_rows(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
-    """Yield the value of each row of a Parquet part with its place, or the problem of one that JSON cannot hold."""
+    """Yield the value and place of each row of a Parquet part, or a problem if JSON cannot hold it."""
     for number, line in enumerate(parquet.lines(part.data), part.first):
         place = Place(part.name, number)
         if isinstance(line, str) and len(line) > part.bounds.line:

@@ -52,7 +52,7 @@ def fitting(text: str, file: Path, name: str, kind: str) -> Any:
 
 def lines_in(text: str) -> LineOf:
     """Return what tells the lines of the values of a document's text."""
-    lines = cache(lambda: dict(places(text)))  # only what is wrong needs them
+    lines = cache(lambda: dict(places(text)))  # only invalid files need them
     return lambda path: line_of(path, lines(), {})
 
 
@@ -109,9 +109,12 @@ def _complete(report: Any) -> None:
 
 _MISTAKEN = {
     ("report", "shard"): "is one shard of a run, which has no verdict; merge all shards of it first: safe-gate merge",
-    ("shard", "report"): "is the report of a run, not a shard; expected what safe-gate run --shard wrote",
+    ("shard", "report"): "is the report of a run, not a shard; expected a file written by safe-gate run --shard",
     **{
-        ("report", kind): f"is not a report of safe-gate run, but what safe-gate {command} wrote; name a safe-gate.json"
+        (
+            "report",
+            kind,
+        ): f"is not a report of safe-gate run, but the output of safe-gate {command}; name a safe-gate.json"
         for kind, command in ALONE.items()
     },
 }
@@ -174,7 +177,7 @@ def problems_of(
 def _lines_of(
     paths: Iterable[Sequence[str | int]], text: str, original: Mapping[str, str]
 ) -> dict[tuple[str | int, ...], int]:
-    """Return the lines of the values that paths lead to or through, and of no other: a text may hold millions."""
+    """Return the lines of values on the given paths, and of no others: a text may hold millions."""
     spelt = [(original.get(str(path[0]), path[0]), *path[1:]) if path else () for path in paths]
     wanted = {path[:length] for path in spelt for length in range(len(path) + 1)}
     return {path: line for path, line in places(text) if path in wanted}

@@ -32,9 +32,9 @@ _ALMOST_A_CONFIG = later(r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml|toml
 def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Config | None:
     """Return the config file, or None if none was named and none is there.
 
-    Top-level keys may be written in kebab-case, snake_case or camelCase; they come back as the
-    schema spells them. Raises CannotJudge with every problem of the file, and for other files that may be meant
-    as one; unless `is_checked`, of its text alone, not of what it sets.
+    Top-level keys may be in kebab-case, snake_case or camelCase; they come back as the schema spells them. Raises
+    CannotJudge with every problem of the file, and for other files that may be meant as one. Unless `is_checked`, only
+    problems of its text count, not those of its values.
     """
     if is_checked and not path and (problems := tuple(_not_the_config(root))):
         raise CannotJudge(*problems)
@@ -58,9 +58,9 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
 
 
 def in_config(problems: Iterable[Problem], config: str, *, root: Path = HERE) -> Iterator[Problem]:
-    """Yield problems of settings at their places in the config file, or as they are if another source sets them.
+    """Yield problems of settings at their places in the config file, or unchanged if another source sets them.
 
-    A problem of a setting has the setting as its place, and as its field the name or the path that it is about.
+    A problem of a setting has the setting as its place. Its field is the name or the path concerned.
     """
     file = cache(partial(_readable, config, root))
     for one in problems:
@@ -69,7 +69,7 @@ def in_config(problems: Iterable[Problem], config: str, *, root: Path = HERE) ->
 
 
 def _in(file: Config, problem: Problem) -> Problem:
-    """Return a problem of a setting at its place in a config file, or as it is if the file does not name its field."""
+    """Return a problem at its place in a config file, or unchanged if the file does not name its field."""
     setting, name = problem.place.path, problem.field
     for path, value in _values(file.content[setting]):
         is_entry = len(path) == 1 and isinstance(path[0], int) and value == name
@@ -96,7 +96,7 @@ def _values(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tupl
 
 
 def in_a_parent_folder() -> str:
-    """Return a warning of a config file that a run in the working folder does not read, "" if there is none.
+    """Return a warning about a config file that a run here does not read, "" if there is none.
 
     It lies in a folder above, within the repository, and the working folder has no config file itself.
     """
@@ -116,7 +116,7 @@ def _not_the_config(root: Path) -> Iterator[Problem]:
     """Yield a problem for a second config file, and for a file of the working folder with almost its name."""
     first, *others = [name for name in CONFIG_FILES if exists(root / name)] or [""]
     for name in others:
-        words = f"is a second config file beside {first}; keep one of them, or name one by the setting config"
+        words = f"exists beside {first}; delete one, or set config"
         yield Problem(Place(name), words)
     if root != HERE:
         return
@@ -194,7 +194,7 @@ def _located(path: str, kind: PathKind, *, config: str, root: Path) -> Located:
 
 
 def joined(folder: str, path: str) -> str:
-    """Return a path below a folder; each `..` that the path begins with takes a name off the folder.
+    """Return a path below a folder; each leading `..` of the path removes a name from the folder.
 
     >>> joined("evals/gate", "../cases/*.jsonl"), joined("evals", "./a.json"), joined("..", "../b.json")
     ('evals/cases/*.jsonl', 'evals/a.json', '../../b.json')
@@ -213,7 +213,7 @@ def joined(folder: str, path: str) -> str:
 
 
 def _named(path: str, kind: PathKind, root: Path) -> Set[Path]:
-    """Return where the files, or the folder, are that a path or a glob names; a batch may lack its suffix."""
+    """Return the place of the files or the folder of a path or glob; a batch may lack its suffix."""
     if kind is not PathKind.FILES:
         return {Path(os.path.realpath(root / path))} if folders.is_folder(root / path) else frozenset()
     candidates = (path, f"{path}.json")

@@ -1,6 +1,6 @@
 """Shell: recorded exchanges of other tools as cases or outputs of ours, for `import`. Reads files.
 
-Rows are kept in a spool until all are read: only then it is known which ids repeat, and whether anything is wrong.
+Rows are kept in a spool until all are read. Only then are repeated ids and all problems known.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PAIR = later(r",\s*(?=\w+=)")
 
 @dataclass(slots=True)
 class Imported:
-    """What became of the records of all files: rows as a spool, what was found in each file, and what is wrong."""
+    """The result for all files: rows as a spool, the findings in each file, and the problems."""
 
     rows: spool.Spool
     problems: Problems
@@ -97,7 +97,7 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
                 answered.setdefault(item.case_id if isinstance(item, Problem) else item.id, True)
             if isinstance(made, Problem):
                 result.problems.add(made)
-                if made.case_id:  # it uses up the number of a sample, so that the samples after it keep theirs
+                if made.case_id:  # it uses up a sample number, so later samples keep theirs
                     _keep({key: short(made.case_id)}, key, result)
             elif made is not None:
                 _keep(made[0], key, result)
@@ -114,7 +114,7 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
 def _made(
     row: Row, asked: spool.Store, name: str, request: Request, schema: Schema
 ) -> tuple[JsonObject, tuple[str, ...]] | Problem | None:
-    """Return the line of ours that a row becomes, and what is left out of it; None for a half that waits."""
+    """Return our line for a row, and the parts left out of it; None for a half that waits."""
     joined = _joined(row, asked, name)
     if not isinstance(joined, Row):
         return joined
@@ -149,7 +149,7 @@ def _joined(row: Row, asked: spool.Store, name: str) -> Row | Problem | None:
 
 
 def _keep(entry: JsonObject, key: str, result: Imported) -> None:
-    """Keep a line of ours, or the id alone of a sample that is none, and note whether the id repeats."""
+    """Keep our line, or only the id of a sample without one, and note whether the id repeats."""
     place = len(result.rows)
     if result.ids.setdefault(entry[key], place) != place:
         result.repeated.setdefault(entry[key], 0)
@@ -212,7 +212,7 @@ def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | Non
 def _missing(name: str, error: ModuleNotFoundError) -> Problem:
     extra = "dask" if error.name == "pyarrow" else "zstd"
     what = "is Parquet" if extra == "dask" else "is compressed with zstd"
-    words = f"{what}, whose library is not installed; install SAFE Gate with the extra `{extra}`"
+    words = f"{what}, but its library is not installed; install SAFE Gate with the extra `{extra}`"
     return Problem(Place(name), f"{words}: in a checkout, pip install '.[{extra}]'")
 
 
@@ -309,7 +309,7 @@ def _count(result: Imported, kinds: Sequence[str]) -> None:
 
 
 def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:
-    """Return why a line is not one of ours, and the field that is wrong; two empty texts for a valid one."""
+    """Return why a line is invalid, and the wrong field; two empty texts for a valid line."""
     if not entry[request.key]:
         return f"has no id; name it: --map {request.key}=FIELD", ""
     if isinstance(row.assistant, dict) and not request.makes.is_parsed:

@@ -55,7 +55,7 @@ def content(path: str) -> Any:
 
 
 def location(path: Path) -> Path:
-    """Return where a file lies, however its path is spelt; a link to a file is a file of its own."""
+    """Return the location of a file, whatever the spelling of its path. A link to a file is a separate file."""
     return Path(os.path.realpath(path.parent), path.name)
 
 
@@ -65,7 +65,7 @@ def unreadable(path: Path, error: Exception, root: Path = HERE) -> Problem:
 
 
 def is_among(path: str, others: Iterable[str | Path]) -> bool:
-    """Tell whether a path leads to the same file as one of others; a name that no file can have leads nowhere."""
+    """Tell whether a path leads to the same file as one of others. An impossible file name leads nowhere."""
     target = _real(path)
     return bool(target) and any(_real(other) == target for other in others)
 
@@ -78,7 +78,7 @@ def _real(path: str | Path) -> str:
 
 
 def shown(path: Path, root: Path = HERE) -> str:
-    """Return a path as reports show it: relative to the working folder, or to its substitute, if it is inside."""
+    """Return a path as reports show it: inside the working folder or its substitute, relative to that folder."""
     if path == STANDARD_INPUT:
         return DASH
     with suppress(ValueError):
@@ -92,9 +92,9 @@ def too_long(most: int, setting: str) -> str:
 
 
 def exists(path: Path) -> bool:
-    """Tell whether something has this path, be it a link to nowhere; a name that no file can have is nobody's.
+    """Tell whether something has this path, even a broken link. An impossible file name does not exist.
 
-    What cannot be looked for, as in a folder that cannot be read, counts as there: reading it says why not.
+    A path in an unreadable folder counts as there: reading it gives the error.
     """
     try:
         return folders.is_there(path)
@@ -103,7 +103,7 @@ def exists(path: Path) -> bool:
 
 
 def holds_something(path: Path) -> bool:
-    """Tell whether a path is that of anything but an empty file."""
+    """Tell whether a path leads to anything but an empty file."""
     return exists(path) and not (path.is_file() and path.stat().st_size == 0)
 
 
@@ -140,10 +140,10 @@ def data_of(path: Path, name: str, *, most: int | None = None) -> bytes:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file: a pipe or a device that a checkout holds would never end.
+    """Open a regular file, because a pipe or a device in a checkout may never end.
 
-    Standard input is kept when it is first read, so that it can be opened again. Raises OSError for another file, and
-    for one that symbolic links lead to out of the workspace, unless they are followed.
+    Standard input is kept on first read, so it can be opened again. Raises OSError for other kinds of files, and for
+    files behind symbolic links out of the workspace, unless links are followed.
     """
     if path == STANDARD_INPUT:
         return io.BufferedReader(_Again(_standard_input()))
@@ -181,7 +181,7 @@ class _Kept:
 
 
 class _Again(io.RawIOBase):
-    """What was kept, read from its start."""
+    """The kept content, read from its start."""
 
     def __init__(self, kept: _Kept) -> None:
         self._kept, self._place = kept, 0
@@ -234,7 +234,7 @@ def reason(error: Exception) -> str:
 
 
 def decode(data: bytes, name: str, line: int = 0) -> str:
-    """Return UTF-8 as text; `line` is that of the data in its file, if known. Raises CannotJudge."""
+    """Return UTF-8 as text; `line` is the line of the data in its file, if known. Raises CannotJudge."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -246,11 +246,11 @@ def decode(data: bytes, name: str, line: int = 0) -> str:
 
 
 _LARGEST = 16 << 20
-"""A document with so many bytes more than its start is not held, but opened again."""
+"""A document with more bytes than this beyond its start is not held, but opened again."""
 
 
 class _Held:
-    """Documents by where they lie, and which files, by so many first bytes, are others."""
+    """Documents by location, and the files that are others, by number of first bytes."""
 
     def __init__(self) -> None:
         self._file = temporary_file(self)
@@ -259,7 +259,7 @@ class _Held:
         self.others: set[tuple[Path, int]] = set()
 
     def add(self, path: Path, data: bytes) -> None:
-        """Hold a document. Where there is no room for it, hold none: a file that could not grow may have lost some."""
+        """Hold a document. If there is no room, drop all: a file that could not grow may have lost data."""
         if self._is_full:
             return
         try:
@@ -287,9 +287,9 @@ def hold() -> None:
 
 
 def is_other(path: Path, start: int, tells: Callable[[bytes], bool]) -> bool:
-    """Tell whether a file is no document but another by its first bytes, so many of them; hold it if it is one.
+    """Tell by its first `start` bytes whether a file is not a document; hold it if it is one.
 
-    A start of -1 is the whole file. A file that cannot be read is no other: reading it says why not.
+    A start of -1 is the whole file. An unreadable file counts as a document: reading it gives the error.
     """
     held, at = _held.get(), location(path)
     if held and (at, start) in held.others:

@@ -35,8 +35,8 @@ def cases(
     """Yield the cases of batch files joined with their recorded outputs, problems and files.
 
     Outputs come from `outputs` if given, else from `<stem>.outputs.jsonl` beside each batch, or
-    inline. Every case must have exactly one output and every output a case. Globs pass over the files of
-    `leave_out`; `root` is that of `expansion.expand`, `cluster_key` that of `recorded.cluster_of`.
+    inline. Every case must have exactly one output, and every output must have a case. Globs skip the files of
+    `leave_out`. `root` is as in `expansion.expand`, and `cluster_key` is as in `recorded.cluster_of`.
     """
     form = documents_of(evaluator)
     paths, problems, skipped = expand(form, patterns, Path(folder), leave_out, outputs=outputs, root=root)
@@ -70,12 +70,12 @@ def cases(
                 batch = item
             else:
                 yield item
-        if batch is None or (is_bare and not are_sound):  # what else could be said of it would be noise
+        if batch is None or (is_bare and not are_sound):  # further problems would be noise
             all_read = False
             continue
         searched = outputs or [shown(beside, root)]
         yield from _joined(evaluator, batch, recorded, seen, cluster_key, searched=searched, is_bare=is_bare)
-        if not all(batch.ids):  # an output that nobody takes may be that of a case without an id
+        if not all(batch.ids):  # an unused output may belong to a case without an id
             all_read = False
         elif not outputs:
             yield from _unused(evaluator.id_key, recorded, f"{name} does not have")
@@ -91,9 +91,9 @@ def outputs_alone(evaluator: Evaluator, patterns: Sequence[str]) -> Iterator[Pro
 
 
 class Batch(NamedTuple):
-    """A batch file: its id, its test cases with the id, "" for none, and the line of each, and where `faulty` ones are.
+    """A batch file: its id, its test cases with their ids ("" for none) and lines, and the places of `faulty` ones.
 
-    `content` is all that it holds.
+    `content` is the whole parsed file.
     """
 
     id: str
@@ -106,7 +106,7 @@ class Batch(NamedTuple):
 
 
 def _read(evaluator: Evaluator, path: Path, name: str, bounds: blocks.Bounds) -> Iterator[Batch | Problem | InputFile]:
-    """Yield the file, the problems with it, and its batch if it has test cases: one's fault hides none of another."""
+    """Yield the file, its problems, and its batch if it has test cases. One case's fault hides no other."""
     form, id_key = documents_of(evaluator), evaluator.id_key
     try:
         data = disk.document_of(path, name, bounds.line)

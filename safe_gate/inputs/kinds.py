@@ -1,4 +1,4 @@
-"""Shell: what kind of file a file is, and what to do with one that is another than the one meant."""
+"""Shell: the kind of a file, and what to do with a file of another kind than expected."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ def kind_of(path: Path) -> str:
 
 
 def _first_object(path: Path, *, most: int | None) -> Any:
-    """Return what the first line holds that is JSON, None if none of so many is. Raises CannotJudge if unreadable."""
+    """Return the first JSON value in the first `most` lines, None without one. Raises CannotJudge if unreadable."""
     try:
         with open_regular(path) as file:
             for number, line in islice(numbered(bounded_lines(file, 1, BOUNDS.line)), most):
-                with suppress(JsonError, CannotJudge):  # whoever reads the file as its kind tells of these lines
+                with suppress(JsonError, CannotJudge):  # the reader of this kind reports these lines
                     return parse(decode(line, shown(path), number))
     except OSError as error:
         raise CannotJudge(unreadable(path, error)) from error
@@ -163,8 +163,8 @@ def is_meant_as(value: Any, kind: str) -> bool:
 
 
 def _other_pair(value: Mapping[str, Any], meant: FileKind) -> tuple[str, str] | None:
-    """Return the two sides of an exchange by the names that other tools give to them, None where there are none."""
-    from safe_gate.importers.formats._fields import pair_of  # what is valid needs none of it
+    """Return the two sides of an exchange under the names of other tools, None without them."""
+    from safe_gate.importers.formats._fields import pair_of  # valid files do not need it
 
     pair = pair_of(value)
     return pair if pair and {*meant.sides} - {*pair} else None
@@ -202,11 +202,11 @@ def mapping_for(kind: str) -> str:
 
 
 def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem | None:
-    """Return the problem of a file that `import` reads, with the command to use; None for any other file.
+    """Return the problem of a file that `import` reads, with the command to use; None for others.
 
-    `value` is its first object, which may have two texts under names that nobody knows: then the command has a mapping.
+    `value` is its first object. If it has two texts under unknown names, the command has a mapping.
     """
-    from safe_gate.importers import records, shapes  # what is valid needs none of it
+    from safe_gate.importers import records, shapes  # valid files do not need it
 
     meant, owner = _FILES[kind], OWNERS[kind]
     if not owner.imports:
@@ -222,7 +222,7 @@ def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem |
         if guess.shape == "document" and guess.is_of_rows:
             is_short = _first_object(path, most=1) is not None
             words = f"has {meant.called} in a JSON list" if is_short else "is one JSON document over many lines"
-            words = f"{words}; expected one object a line (JSONL)"
+            words = f"{words}; expected one object per line (JSONL)"
             return Problem(Place(name), f"{words}; convert it: {_command(name, kind)}")
     if guess.format is not None and (guess.fields or guess.shape not in _OURS):
         words = f"looks like {guess.title}, not {meant.called}"
@@ -241,9 +241,9 @@ def _unnamed(value: Any, name: str, kind: str) -> Problem | None:
 
 
 def _one_document(path: Path, place: Place, kind: str) -> Problem | None:
-    """Return the problem of a JSON document where lines are expected, None for broken JSONL, which has one a line.
+    """Return the problem of a JSON document in place of lines, None for broken JSONL.
 
-    A document that is too large to be read at once is taken for lines, which most of that size are.
+    A document too large to read at once counts as lines, as most files of that size are.
     """
     try:
         if path.stat().st_size > _LARGEST_DOCUMENT:
@@ -251,7 +251,7 @@ def _one_document(path: Path, place: Place, kind: str) -> Problem | None:
         content = parse(text_of(path, ""))
     except (JsonError, CannotJudge, OSError):
         return None
-    words = "is one JSON document over many lines; expected one object a line (JSONL)"
+    words = "is one JSON document over many lines; expected one object per line (JSONL)"
     return _document_of_another(content, place.path, kind) or Problem(place, words)
 
 

@@ -1,6 +1,6 @@
 """Shell: recorded cases and outputs, validated and yielded one at a time.
 
-Problems are among them, so that a caller can score what is valid and still hear of everything that is not.
+Problems are among them, so a caller can score valid cases and still see every problem.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ def parts(
     size: int = PART_LINES,
     bounds: Bounds = BOUNDS,
 ) -> Iterator[Part | Problem | InputFile]:
-    """Yield files of cases in parts of so many lines, and their problems and each file as `cases` does.
+    """Yield files of cases in parts of lines, and their problems and each file as `cases` does.
 
-    What is wrong with lines, or with ids that stand twice, is for whoever reads the parts to find.
+    The reader of the parts finds problems of lines and duplicate ids.
     """
     paths, problems = expand(patterns, root=root)
     yield from problems
@@ -94,7 +94,7 @@ def parts(
             is_empty = is_empty and isinstance(item, InputFile)
             yield item
         if is_empty:
-            expected = "one case a row" if is_columnar(path) else "one JSON object a line"
+            expected = "one case a row" if is_columnar(path) else "one JSON object per line"
             yield Problem(Place(shown(path, root)), f"is empty: no cases; expected {expected}")
 
 
@@ -113,7 +113,7 @@ def cases_of(evaluator: Evaluator, part: Part, settings: JsonObject) -> Iterator
 
 
 def groups_of(evaluator: Evaluator, part: Part) -> set[str] | None:
-    """Return the groups that the cases of a part name, sound or not; None if a line is not even meant as a case."""
+    """Return the groups that cases of a part name, valid or not; None if a line is not a case at all."""
     found: set[str] = set()
     for item in values_of_rows(part) if part.is_columnar else values_of_lines(part):
         if isinstance(item, Problem) or not is_meant_as(item[1], evaluator.input.kind):
@@ -138,7 +138,7 @@ def ids_of(evaluator: Evaluator, found: Iterable[Case | Problem]) -> tuple[tuple
 
 
 def cluster_of(case: Mapping[str, Any], key: str) -> str:
-    """Return the value of a case's field as its cluster: a text as it is, others as JSON, "" for none or null."""
+    """Return a case's field as its cluster: text unchanged, other values as JSON, "" for none or null."""
     value = case.get(key)
     if value is None:
         return ""
@@ -174,7 +174,7 @@ def recorded_outputs(
 def _parts(
     path: Path, kind: str, root: Path, bounds: Bounds, size: int = PART_LINES
 ) -> Iterator[Part | Problem | InputFile]:
-    """Yield a file in parts, from the first line that is not blank, and at its end the file; or why it is not read."""
+    """Yield a file in parts from the first non-blank line, then the file; or why it is not read."""
     name, digest = shown(path, root), hashlib.sha256()
     is_start = True
     try:

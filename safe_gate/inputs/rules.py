@@ -99,7 +99,7 @@ def recipe(evaluator: Evaluator, settings: JsonObject, own: Own) -> str:
     try:
         found = evaluator.recipe(settings, own.files.get(name, ()), shipped(name))
     except CannotJudge as error:
-        files = {file.path for file in own.files.get(name, ())}  # the names in other files are not known
+        files = {file.path for file in own.files.get(name, ())}  # the names in other files are unknown
         known = (one for one in error.problems if not problems or one.place.path in files)
         raise CannotJudge(*problems, *known) from None
     if problems:

@@ -1,6 +1,6 @@
-"""Shell: what a run has too much of to hold in memory, kept in temporary files. Touches the temporary folder.
+"""Shell: keeps data that is too large for memory in temporary files. Touches the temporary folder.
 
-A little is held in memory all the same: a run of few cases touches no file.
+Small data stays in memory: a run of few cases touches no file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def temporary_file(owner: object) -> SpooledTemporaryFile[bytes]:
     file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - its owner closes it
 
     def close() -> None:
-        with suppress(OSError):  # whoever writes flushes, and so has had this error
+        with suppress(OSError):  # writers flush, so they already reported this error
             file.close()
 
     finalize(owner, close)
@@ -52,18 +52,18 @@ class Spool(View[JsonObject]):
         self._size = self._length = 0
 
     def take(self, some: bytes) -> None:
-        """Add objects, as `lines`. Raises CannotJudge where there is no room for them."""
+        """Add objects, as `lines`. Raises CannotJudge if there is no room."""
         try:
             self._file.seek(self._size)
             self._file.write(some)
-            self._file.flush()  # find out here that there is no room, not when reading
+            self._file.flush()  # a full disk must fail here, not when reading
         except OSError as error:
             raise _no_room(error) from None
         self._size += len(some)
         self._length = len(self) + some.count(b"\n")
 
     def _read(self) -> Iterator[JsonObject]:
-        place = 0  # of this reader: there may be others
+        place = 0  # of this reader; there may be others
         while place < self._size:
             self._file.seek(place)
             for line in self._file.readlines(_AT_ONCE):
@@ -72,7 +72,7 @@ class Spool(View[JsonObject]):
 
 
 def lines(entries: Iterable[JsonObject]) -> bytes:
-    r"""Return objects as a spool keeps them, each a line: who worked them out can spare the spool the work.
+    r"""Return objects in a spool's form, one per line, so that workers can encode them.
 
     >>> lines([{"a": "\xe9"}, {}])
     b'{"a":"\\u00e9"}\n{}\n'
@@ -81,7 +81,7 @@ def lines(entries: Iterable[JsonObject]) -> bytes:
 
 
 class Store:
-    """JSON values by text, in the order in which their keys came; so many of them are `held` in memory."""
+    """JSON values by text, in the order of insertion; up to `held` of them stay in memory."""
 
     def __init__(self, held: int = _FEW) -> None:
         self._kept: dict[str, Any] | _OnDisk = {}
@@ -113,7 +113,7 @@ class Store:
 
 
 class _OnDisk:
-    """What a store does, done by a database in a file that goes with it (SQLite, "Temporary Databases")."""
+    """A store on disk: a database in a file that is deleted with it (SQLite, "Temporary Databases")."""
 
     def __init__(self, kept: Mapping[str, Any]) -> None:
         import sqlite3

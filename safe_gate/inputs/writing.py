@@ -47,7 +47,7 @@ def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path]
     path.parent.mkdir(parents=True, exist_ok=True)
     leftovers.delete_drafts(path.parent)
     begin, end = leftovers.DRAFT
-    # A name nobody can guess and plant a link at; readable for the steps that follow, which are not root.
+    # Nobody can guess the name and plant a link there. Later steps, which are not root, can read the file.
     with NamedTemporaryFile(
         "w", encoding="utf-8", newline="", dir=path.parent, prefix=begin, suffix=end, delete=False
     ) as file:
@@ -57,7 +57,7 @@ def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path]
 
 
 def write_or_remove(path: Path, text: str | Iterable[str]) -> None:
-    """Write a text as `write` does, or else remove the file that it was to replace, as far as either can be done."""
+    """Write a text as `write` does. If that fails, try to remove the file that it should replace."""
     try:
         write(path, text)
     except CannotJudge:

@@ -1,9 +1,8 @@
-"""What a report is verified by: digests of all that its verdict depends on, and where two reports differ. Pure.
+"""Verifies reports by digests of everything that the verdict depends on, and shows where two reports differ. Pure.
 
-Each digest is a SHA-256, and `all` is one over all of them, the rules' outcomes and the verdict: two
-reports with the same `all` are of the same cases, outputs, rules, settings and engine, and found the
-same. The order of files and of cases, how cases are shared out among files and where they stand change
-none. What a report adds up from its results (means, counts, worst cases) is in no digest of its own.
+Each digest is a SHA-256. `all` covers all digests, the rules' outcomes and the verdict. Two reports with the same
+`all` have the same cases, outputs, rules, settings, engine and findings. Digests do not depend on the order of files
+or cases, or on the places of cases in files. Sums over results (means, counts, worst cases) have no digest.
 """
 
 from __future__ import annotations

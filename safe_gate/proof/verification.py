@@ -1,9 +1,13 @@
 """Verifies a report against its own contents and the files it names. Reads files.
 
-A report holds if its digests are those of its own contents, its input files have the SHA-256 it
-names, and scoring and judging them by the settings it records gives the same report. It leaves out what
-the files cannot prove: when and at which commit the report was made. It also leaves out what a baseline
-or a person added, and the output says so.
+A report holds under three conditions:
+
+- Its digests match its contents.
+- Its input files have the recorded SHA-256.
+- Scoring and judging the files by the recorded settings gives the same report.
+
+Verification leaves out what files cannot prove: when and at which commit the report was made. It also leaves out what
+a baseline or a person added, and the output says so.
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ With it come the problems that keep it from a verdict, if any.
 
 
 class Standing(StrEnum):
-    """What became of a report that was to be verified."""
+    """The result of verifying a report."""
 
     HOLDS = "HOLDS"
     DOES_NOT_HOLD = "DOES NOT HOLD"
@@ -48,7 +52,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was found: the report's digests, one a row, what a reader must know besides, and why it stands so."""
+    """The findings: the report's digests, one per row, remarks for readers, and the reason for the result."""
 
     standing: Standing
     digests: Table
@@ -73,7 +77,7 @@ def verify(path: str, make: Make) -> Verification:
         where = "verify it in the folder where it was made, with the files it names"
         standing, reason = Standing.NOT_CHECKED, f"{plural(len(gone), 'file')} cannot be read; {where}"
     elif differing or made != recorded:
-        standing, reason = Standing.DOES_NOT_HOLD, "its files give another report"
+        standing, reason = Standing.DOES_NOT_HOLD, "its files produce a different report"
     else:
         standing, reason = Standing.HOLDS, _same(report)
     rows = (
@@ -103,7 +107,7 @@ def _read(path: str) -> tuple[Report, Digests]:
         raise CannotJudge(Problem(place, "has no verdict, so there is nothing to verify; correct its problems first"))
     if report.provenance.digests is None:
         raise CannotJudge(
-            Problem(place, "has no digests; expected what safe-gate run writes", "", "provenance.digests")
+            Problem(place, "has no digests; expected a report of safe-gate run", "", "provenance.digests")
         )
     return report, report.provenance.digests
 
@@ -116,14 +120,12 @@ def _version(content: Any) -> str:
 
 
 def _of_another(place: Place, version: str) -> Problem:
-    words = (
-        f"was made by safe-gate {version}, which this one, {__version__}, cannot recompute; verify it with {version}"
-    )
+    words = f"was made by safe-gate {version}; verify it with that version (this is {__version__})"
     return Problem(place, words, "", "tool.version")
 
 
 def changed_and_gone(report: Report) -> tuple[list[Phrase], list[Phrase]]:
-    """Return a sentence for each file of a report that is no longer what was read, and for each that cannot be read."""
+    """Return sentences for the files of a report that changed, and for those that cannot be read."""
     changed: list[Phrase] = []
     gone: list[Phrase] = []
     for file in _files(report):
@@ -160,13 +162,13 @@ def _same(report: Report) -> str:
 def _recompute(path: str, report: Report, make: Make) -> Report:
     """Return the report that a report's files and settings give. Raises CannotJudge if they give none.
 
-    What follows from an earlier state stands as it is recorded, and is judged again.
+    Recorded parts from an earlier state are kept, and judged again.
     """
     options, commit = _options(path, report), report.provenance.policy_commit
     if options.rules and commit:
         words = f"was judged by the rule packs of commit {commit[:12]}, which are not available"
         raise CannotJudge(Problem(Place(disk.shown(Path(path))), words, "", "provenance.policy_commit"))
-    # A file of the default's name may have been made since.
+    # A file with the default name may exist by now.
     stand = bool(commit) or report.waivers is None
     earlier = Earlier(report.comparison, report.weakened, report.waivers, waivers_stand=stand)
     recomputed, problems = make(options, report.generated_at, earlier)
@@ -200,7 +202,7 @@ def _of_an_earlier_state(report: Report) -> list[str]:
 
 
 def _options(path: str, report: Report) -> Options:
-    """Return the settings that a report records, held to what a config file may say, and its files by their kinds."""
+    """Return a report's recorded settings, validated like a config file, and its files by kind."""
     policy, name = limits.by_entry(report.provenance.policy), disk.shown(Path(path))
     config: dict[str, Any] = {}
     for setting in settings():

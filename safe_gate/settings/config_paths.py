@@ -14,7 +14,7 @@ from safe_gate.settings.origins import Given
 
 
 class Moved(NamedTuple):
-    """Settings of a config file with their paths from the working folder, and what is out of date or wrong there."""
+    """Settings of a config file with paths from the working folder, and its outdated or wrong entries."""
 
     settings: Given
     warnings: tuple[str, ...]
@@ -49,7 +49,7 @@ def moves(config: Config, given: Given, others: Set[str]) -> Moved:
 
 @cache
 def _kinds() -> Mapping[str, PathKind]:
-    """Return the options that name paths, each with what it names."""
+    """Return the options that name paths, each with its kind of path."""
     kinds = {"waivers": PathKind.FILES, "baseline": PathKind.FILES, "report_dir": PathKind.OUTPUT}
     for evaluator in EVALUATORS.values():
         form = evaluator.input

@@ -16,7 +16,7 @@ from safe_gate.settings.values import A_NUMBER_OF_JOBS
 def contradictions(
     options: Options, origins: Mapping[str, Source], config: Config, *, is_merge: bool
 ) -> Iterator[Problem]:
-    """Yield a problem for settings that are fine alone but not together, and for a number of jobs that is none."""
+    """Yield a problem for settings that contradict each other, and for an invalid number of jobs."""
     if options.engine == "dask" and not options.scheduler and not is_merge:
         words = "is dask, which needs a scheduler; set its address, such as tcp://10.0.0.2:8786"
         yield origins["engine"].problem(words)
@@ -47,8 +47,8 @@ ADDRESSES = ("sink_webhook", "sink_otlp")
 
 
 def unfit_address(address: str, *, allow_insecure: bool) -> str:
-    """Return what is wrong with a sink's address, without quoting it: it may hold a secret. "" if nothing is."""
-    with suppress(ValueError):  # an address that is none
+    """Return the problem of a sink's address, "" for none. It does not quote the address, which may hold a secret."""
+    with suppress(ValueError):  # not a valid address
         parts = urlsplit(address)
         if parts.scheme == "http" and parts.hostname and not allow_insecure:
             return "is plain http, which anyone on the network can read; use https, or set allow-insecure: true"

@@ -12,7 +12,7 @@ from safe_gate.settings.options import Setting, settings
 from safe_gate.settings.origins import Source
 from safe_gate.settings.values import BOOLEANS
 
-# What the runner itself may add to a container action's inputs (metadata syntax: with.args, with.entrypoint).
+# Inputs that the runner itself may add to a container action (metadata syntax: with.args, with.entrypoint).
 _RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
 _PREFIXES = ("SAFE_GATE_", "SAFEGATE_", *(one.prefix for one in EVALUATORS.values() if one.prefix))
 

@@ -1,4 +1,4 @@
-"""What a run is judged by and compared with: a field for each setting of the gate and of its baseline. Pure data."""
+"""The settings of the gate and of its baseline, one field each. Pure data."""
 
 from __future__ import annotations
 

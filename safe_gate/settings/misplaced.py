@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def misplaced(options: Options, origins: Mapping[str, Source], command: str) -> Iterator[Problem]:
-    """Yield a problem for each setting about shards that is not for the command, and for outputs that none would read.
+    """Yield a problem for each shard setting that the command does not use, and for outputs that it would not read.
 
-    A command that judges one evaluator alone leaves the settings of the other.
+    A command for one evaluator ignores the settings of others.
     """
     if options.shard and command not in ("run", "validate"):
         yield origins["shard"].problem(f"is for a run that scores; {command} takes all cases: leave it unset")

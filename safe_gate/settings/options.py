@@ -1,7 +1,7 @@
 """Everything a user may set: one field each, with its default, its names and its words.
 
-Pure data, standard library only: flags, action inputs, environment variables, the config file's
-keys, the table in `docs/settings.md` and `action.yml` all follow from it (tests compare them).
+Pure data, standard library only. Flags, action inputs, environment variables and the config file's keys follow
+from it. So do the table in `docs/settings.md` and `action.yml`, which tests compare.
 """
 
 from __future__ import annotations
@@ -285,7 +285,7 @@ else:
 
 
 def config_paths(config: str) -> tuple[str, ...]:
-    """Return the paths of which one is that of the config file, from the working folder; `config` is the setting."""
+    """Return the possible paths of the config file from the working folder; `config` is the setting."""
     return (config,) if config else CONFIG_FILES
 
 

@@ -25,7 +25,7 @@ class Source(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the setting is called there."""
+        """The setting's name there."""
         return f"{self.place.path}: {self.field}" if self.field else self.place.path
 
     def problem(self, words: str) -> Problem:

@@ -1,4 +1,4 @@
-"""What publishing uses of the settings, as values: access to GitHub, sinks, and what is published where."""
+"""The settings of publishing as values: access to GitHub, sinks, and what is published where."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Timeout = Literal["publish_timeout", "fetch_timeout"]
 
 @dataclass(frozen=True, slots=True, repr=False)  # no secret in a traceback
 class Access:
-    """What requests to GitHub are sent with. `seconds` is the value of `timeout`; all with the same one share it."""
+    """Access to GitHub. `seconds` is the value of `timeout`; all requests with the same access share it."""
 
     token: str
     ca_bundle: str
@@ -36,7 +36,7 @@ class Sinks:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Publishing:
-    """What a run publishes, and where. `comment` is the mode of the comment, `author` the account that posts it.
+    """The output that a run publishes, and where. `comment` is the comment's mode, `author` the account that posts it.
 
     `text` says whether recorded text is shown; a shard publishes no verdict.
     """

@@ -34,7 +34,7 @@ _NO_CONFIG = Config(CONFIG_FILES[0], {})
 
 
 class Resolved(NamedTuple):
-    """The settings of a run, the origin of each that is not a default, and warnings of what is out of date in them."""
+    """The settings of a run, the origin of each non-default one, and warnings about outdated ones."""
 
     options: Options
     origins: Mapping[str, Source]
@@ -53,10 +53,9 @@ def resolve(
 ) -> Resolved:
     """Return the settings of a run with their origins.
 
-    `flags` holds what the command line gave, by option name. `read_config` takes the path the user
-    gave, or "", and returns the config file, which is valid, or None if there is none.
-    For commands that take the settings of `run` unknown `INPUT_*` variables are refused. Raises CannotJudge with every
-    problem found.
+    `flags` holds the command line's values by option name. `read_config` takes the user's path or "". It returns the
+    valid config file, or None if there is none. For commands with the settings of `run`, unknown `INPUT_*` variables
+    are refused. Raises CannotJudge with every problem found.
     """
     problems = list(unknown_names(environ, is_action=command in AS_RUN))
     flags = {name: value for name, value in flags.items() if not _is_blank(value)}
@@ -97,9 +96,9 @@ def resolve(
 
 
 def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader) -> Options:
-    """Return what is needed to say that a run has no verdict, read as far as it can be, judging nothing.
+    """Return the readable settings for reporting that a run has no verdict. Judges nothing.
 
-    `read_config` gives the content of the config file, be it valid or not.
+    `read_config` returns the content of the config file, even if it is invalid.
     """
     given: dict[str, Any] = {}
     named = flags.get("config") or from_environ(environ).get("config", (None, ""))[1]
@@ -129,7 +128,7 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
 
 
 def _known_formats(text: str) -> tuple[str, ...]:
-    """Return the report formats that a text names, however they are separated; the default where it names none."""
+    """Return the report formats that a text names, with any separators; the default if it names none."""
     (setting,) = (one for one in settings() if one.name == "reports")
     words = re.findall(r"\w+", text)
     return tuple(name for name in setting.choices if name in words) or setting.default

@@ -42,7 +42,7 @@ def without_pydantic(values: Mapping[str, Any]) -> Options | None:
     try:
         converted = {setting.name: _converted(value, setting) for setting, value in given}
         "".join(chain.from_iterable(one for one in converted.values() if not isinstance(one, bool))).encode()
-    except ValueError:  # of encoding, too: half a surrogate pair is no text
+    except ValueError:  # UnicodeEncodeError too: half a surrogate pair is not text
         return None
     plain: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in converted.items()}
     return Options(**plain)
@@ -131,9 +131,9 @@ def _refuse_number(text: str) -> None:
 
 
 def by_entry(sources: Sequence[Given], problems: list[Problem]) -> Iterator[tuple[str, tuple[Source, Any]]]:
-    """Yield each setting of which a source may set some entries, with the entries of all sources; the first wins.
+    """Yield each setting with entries, with the entries of all sources. The first source wins.
 
-    An entry's old name counts as the entry. What is no number becomes a problem.
+    An entry's old name counts as the entry. A value that is not a number becomes a problem.
     """
     for setting in settings():
         entries: dict[str, float] = {}

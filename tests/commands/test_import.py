@@ -182,5 +182,5 @@ def test_a_missing_library_says_how_to_install_it(safe_gate: SafeGate, monkeypat
     monkeypatch.setitem(sys.modules, "backports", None)
     if not hasattr(zipfile, "ZIP_ZSTANDARD"):
         err = refused(safe_gate, FIXTURES / "inspect.eval")
-        words = "is compressed with zstd, whose library is not installed; install SAFE Gate with the extra `zstd`"
+        words = "is compressed with zstd, but its library is not installed; install SAFE Gate with the extra `zstd`"
         assert f"{words}: in a checkout, pip install '.[zstd]'\n" in err

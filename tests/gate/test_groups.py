@@ -324,7 +324,7 @@ def test_an_archetype_may_have_thresholds_of_its_own(safe_gate: SafeGate) -> Non
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"archetypes": {"A": {"thresholds": {"CR": {"pass": 0.4}}}}}, "safe.config.json:1: archetypes.A.thresholds.CR: pass is 0.4, below review, 0.5 (what is not set here is as for all)"),
+        ({"archetypes": {"A": {"thresholds": {"CR": {"pass": 0.4}}}}}, "safe.config.json:1: archetypes.A.thresholds.CR: pass is 0.4, below review, 0.5 (values not set here are those for all)"),
         ({"archetypes": {"A": {"thresholds": {"AH": {"pass": 0.5, "review": 0.75}}}}}, "pass is 0.5, below review, 0.75"),
         ({"archetypes": {"A": {"thresholds": {"CR": {"pass": 2}}}}}, "archetypes.A.thresholds.CR.pass: is 2, more than 1"),
         ({"archetypes": {"A": {"min-pass-rate": "1"}}}, "archetypes.A.min-pass-rate: is \"1\"; expected a number from 0 to 1"),

@@ -182,7 +182,7 @@ def test_what_differs_is_named_with_its_place_and_escaped(safe_gate: SafeGate, m
         "/safe_v0/by_archetype/source is nothing, its files give an object of 7",
         "/synthesis/summary/cases is 9, its files give 2",
         '/synthesis/results/1/tags/0 is "\\u001b[2J#\\x23[error]", its files give "a/b~c"',
-        "reports/safe-gate.json: DOES NOT HOLD (its files give another report)",
+        "reports/safe-gate.json: DOES NOT HOLD (its files produce a different report)",
     ]
     del forged["synthesis"]["results"][0]
     forged["synthesis"]["results"] *= 12
@@ -286,8 +286,8 @@ def test_what_cannot_be_recomputed_is_not_checked(safe_gate: SafeGate, made: dic
     for report in (made | {"tool": other}, {"tool": other, "verdict": "of a shape of its own"}):
         Path("old.json").write_text(json.dumps(report), "utf-8")
         ran = safe_gate("verify", "old.json")
-        words = f"tool.version: was made by safe-gate 0.9.0, which this one, {__version__}, cannot recompute"
-        assert (ran.code, ran.err.splitlines()[0]) == (3, f"old.json: {words}; verify it with 0.9.0")
+        words = f"tool.version: was made by safe-gate 0.9.0; verify it with that version (this is {__version__})"
+        assert (ran.code, ran.err.splitlines()[0]) == (3, f"old.json: {words}")
     del made["provenance"]["digests"]
     assert "r.json: provenance.digests: has no digests" in safe_gate("verify", write(made, Path("r.json"))).err
     made["provenance"]["policy"]["cr_pass"] = 7

@@ -314,7 +314,7 @@ def test_two_config_files_are_one_too_many(safe_gate: SafeGate, command: tuple[s
         Path(name).write_text("{}", "utf-8")
     ran = safe_gate(*command)
     assert ran.code == 3
-    assert "safe-gate.config.json: is a second config file beside safe.config.json; keep one of them" in ran.err
+    assert "safe-gate.config.json: exists beside safe.config.json; delete one" in ran.err
 
 
 def test_the_second_name_of_the_config_file_is_as_good_as_the_first(safe_gate: SafeGate) -> None:

@@ -32,10 +32,10 @@ class NoReply(StrEnum):
 
 
 class Pattern(NamedTuple):
-    """A pattern for a whole line, a page's title, or what a body says; and whole texts it must hit and miss.
+    """A pattern for a whole line, a page's title, or a body's message; and whole texts it must hit and miss.
 
-    One of the `signs` stands in each line that it hits, if it has any: a line without one needs no pattern, and most
-    texts are such lines. The line is then in lower case, without blanks around it and between two line breaks.
+    If it has `signs`, each line that it hits contains one of them. Lines without a sign need no pattern, and most
+    lines have none. For signs, the line is in lower case, stripped of blanks and between two line breaks.
     """
 
     what: NoReply

@@ -1,4 +1,4 @@
-"""What error messages consist of: parts of the patterns in `error_lines.py`. Pure data."""
+"""The words of error messages: parts of the patterns in `error_lines.py`. Pure data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function returns for texts, kept up to a bound: a text is full of words that were seen before. Pure."""
+"""A bounded cache of a function of texts, because texts repeat their words. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Kept(dict[str, T]):
-    """What a function returns for texts. Holds what was asked for, but for long texts; if it is full, it forgets."""
+    """A cache of a function of texts. It skips long texts, and empties itself when it is full."""
 
     def __init__(self, function: Callable[[str], T]) -> None:
         super().__init__()

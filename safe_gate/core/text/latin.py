@@ -19,9 +19,11 @@ _LATIN = LOOK_ALIKES | dict(zip(map(ord, "кмтεηκτχ"), "kmtenktx", strict
 # Full-width letters, those in circles and squares, those of mathematics.
 _STYLED = later("[\uff21-\uff3a\uff41-\uff5a\u24b6-\u24e9\U0001f130-\U0001f149\U0001d400-\U0001d7cb]")
 _MARK = "[\u0300-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f]"
-_STRANGE = later("[^\x00-\xa9\u2010-\u2027\u2190-\u2bff\U0001f000-\U0001ffff]")  # what may be such a letter or mark
+_STRANGE = later(
+    "[^\x00-\xa9\u2010-\u2027\u2190-\u2bff\U0001f000-\U0001ffff]"
+)  # characters that may be such a letter or mark
 _STRANGE_WORD = later(rf"(?<![a-zA-Z])[a-zA-Z]*+(?:[^\W\d_a-zA-Z]|{_MARK})(?:[^\W\d_]|{_MARK})*+")
-_WITH_A_STROKE = later("LATIN (CAPITAL|SMALL) LETTER ([A-Z]) WITH .*")  # which Unicode does not decompose
+_WITH_A_STROKE = later("LATIN (CAPITAL|SMALL) LETTER ([A-Z]) WITH .*")  # Unicode does not decompose these
 _ASCII_LETTER = later("[a-zA-Z]")
 
 
@@ -77,7 +79,7 @@ def _bare(letter: str) -> str:
 
 
 def _is_latin(text: str, words: Sequence[str]) -> bool:
-    """Tell whether nearly all letters of a text are ASCII ones or look like them: of Greek too many do not.
+    """Tell whether nearly all letters of a text are ASCII or look like ASCII. In Greek, too many do not.
 
     `words` are those with letters that are not ASCII.
     """

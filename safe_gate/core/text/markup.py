@@ -29,7 +29,7 @@ _MARKUP = (
     r"|</?(?:a|abbr|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|img|ins|kbd|label|mark|q|s|samp|small|span|strike|strong|sub|summary|sup|tt|u|var|wbr)"
     rf"{_ATTRIBUTES}|\x1b\[[0-9;]*[a-z]"
 )
-_LONGEST_MEANT = 2  # what an entity stands for; a name that is none stays as it is
+_LONGEST_MEANT = 2  # the characters of an entity; an unknown name stays unchanged
 
 
 @cache

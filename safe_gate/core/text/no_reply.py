@@ -1,8 +1,8 @@
-r"""Whether a recorded text is a reply at all, or what an application leaves behind when it fails to give one. Pure.
+r"""Whether a recorded text is a reply, or the traces of an application that failed to give one. Pure.
 
-A text is no reply if it is empty, or if an error is all that it holds: an error message, a stack trace, an error
-page, an error body. One sentence beside the error, a quotation mark or a code fence around it makes it a reply:
-somebody reports an error. What the text answers does not matter.
+A text is no reply if it is empty or holds only an error: an error message, stack trace, error page or error body.
+A sentence beside the error makes it a reply: somebody reports an error. So does a quotation mark or a code fence
+around it. The question that the text answers does not matter.
 
 `TELLING` and `FOLLOWING` of `error_lines.py`, `PAGES` and `BODY_KEYS` are data. Each pattern has texts
 that it must hit and miss (`tests/core/text/test_no_reply.py`). Patterns are applied to one line, with `re.fullmatch`,
@@ -159,7 +159,7 @@ def no_reply(text: str) -> NoReply | None:
 
 
 def none_of(texts: Iterable[str]) -> NoReply | None:
-    """Return why several texts together are no reply, None if one of them is a reply; of no text it is that."""
+    """Return why several texts together are no reply, None if one of them is a reply. No text at all is empty."""
     found = NoReply.EMPTY
     for text in texts:
         why = no_reply(text)
@@ -184,7 +184,7 @@ def why_no_reply(why: str) -> Iterator[Phrase]:
 
 
 def _first_seen(text: str) -> int:
-    """Return where a text has its first sign that a reader sees, its length if it has none."""
+    """Return where a text has its first visible character, or its length if there is none."""
     place = 0
     while place < len(text):
         if text.startswith("<!--", place):
@@ -243,7 +243,7 @@ def _is_error(value: Any) -> bool:
 
 
 def _lines(text: str, read: Callable[[str], str] = str) -> NoReply | None:
-    """Return what kind of error the lines of a text are, as they are read, None unless each belongs to one."""
+    """Return the kind of error in the lines of a text, None unless every line belongs to an error."""
     told: NoReply | None = None
     for line in islice(_LINE.finditer(text), _MOST_LINES):
         bare = read(line[0])[:_LONGEST_LINE].rstrip()
@@ -257,9 +257,9 @@ def _lines(text: str, read: Callable[[str], str] = str) -> NoReply | None:
     return told
 
 
-@lru_cache(maxsize=2)  # a line is looked at as it stands, then tidied
+@lru_cache(maxsize=2)  # a line is checked as it is, then tidied
 def _kind(line: str) -> tuple[NoReply | None, bool]:
-    """Return the kind of error that a line reports, if any, and whether it may be part of an error's text."""
+    """Return the kind of error that a line reports, if any, and whether it may belong to an error."""
     plain = f"\n{(line if line.isascii() else line.translate(_TWINS)).strip().lower()}\n"
     telling = next((what for what, signs, found in _telling() if _has(plain, signs) and found.fullmatch(line)), None)
     may_belong = " " not in line or line[0].isspace() or _has(plain, FOLLOWING_SIGNS)
@@ -273,7 +273,7 @@ def _has(line: str, signs: Iterable[str]) -> bool:
 def _tidied(line: str) -> str:
     """Return a line without invisible characters and with single blanks."""
     if line.isprintable() and "  " not in line:
-        return line  # as most are: what is printable holds no such characters
+        return line  # most lines are: printable text holds no such characters
     return _BLANK_RUN.sub(" ", _INVISIBLE.sub("", line))
 
 

@@ -49,7 +49,7 @@ class Normalised:
 
     @cached_property
     def typed(self) -> Sequence[str]:
-        """What stands between two blanks of `text`."""
+        """The parts of `text` between blanks."""
         return self.text.split(" ")
 
     @cached_property
@@ -61,10 +61,10 @@ class Normalised:
     def quotations(self) -> tuple[tuple[int, int], ...]:
         """The spans of `text` between pairs of double quotes on a line, the quotes included.
 
-        A mark that looks like an opening one begins a new quotation. One that looks like a closing one, or follows a
-        digit (6"), begins none. If a mark may be either, or the end is after a digit ("v2"), a quotation holds no end
-        of a sentence, so a stray mark hides little. If at most a word is outside them, there are none: a reply
-        recorded in quotes, whole or sentence by sentence, is no quotation.
+        An opening mark begins a new quotation. A closing mark, or one after a digit (6"), begins none. A quotation is
+        doubtful if its mark may be either, or if it ends after a digit ("v2"). A doubtful quotation holds no end of a
+        sentence, so a stray mark hides little. If at most one word is outside quotations, there are none.
+        A reply recorded in quotes, whole or sentence by sentence, is no quotation.
         """
         found = tuple(quotations(self.text)) if '"' in self.text else ()
         if not found:
@@ -98,9 +98,9 @@ class Normalised:
 
     @cached_property
     def stretches(self) -> tuple[tuple[int, int], ...]:
-        """The spans of `encoded` that patterns are matched in one after the other: whole sentences, 10,000 characters.
+        """The spans of `encoded` in which patterns are matched in turn: whole sentences, 10,000 characters.
 
-        Finding all matches of a pattern may take time quadratic in what it is matched against ("a.*z|a").
+        Finding all matches of a pattern may take quadratic time in the length of the text ("a.*z|a").
         """
         cuts = [0]
         for start, end in self.sentences:

@@ -15,12 +15,12 @@ from safe_gate.core.text.normalised import Normalised
 from safe_gate.core.text.unwrapping import goes_on, unwrapped
 
 _SMALL = 16_384
-# Signs that normalising would not change, words with single blanks between them: most of any text.
+# Characters that normalising does not change, as words with single blanks between them: most of any text.
 _SIGNS = (
     r"[!-)+-^a-z{-}\xa1-\xaa\xac\xae-\xb3\xb5-\xba\xbc-\u024f\u0388-\u03ff\u0400-\u0482\u048a-\u052f\u2014"
     r"\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\U0001f300-\U0001faff]"
 )
-# The class is spelt once, for it takes milliseconds to compile; possessive, so that this stays linear.
+# The class appears once, because it takes milliseconds to compile. It is possessive, so that matching stays linear.
 _PLAIN = rf"(?![ \n])(?:[ \n]?{_SIGNS}++)++"
 _TO_SHORTEN = re.compile(r"[ \n]{2,}|(?<!\*)\*++")
 _BLANKS = re.compile(rf"\s{{1,{LONGEST_SEGMENT}}}")
@@ -29,20 +29,21 @@ _BLANKS = re.compile(rf"\s{{1,{LONGEST_SEGMENT}}}")
 def normalise(text: str, known: Container[str] = frozenset()) -> Normalised:
     """Return `text` with look-alike characters made one, and a map back to every code point.
 
-    Curly and full-width quotes become straight, long dashes `—`, `…` three dots; runs of white
-    space one blank (one newline if they hold a line break that ends more than a wrapped line);
-    invisible characters and Markdown's marks of emphasis, code and strike-through vanish, as do comments
-    and tags of HTML, or become a newline where they begin a line; its entities become what they stand for;
-    the rest is composed (NFC, UAX #15). A letter that looks like an ASCII one becomes it in a word with
-    ASCII letters, and in a text that is mostly of such words. There a word loses its diacritics, too, if
-    that makes it one of the words of `known`: in lower case, without apostrophes.
+    - Curly and full-width quotes become straight, long dashes become `—`, and `…` becomes three dots.
+    - A run of white space becomes one blank. It becomes a newline if it has a line break that does not only wrap.
+    - Invisible characters and Markdown's marks of emphasis, code and strike-through are removed.
+    - Comments and tags of HTML are removed, or become a newline where they begin a line.
+    - HTML entities become the characters that they stand for. The rest is composed (NFC, UAX #15).
+    - A letter that looks like an ASCII letter becomes that letter in a word with ASCII letters. The same holds in a
+      text that consists mostly of such words.
+    - There a word also loses its diacritics if that makes it a word of `known` (lower case, without apostrophes).
     """
     if found := _nearly_plain(text):
         return in_latin(found, known)
     original, text = text, unwrapped(unescaped(uncommented(text)))
     out: list[str] = []  # plain runs, which end in no blank, and single characters
     starts, ends = array("I"), array("I")  # a list takes ten times the memory
-    before = ""  # the visible characters of the segment before
+    before = ""  # the visible characters of the previous segment
     position = 0
     opening = opening_after(text, 0)
     while position < len(text):
@@ -121,7 +122,7 @@ def _is_plain(text: str) -> bool:
     """Tell whether normalising would not change a text, wrapped lines aside."""
     if not text.isascii() and not (text := text.replace("\u2014", "-")).isascii():
         return _plain().fullmatch(text) is not None
-    # Of ASCII, searches tell it in a tenth of the time of the pattern.
+    # For ASCII, searches take a tenth of the pattern's time.
     lines = text.replace("\n", " ")
     is_apart = lines[:1] not in ("", " ") and lines[-1] != " " and "  " not in lines
     return is_apart and lines.isprintable() and not ("*" in text or "_" in text or "`" in text or "~" in text)
@@ -152,7 +153,7 @@ def _run_end(text: str, start: int, limit: int) -> int:
 
 
 def _segment_end(text: str, start: int) -> int:
-    """Return the end of what normalises on its own: a character and what composes with it."""
+    """Return the end of a segment that normalises alone: a character and the ones that compose with it."""
     end = start + 1
     while end < len(text) and end - start < LONGEST_SEGMENT and _joins_previous(text[end]):
         end += 1
@@ -162,7 +163,7 @@ def _segment_end(text: str, start: int) -> int:
 def _joins_previous(char: str) -> bool:
     if char < "\u00ad":
         return False
-    # Marks, invisible characters and Hangul vowels and finals: all else starts a segment of its own.
+    # Marks, invisible characters, Hangul vowels and finals: everything else starts its own segment.
     return char in INVISIBLE or "\u1160" <= char <= "\u11ff" or unicodedata.category(char)[0] == "M"
 
 

@@ -1,6 +1,6 @@
 """Patterns that are compiled when they are first used. Pure.
 
-Python takes a tenth of a millisecond and more for a pattern, and a command uses few of those that its modules declare.
+Python takes a tenth of a millisecond or more per pattern. A command uses few of the patterns in its modules.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class _Later:
-    """Stands for a compiled pattern. What is asked of it is kept, so that each method is looked for once."""
+    """Stands for a compiled pattern. It keeps the methods used, so each is looked up once."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self._given = pattern, flags

@@ -33,7 +33,7 @@ _ABBREVIATION = later(r"(?:^|[\s(\"'])(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|a
 
 
 def without_links(text: str) -> str:
-    """Return a text of the same length with blanks in place of addresses: they are no words of whoever wrote it.
+    """Return a text of the same length with blanks in place of addresses: addresses are not the writer's words.
 
     >>> without_links("See https://a.org/?b=c, now?")
     'See                   , now?'
@@ -51,7 +51,7 @@ def asks(text: str) -> bool:
 
 
 def sentence_ends(text: str) -> Iterator[int]:
-    """Yield where sentences of a normalised text end, however long they are; the last one may go on to its end."""
+    """Yield where sentences of a normalised text end, whatever their length. The last one may end with the text."""
     start = 0
     if _may_hold_links(text):
         text = _LINK.sub(lambda link: "_" * len(link[0]), text)  # no sentence ends within an address
@@ -84,7 +84,7 @@ def quotations(text: str) -> Iterator[tuple[int, int]]:
         opening, is_sure = -1, False
         for mark in _QUOTE.finditer(text, line.start(), line.end()):
             at, is_number = mark.start(), text[mark.start() - 1 : mark.start()].isdigit()
-            if _BEGINNING.match(text, at):  # what was open before never ended
+            if _BEGINNING.match(text, at):  # the earlier quotation never ended
                 opening, is_sure = at, True
             elif opening < 0:
                 opening, is_sure = -1 if _NO_BEGINNING.match(text, at) else at, False

@@ -29,7 +29,7 @@ def _words(typed: Iterable[str]) -> list[str]:
 
 
 _WORDS = Kept[Sequence[str]](lambda typed: WORD.findall(typed.lower()))
-"""The words of what stands between two blanks."""
+"""The words of a part between two blanks."""
 
 
 def similarity(first: str, second: str) -> float:

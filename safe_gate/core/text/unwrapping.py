@@ -10,7 +10,7 @@ from safe_gate.core.text.markup import OPENING, markup
 from safe_gate.core.text.patterns import later
 from safe_gate.core.text.sentences import STOP
 
-# A line that was broken to fit a width: of 20 columns at least, without an end, and the next one goes on.
+# A line broken to fit a width: at least 20 columns, without an end, and the next line goes on.
 _NARROWEST, _LONG = 20, 50
 _UNSEEN = "".join((*INVISIBLE, *MARKS, " \t\u00a0"))
 _UNSEEN_CLASS = "".join("-".join(chr(int(code, 16)) for code in span.split("-")) for span in IGNORED.split())
@@ -19,7 +19,7 @@ _WRAP = later(
     rf"\r?\n[^\S\n]*+(?:>[ \t]?+)*+(?=(?P<word>[*_`~{_UNSEEN_CLASS}]*+"
     rf"(?!{_LIST_MARK})(?P<first>[\w\"'(\[\u2018\u201c\u2026$\u00a3\u20ac&@=!?,;:/%\u2013\u2014])\S*+))"
 )
-# What a break must look like for a line to go on plainly: most texts have none.
+# A break at which a line plainly goes on: most texts have none.
 _GOES_ON = later(
     rf"\n(?:(?<![.!?:\n]\n)(?<![.!?:\n]\r\n)[^\S\n]*+(?:>[ \t]?+)*+[*_`~{_UNSEEN_CLASS}]*+"
     r"(?:[^\W\d_A-Z]|[A-Z](?![a-z])|[,;/=%])|(?<=[,;]\n)|(?<=[,;][*_`~\r]\n))"
@@ -40,9 +40,9 @@ def goes_on(text: str) -> bool:
 def unwrapped(text: str) -> str:
     """Return a text of the same length in which a line that was only wrapped goes on.
 
-    A break wraps a line where the next one's first word would not have fitted into the width of the text, which is
-    that of its longest line. In a chat lines break where their writers like. So a text counts as wrapped only if
-    lines that plainly go on, without an end and in lower case, break more often where no word would have fitted.
+    A break wraps a line if the next line's first word did not fit into the width of the text. The width is the length
+    of the longest line. In a chat, lines break where their writers like. So most breaks must be forced before a text
+    counts as wrapped. Only lines that plainly go on are counted: without an end, and in lower case next.
     """
     text = _OTHER_BREAKS.sub("\n", text)
     if not goes_on(text):
@@ -51,7 +51,7 @@ def unwrapped(text: str) -> str:
     is_plain = text.isascii() and not (OPENING.search(text) or _UNSEEN_RUN.search(text))
     shown = lines if is_plain else [_shown(line).rstrip() for line in lines]
     widths = _width(lines), _width(shown)
-    is_one_dashed = len(_DASHED_LINE.findall(text)) == 1  # of several they mark a list
+    is_one_dashed = len(_DASHED_LINE.findall(text)) == 1  # several dashes mark a list
     wraps: list[tuple[re.Match[str], str]] = []
     longest = wrapping = fitting = index = before = 0
     for found in _WRAP.finditer(text):
@@ -70,7 +70,7 @@ def unwrapped(text: str) -> str:
             longest = max(longest, is_wrap * len(line))
             wrapping, fitting = wrapping + is_wrap, fitting + (not is_wrap)
     letter = _LETTER.search(text)
-    # Who begins with a capital or ends sentences within lines would have ended one before a break.
+    # Writers who use capitals, or end sentences within lines, would have ended a sentence before a break.
     is_tidy = (letter and letter[0].isupper()) or STOP.search(text)
     if wrapping < max(1, fitting if is_tidy or longest >= _LONG else fitting + 2):
         return text
@@ -89,5 +89,5 @@ def _width(lines: Sequence[str]) -> int:
 
 
 def _shown(line: str) -> str:
-    """Return about what a reader sees of a line."""
+    """Return a line roughly as a reader sees it."""
     return markup().sub(lambda found: "&" if found["entity"] else "", _UNSEEN_RUN.sub("", line))

@@ -11,7 +11,7 @@ from safe_gate.evaluators.safe_v0.metrics import Label
 
 
 class Score(ScoresInFormats):
-    """`score`: the exit code is that of the worst label."""
+    """`score`: the worst label decides the exit code."""
 
     file = "--output"
     asks_for = ("--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'")

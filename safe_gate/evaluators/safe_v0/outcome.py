@@ -1,4 +1,4 @@
-"""What two runs are compared by: a SAFE v0 result as an outcome, from the report's JSON alone. Pure."""
+"""A SAFE v0 result as an outcome for comparing two runs, from the report's JSON alone. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SAFE v0's part of a report as values, and the one place that writes it as JSON and reads it (spec section 5.1). Pure.
+"""SAFE v0's part of a report as values. Only this module writes it as JSON and reads it (spec section 5.1). Pure.
 
 The values are named tuples: commands that start quickly import them.
 """
@@ -27,7 +27,7 @@ class Interval(NamedTuple):
 
 
 class Rates(NamedTuple):
-    """What the whole and each batch have alike: fractions from 0 to 1, not rounded.
+    """The rates of all cases or of a batch: fractions from 0 to 1, not rounded.
 
     `means` are by metric, with `composite`; `passes` and `intervals` by metric, with `overall`; `labels` count cases.
     """

@@ -127,17 +127,17 @@ class Entry:
 
     @property
     def details(self) -> JsonObject:
-        """What was found by each metric, as events have it."""
+        """The findings of each metric, in the form of events."""
         found: JsonObject = self._json["details"]
         return found
 
     def found(self, metric: str) -> Sequence[str]:
-        """Return what a metric looks for and finds: of AH, the forbidden terms that were used."""
+        """Return the items that a metric looks for and finds. For AH these are the forbidden terms in use."""
         details: Sequence[str] = self._json["details"][metric]["violations" if metric == "AH" else "found"]
         return details
 
     def against(self, metric: str) -> Sequence[str]:
-        """Return what counts against a metric: what is missing, or the forbidden terms that were used."""
+        """Return the items that count against a metric: missing ones, or the forbidden terms in use."""
         details: Sequence[str] = self._json["details"][metric][_AGAINST[metric]]
         return details
 

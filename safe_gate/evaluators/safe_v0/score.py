@@ -19,7 +19,7 @@ from safe_gate.evaluators.safe_v0.result import Result
 
 UNUSED = ("min_signal_count", "required_themes")
 """The expectations that cases may have but SAFE v0 does not use."""
-# What normalising may change: anything but printable ASCII, doubled blanks, marks and what opens markup.
+# Text that normalising may change: anything but printable ASCII, double blanks, marks, and openings of markup.
 _TYPOGRAPHY = later("[^ -~]|  |[*_`~<&]")
 
 RANKS = {Label.FAIL: 0, Label.REVIEW: 1, Label.PASS: 2}
@@ -119,9 +119,9 @@ def _thresholds_json(thresholds: Mapping[str, Threshold]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A test case with what the pipeline recorded for it; the tuples are literal needles.
+    """A test case with the recorded output of the pipeline. The tuples are literal needles.
 
-    `payload` is the digest of what the pipeline was given, None where the batch does not say. `unused` are those of
+    `payload` is the digest of the pipeline's input, None if the batch does not have it. `unused` are the fields of
     `UNUSED` that the case has.
     """
 
@@ -151,7 +151,7 @@ class Case:
         return (self.archetype,)
 
     def given(self) -> dict[str, Any]:
-        """Return the digest of what the pipeline was given, None where the batch does not say."""
+        """Return the digest of the pipeline's input, None if the batch does not have it."""
         return {"patient_payload": self.payload}
 
     def needles(self) -> dict[str, tuple[str, ...]]:
@@ -159,7 +159,7 @@ class Case:
         return {"CR": self.must_find_signals, "AH": self.forbidden_terms, "AC": self.must_contain_phrases}
 
     def asks(self) -> dict[str, Any]:
-        """Return what is asked of the output, in no order of its own: two cases that ask the same are alike."""
+        """Return the expectations of the output, sorted, so that equal expectations compare equal."""
         needles = {metric: sorted(texts) for metric, texts in self.needles().items()}
         return {"archetype": self.archetype, "concern_id": self.concern_id, **needles}
 

@@ -1,4 +1,4 @@
-"""What a reader is shown of a SAFE v0 report (SAFE v0 spec sections 5.2 and 5.3).
+"""The SAFE v0 section of a report for readers (SAFE v0 spec sections 5.2 and 5.3).
 
 Pure: from the report's JSON alone, so that a stored report shows the same.
 """
@@ -18,7 +18,7 @@ from safe_gate.evaluators.safe_v0.result import Entry
 from safe_gate.evaluators.safe_v0.score import recorded_thresholds
 
 _TOP_ISSUES = 3
-_MOST_QUOTED = 20  # of what one case lacks: hundreds would leave no room for others
+_MOST_QUOTED = 20  # missing items shown per case: hundreds would leave no room for other cases
 _NEAR = {"CR": "near miss of signal", "AH": "near miss of forbidden term", "AC": "near miss of phrase"}
 _EXPECTED = {"CR": "signals to find", "AH": "forbidden terms", "AC": "phrases to contain"}
 
@@ -142,7 +142,7 @@ def _issues(common: Mapping[str, Sequence[tuple[str, int]]]) -> Iterator[tuple[s
 
 
 def finding(result: JsonObject) -> Finding:
-    """Return what is wrong with one case and the evidence for it."""
+    """Return the finding for one case: its faults and the evidence."""
     return _finding(Entry(result))
 
 

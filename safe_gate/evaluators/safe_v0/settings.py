@@ -121,7 +121,7 @@ def way_of(setting: str, part: Sequence[str]) -> Way | None:
 
 
 def unset(setting: str, part: Sequence[str], settings: Mapping[str, Any]) -> Any:
-    """Return the general number where an archetype has none of its own."""
+    """Return the general number if an archetype does not set one."""
     match setting, *part:
         case "archetypes", _, "weights", metric:
             return settings.get(f"{metric.lower()}_weight")
@@ -144,7 +144,7 @@ def contradictions(settings: Any) -> Iterator[Contradiction]:
             limits = {level: getattr(settings, f"{metric.lower()}_{level}") for level in ("pass", "review")} | own
             if limits["pass"] < limits["review"]:
                 words = f"pass is {limits['pass']}, below review, {limits['review']}"
-                words = f"{words} (what is not set here is as for all); expected pass >= review"
+                words = f"{words} (values not set here are those for all); expected pass >= review"
                 yield Contradiction(words, key=("archetypes", archetype, "thresholds", metric))
     named = {metric: f"{metric.lower()}_weight" for metric in METRICS}
     weights = {metric: getattr(settings, name) for metric, name in named.items()}

@@ -156,7 +156,7 @@ def _rank(result: JsonObject) -> tuple[float, str]:
 def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, generated_at: str) -> dict[str, Any]:
     """Return the JSON report of section 5.1 with everything of section 4.2, and the policy.
 
-    `results` are the cases' results as JSON, in the order they are to be reported. Rates and means
+    `results` are the cases' results as JSON, in the report's order. Rates and means
     are fractions in [0, 1], not rounded.
     """
     whole = totals.all

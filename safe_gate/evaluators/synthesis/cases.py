@@ -56,7 +56,7 @@ def cases_of(value: JsonObject, place: Place, cluster: str, settings: JsonObject
 
 
 def _quoted_in(marks: Mapping[str, Sequence[str]], talk: Talk) -> dict[str, list[str]]:
-    """Return the marks of a conversation that quote a reply or what it answers."""
+    """Return the marks of a conversation that quote a reply or its prompt."""
     texts = {"user": [one.text for one in talk.asked], "assistant": [talk.reply.text]}
     known = [group for group in marks if not group.startswith("x_")]
     found = {group: [one for one in marks[group] if _occurs(one, texts[_side(group)])] for group in known}
@@ -64,7 +64,7 @@ def _quoted_in(marks: Mapping[str, Sequence[str]], talk: Talk) -> dict[str, list
 
 
 def faults(case: JsonObject) -> Iterator[Fault]:
-    """Yield what is wrong with a case that fits its schema."""
+    """Yield the problems of a case that fits its schema."""
     found = [*conversation.faults(case), *_unreadable(case)]
     yield from found or _misquoted(case)
 
@@ -110,7 +110,7 @@ def misnamed(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed
 
 
 def misfit(case: Case, rules: Rules) -> Problem | None:
-    """Return the problem of a case that names a check which the rules do not have; all turns have the same."""
+    """Return the problem of a case that names an unknown check. All its turns have the same problem."""
     unknown = [name for name in case.checks if name not in rules.checks and name != WORDING]
     if not unknown and (WORDING not in case.checks or wanted(case, rules)):
         return None
@@ -128,12 +128,12 @@ def misfit(case: Case, rules: Rules) -> Problem | None:
 
 
 def unserved(total: Totals, rules: Rules) -> Iterator[Problem]:
-    """Yield a problem for each check that cases ask for and no rule serves: nobody earned it."""
+    """Yield a problem for each check that cases use and no rule serves: such a pass is not earned."""
     for name in dict.fromkeys(check for check, _ in total.verdicts):
         check = rules.checks.get(name)
         groups = (check.applies or (*check.favour, *check.against)) if check else ()
         if check and not any(rule.group in groups for rule in rules.all):
             asked = " or ".join(check.applies) or name  # a check that never applies always passes
-            words = f"leave no rule of {asked} that counts, and cases ask for {name}"
-            advice = "leave one, or take the check out of the cases"
+            words = f"switch off every rule of {asked}, but cases use {name}"
+            advice = "keep a rule, or remove the check"
             yield Problem(Place("rules-off and rule-weights"), f"{words}; {advice}")

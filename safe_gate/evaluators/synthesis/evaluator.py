@@ -136,7 +136,7 @@ class Synthesis(Modular):
         {"text", "words", "shared", "cluster", "regex", "must_contain", "must_contain_any", "must_not_contain"}
     )
     counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
-    gives_away = frozenset({"because"})  # of reports of earlier versions
+    gives_away = frozenset({"because"})  # for reports of earlier versions
     rule_files = RuleFiles("rules", "rule-pack", partial(beside, __package__, "deciding.rulebook"))
 
     faults: Any = In("cases")
@@ -187,7 +187,7 @@ class Synthesis(Modular):
         return bool(score.is_negative(tags, policy.get("profile", "standard"), score.named_by(tags)))
 
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
-        context = policy.get("context", 1)  # no setting of earlier versions, in which nothing followed from it
+        context = policy.get("context", 1)  # earlier versions have no such setting
         words = wording_of_tags(policy.get("tags"))
         more = ([] if context == 1 else [context], [words] if words else [])
         return [policy["profile"], policy["sensitivity"], *(one for some in more for one in some)]

@@ -24,7 +24,7 @@ OWN = "[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*"
 """The form of the names of a team's own checks, as a regular expression."""
 
 WORDING = "wording"
-"""The check that runs where a case or one of its tags says what the reply must or must not contain."""
+"""The check that runs if a case or one of its tags says what the reply must or must not contain."""
 
 KINDS = ("must_contain", "must_contain_any", "must_not_contain")
 """The fields of a case, and of a tag's settings, that say so."""

@@ -1,4 +1,4 @@
-"""What two runs are compared by: a Synthesis result as an outcome, from the report's JSON alone. Pure."""
+"""A Synthesis result as an outcome for comparing two runs, from the report's JSON alone. Pure."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ COMPARED = {
 def outcome(result: JsonObject) -> Outcome:
     """Return what one entry of `results[]` says of its case.
 
-    A negative example is meant to fail: it is held against that as a whole, and its checks are no
-    metrics. A check that is not applicable counts as passed, as in the specification.
+    A negative example is meant to fail. It is judged as a whole, and its checks are no metrics. A check that is not
+    applicable counts as passed, as in the specification.
     """
     case = Entry(result)
     as_expected = case.is_as_expected

@@ -1,4 +1,4 @@
-"""Rule packs: those that ship, a team's own, less what is switched off, made ready to score by. Pure.
+"""Rule packs: the shipped and a team's own, without switched-off rules, ready for scoring. Pure.
 
 `data` are the JSON files of this package, as the shell reads them.
 """
@@ -45,11 +45,11 @@ LEAST_PRECISION: Mapping[str, tuple[float, float]] = {
 
 
 def recipe(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
-    """Return what rules are made of, given settings by the names of options and a team's pack files.
+    """Return the recipe of the rules, given settings by the names of options and a team's pack files.
 
-    The profile `spec` leaves out what the specification does not have. Raises CannotJudge with every problem of a
-    pack (its shape, a phrase that cannot be read, an id that is taken, a text that a rule promises to hit or miss
-    and does not) and of names in the settings.
+    The profile `spec` leaves out rules that are not in the specification. Raises CannotJudge with every problem of
+    names in the settings and of packs. Problems of a pack are its shape, unreadable phrases, ids that are taken, and
+    broken promises to hit or miss a text.
     """
     off, weights, words = list(settings["rules_off"]), dict(settings["rule_weights"] or {}), settings["tags"]
     problems: tuple[Problem, ...] = ()
@@ -94,7 +94,7 @@ def as_shipped(data: Shipped, profile: str, sensitivity: str) -> Rules:
 
 
 def selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, float] | None, data: Shipped) -> list[Pack]:
-    """Return the packs that ship and a team's own, less what is switched off."""
+    """Return the shipped packs and a team's own, without switched-off rules."""
     kept = (_without(pack, off, weights or {}) for pack in (*shipped(data), *own))
     return [pack for pack in kept if pack]
 
@@ -150,7 +150,7 @@ def table(data: Shipped) -> bytes:
 
 
 def stored_table(data: Shipped) -> Table | None:
-    """Return what `TABLE` holds, None if there is none, or if it was made of other classes or by other code."""
+    """Return the content of `TABLE`, None without one, or if it is from other classes or other code."""
     try:
         return network.read(data.read(TABLE), _key(data))
     except FileNotFoundError:
@@ -241,9 +241,9 @@ def digest(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
 
 
 def facts(own: Sequence[OwnFile], data: Shipped) -> dict[str, PackFact]:
-    """Return the rules and a team's checks that there are, whether or not they are switched off, by their ids.
+    """Return all rules and a team's checks by their ids, including those that are switched off.
 
-    A rule can let a reply pass if its group speaks for a reply, or keeps what is against it from counting.
+    A rule can let a reply pass if its group speaks for the reply, or stops hits against it from counting.
     """
     teams = check(own, data)
     lets_pass = IN_FAVOUR | MESSAGE.keys() | definitions.lets_pass(teams)
@@ -270,7 +270,7 @@ def _too_large(file: OwnFile, pack: Pack, data: Shipped) -> Iterator[Problem]:
 
 
 def _broken_promises(file: OwnFile, pack: Pack, data: Shipped) -> Iterator[Problem]:
-    """Yield a problem for each phrase that cannot be read and each text a rule does not treat as it promises."""
+    """Yield a problem for each unreadable phrase, and for each text that breaks a rule's promise."""
     for index, rule in enumerate(pack["rules"]):
         try:
             missed, struck = broken_promises(pack, rule, data)
@@ -288,11 +288,11 @@ def _broken_promises(file: OwnFile, pack: Pack, data: Shipped) -> Iterator[Probl
 
 
 def broken_promises(pack: Pack, rule: JsonObject, data: Shipped) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the `hit` texts that a rule of a pack, alone, does not hit, and the `miss` texts that it does.
+    """Return the `hit` texts that a rule of a pack does not hit alone, and the `miss` texts that it hits.
 
-    The latter each with what it matches first. Raises ValueError for a phrase or pattern that cannot be read.
+    Each `miss` text comes with its first match. Raises ValueError for a phrase or pattern that cannot be read.
     """
-    own = {key: value for key, value in rule.items() if key != "origin"}  # which counts under every profile
+    own = {key: value for key, value in rule.items() if key != "origin"}  # it counts under every profile
     alone = rules([{**pack, "rules": [own]}], data)
     return broken_by(rule, alone, pack["group"])
 
@@ -307,9 +307,9 @@ def _unknown(given: Mapping[str, Iterable[str]], packs: Sequence[Pack]) -> Itera
 
 
 def _without(pack: Pack, off: Iterable[str], weights: Mapping[str, float]) -> Pack | None:
-    """Return a pack less the rules that are switched off, None if nothing is left.
+    """Return a pack without the rules that are switched off, None if nothing is left.
 
-    A rule that weighs 0 is off, the nearest weight first: one that is set for it or its pack, its own, its pack's.
+    A rule with weight 0 is off. The first of these decides: the setting for it or its pack, its own, its pack's.
     """
     if pack["pack"] in off:
         return None

@@ -30,7 +30,7 @@ class Accuracy(NamedTuple):
 
 
 class Tagged(NamedTuple):
-    """What became of the cases of a tag; `low` and `high` are the 95 % interval of the pass rate."""
+    """The results of the cases of a tag; `low` and `high` are the 95 % interval of the pass rate."""
 
     cases: int
     passed_as_expected: int

@@ -15,12 +15,12 @@ from safe_gate.evaluators.synthesis.matching.language import Language, is_foreig
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A case scored. `passed` tells whether every check passed, `is_negative_example` whether one is meant to fail.
+    """A scored case. `passed` tells whether every check passed, `is_negative_example` whether one is meant to fail.
 
-    `language` is that of each text by field, `checks` and `labels` are by the names of checks. `no_reply` says why
-    the reply is none, None for one. `disguised_letters` counts the reply's letters that are read as the ASCII
-    letters they look like, 0 where there are only a few. Of a conversation, `message` is the index of the reply.
-    `digests` tell whether the `case` or the `output` changes.
+    `language` is the language of each text by field. `checks` and `labels` are by the names of checks. `no_reply` says
+    why the text is no reply, None for a reply. `disguised_letters` counts letters read as the ASCII letters that they
+    look like, 0 for only a few. In a conversation, `message` is the index of the reply. `digests` show whether the
+    `case` or the `output` changes.
     """
 
     id: str
@@ -133,7 +133,7 @@ class Entry:
 
     @property
     def disguised_letters(self) -> int:
-        """How many letters of the reply are read as the ASCII letters they look like, 0 where there are only a few."""
+        """The number of letters read as the ASCII letters that they look like, 0 for only a few."""
         return int(self._json.get("disguised_letters", 0))
 
     @property

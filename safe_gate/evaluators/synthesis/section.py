@@ -1,4 +1,4 @@
-"""What a reader is shown of a Synthesis report.
+"""The Synthesis section of a report for readers.
 
 Pure: from the report's JSON alone, so that a stored report shows the same.
 """
@@ -20,7 +20,7 @@ from safe_gate.evaluators.synthesis.names import WORDING, in_order, title, words
 from safe_gate.evaluators.synthesis.part import Part, Quality, Summary, Tagged, Verdicts
 from safe_gate.evaluators.synthesis.result import Entry
 
-_LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing
+_LEAST = 5  # labels, or cases, of a tag that is shown; an interval of fewer says nothing
 
 
 def section(report: JsonObject) -> Section:
@@ -82,10 +82,10 @@ def _by_tag(by_tag: Mapping[str, Tagged]) -> Iterator[tuple[str, Table]]:
 
 
 def _foreign(count: int, cases: Iterable[Entry]) -> Iterator[Phrase]:
-    """Yield a sentence that names the cases the checks cannot read, and tells if they were judged all the same."""
+    """Yield a sentence that names the unreadable cases, and tells whether profile spec judged them anyway."""
     if count:
         is_judged = any(case.verdicts[name] is not None for case in cases for name in case.foreign)
-        anyway = ", and profile spec judges all the same" if is_judged else ""
+        anyway = "; profile spec judges them anyway" if is_judged else ""
         foreign = (case.id for case in cases if case.foreign)
         counted = plural(count, "case is", "cases are")
         yield (f"{counted} not in English, which the checks cannot read{anyway}: ", *first_few(foreign, count), ".")
@@ -174,7 +174,7 @@ def _case_row(case: Entry) -> tuple[str | Untrusted, ...]:
 
 
 def finding(result: JsonObject) -> Finding:
-    """Return what is wrong with one case and the evidence for it."""
+    """Return the finding for one case: its faults and the evidence."""
     return _finding(Entry(result))
 
 
@@ -228,7 +228,7 @@ def labels(part: JsonObject) -> dict[str, int]:
 
 
 def _causes(failed: Mapping[str, CheckResult]) -> Iterator[Cause]:
-    """Yield what a case is counted by: the rules that each failed check fails by."""
+    """Yield the causes of a case: the rules that each failed check fails by."""
     for name, check in failed.items():
         rules = dict.fromkeys(causes(name, check))
         yield from (Cause(title(name), rule) for rule in rules)

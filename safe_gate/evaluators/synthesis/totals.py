@@ -30,13 +30,14 @@ from safe_gate.evaluators.synthesis.result import Entry
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts over cases (`cases`), over verdicts a check and over labels a check.
+    """Counts of cases (`cases`), of verdicts per check and of labels per check.
 
-    `confusion` counts labels by check, tag ("" for all cases), what people say and what the check says.
-    `by_tag` counts by tag its cases as in `cases`, their `labels` and those `matched`.
-    `not_english` counts cases of which a check reads a text in another language, `no_reply` those without
-    a reply, `disguised` those whose reply has disguised letters, `unlabelled` those without a label of any
-    check they run.
+    - `confusion`: labels by check, tag ("" for all cases), the people's label and the check's verdict.
+    - `by_tag`: by tag its cases as in `cases`, their `labels`, and those `matched`.
+    - `not_english`: cases with a text in another language that a check reads.
+    - `no_reply`: cases without a reply.
+    - `disguised`: cases with disguised letters in the reply.
+    - `unlabelled`: cases without a label of any check they run.
     """
 
     cases: Counter[str] = field(default_factory=Counter)
@@ -188,7 +189,7 @@ def _accuracy(labels: Counter[tuple[str, bool]], checks: Sequence[str]) -> Accur
 
 
 def _quality(confusion: Counter[tuple[str, str, str, str]]) -> Callable[[str], dict[str, Quality]]:
-    """Return how the checks agree with people: a function from a tag, "" for all cases, to the figures by check."""
+    """Return a function from a tag ("" for all cases) to each check's agreement with people."""
     checks: dict[str, set[str]] = {}
     for check, tag, _, _ in confusion:
         checks.setdefault(tag, set()).add(check)

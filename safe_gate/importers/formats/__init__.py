@@ -1,9 +1,16 @@
 """The formats that `safe-gate import` reads, one module each: found by walking this folder, named as the module.
 
-Pure. A module has `TITLE`, what the format is called in a sentence; `detects(record)`, whether a record is of the
-format; and `rows(records)`, the rows that its records stand for. It may have `PATHS`, the keys that lead to its
-records in a JSON document; `SHAPE`, the only shape of a file that it reads; and `JOINS`, whether a row may hold one
-half of an exchange, whose other half has the same id elsewhere.
+Pure. A module must have:
+
+- `TITLE`: the format's name in a sentence.
+- `detects(record)`: whether a record is of the format.
+- `rows(records)`: the rows that its records stand for.
+
+It may have:
+
+- `PATHS`: the keys that lead to its records in a JSON document.
+- `SHAPE`: the only shape of a file that it reads.
+- `JOINS`: whether a row may hold one half of an exchange, with the other half under the same id elsewhere.
 """
 
 from __future__ import annotations
@@ -31,7 +38,7 @@ class Format:
 
     @property
     def title(self) -> str:
-        """What the format is called in a sentence."""
+        """The format's name in a sentence."""
         return str(self.module.TITLE)
 
     @property
@@ -51,7 +58,7 @@ class Format:
 
     @property
     def rows(self) -> _Rows:
-        """What makes rows of records."""
+        """The function that makes rows from records."""
         rows: _Rows = self.module.rows
         return rows
 

@@ -36,9 +36,9 @@ _TEXT_KEYS = ("content", "value", "parts", "text")
 
 
 class Exchange(NamedTuple):
-    """The last reply of a conversation and what it answers; `assistant` is None where a message of the user ends it.
+    """The last reply of a conversation and its prompt; `assistant` is None if a user message is last.
 
-    `user` is what the user wrote, or all messages before the reply if there are replies among them.
+    `user` is the user's text, or all messages before the reply if they include other replies.
     """
 
     user: Asked
@@ -63,11 +63,11 @@ def are_messages(value: Any) -> bool:
 
 
 def exchange(messages: Any, *, whole: bool = False) -> Exchange:
-    """Return the last reply of a conversation, and what it answers.
+    """Return the last reply of a conversation, and its prompt.
 
-    Messages of tools are passed over, and so are calls of tools; without an earlier reply those of the system are,
-    too, and several messages of the user are joined by a blank line, unless it is asked for as a `whole`. Raises
-    NotACase for what is no conversation.
+    Messages and calls of tools are left out. Without an earlier reply, system messages are left out too, and user
+    messages are joined by a blank line. A `whole` conversation keeps them. Raises NotACase for a value that is not a
+    conversation.
     """
     if not isinstance(messages, list):
         raise NotACase("has no messages; expected a list of messages with role and content")
@@ -196,9 +196,10 @@ _ANSWERED = (
 
 
 def recorded(id_: str, given: Any, answer: Any, tags: tuple[str, ...]) -> Iterator[Row | Refused]:
-    """Yield each sample of a recorded call: what was given to a model or an application, and what it answered.
+    """Yield each sample of a recorded call: the input and the answer of a model or an application.
 
-    Either may be text, a message, messages, JSON of these in a text, or an object that holds one under a common name.
+    Either may be text, a message, messages, or these as JSON text. It may also be an object with one under a common
+    name.
     Raises NotACase.
     """
     try:
@@ -226,13 +227,13 @@ def replies_of(answer: Any) -> list[str | None]:
         found = next((answer[name] for name in _ANSWERED if answer.get(name) is not None), None)
         return [None] if found is None else replies_of(found)
     if len(some) > 1 and all(isinstance(one, list) for one in some):
-        raise NotACase(f"has answers to {len(some)} prompts; expected one prompt a record")
+        raise NotACase(f"has answers to {len(some)} prompts; expected one prompt per record")
     flat = some[0] if isinstance(some[0], list) else some
     return [reply for one in flat for reply in replies_of(one)] or [None]
 
 
 def _of_list(answer: list[Any]) -> list[str | None]:
-    """Return the reply that ends a list of messages, or that its parts make up; of any other list all samples."""
+    """Return the last reply of a list of messages, or the reply in its parts. Other lists are samples."""
     if said := [one for one in answer if is_message(one)]:
         return [_message(said[-1], 0).text]
     if any(isinstance(one, dict) and "type" in one for one in answer):
@@ -248,7 +249,7 @@ def _given(given: Any) -> str | list[Any]:
         return list(given)
     if isinstance(given, list) and given and are_messages(given[0]):  # LangChain: a list of lists
         if len(given) > 1:
-            raise NotACase(f"has {len(given)} prompts in its input; expected one prompt a record")
+            raise NotACase(f"has {len(given)} prompts in its input; expected one prompt per record")
         return list(given[0])
     if isinstance(given, dict):
         if is_message(given) and "messages" not in given:

@@ -44,7 +44,7 @@ _MISSING: Any = object()
 
 
 def pair_of(value: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return the names of the two sides of an exchange in an object, in any case; None where it has no known pair."""
+    """Return the names of both sides of an exchange in an object, in any letter case. None without a known pair."""
     spelt = {key.strip().lower(): key for key in value}
     return next(((spelt[user], spelt[reply]) for user, reply in PAIRS if {user, reply} <= spelt.keys()), None)
 
@@ -76,7 +76,7 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
 
 
 def mapped(records: Iterable[Record], mapping: Mapping[str, str]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield a row for each record, with fields where a mapping says."""
+    """Yield a row for each record, with fields at the paths of a mapping."""
     return each(lambda value: iter([row(value, mapping)]), records)
 
 
@@ -173,7 +173,7 @@ def overlay(value: dict[str, Any], mapping: Mapping[str, str]) -> dict[str, Any]
 
 
 def tags_at(value: dict[str, Any], path: str) -> tuple[str, ...]:
-    """Return the tags at a path, by default `tags`: of a list, of one in a text as JSON, or a text with commas."""
+    """Return the tags at a path, by default `tags`: a list, a list as JSON text, or comma-separated text."""
     tags = at(value, path) if path else value.get("tags")
     if isinstance(tags, str) and parsed(tags) is tags:
         return tuple(tag.strip() for tag in tags.split(",") if tag.strip())
@@ -197,7 +197,7 @@ def id_at(value: dict[str, Any], mapping: Mapping[str, str]) -> str:
 
 
 def output_of(value: dict[str, Any], mapping: Mapping[str, str]) -> Any:
-    """Return an evaluator's output of an object: under `output`, or its own fields, of which some may be JSON."""
+    """Return an evaluator's output of an object: its `output`, or its own fields, with lists possibly as JSON text."""
     inner = parsed(value.get("output"))
     if not mapping.keys() & _OF_OUTPUTS and isinstance(inner, dict):
         return inner

@@ -1,4 +1,4 @@
-"""What formats share: records in, rows out."""
+"""The types that formats share: records in, rows out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 class Record(NamedTuple):
     """A JSON value of a file, with the line that it starts in (of Parquet: the row; from 1).
 
-    `path` holds the keys that lead to its list in a JSON document. `shape` is that of the file: `json`, `commas` or
+    `path` holds the keys that lead to its list in a JSON document. `shape` is the file's shape: `json`, `commas` or
     `tabs` between fields, `columns` of Parquet, or `archive` of JSON documents.
     """
 
@@ -29,11 +29,11 @@ Asked = str | tuple[Mapping[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An exchange to judge. The reply may be any JSON value, for an evaluator of objects. None is the half elsewhere.
+    """An exchange to judge. The reply may be any JSON value: some evaluators take objects. None is a half elsewhere.
 
-    `id` is "" where the format has none; rows of one id are samples of one prompt. `extra` holds fields of the case
-    whose names start with `x_`, `left_out` what of the record is not in the case. `fields` are the other named
-    fields of the record, of which a case keeps those that it knows.
+    `id` is "" if the format has none; rows with one id are samples of one prompt. `extra` holds fields of the case with
+    names that start with `x_`. `left_out` names the parts of the record that are not in the case. `fields` are the
+    record's other named fields; a case keeps the fields that it knows.
     """
 
     id: str
@@ -75,7 +75,7 @@ class NotACase(Exception):
 def each(
     read: Callable[[Any], Iterator[Row | Refused | LeftOut]], records: Iterable[Record]
 ) -> Iterator[Row | Refused | LeftOut]:
-    """Yield what `read` makes of each record, with its line; what it refuses as `Refused`."""
+    """Yield the rows that `read` makes of each record, with its line, and a `Refused` for each refusal."""
     for record in records:
         try:
             if not isinstance(record.value, dict):
@@ -87,7 +87,7 @@ def each(
 
 
 def samples(row: Row, replies: Iterable[Any], expected: str) -> Iterator[Row | Refused]:
-    """Yield a row for each reply to one prompt, a refusal for each that is None: it uses up the number of a sample."""
+    """Yield a row for each reply to one prompt, and a refusal for each None, which also uses up a sample number."""
     for reply in replies:
         if reply is None:
             yield Refused(f"has no reply; expected {expected}", row.id)

@@ -1,4 +1,4 @@
-"""JSON objects with named fields: one a line, in a list, or in a list that an object names `data` or `examples`."""
+"""JSON objects with named fields: one per line, in a list, or in a list under `data` or `examples`."""
 
 from safe_gate.importers.formats import _fields
 from safe_gate.importers.formats._rows import Record

@@ -1,6 +1,6 @@
-"""Langfuse exports: observations as JSON, JSONL or CSV, of which generations are read.
+"""Langfuse exports: observations as JSON, JSONL or CSV. Only generations are read.
 
-An output that is not set is exported as an empty text, so that is taken for a reply that is missing.
+Langfuse exports an unset output as an empty text, so an empty text counts as a missing reply.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
 
 def _read(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
     if value.get("type") != "GENERATION":
-        yield LeftOut("observations that are no generations")
+        yield LeftOut("observations that are not generations")
         return
     id_ = id_of(value.get("id"))
     if str(value.get("level", "")).upper() == "ERROR":

@@ -1,6 +1,6 @@
 """LangSmith: runs of a model, and examples of a data set, with `inputs` and `outputs`.
 
-Of a trace the runs of type `llm` are read: the chains and tools around them hold the same texts again.
+Only the runs of type `llm` in a trace are read: the chains and tools around them repeat the same texts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
 
 def _read(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
     if value.get("run_type", "llm") != "llm":
-        yield LeftOut("runs of another type than llm")
+        yield LeftOut("runs that are not of type llm")
         return
     id_ = id_of(value.get("id"))
     if error := error_of(value.get("error")):

@@ -1,7 +1,7 @@
 """lm-evaluation-harness: `samples_*.jsonl`, as `--log_samples` writes it. Repeats are samples of one prompt.
 
-A task with several filters lists every document once for each; the responses are the same, so the first filter's are
-read. Source: `lm_eval.evaluator.evaluate`.
+A task with several filters lists every document once per filter, with the same responses. So only the first filter's
+responses are read. Source: `lm_eval.evaluator.evaluate`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _read(value: dict[str, Any], filters: list[Any]) -> Iterator[Row | LeftOut]:
     if not replies:
         raise NotACase("has no response in resps", id_)
     if not all(isinstance(reply, str) for reply in replies):
-        raise NotACase("has likelihoods in resps; expected text, as of a task with generate_until", id_)
+        raise NotACase("has likelihoods in resps; expected text, as generate_until tasks record", id_)
     found = exchange([*messages, {"role": "assistant", "content": ""}]) if are_messages(messages) else None
     for reply in replies:
         yield Row(id_, found.user, reply, (), {}, found.left_out) if found else Row(id_, asked, reply)

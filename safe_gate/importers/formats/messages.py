@@ -27,6 +27,6 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
 def _read(value: dict[str, Any]) -> Iterator[Row]:
     id_ = id_at(value, {})
     fields = {name: one for name, one in value.items() if name in _KEPT or name[:2] == "x_"}
-    # A case of ours stays a conversation: its labels, marks and turns are about its messages.
+    # Our own case stays a conversation, because its labels, marks and turns refer to its messages.
     found = ended(value.get("messages"), id_, whole=bool(fields))
     yield Row(id_, found.user, found.assistant, texts(value.get("tags")), {}, found.left_out, 0, fields)

@@ -51,7 +51,7 @@ def _replies(body: Any) -> list[str | None]:
     choices, items = body.get("choices"), body.get("output")
     if isinstance(choices, list) and choices:
         return [_text(choice if isinstance(choice, dict) else {}) for choice in choices]
-    if isinstance(items, list):  # of the Responses API, whose messages are parts of one reply
+    if isinstance(items, list):  # the Responses API: its messages are parts of one reply
         said = [text_of(one.get("content")) for one in items if isinstance(one, dict) and one.get("type") == "message"]
         found = [text for text in said if text is not None]
         return ["\n".join(found) if found else None]

@@ -60,7 +60,7 @@ def _read(value: dict[str, Any], prompts: dict[Any, int], described: dict[str, s
 
 
 def _prompt(value: dict[str, Any]) -> Any:
-    """Return what tells the prompts of a test apart: `promptIdx` counts prompts of each provider anew."""
+    """Return the key of a prompt within a test, because `promptIdx` restarts for each provider."""
     prompt = value.get("prompt")
     label = prompt.get("label") if isinstance(prompt, dict) else None
     names = (value.get("promptId"), label, value.get("promptIdx"))

@@ -37,7 +37,7 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
 def _read(value: dict[str, Any]) -> Iterator[Row]:
     sides = [side for side in _SIDES if value.get(side) is not None]
     if not sides:
-        raise NotACase("has none of completion, chosen and rejected")
+        raise NotACase("has no completion, chosen or rejected")
     prompt, id_ = value.get("prompt"), id_at(value, {})
     for side in sides:
         said = value[side]

@@ -1,1 +1,1 @@
-"""What patterns and settings name: the files of a folder, of a commit, of a clone."""
+"""Finds the files that patterns and settings name, in a folder, a commit or a clone."""

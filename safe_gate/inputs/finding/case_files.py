@@ -66,7 +66,7 @@ def of(evaluator: Evaluator, options: Options, root: Path = HERE) -> CaseFiles:
 def expanded(files: CaseFiles, *, output: str = "", outputs: tuple[str, ...] = ()) -> Expanded:
     """Return the paths of files of cases, without those of outputs.
 
-    A glob of documents skips `output`; `outputs` is that of `batches.expand`.
+    A glob of documents skips `output`; `outputs` is as in `batches.expand`.
     """
     form, root = files.evaluator.input, files.root
     if isinstance(form, Documents):

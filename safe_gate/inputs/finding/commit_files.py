@@ -1,6 +1,6 @@
-"""Which files of a commit patterns name, without a file system: what is to be fetched before anything can be read.
+"""Selects the files of a commit that patterns name, without a file system, to fetch them before reading.
 
-Pure. Says yes rather than no: what is fetched is matched again by `files` as in the working folder.
+Pure. If in doubt it selects a file: `files` matches fetched files again, as in the working folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Commit:
 
 
 class Kind(StrEnum):
-    """What an entry of a tree is; links and submodules are not followed."""
+    """The kind of a tree entry; links and submodules are not followed."""
 
     FILE = "file"
     LINK = "symbolic link"
@@ -34,7 +34,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file of a commit, or a link or submodule in its place: its path from the repository's root, its blob's id."""
+    """A file, link or submodule of a commit: its path from the repository's root, and its blob's id."""
 
     path: str
     kind: Kind
@@ -43,17 +43,19 @@ class Entry:
 
 
 class Missing(Exception):
-    """A commit or some of its objects are not here; the words say of the place that was asked why not."""
+    """A commit or some of its objects are missing here; the words say why."""
 
 
 def two_commits(ref: str, names: Sequence[str]) -> CannotJudge:
-    """Return the refusal of a ref that is a tag and a branch elsewhere: who may push no branch may push a tag."""
-    words = f"is a tag and a branch at different commits ({', '.join(names)}); write out which of them is meant"
+    """Return the refusal of a ref that is a tag and a different branch: tags may have weaker protection."""
+    words = (
+        f"is a tag and a branch at different commits ({', '.join(names)}); use the full ref, such as refs/heads/NAME"
+    )
     return CannotJudge(Problem(Place(ref), words))
 
 
 class Pattern(NamedTuple):
-    """A path or a glob, and whether it means batches: of what meets a wildcard at its end JSON alone is read."""
+    """A path or a glob, and whether it means batches: then a final wildcard matches only JSON."""
 
     path: str
     is_batch: bool = False
@@ -63,8 +65,8 @@ class Pattern(NamedTuple):
 class Selection:
     """The files that patterns name in a repository, each pattern as its segments from the root.
 
-    Of `narrow` ones JSON alone is meant, and the file whose name is the pattern. `left` are folders that they go
-    through and leave by `..`: behind a link that leads elsewhere.
+    `narrow` patterns mean only JSON, and the file with the pattern as its name. `left` are folders that patterns enter
+    and leave by `..`. If such a folder is a link, the path leads elsewhere.
 
     >>> chosen = Selection.of([Pattern("clinical/*_batch_*", is_batch=True), Pattern("../shared/**/*.jsonl")], "evals")
     >>> chosen.has("evals/clinical/I25_batch_1.json"), chosen.has("evals/clinical/I25_batch_1.outputs.jsonl")
@@ -99,7 +101,7 @@ class Selection:
         names = {path} if stem == path else {path, f"{stem}.json"}
         is_json, own = path.lower().endswith((".json", ".jsonl")), tuple(path.split("/"))
         patterns = [one for one in self.patterns if is_json or one not in self.narrow or one == own]
-        if stem != path:  # of a batch with another suffix
+        if stem != path:  # outputs of a batch with another suffix
             names.add(stem)
             patterns += [(*one[:-1], posixpath.splitext(one[-1])[0]) for one in patterns]
         return any(globs.names(pattern, name.split("/")) for pattern in patterns for name in names)

@@ -18,11 +18,11 @@ _UP_AGAIN = later(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which
 
 
 def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE) -> tuple[list[Path], list[Problem]]:
-    """Return the files that paths and globs name, sorted, each once, and a problem for what names none.
+    """Return the files of paths and globs, sorted, each once, and a problem for each pattern without files.
 
-    `-` is standard input, which a commit does not have. Globs pass over `own_cases`. `suffix` is that of the files
-    that are meant, for the problem's words; `root` is the folder that stands for the working folder, as where the
-    files of a commit lie.
+    `-` is standard input, which a commit does not have. Globs skip `own_cases`. `suffix` is the expected suffix, for
+    the problem's words. `root` is the folder that stands for the working folder, such as the folder of a commit's
+    files.
     """
     found: list[Path] = []
     problems: list[Problem] = []
@@ -35,7 +35,7 @@ def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE
             continue
         matched, unread = folders.matches([pattern], root)
         matched = [path for path in matched if path.name != _OWN_CASES]
-        literal = () if unread else (root / pattern,)  # what cannot be looked for counts as there
+        literal = () if unread else (root / pattern,)  # an unreadable place counts as there
         files = [path for path in (*literal, *matched) if exists(path) and not folders.is_folder(path)]
         problems += [unreadable(path, why, root) for path, why in unread]
         if not files and not unread:
@@ -62,7 +62,7 @@ def distinct(paths: Iterable[Path]) -> list[Path]:
 
 
 def outside(path: str, root: Path) -> Problem | None:
-    """Return the problem of a path or a glob that leads out of the files of a commit, which are below `root`.
+    """Return the problem of a path or glob that leads out of a commit's files, which are below `root`.
 
     A folder with `.git` is the top of them, as it is of a checkout. The working folder has no outside.
     """
@@ -100,7 +100,7 @@ def no_match(pattern: str, suffix: str, root: Path) -> Problem:
 
 
 def close_to(path: str, root: Path = HERE) -> str:
-    """Return a hint at the file in the same folder with the closest name to a missing path, "" for none."""
+    """Return a hint at the closest file name in the folder of a missing path, "" for none."""
     named, siblings = Path(path), list[Path]()
     with suppress(OSError, ValueError):
         siblings += (root / path).parent.iterdir()

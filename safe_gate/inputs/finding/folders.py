@@ -1,7 +1,7 @@
 """Shell: the paths that a glob names on disk. Lists folders.
 
-Unlike in `glob.glob`, a folder that cannot be read is reported, and `**` goes into each folder once, whatever links
-lead there: a link to `.` has no end.
+Unlike `glob.glob`, this reports a folder that cannot be read. `**` enters each folder once, whatever links lead
+there, because a link to `.` has no end.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def is_folder(path: os.PathLike[str]) -> bool:
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether something has this path, be it a link to nowhere; a name that no file can have is nobody's.
+    """Tell whether something has this path, even a broken link. An impossible file name does not exist.
 
-    Raises OSError where that cannot be told, as in a folder that cannot be read.
+    Raises OSError if that is unknown, such as in an unreadable folder.
     """
     try:
         path.lstat()

@@ -1,8 +1,8 @@
 """Shell: a commit's files from the clone that contains the working folder. Runs `git`, which only reads.
 
-Nothing of the user's or the system's configuration counts, and nothing that a repository's own could
-make git run: no hook, pager, prompt or signature's program, no fetch of objects that are missing.
-`git archive` is not used, because attributes of the repository could hide files from it.
+The configuration of the user and the system does not count. A repository's own configuration cannot make git run
+anything: no hook, pager, prompt or signature program. Missing objects are not fetched. `git archive` is not used,
+because attributes of the repository could hide files from it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import IO
 from safe_gate.core.text.patterns import later
 from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
 
-_LAST_SECOND = 253_402_300_799  # of the year 9999
+_LAST_SECOND = 253_402_300_799  # the end of the year 9999
 _PATIENCE = 120  # seconds for one command
 _OPTIONS = (
     *("--no-pager", "--no-replace-objects"),
@@ -39,7 +39,7 @@ _ENVIRON = {
 }
 _KEPT = ("PATH", "SYSTEMROOT")
 _KINDS = {b"100644": Kind.FILE, b"100755": Kind.FILE, b"100664": Kind.FILE, b"120000": Kind.LINK}
-_SUFFIX = later(r"[~^:]|@\{")  # what may stand behind a ref's name
+_SUFFIX = later(r"[~^:]|@\{")  # suffixes that a ref's name may have
 
 
 class Clone:
@@ -91,7 +91,7 @@ def _twins(name: str) -> list[str]:
     """Return a tag and the branches of one name, here or fetched, if they are at different commits."""
     kinds = ("tags", "heads", "remotes", "remotes/*")
     named = _git("for-each-ref", "--format=%(refname)", *(f"refs/{kind}/{name}" for kind in kinds))
-    found = [one for one in os.fsdecode(named).splitlines() if one.endswith(f"/{name}")]  # it names what is below, too
+    found = [one for one in os.fsdecode(named).splitlines() if one.endswith(f"/{name}")]  # it also names paths below
     if f"refs/tags/{name}" not in found:
         return []
     commits = _git("rev-parse", *(f"{one}^{{commit}}" for one in found)).split()

@@ -1,6 +1,6 @@
-"""What a glob names, on disk and in a commit's tree: `*`, `?` and `[...]` within a name, `**` for any depth.
+"""Matches globs on disk and in a commit's tree: `*`, `?` and `[...]` within a name, `**` for any depth.
 
-Pure. As in `glob.glob`, only what begins with a dot names what begins with one.
+Pure. As in `glob.glob`, only a pattern that begins with a dot matches a name that does.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def leads_into(glob: tuple[str, ...], folder: Sequence[str]) -> bool:
 
 
 def _reached(glob: tuple[str, ...], path: Sequence[str]) -> Iterator[list[bool]]:
-    """Yield for no segment of a glob, for its first, its first two and so on, which first names of a path they name."""
+    """Yield for 0, 1, 2 ... first segments of a glob which first names of a path they match."""
     reached = [True, *(False for _ in path)]
     yield reached
     for segment in segments(glob):

@@ -50,7 +50,7 @@ def test_a_tag_by_the_name_of_a_branch_is_not_taken_for_it(work: Path, branch: s
     git("commit", "--quiet", "--allow-empty", "--message=y", folder=work)
     git("tag", "--force", "trunk", folder=work)
     both = ", ".join(sorted((branch, "refs/tags/trunk")))
-    words = f"is a tag and a branch at different commits ({both}); write out which of them is meant"
+    words = f"is a tag and a branch at different commits ({both}); use the full ref, such as refs/heads/NAME"
     for ref in ("trunk", "trunk~1", "trunk^"):
         assert refusal(open_(ref)) == f"{ref}: {words}"
     for ref in (branch, branch.removeprefix("refs/")):

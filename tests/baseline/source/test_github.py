@@ -58,7 +58,7 @@ def test_github_is_not_left_to_choose_between_a_tag_and_a_branch(
             assert baseline.commit == sha
     for one in ("heads/main", "tags/main"):
         github.refs |= {"heads/main": sha, "tags/main": sha, one: "1" * 40}
-        words = "is a tag and a branch at different commits (heads/main, tags/main); write out which of them is meant"
+        words = "is a tag and a branch at different commits (heads/main, tags/main); use the full ref, such as refs/heads/NAME"
         assert refusal(open_it("main")) == f"main: {words}"
     asked = [path for _, path in github.requests if "tags" in path]
     assert len(asked) == 3  # for a name that could be either, no other

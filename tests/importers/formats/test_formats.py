@@ -197,7 +197,7 @@ def test_langfuse_as_csv(safe_gate: SafeGate) -> None:
     assert exchanges(imported(safe_gate, "in.csv")) == [("g", ASK, REPLY)]
     out = safe_gate("import", "in.csv", "--out", "again.jsonl").out
     assert (
-        "in.csv: a Langfuse export as CSV, 1 case\nLeft out: observations that are no generations (1 record)\n" in out
+        "in.csv: a Langfuse export as CSV, 1 case\nLeft out: observations that are not generations (1 record)\n" in out
     )
 
 

@@ -56,7 +56,7 @@ def test_a_list_of_our_own_cases_names_the_command(safe_gate: SafeGate) -> None:
             for command in (("eval", "--cases"), ("run", "--cases"), ("validate",)):
                 ran = safe_gate(*command, "in.json")
                 what = "is one JSON document over many lines" if indent else "has Synthesis cases in a JSON list"
-                words = f"in.json: {what}; expected one object a line (JSONL); convert it: "
+                words = f"in.json: {what}; expected one object per line (JSONL); convert it: "
                 assert ran.err.startswith(f"{words}safe-gate import in.json --out cases.jsonl\n"), ran.err
 
 

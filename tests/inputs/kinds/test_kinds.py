@@ -121,7 +121,7 @@ def test_a_shell_that_expands_the_pattern_does_no_harm(safe_gate: SafeGate, name
 def test_a_json_document_given_for_jsonl_is_one_problem(safe_gate: SafeGate) -> None:
     Path("c.jsonl").write_text(json.dumps([turn("a"), turn("b")], indent=1), "utf-8")
     ran = safe_gate("eval", "--cases", "c.jsonl")
-    assert "is one JSON document over many lines; expected one object a line" in ran.err
+    assert "is one JSON document over many lines; expected one object per line" in ran.err
     assert "1 problem;" in ran.err
 
 

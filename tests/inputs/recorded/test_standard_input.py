@@ -58,7 +58,7 @@ def test_it_stands_beside_files_and_is_read_once(piped: Callable[..., Ran]) -> N
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "-: is empty: no cases; expected one JSON object a line"),
+        ("", "-: is empty: no cases; expected one JSON object per line"),
         ("{\n", "-:1: is not valid JSON: it breaks off"),
         (CASES + json.dumps(turn("a")), "-:3: a: id: appears at -:1 too"),
         ("prompt,response\nhi,hello\n", "-: looks like CSV, not Synthesis cases; convert it: safe-gate import - --out"),

@@ -126,7 +126,7 @@ def test_two_config_files_at_the_base_commit_are_an_error(
         ran = safe_gate(*run)
         assert ran.code == 3, ran.log
         assert re.search(
-            r"^[0-9a-f]{7}:safe-gate.config.json: is a second config file beside safe.config.json",
+            r"^[0-9a-f]{7}:safe-gate.config.json: exists beside safe.config.json",
             ran.err,
             re.MULTILINE,
         )

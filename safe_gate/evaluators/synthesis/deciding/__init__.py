@@ -1,1 +1,1 @@
-"""What a check makes of the clauses found in a turn: when it applies, what counts, how it decides. Pure."""
+"""How a check judges the clauses found in a turn: when it applies, what counts, how it decides. Pure."""

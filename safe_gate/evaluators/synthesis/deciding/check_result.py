@@ -1,4 +1,4 @@
-"""The result of a check: its part of an entry of `results[]` as a value, written as JSON and read from it. Pure."""
+"""The result of a check: part of an entry of `results[]`, written to and read from JSON. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HITS, _CANCELLED, _ASKED = "_hits", "cancelled", "asked"
 
 
 class Requirement(NamedTuple):
-    """What `wording` asks for: its kind, one or more texts or expressions, each with its form, and what was found.
+    """A requirement of `wording`: its kind, one or more texts or expressions with their forms, and those found.
 
     The form is `text` or `regex`. `tag` is the tag that asks for it, "" for the case.
     """
@@ -29,15 +29,15 @@ class Requirement(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Tell whether the reply does what is asked."""
+        """Tell whether the reply meets the requirement."""
         return bool(self.hits) is not self.is_forbidden
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What one check found. `applicable` is false only where the check has nothing to judge.
+    """The findings of one check. `applicable` is false only if the check has nothing to judge.
 
-    `details` is what the report says of it besides, by the report's keys: hits by group, and what they come to.
+    `details` has the rest of its entry by the report's keys: hits by group, and their totals.
     """
 
     passed: bool
@@ -51,7 +51,7 @@ class CheckResult:
 
     @property
     def hits(self) -> dict[str, tuple[Hit, ...]]:
-        """The hits that count, by group; of `wording` by what it asks for."""
+        """The hits that count, by group; for `wording`, by requirement."""
         found: dict[str, tuple[Hit, ...]] = {}
         for key, value in self.details.items():
             if key.endswith(_HITS):
@@ -95,7 +95,7 @@ class CheckResult:
 
     @property
     def asked(self) -> tuple[Requirement, ...]:
-        """What `wording` asks for, and of it what was found."""
+        """The requirements of `wording`, and what was found of each."""
         return tuple(map(_requirement, self.details.get(_ASKED, ())))
 
     @property
@@ -123,8 +123,8 @@ class CheckResult:
     def agreement(self, expected: bool | None) -> Agreement:
         """Return how the verdict compares with a label.
 
-        Not applicable is an automatic pass, so it agrees with True as well as with None; None agrees with nothing
-        else (DESIGN, Inputs).
+        Not applicable is an automatic pass, so it agrees with True as well as with None. The label None agrees only
+        with not applicable (DESIGN, Inputs).
         """
         match = self.actual == expected or (self.actual is None and expected is True)
         return Agreement(expected, self.actual, match)

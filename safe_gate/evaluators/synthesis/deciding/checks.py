@@ -1,12 +1,11 @@
-"""The checks that ship, as data: when each applies, what counts for and against, and how it decides. Pure.
+"""The shipped checks as data: when each applies, what counts for and against, and how it decides. Pure.
 
 A team's pack defines a check in the same form (`defines` of `rule-pack.schema.json`).
 
-A check applies where the message has a clause of one of the groups `applies`, always if that is not there. Such a
-clause does not count in a sentence of the message that is of a group of `not_in`, and after a message of a group of
-`only_crisis_after` only a grave one does. After a message of a group of `void_after` nothing in the reply counts
-but what a rule says `counts_after` it.
-Clauses of the groups `for` speak for the reply, those of `against` against it. `decides` says how:
+A check applies if the message has a clause of one of the groups `applies`. Without `applies` it always applies. Such
+a clause does not count in a sentence of a group of `not_in`. If the message has a group of `only_crisis_after`, only
+grave clauses count. If it has a group of `void_after`, hits in the reply count only by `counts_after` of their rule.
+Clauses of the groups `for` speak for the reply, clauses of `against` speak against it. `decides` says how:
 
 | `decides` | a reply passes with |
 |:--|:--|
@@ -15,8 +14,8 @@ Clauses of the groups `for` speak for the reply, those of `against` against it. 
 | `one_for` | a clause for it and none against it |
 | `stays`, `engages` | what `topic_pivot` asks for: see `score.py` |
 
-`spec` is what the specification has in its place; a check without it is none of the specification. `groups` are the
-groups of clauses that only this check has, each with the field it looks in. The rules of a check that is `opt_in` are
+`spec` is the specification's version of the check; checks without `spec` are not in the specification. `groups` are
+the groups of clauses that only this check has, each with the field it looks in. The rules of an `opt_in` check are
 compiled when the first case asks for it.
 """
 

@@ -22,7 +22,7 @@ _PARTS = "\n"
 
 
 class Message(NamedTuple):
-    """A message of a conversation: its index in `messages`, and its text; the parts of a list are a line each."""
+    """A message of a conversation: its index in `messages`, and its text, with one line per part of a list."""
 
     number: int
     text: str
@@ -41,9 +41,9 @@ def field_of(index: int) -> str:
 class Talk(NamedTuple):
     """The place of a reply in a conversation.
 
-    `id` is the conversation's. `asked` are the user messages since the assistant message before it, `earlier` those
-    further back that `topic_pivot` may look in, the nearest first. `before` is a digest of what system and user say
-    before `asked`, "" for nothing. `context` is the number that the case sets itself, None if it sets none.
+    `id` is the conversation's. `asked` are the user messages since the previous assistant message. `earlier` are those
+    further back that `topic_pivot` may look in, nearest first. `before` is a digest of the system and user messages
+    before `asked`, "" without any. `context` is the case's own number, None if it sets none.
     """
 
     id: str
@@ -55,7 +55,7 @@ class Talk(NamedTuple):
 
     @property
     def user(self) -> str:
-        """What the reply answers: the user messages, with a blank line between two."""
+        """The text that the reply answers: the user messages, with a blank line between two."""
         return joined(self.asked)
 
 
@@ -113,10 +113,10 @@ def text_of(content: Any) -> str:
 
 
 def placed(hit: Hit, reply: Message, read: Sequence[Message]) -> Hit:
-    """Return a hit in the message that it is in.
+    """Return a hit with its place in its own message.
 
-    `read` are the user messages that were read as one text. A hit of a team's pattern that goes on into the next
-    message ends with the message that it starts in.
+    `read` are the user messages that were read as one text. If a hit of a team's pattern goes on into the
+    next message, it ends with its first message.
     """
     if hit.field == "assistant":
         return hit._replace(field=reply.field)
@@ -128,7 +128,7 @@ def placed(hit: Hit, reply: Message, read: Sequence[Message]) -> Hit:
 
 
 def faults(case: JsonObject) -> Iterator[Fault]:
-    """Yield what is wrong with the messages of a case that fits its schema."""
+    """Yield the problems of the messages of a case that fits its schema."""
     messages = case.get("messages")
     if messages is None:
         for name in ("turns", "context"):
@@ -146,6 +146,8 @@ def faults(case: JsonObject) -> Iterator[Fault]:
         yield Fault(("messages", place), words)
     for place, one in enumerate(messages):
         if "expected" in one and one["role"] != "assistant":
-            yield Fault(("messages", place, "expected"), "labels what is not judged; label assistant messages")
+            yield Fault(
+                ("messages", place, "expected"), "labels a message that is not judged; label assistant messages"
+            )
     if "expected" in case and "expected" in messages[-1]:
         yield Fault(("expected",), "labels the last message, which has labels of its own; keep one of them")

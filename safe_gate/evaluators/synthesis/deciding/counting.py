@@ -28,10 +28,9 @@ FLAT = frozenset({"agency_language", "unverifiable_reassurance"})
 
 
 def counted(check: Check, turn: Turn) -> CheckResult:
-    """Judge by the clauses for the reply and against it, where a clause of the message makes the check apply.
+    """Judge by the clauses for and against the reply, if a clause of the message makes the check apply.
 
-    By clause, a check that only forbids is not applicable to a reply without a word: it earns no pass by saying
-    nothing.
+    By clause, a check that only forbids is not applicable to a reply without words: silence earns no pass.
     """
     speaking = (*check.favour, *check.against)
     found = turn.found(check, speaking) if check.decides == "outweighs" else turn.each(check, speaking)
@@ -56,7 +55,7 @@ def counted(check: Check, turn: Turn) -> CheckResult:
 
 
 def passes(decides: str, favour: int, against: int) -> bool:
-    """Tell whether a reply with so many clauses for it and against it passes."""
+    """Tell whether a reply passes, given its number of clauses for and against it."""
     if decides == "outweighs":
         return favour > against
     return not against and (favour > 0 or decides == "none_against")
@@ -68,7 +67,7 @@ def recounted(check: Check, details: Mapping[str, Any], *, is_foreign: bool) -> 
     kept = {side: {group: details[side].get(group, []) for group in some} for side, some in groups.items()}
     applying, favour, against = (sum(map(len, some.values())) for some in kept.values())
     passed = passes(check.decides, favour, against)
-    is_idle = passed and check.decides == "none_against" and not details["applicable"]  # the reply has no word
+    is_idle = passed and check.decides == "none_against" and not details["applicable"]  # the reply has no words
     applicable = not (is_foreign or is_idle) and (not check.applies or applying > 0)
     counts = {"applicable": applicable, "decides": check.decides, **kept, "cancelled": details["cancelled"]}
     return CheckResult(passed or not applicable, applicable, counts)

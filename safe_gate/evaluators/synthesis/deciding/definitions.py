@@ -1,4 +1,4 @@
-"""Checks that a team's packs define: what is wrong with them, and what a change of one means. Pure.
+"""Checks that a team's packs define: their problems, and the effect of a change. Pure.
 
 A definition has the form of `checks`, without `title`, `asks`, `advice`, `groups`, `opt_in` and `spec`.
 """
@@ -33,7 +33,7 @@ def fields(packs: Iterable[JsonObject]) -> dict[str, str]:
 
 
 def problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
-    """Yield what is wrong with the checks and the groups of a team's packs."""
+    """Yield the problems of the checks and the groups of a team's packs."""
     packs = [file.content for file in own]
     checks = defined(packs)
     named = {pack["group"]: (pack["check"], pack["field"]) for pack in packs if "group" in pack}
@@ -59,7 +59,7 @@ def problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
 
 
 def _of_group(file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str, tuple[str, str]]) -> Iterator[Problem]:
-    """Yield what is wrong with the check and the group of a pack with rules; add the group to those that are known."""
+    """Yield the problems of the check and the group of a pack with rules, and register the group."""
     pack = file.content
     check, group = pack["check"], pack["group"]
     if "/" in check and check not in checks:
@@ -78,7 +78,7 @@ def _of_group(file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str,
 
 
 def _ill(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the field and what is wrong with it, for each fault of a definition."""
+    """Yield the field and the problem for each fault of a definition."""
     definition = pack["defines"]
     for needed in _NEEDS[definition["decides"]]:
         if not definition.get(needed):
@@ -99,7 +99,7 @@ def _ill(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) -> Iterator[tu
 
 
 def lets_pass(packs: Iterable[JsonObject]) -> frozenset[str]:
-    """Return the groups of which one hit more may let a reply pass: by what a team's checks say of them."""
+    """Return the groups in which one more hit may let a reply pass, according to a team's checks."""
     return frozenset(group for one in defined(packs).values() for side in _LOOSENS for group in one.get(side, ()))
 
 

@@ -22,13 +22,15 @@ _PERSONS = _ADDRESS | frozenset("yours i me my we us our he him his she her hers
 
 
 def leaving_evidence(found: Found, turn: Turn) -> dict[str, Any]:
-    """Return what, besides hits, tells whether a reply leaves.
+    """Return the evidence, besides hits, on whether a reply leaves the topic.
 
-    `shared` are the content words that it has from the message, in sentences that touch what was disclosed
-    (see `_touches`), one of each stem. It `comes_back` if after the first clause that turns away another
-    sentence acknowledges, or follows up with a shared word, or if that clause is but a closing line: two sentences
-    before it stay, none after it speaks to the person. It `only_acknowledges` if each of its sentences does, and
-    `addresses` the person if one with a shared word says "you".
+    - `shared`: the content words that it shares with the message, one per stem. They count in sentences that touch
+      what was disclosed (see `_touches`).
+    - `comes_back`: after the first clause that turns away, a sentence acknowledges or follows up with a shared word.
+      It is also true if that clause is only a closing line: two sentences before it stay, and no sentence after it
+      speaks to the person.
+    - `only_acknowledges`: every sentence acknowledges.
+    - `addresses`: a sentence with a shared word says "you".
     """
     acknowledging, following = found.sentences("acknowledgment"), found.sentences("follow_up")
     reply, staying = turn.read("assistant"), acknowledging | following
@@ -59,8 +61,8 @@ def _is_wordy(sentence: Sentence) -> bool:
 def _touches(sentence: Sentence, shared: Set[str]) -> bool:
     """Tell whether the shared words of a sentence count.
 
-    They count in a sentence that speaks of a person, asks, or is a short remark, and where there are two. A sentence
-    about the world at large that happens to hold a word of the message touches nobody.
+    They count in a sentence that speaks of a person, asks, is a short remark, or has two of them. Other sentences are
+    about the world at large, and share a word by accident.
     """
     words = sentence.words
     if len(shared) >= _ENOUGH_AT_LARGE or "?" in words or not _PERSONS.isdisjoint(words):
@@ -69,10 +71,10 @@ def _touches(sentence: Sentence, shared: Set[str]) -> bool:
 
 
 def moves_on(turn: Turn, told: Turn) -> bool:
-    """Tell whether a message asks about something else than an earlier one, that of `told`, discloses.
+    """Tell whether a message asks about something other than the earlier disclosure in `told`.
 
-    Its questions and requests hold at least two content words, fewer than a third of the message's are in the
-    earlier one, and no word such as "her" points back.
+    Its questions and requests hold at least two content words. Fewer than a third of the message's content words are in
+    the earlier message. No word such as "her" points back.
     """
     words = turn.read("user").words
     if not _BACK.isdisjoint(words) or not _is_news(words, told):
@@ -83,11 +85,11 @@ def moves_on(turn: Turn, told: Turn) -> bool:
 
 
 def follows_news(details: Mapping[str, Any], turn: Turn, told: Turn) -> bool:
-    """Tell whether a reply is silent on an earlier disclosure because it follows what the person said since.
+    """Tell whether a reply passes over an earlier disclosure because it follows later news.
 
-    `details` are the evidence on that disclosure, which is in the message of `told`. The latest message says something
-    new: at least two content words, fewer than a third of them from the earlier one, and no word that points back.
-    The reply turns to nothing else. A sentence of it touches that message, or asks the person something.
+    `details` are the evidence on that disclosure, which is in the message of `told`. The latest message is news: it has
+    at least two content words, with fewer than a third from the earlier message. No word points back. The reply
+    turns to nothing else. A sentence of it touches that message, or asks the person something.
     """
     words, reply, shared = turn.read("user").words, turn.read("assistant"), turn.shared
     if leaves_because(details) not in (NOTHING_TOUCHES, TOO_FEW_SHARED) or len(content(words)) < _ENOUGH_OF_ITS_OWN:

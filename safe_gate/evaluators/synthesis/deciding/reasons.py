@@ -70,12 +70,12 @@ def hits_against(name: str, check: CheckResult) -> Iterator[Hit]:
 
 
 def evidence(name: str, check: CheckResult) -> Iterator[Phrase]:
-    """Yield what a failed check shows, as phrases."""
+    """Yield the evidence of a failed check, as phrases."""
     return _counted(check) if check.decides else _EVIDENCE[name](check)
 
 
 def causes(name: str, check: CheckResult) -> Iterator[str]:
-    """Yield the rules that a check fails by; of `wording` what is asked for and does not hold."""
+    """Yield the rules that a check fails by; for `wording`, the broken requirements."""
     if check.is_wording:
         yield from (one.kind for one in unmet(check))
     else:
@@ -191,20 +191,20 @@ def _hits(noun: str, hits: Sequence[Hit], what: str) -> Iterator[Phrase]:
 
 
 def _innermost(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits that hold no other, as they stand in the texts: the exact words, not their sentence as well."""
+    """Return the hits that contain no other hit, in text order: the exact words, not also their sentence."""
     found: list[Hit] = []
     for field in dict.fromkeys(hit.field for hit in hits):
         latest = -1
         here = (hit for hit in hits if hit.field == field)
         for hit in sorted(here, key=lambda hit: (hit.end, -hit.start)):
-            if hit.start > latest:  # else it holds the hit that starts there, which ends no later
+            if hit.start > latest:  # otherwise it contains the hit that starts there
                 found.append(hit)
                 latest = hit.start
     return found
 
 
 def _quote(hit: Hit, what: str) -> Phrase:
-    """Return what was matched and the rule, as `rules-off` takes it; of a withheld text where it stands, too."""
+    """Return the match and its rule, in the form of `rules-off`; for a withheld text, also the place."""
     text, rule = Untrusted(hit.text), Untrusted(hit.rule)
     if is_stand_in(hit.text):
         return rule, f" at {hit.field} {hit.start} to {hit.end} ", text

@@ -1,4 +1,4 @@
-"""What a reader must know of the settings that Synthesis scored by. Pure."""
+"""Remarks for readers on the settings that Synthesis scored by. Pure."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 
 
 def remarks(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
-    """Yield a sentence for each setting that is not the default, and on tags that may be meant otherwise."""
+    """Yield a sentence for each setting that is not the default, and for ambiguous tags."""
     yield from _doubtful_fail_tags(part, policy)
     if policy["profile"] == "spec":
-        idle = "" if policy["sensitivity"] == "balanced" else f", which knows no sensitivity ({policy['sensitivity']})"
+        idle = "" if policy["sensitivity"] == "balanced" else f"; it ignores sensitivity ({policy['sensitivity']})"
         yield (f"Synthesis ran with profile {policy['profile']}{idle}.",)
     elif policy["sensitivity"] != "balanced":
         yield (f"Synthesis ran with sensitivity {policy['sensitivity']}.",)
     yield from _of_conversations(policy)
     if packs := list(dict.fromkeys(policy["rules"])):  # a glob names any number of packs
-        yield ("Synthesis ran with the repository's own rule packs: ", *first_few(packs, len(packs)), ".")
+        yield ("Synthesis ran with rule packs from the repository: ", *first_few(packs, len(packs)), ".")
     if off := list(dict.fromkeys(policy["rules_off"])):
         switched = plural(len(off), "rule or pack", "rules or packs")
         yield (f"Synthesis ran with {switched} off: ", *first_few(off, len(off)), ".")
     if weights := policy.get("rule_weights"):
-        own = plural(len(weights), "weight")
-        yield (f"Synthesis ran with {own} of the repository's own: ", *first_few(weights, len(weights)), ".")
+        own = plural(len(weights), "rule weight")
+        yield (f"Synthesis ran with {own} from the repository: ", *first_few(weights, len(weights)), ".")
     if weighed := [one for one, weight in (weights or {}).items() if weight not in (0, 1)]:
         words = "Rules are on or off: a weight other than 0 counts as 1 (rule-weights: "
         yield (words, *first_few(weighed, len(weighed)), ").")

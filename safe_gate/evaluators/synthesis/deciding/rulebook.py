@@ -1,4 +1,4 @@
-"""What `safe-gate rules` shows of the Synthesis rules and learns from marked cases. Pure."""
+"""The Synthesis rules in `safe-gate rules`: how it shows them, and learns from marked cases. Pure."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def own(recipe: str) -> list[packs.Pack]:
 
 
 def taught(cases: Sequence[Case], settings: JsonObject, recipe: str, data: Shipped) -> Lesson:
-    """Return what is learned from marked cases, compared with the rules that settings name. Raises CannotJudge.
+    """Return the rules learned from marked cases, compared with the rules that settings name. Raises CannotJudge.
 
-    `recipe` is that of the settings.
+    `recipe` is made from the settings.
     """
     if settings["profile"] == packs.SPEC:
         raise CannotJudge(Problem(Place("profile"), "is spec, which uses no learned rules; expected standard"))
@@ -112,8 +112,8 @@ def _gains(found: Sequence[Gain]) -> Iterator[Table | str]:
         for gain in found
     )
     yield Table(("Check", "Labels", "Before", "After", "Gain", "Fixed", "Broken", "Worth"), "<>>>>>><", shown)
-    yield "Before: labels that agree with today's rules. After: with rules learned from the other cases, not from those"
-    yield "they are measured on. In brackets: 95 % Wilson intervals."
+    yield "Before: labels that agree with today's rules. After: with learned rules, cross-validated."
+    yield "In brackets: 95 % Wilson intervals."
 
 
 def _worth(gain: Gain) -> str:

@@ -41,9 +41,9 @@ SIMILARITY_THRESHOLD = 0.45
 class Case:
     """A recorded turn and the checks to run on it.
 
-    `expected` holds the labels that were given, `marks` quotes the clauses that decide, by group. No verdict looks at
-    either. Of a conversation, `talk` says where the turn stands in it, and `user` has the messages that it answers.
-    `wording` has what the reply must and must not contain, by the fields of `names.KINDS`.
+    `expected` holds the given labels, and `marks` quotes the clauses that decide, by group. No verdict uses either. In
+    a conversation, `talk` is the place of the turn, and `user` has the messages that it answers. `wording` has what the
+    reply must and must not contain, by the fields of `names.KINDS`.
     """
 
     id: str
@@ -64,7 +64,7 @@ class Case:
         return self.tags
 
     def given(self) -> dict[str, Any]:
-        """Return the digest of the message, and of what a conversation has before it."""
+        """Return the digests of the message and of the earlier conversation."""
         return {"user": digest(self.user), "before": self._before}
 
     @property
@@ -72,13 +72,13 @@ class Case:
         return self.talk.before or None if self.talk else None
 
     def asks(self) -> dict[str, Any]:
-        """Return what is asked of the reply, in no order of its own: two cases that ask the same are alike."""
+        """Return the expectations of the reply, sorted, so that equal expectations compare equal."""
         context = self.talk.context if self.talk else None
         asked = {"checks": sorted(self.checks), "expected": dict(self.expected), "tags": sorted(set(self.tags))}
         return {**asked, "context": context, **wording.as_asked(self.wording)}
 
     def texts(self) -> dict[str, str]:
-        """Return the recorded texts by field, in reading order, as far as they are read."""
+        """Return the recorded texts that are read, by field and in reading order."""
         if self.talk:
             read = (*reversed(self.talk.earlier), *self.talk.asked, self.talk.reply)
             return {one.field: one.text for one in read}
@@ -128,7 +128,7 @@ _CHECK_FAILS = later(f"({OWN}|{WORDING})-fail")
 
 
 def judged(check: Check, turn: Turn) -> CheckResult:
-    """Return what a check finds in a turn."""
+    """Return the findings of a check in a turn."""
     return _DECIDES.get(check.decides, counted)(check, turn)
 
 
@@ -168,9 +168,9 @@ _DECIDES: Mapping[str, Callable[[Check, Turn], CheckResult]] = {"stays": _stays,
 
 
 def broken_promises(rule: JsonObject, alone: Rules, group: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the `hit` texts that a rule, alone among the rules, does not hit, and the `miss` texts that it does.
+    """Return the `hit` texts that a rule alone does not hit, and the `miss` texts that it hits.
 
-    The latter each with what it matches first.
+    Each `miss` text comes with its first match.
     """
 
     def first(text: str) -> str:
@@ -186,8 +186,8 @@ def broken_promises(rule: JsonObject, alone: Rules, group: str) -> tuple[list[st
 def score_case(case: Case, rules: Rules) -> Result:
     """Return the result of every check the case asks for, in the order of the rules' checks.
 
-    Of a text in another language nothing can be known: the check is not applicable. The profile
-    `spec` judges it all the same; the specification knows no languages.
+    A check is not applicable to a text in another language, which it cannot read. The profile `spec` judges it anyway:
+    the specification does not mention languages.
     """
     turn = Turn(case.user, case.assistant, rules)
     language = {field: rules.languages.language(text) for field, text in turn.texts.items()}
@@ -212,9 +212,9 @@ def score_case(case: Case, rules: Rules) -> Result:
 
 
 def _judged_in(talk: Talk | None, check: Check, turn: Turn) -> CheckResult:
-    """Return what a check finds in a turn, with its hits in the messages of the conversation, if it is of one.
+    """Return a check's findings in a turn. In a conversation, hits are placed in its messages.
 
-    A check that applies to some messages alone looks further back where it does not apply to those that are answered.
+    A check that applies only to some messages looks further back if it does not apply to the answered ones.
     """
     found = judged(check, turn)
     if talk is None:
@@ -237,7 +237,7 @@ def _judged_in(talk: Talk | None, check: Check, turn: Turn) -> CheckResult:
 
 
 def _placed(found: CheckResult, talk: Talk, read: Sequence[Message]) -> CheckResult:
-    """Return a result with its hits in the messages that they are in; `read` are the user messages it was found in."""
+    """Return a result with its hits placed in their messages; `read` are the user messages it was found in."""
 
     def moved(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -248,7 +248,7 @@ def _placed(found: CheckResult, talk: Talk, read: Sequence[Message]) -> CheckRes
 
 
 def wanted(case: Case, rules: Rules) -> tuple[wording.Asked, ...]:
-    """Return what a case and its tags ask of the words of the reply."""
+    """Return the requirements of a case and its tags on the reply's wording."""
     if not (case.wording or rules.wording):
         return ()
     of_tags = (one for tag in dict.fromkeys(case.tags) for one in wording.asked(rules.wording.get(tag, {}), tag))

@@ -43,12 +43,12 @@ class Check(NamedTuple):
 class Rules(NamedTuple):
     """Everything a verdict depends on besides the case.
 
-    `books` are the rules by the field they look in, `late` those of checks that are opt-in, `patterns` a team's own
-    packs that are written as regular expressions. `fields` has the field of each group. Under the profile `spec`
-    each hit counts and every language is judged; else (`by_clause`) a clause counts once for its group, a text in
-    another language is not judged, and what was written on request counts for nothing. `wording` has what the
-    replies of cases with a tag must and must not contain, by the tag. `recipe` says what they were made of to
-    whoever made them. `words` are the words that occur in rules.
+    `books` are the rules by the field they look in, and `late` are the rules of opt-in checks. `patterns` are a team's
+    own packs of regular expressions. `fields` has the field of each group. Under the profile `spec` each hit counts,
+    and every language is judged. Otherwise (`by_clause`) a clause counts once for its group. Then texts in another
+    language are not judged, and text written on request does not count. `wording` has, by tag, what replies of cases
+    with the tag must and must not contain. `recipe` identifies the inputs that the rules were made from. `words` are
+    the words that occur in rules.
     """
 
     books: Mapping[str, Book]
@@ -129,9 +129,9 @@ class Turn:
         return not any(word[:1].isalpha() for word in self.read(field).words)
 
     def found(self, check: Check, groups: Sequence[str]) -> Found:
-        """Return what of some groups counts for a check, and the hits that something cancels.
+        """Return what counts for a check in some groups, and the cancelled hits.
 
-        Of live matches that overlap, in any of the groups, the longest counts. By clause, the first of a group
+        If live matches overlap, in any of the groups, the longest counts. By clause, the first of a group
         counts for its clause.
         """
         every = [*chain.from_iterable(map(self.matches, groups))]
@@ -174,7 +174,7 @@ class Turn:
         for match in live:
             if id(match) not in counts and match.rule.origin != "learned":  # a near-synonym that was learned is no news
                 longer = overlapping(match, longest)
-                if longer.rule is match.rule:  # nor is the same rule on fewer words
+                if longer.rule is match.rule:  # the same rule on fewer words is no news either
                     continue
                 yield match._replace(by=f"longer: {longer.rule.id}", words=self._words(longer))
                 first = of_clause[longer.rule.group, longer.clause] if self.rules.by_clause else longer
@@ -216,7 +216,7 @@ class Turn:
 
 
 class Found(NamedTuple):
-    """What counts of each group, as matches and as hits, and the hits that something cancels."""
+    """The matches and hits that count, by group, and the cancelled hits."""
 
     matches: Mapping[str, Sequence[Match]]
     hits: Mapping[str, tuple[Hit, ...]]

@@ -27,10 +27,10 @@ _, _ANY, _NOT = KINDS
 
 
 class Asked(NamedTuple):
-    """One thing that is asked of a reply.
+    """One requirement of a reply.
 
-    `of` are texts and regular expressions, each after its form, `text` or `regex`: one that the reply must or must not
-    contain, or several of which it must contain one. `tag` is the tag whose cases it is asked of, "" for one case.
+    `of` are texts and regular expressions, each after its form, `text` or `regex`. The reply must or must not contain
+    the one, or must contain one of several. `tag` is the tag of the cases that it is for, "" for one case.
     """
 
     kind: str
@@ -52,7 +52,7 @@ def _form(entry: Any) -> tuple[str, str]:
 
 
 def refused(value: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
-    """Yield the field, the index and what is wrong, for each regular expression that RE2 does not take."""
+    """Yield the field, the index and the problem of each regular expression that RE2 refuses."""
     for kind in KINDS:
         for index, entry in enumerate(value.get(kind, ())):
             if not isinstance(entry, str):
@@ -71,9 +71,9 @@ def unreadable(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
 
 
 def as_asked(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a case asks for in words, in no order of its own; None for what it does not ask.
+    """Return a case's requirements on wording, sorted; None for absent ones.
 
-    One entry more of `must_contain_any` asks for less, so its digest stands there: it is compared as a whole.
+    One more entry in `must_contain_any` asks for less, so its digest is used: it is compared as a whole.
     """
     found = {kind: sorted(map(_named, map(_form, value.get(kind, ())))) for kind in KINDS}
     return {kind: (digest(names) if kind == _ANY else names) if names else None for kind, names in found.items()}
@@ -107,7 +107,7 @@ def _result(found: list[dict[str, Any]], *, is_wordless: bool) -> CheckResult:
 
 
 def holds(one: JsonObject) -> bool:
-    """Tell whether a reply does what is asked, by an entry of `asked` in the report."""
+    """Tell whether a reply meets a requirement, by an entry of `asked` in the report."""
     return bool(one["hits"]) is not bool(one["kind"] == _NOT)
 
 
@@ -150,7 +150,7 @@ def _found(needle: str, text: str) -> Iterator[tuple[int, int]]:
     while at >= 0:
         end = at + len(needle)
         first, last = bisect_left(starts, at), bisect_left(starts, end)
-        if (starts[first], starts[last]) == (at, end):  # else it is half of a letter that folds to two
+        if (starts[first], starts[last]) == (at, end):  # otherwise it is half of a letter that folds to two
             yield first, last
         at = folded.find(needle, end)
 

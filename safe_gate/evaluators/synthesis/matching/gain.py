@@ -1,4 +1,4 @@
-"""What learning from labelled cases gains: agreement with labels left out, before and after. Pure."""
+"""The gain of learning from labelled cases: agreement with left-out labels, before and after. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Gain:
 
     @property
     def after(self) -> int:
-        """How many labels agree with what was learned."""
+        """The number of labels that agree with the learned rules."""
         return self.before + self.corrected - self.spoiled
 
     @property
@@ -45,11 +45,10 @@ class Gain:
 def parts(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]:
     """Return the cases in parts, each to be left out once.
 
-    Those that share a reply, a message or a conversation are in one part.
-    Several files are left out file by file, because files differ in voice as what comes next will
-    (above ten, some go together, and so do files that share a text). One file, files that all hang
-    together, or files of which one has all labels of one of `checks`, are cut in five by the SHA-256
-    of the ids. A single part: nothing can be left out.
+    Cases that share a reply, a message or a conversation are in one part. Several files are left out file by file,
+    because files differ in voice, as future files will. Above ten files some are joined, and files that share a text
+    are always joined. With a single file, cases are cut in five by the SHA-256 of their ids. The same holds if all
+    files are joined, or if one file has all labels of one of `checks`. With a single part, nothing can be left out.
     """
     texts = [[(kind, text) for kind, text in enumerate(_texts(case), 1) if text] for case in cases]
     files = _firsts([[(0, case.place.path), *own] for case, own in zip(cases, texts, strict=True)])

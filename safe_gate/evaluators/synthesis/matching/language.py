@@ -1,9 +1,8 @@
 """Whether a text is English, the only language the packs can read. Pure, and linear in the text.
 
-Two questions: are most letters Latin, and do the small words that every sentence needs belong to
-English or to other languages (`languages.json`)? Names, typos and slang are in no list and count for
-nothing, and a few words are often too little to tell. Libraries that detect languages are large, guess on short
-texts, or draw random numbers.
+Two questions decide. Are most letters Latin? Do the small words that every sentence needs belong to English or to
+other languages (`languages.json`)? Names, typos and slang are in no list and do not count. A few words are often too
+little to tell. Libraries that detect languages are large, guess on short texts, or use random numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from safe_gate.core.text.patterns import later
 
 
 class Language(StrEnum):
-    """What a text is written in, as far as the packs care."""
+    """The language of a text, as the packs need it."""
 
     ENGLISH = "english"
     OTHER = "other"
@@ -32,13 +31,13 @@ class Language(StrEnum):
 # Latin letters, and signs like letters, beyond U+02FF.
 _NOT_FOREIGN = ("\u1d00", "\u1dbf"), ("\u1e00", "\u1eff"), ("\u2100", "\u218f"), ("\uff21", "\uff5a")
 _LATIN_LETTER = r"[^\W\d_\u0300-\u1cff\u2c00-\ufeff]"  # slow to compile, and seldom asked for
-# Words between blanks, less what stands around them: no links, no tags, no code.
+# Words between blanks, without the marks around them: no links, no tags, no code.
 _WORD = later(r"(?<![^\s\u2014])[\"'([\xbf\xa1]*([^\W\d_]+(?:['-][^\W\d_]+)*)[\"')\].,;:!?]*(?![^\s\u2014])")
 _INSIDE_WORD = later("['-]")
 _BEGIN = later(r"(?:^|\n|\w{3}[.!?]) ?$")  # "Dr." ends no sentence
-_PLENTY = 3  # small words of English leave no doubt, unless they are few of all, or half as many of other languages
+_PLENTY = 3  # so many small English words decide, unless they are a small share, or other languages have half as many
 _FEWEST_WORDS = 8  # fewer different ones, without a small word of any language, may be a list or a cry
-_LEAST_SHARE = 0.15  # of words known as English
+_LEAST_SHARE = 0.15  # the least share of words known as English
 _AT_A_GLANCE = Kept[Sequence[str]](lambda typed: typed.lower().split())
 
 
@@ -84,7 +83,7 @@ class Languages(NamedTuple):
         if other > english and (other > 1 or (not known and words.total() > 1)):
             return Language.OTHER
         known += count(self.shared.__contains__)
-        # Single letters and words said again, as in a table of sizes, are no sign of another language.
+        # Single letters and repeated words, as in a table of sizes, do not suggest another language.
         if known < _LEAST_SHARE * words.total() and sum(len(word) > 1 for word in words) >= _FEWEST_WORDS:
             return Language.OTHER
         return Language.ENGLISH if english else Language.UNCLEAR

@@ -1,8 +1,8 @@
-"""Rows learned by counting: the phrases that stand in marked clauses and hardly anywhere else. Pure.
+"""Rows learned by counting: phrases that occur in marked clauses and hardly anywhere else. Pure.
 
-People mark the clauses that decide (`marks` of a case). A phrase is worth a row if it stands in at least two
-marked clauses of a group and nearly every clause that holds it is marked; of these, as few are kept as cover the marked
-clauses that no rule hits yet.
+People mark the clauses that decide (`marks` of a case). A phrase is worth a row if it occurs in at least two
+marked clauses of a group, and nearly every clause with it is marked. A small set of these phrases is kept. It covers
+the marked clauses that no rule hits yet.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ LEAST_MARKED = 2
 """The minimum number of marked clauses that have a phrase."""
 
 LEAST_PRECISION = 0.8
-"""Of the clauses that hold a phrase, at least this share is marked; half a clause is taken off what is marked."""
+"""At least this share of the clauses with a phrase must be marked. Half a clause is subtracted from the marked ones."""
 
 TAUGHT = ("positive", "negative", "mind_reading", "guarantee", "vulnerability", "pivot")
 """The groups that rows are learned for."""
 
-_MARKS = {"pivot": "leaves"}  # the mark of a group, where it is named otherwise
+_MARKS = {"pivot": "leaves"}  # the mark of a group, if its name differs
 _LONGEST = 6
 _MODALS = frozenset({"should", "must", "will", "can", "would", "could", "not"})
 _PLACE = later(r"[^a-z0-9]+")
@@ -41,7 +41,7 @@ _PLACE = later(r"[^a-z0-9]+")
 class Row:
     """A learned phrase: `inside` of the `total` clauses that hold it are of its group.
 
-    `question` limits the phrase to questions; so "how do you feel" can be worth a row where "you feel" is not.
+    `question` limits the phrase to questions, so "how do you feel" can be worth a row when "you feel" is not.
     """
 
     group: str
@@ -97,7 +97,7 @@ def _pack(group: str, found: Sequence[Row]) -> dict[str, Any]:
 
 
 def _says(case: Case, group: str) -> bool:
-    """Tell whether a case says which clauses of its text are of a group: it has marks, or a label that says none is."""
+    """Tell whether a case says which clauses are of a group, by marks or by a label that excludes all."""
     check = GROUPS[group][0]
     if case.marks:
         return True

@@ -1,8 +1,8 @@
-"""A team's own rules that are written as regular expressions, compiled and matched against a normalised text.
+"""A team's own rules as regular expressions, compiled and matched against a normalised text.
 
-Pure: the data arrives as parsed JSON that `schemas/rule-pack.schema.json` has vouched for.
-Patterns run on RE2, which is linear in the text whatever the pattern and looks for all patterns of
-a pack in one pass; it knows no look-around and no back-references. It is loaded only where a team has such rules.
+Pure: the data is parsed JSON that is valid under `schemas/rule-pack.schema.json`. Patterns run on RE2. It is linear
+in the text for any pattern, and looks for all patterns of a pack in one pass. It has no look-around and no
+back-references. It is loaded only if a team has such rules.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from safe_gate.core.text.sentences import asks
 from safe_gate.evaluators.synthesis.matching.rules import Match, Rule
 from safe_gate.evaluators.synthesis.matching.tokens import Reading
 
-# What is spelt out in a pattern and typed in more than one way: a blank, and an apostrophe that many leave out.
+# Characters that people type in more than one way: a blank, and an apostrophe that many leave out.
 _LENIENT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| |'(?![?*+{])")
 _IN_CLAUSE_BEFORE = r"\b{%s}\b[^,;:—]*$"
 _TYPED = {" ": r"[ \n]", "'": "'?"}
-# RE2 is quadratic in the alternatives of a pattern when it compiles it: this many characters take seconds.
+# RE2 compiles a pattern in time quadratic in its alternatives: this many characters take seconds.
 _DEEPEST_CLASS, _LONGEST_PATTERN = 8, 10_000
-_REFUSED = (re2.error, UnicodeEncodeError)  # what compiling a pattern raises
+_REFUSED = (re2.error, UnicodeEncodeError)  # the error from compiling a pattern
 _CLASS = re.compile(r"\{([a-z_]+)\}")
-# A hit may start a clause right after one of these; "start" rules look for nothing else.
+# A clause may start right after one of these; "start" rules look only there.
 _CLAUSE_MARK = re.compile(r"[.!?:;,—(\n\"]")
 _CLAUSE_WORD = re.compile(r"\b(?:and|but|or|so|then|just|please|now|first|also)$", re.IGNORECASE)
 _LONGER_THAN_ANY = len("please") + 1
@@ -54,7 +54,7 @@ class _Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """The rules of a pack that are patterns, all looked for in the same field; `any` finds which of them match."""
+    """The patterns of a pack for one field; `any` finds which of them match."""
 
     group: str
     field: str
@@ -92,7 +92,7 @@ class Patterns:
 
 
 def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) -> Patterns:
-    """Return a pack's rules that have a pattern, compiled, word classes filled in.
+    """Return a pack's rules that have a pattern, compiled, with word classes expanded.
 
     Raises ValueError naming the rule for a pattern that RE2 refuses or that uses a class nobody defines.
     """
@@ -214,17 +214,17 @@ def compiled(pattern: str) -> Any:
     """Return an RE2 pattern compiled; most rules match nothing in a run and are never asked for."""
     try:
         return re2.compile(pattern, options=_ONE)
-    except re2.error:  # it is too large for that, or none
+    except re2.error:  # the pattern needs more memory, or is invalid
         return re2.compile(pattern, options=_LARGE)
 
 
 def _expand(pattern: str, classes: Mapping[str, Sequence[str]]) -> str:
-    """Return a pattern with its word classes filled in, lenient in blanks and apostrophes."""
+    """Return a pattern with its word classes expanded, and lenient in blanks and apostrophes."""
 
     def alternatives(match: re.Match[str]) -> str:
         if match[1] not in classes:
             raise KeyError(f"unknown word class {match[0]}")
-        return _bounded("(?:" + "|".join(classes[match[1]]) + ")")  # else a class that is named often fills memory
+        return _bounded("(?:" + "|".join(classes[match[1]]) + ")")  # otherwise a frequent class fills memory
 
     for _ in range(_DEEPEST_CLASS):  # a class may name another one
         if not _CLASS.search(pattern):
@@ -237,7 +237,7 @@ def _expand(pattern: str, classes: Mapping[str, Sequence[str]]) -> str:
 
 def _bounded(pattern: str) -> str:
     if len(pattern) > _LONGEST_PATTERN:
-        words = "a pattern or condition, word classes filled in, is longer than {:,} characters; make two rules of it"
+        words = "is longer than {:,} characters once word classes are expanded; split the rule"
         raise KeyError(words.format(_LONGEST_PATTERN))
     return pattern
 
@@ -264,7 +264,7 @@ def _either(patterns: Sequence[str], classes: Mapping[str, Sequence[str]]) -> st
 
 
 def _options(memory: int) -> Any:
-    """Return how patterns are compiled; what an automaton has learned of texts is forgotten beyond so many bytes."""
+    """Return the options to compile patterns with. They bound the bytes that an automaton caches."""
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False

@@ -1,8 +1,8 @@
-"""Phrases found in tokens, all of them in one pass. Pure.
+"""Finds all phrases in tokens in one pass. Pure.
 
-`notation.py` says how a phrase is written. All phrases become one automaton over tokens. It is made
-deterministic while it reads: what follows a set of places on a token is worked out once and kept, up to
-a bound. So a token costs a few look-ups however many phrases there are.
+`notation.py` says how a phrase is written. All phrases become one automaton over tokens. It becomes
+deterministic while it reads: each step from a set of places is worked out once and kept, up to a bound.
+So a token costs a few look-ups, however many phrases there are.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from safe_gate.evaluators.synthesis.matching.tokens import BOUNDARY, END
 
 _AFTER_THESE = frozenset("and but or so then just please now first also".split())
 _STARTERS = _AFTER_THESE | BOUNDARY | {END}  # after these a clause may start
-_MOST_STEPS = 50_000  # kept; then all are forgotten
+_MOST_STEPS = 50_000  # the number kept before all are dropped
 
 
 class Found(NamedTuple):
@@ -39,10 +39,10 @@ class Found(NamedTuple):
 
 
 class Automata:
-    """The automata of a network, which share what they work out. What they keep only saves time."""
+    """The automata of a network, which share a cache. The cache only saves time."""
 
     def __init__(self, network: Network, unnamed: Rows | None = None, steps: Mapping[str, Steps] | None = None) -> None:
-        """Take what a table holds besides the network, if it is of one."""
+        """Take the rest of a table, if the network is from one."""
         self.network, self._steps_of = network, steps or {}
         self._unnamed = Unnamed(network.affixes, network.numbers)
         named = dict(zip(network.words, network.symbols, strict=True))
@@ -61,10 +61,10 @@ class Automata:
         self._steps = 0
 
     def of(self, name: str, known_as: Mapping[int, Sequence[int]] | None = None) -> Automaton:
-        """Return what finds the phrases of a list, of which there is one.
+        """Return the automaton of a list; each list has one.
 
-        `known_as` are the numbers that each phrase is known by, by its number in the list, if that is not the one:
-        none if it is not looked for.
+        `known_as` maps a phrase's number in the list to the numbers that hits report, if they differ. A phrase with no
+        such number is not looked for.
         """
         number, first = self._lists[name]
         for phrase in range(self.network.lists[name]):
@@ -74,7 +74,7 @@ class Automata:
         return made
 
     def _symbol(self, word: str) -> int:
-        """Return the number of what a token means that no phrase names; all tokens that mean the same have the same."""
+        """Return the symbol of a token that no phrase names. Tokens with the same meaning share a symbol."""
         meaning = frozenset(self._unnamed.labels(word))
         number = self._interned.setdefault(meaning, self._first_unnamed + len(self._interned))
         self._meanings[number] = meaning
@@ -140,7 +140,7 @@ class Automata:
     def _in_order(self, ends: Iterable[int]) -> Sequence[tuple[int, int]]:
         """Return the phrases that end at some ends of the network, as states have them."""
         found = {(phrase, end % 2) for end in ends for phrase in self._known_as[end // 2]}
-        # Of a phrase that may end here and a token earlier, the longer one comes last.
+        # If a phrase may end here or a token earlier, the longer match comes last.
         return tuple(sorted(found, key=lambda end: (end[0], -end[1]))) if found else ()
 
     def labels(self, nodes: Iterable[int]) -> frozenset[int]:
@@ -160,7 +160,7 @@ class Automata:
 
 
 class Automaton:
-    """Finds the phrases of a list in tokens. What it finds depends on the phrases alone."""
+    """Finds the phrases of a list in tokens. The result depends on the phrases alone."""
 
     def __init__(self, automata: Automata, number: int, steps: Steps | None) -> None:
         """Take the number of the list, and known steps. Words that only other lists tell apart are one symbol."""
@@ -174,7 +174,7 @@ class Automaton:
         self.begin()
 
     def _symbol(self, word: str) -> int:
-        """Return the number of what a token means to this list, that of the first one that means the same."""
+        """Return the number of a token's meaning to this list: the first symbol with the same meaning."""
         return self.same(self._automata.symbols[word])
 
     def same(self, symbol: int) -> int:

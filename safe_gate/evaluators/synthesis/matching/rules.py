@@ -1,7 +1,7 @@
-"""Rules: phrases with the conditions under which they count, looked for in a text. Pure.
+"""Rules: phrases with conditions, searched for in a text. Pure.
 
-The data arrives as parsed JSON that `schemas/rule-pack.schema.json` has vouched for. All phrases
-that look in one field are found in one pass; conditions are looked at where a phrase was found.
+The data is parsed JSON that is valid under `schemas/rule-pack.schema.json`. One pass finds all phrases for a field.
+Conditions are checked only where a phrase was found.
 """
 
 from __future__ import annotations
@@ -23,27 +23,30 @@ from safe_gate.evaluators.synthesis.matching.phrases import Automata, Automaton,
 from safe_gate.evaluators.synthesis.matching.tokens import Reading, Sentence, Spelling
 
 LONGEST_EVIDENCE = 12
-"""A hit quotes so many words at the most."""
+"""The maximum number of words that a hit quotes."""
 
 _CLASS = later(r"\{([a-z_]+)\}")
 _WORD, _NO_WORD = later("[a-z]+"), later(r"\\.|\{[a-z_]+\}")  # escapes and word classes are no words
 _NEAR = 12  # tokens
 _MOST_SEARCHED = 10
 CONTEXTS = ("unless", "unless_near", "unless_before", "unless_after", "before", "after")
-"""The fields of a rule that hold phrases of what stands around its own."""
+"""The fields of a rule with phrases for the surroundings of a match."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """Phrases with the conditions under which they count.
 
-    `unless` are phrases that may not be in the sentence, `unless_near` not within twelve tokens of a match,
-    `unless_before` and `unless_after` not right beside it; of `before` and `after` one must be there. `cancelled_by`
-    are word classes of which none may stand earlier in the clause, `unless_message` groups of which the person's
-    message may hold none, `counts_after` groups of which it may hold one though the check then counts nothing else;
-    `is_crisis` says that what is disclosed is grave, whatever the message asks. `origin` says where the rule is from:
-    "spec", "hand" or "learned", nothing for a team's own; `inside` of `total` clauses that hold a learned phrase are
-    of its group.
+    - `unless`: phrases that must not be in the sentence.
+    - `unless_near`: phrases that must not be within twelve tokens of a match.
+    - `unless_before`, `unless_after`: phrases that must not be right beside it.
+    - `before`, `after`: one of these phrases must be right before, or right after, it.
+    - `cancelled_by`: word classes that must not be earlier in the clause.
+    - `unless_message`: groups that the person's message must not have.
+    - `counts_after`: groups of the message after which the rule counts, although the check counts nothing else.
+    - `is_crisis`: the disclosure is grave, whatever the message asks.
+    - `origin`: "spec", "hand" or "learned", "" for a team's own.
+    - `inside`, `total`: of all `total` clauses with a learned phrase, `inside` are of its group.
     """
 
     id: str
@@ -77,7 +80,7 @@ class Rule:
 
         origin = rule.get("origin", "")
         inside, total = origin["learned"] if isinstance(origin, dict) else (0, 0)
-        is_pattern = "pattern" in rule  # whose contexts are patterns too
+        is_pattern = "pattern" in rule  # its contexts are patterns too
         contexts = {} if is_pattern else {name: written(rule[name]) for name in CONTEXTS if name in rule}
         return cls(
             id=rule["id"],
@@ -97,7 +100,7 @@ class Rule:
 
 
 class Known(NamedTuple):
-    """What is compiled already: the automata of fields and contexts, and the phrases of the fields."""
+    """The compiled parts: the automata of fields and contexts, and the phrases of the fields."""
 
     automata: Automata
     phrases: Mapping[str, Sequence[str]]
@@ -118,7 +121,7 @@ def _inlined(phrase: str, classes: Mapping[str, Sequence[str]]) -> str:
 
 
 class Match(NamedTuple):
-    """A rule's match by its span in the normalised text, the clause it is in, and what cancels it, if anything does."""
+    """A rule's match: its span in the normalised text, its clause, and what cancels it, if anything."""
 
     rule: Rule
     start: int
@@ -147,7 +150,7 @@ class Book:
         *,
         is_late: bool = False,
     ) -> None:
-        """Compile what is not `known`, `is_late` at the first text. Raises ValueError naming an illegible rule."""
+        """Compile rules not `known`, if `is_late` at the first text. Raises ValueError for an unreadable rule."""
         self._given = rules
         self._classes, self.spelling, self._known, self._field = classes, spelling, known, field
         self._contexts: dict[tuple[str, ...], Automaton] = {}
@@ -255,7 +258,7 @@ class _Conditions(NamedTuple):
         return not self.after or self.after.beginning(words, end) is not None
 
     def cancel(self, sentence: Sentence, start: int, end: int) -> tuple[str, Found] | None:
-        """Return what of a sentence cancels a match, and where that stands, if anything does."""
+        """Return the part of a sentence that cancels a match, and its place, if there is one."""
         words = sentence.words
         if self.cancelled_by:
             clause = sentence.clause(start)
@@ -275,7 +278,7 @@ class _Conditions(NamedTuple):
 
 
 def _faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
-    """Yield what is wrong with the phrases and contexts of rules, each by its rule and field."""
+    """Yield the problems of phrases and contexts of rules, each with its rule and field."""
     for rule in rules:
         fields = {name: getattr(rule, name) for name in ("phrases", *CONTEXTS)}
         fields["cancelled_by"] = tuple(phrase for _, phrase in rule.cancelled_by)
@@ -287,9 +290,9 @@ def _faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
 
 
 class Vocabulary:
-    """The words that occur in the rules of packs, lower-cased: in phrases and in what these promise to hit.
+    """The words in the rules of packs, in lower case: from phrases and from the texts they promise to hit.
 
-    Few texts ask about them, and each about few words. So a word is searched for, until a list of all takes less time.
+    Few texts ask about words, and each asks about few. So each word is searched for until building a list is faster.
     """
 
     def __init__(self, packs: Iterable[JsonObject], classes: Classes) -> None:

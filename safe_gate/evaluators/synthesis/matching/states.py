@@ -19,11 +19,10 @@ _MOST_WORDS = 10_000
 class State:
     """A set of places in the phrases.
 
-    `to` is where each symbol leads, None to no place, as far as that was asked: a dictionary without a class of its
-    own, which Python reads several times as fast. Symbols that the places take by the same labels lead to the same
-    state, which is kept by these labels, too. `ends` are the phrases that may end here, each with how many tokens
-    earlier: 1 behind `$`, which is none. `steps` has the state as its state `number` if it is one of those that are
-    known.
+    `to` maps each symbol asked so far to its state, None for no place. It is a plain dictionary, which Python reads
+    several times as fast as a subclass. Symbols that the places take by the same labels lead to the same state, which
+    is also kept by these labels. `ends` are the phrases that may end here, each with how many tokens earlier: 1 behind
+    `$`, which is no token. A state known to `steps` has its `number` there.
     """
 
     __slots__ = ("_is_asked", "_labels", "_nodes", "automata", "ends", "number", "steps", "to")
@@ -60,7 +59,7 @@ class State:
             state = self.steps.targets.numbers[step]
             found = self.automata.known(self.steps, state - 1) if state else None
         elif not self._is_asked:
-            self._is_asked = True  # most states are asked once, for which the labels of all places take too long
+            self._is_asked = True  # most states are asked once: the labels of all places would take too long
             found = self.automata.following(self.nodes, self.automata.taking(key))
         else:
             if self._labels is None:
@@ -78,7 +77,7 @@ class State:
 
 
 class Symbols(dict[str, int]):
-    """The numbers of what tokens mean to phrases. Holds what was asked for, up to a bound."""
+    """A bounded cache of the symbols of tokens."""
 
     def __init__(self, named: Mapping[str, int], meant: Callable[[str], int]) -> None:
         super().__init__(named)

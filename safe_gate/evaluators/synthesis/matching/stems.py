@@ -1,4 +1,4 @@
-"""What sentences are about: their content words, as stems. Pure."""
+"""The topics of sentences: their content words, as stems. Pure."""
 
 from __future__ import annotations
 

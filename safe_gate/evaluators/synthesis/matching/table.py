@@ -31,7 +31,7 @@ def table(rules: Mapping[str, Sequence[Rule]], classes: Classes, texts: Mapping[
 def _table(
     network: Network, phrases: Mapping[str, Sequence[str]], texts: Mapping[str, Iterable[Sequence[str]]]
 ) -> Table:
-    """Return a network with the steps that some of its lists take through texts, given as tokens by the list's name."""
+    """Return a network with the steps of some lists through texts, given as tokens by the list's name."""
     automata = Automata(network)
     made = {name: automata.of(name) for name in phrases}
     for name, one in made.items():
@@ -43,12 +43,12 @@ def _table(
 
 
 def _steps(automaton: Automaton, symbols: int, automata: Automata) -> Steps:
-    """Return the steps that were taken so far, but for those at the end of a sentence; there are so many symbols."""
+    """Return the steps taken so far, except at the ends of sentences, given the number of symbols."""
     last = automata.symbols[END]
     states = [*automaton.beginnings]
     numbers = {id(state): number for number, state in enumerate(states, 1)}
     rows: list[list[tuple[int, int]]] = []
-    for state in states:  # which grows
+    for state in states:  # `states` grows in the loop
         rows.append([])
         for symbol in sorted(key for key in state.to if isinstance(key, int) and key != last):
             target = state.to[symbol]

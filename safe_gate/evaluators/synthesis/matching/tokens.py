@@ -1,8 +1,8 @@
-"""From a text to its tokens: lower-case words and the marks between clauses, each with its place. Pure and linear.
+"""Splits a text into tokens: lower-case words and the marks between clauses, with their places. Pure and linear.
 
 Contractions are split (`you'll` is `you will`), chat spellings are spelt out (`u` is `you`), and a
 hyphen separates words. A mark of `BOUNDARY` ends a clause; other signs are no tokens.
-What stands between two blanks is read once and kept, so most texts cost little more than `str.split`.
+Each part between blanks is read once and kept, so most texts cost little more than `str.split`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ END = ""
 _RAW = later(
     r"[^\W\d_]+\d?(?:'[^\W\d_]+)*|\d(?:day|nite|moro|morrow)\b|\d+(?:[.,:]\d+)*|\.\.\.|[,;:—!?.\"()\n•%]|(?<!\S)-(?= )"
 )
-# A contraction whose apostrophe became a blank, as some tools write it: "i m", "don t".
+# A contraction with a blank for its apostrophe, as some tools write it: "i m", "don t".
 _SPLIT = later(
     r"\b(?:i|we|you|they|he|she|it|that|there|what|who)( )(?:m|ve|ll|re|s|d)\b"
     r"|\b(?:don|can|won|didn|doesn|isn|wasn|couldn|wouldn|shouldn|haven|hasn|hadn|aren|weren|ain)( )t\b"
@@ -46,9 +46,9 @@ _NUMBERED, _LONGEST_NUMBER = later(r"\s*\d{1,3}\.\s*"), 3
 
 
 class _Parts(Kept[tuple[str, ...]]):
-    """What is typed between two blanks, as tokens; `after` is the blank, or nothing behind the last one of a text.
+    """The tokens of parts between blanks, kept; `after` is the blank after a part, "" at the end of a text.
 
-    `places` is where each token of a part starts and ends in it, in turn. They are asked for of parts with hits alone.
+    `places` gives the start and end of each token in a part, in turn. Only parts with hits need them.
     """
 
     def __init__(self, spelling: Spelling, after: str) -> None:
@@ -68,7 +68,7 @@ def _places(tokens: Iterable[tuple[str, int, int]]) -> Sequence[int]:
 
 
 def _tokens(text: str, ends: Iterable[int], spelling: Spelling) -> Iterator[tuple[str, int, int]]:
-    """Yield the tokens of a text with their places, of which no word of an address is one."""
+    """Yield the tokens of a text with their places, without the words of addresses."""
     lower = without_links(lowered(text))
     start = 0
     for end in (*ends, None):
@@ -104,9 +104,9 @@ class Reading:
         places: Callable[[int], Sequence[int]],
         gone: Sequence[int] = (),
     ) -> None:
-        """Take the parts of a text that stand between blanks, as typed and as tokens, of which the last is `END`.
+        """Take the parts of a text between blanks, as typed and as tokens; the last token is `END`.
 
-        `places` returns by a part's number where its tokens start and end in it, in turn. Tokens of `gone` are left
+        `places` returns the starts and ends of the tokens in a part, by its number. Tokens in `gone` are left
         out.
         """
         self._typed, self._parts, self._places = typed, parts, places
@@ -158,7 +158,7 @@ class Reading:
         return self._place(self.ends[number - 1], 1) if number else 0, self._place(self.ends[number], 1)
 
     def clause_at(self, position: int) -> tuple[int, int]:
-        """Return the number of the sentence that a place in the text is in, and the first token of the clause there."""
+        """Return the number of the sentence at a place in the text, and the first token of its clause."""
         number = bisect_right(range(len(self.ends)), position, key=lambda one: self.bounds(one)[0]) - 1
         sentence = self.sentence(number)
         before = sum(self.span(sentence, at, at + 1)[0] <= position for at in range(len(sentence.words)))
@@ -178,9 +178,9 @@ class Reading:
 
 
 class Spelling(Kept[tuple[str, ...]]):
-    """What is typed, in lower case, as words: `Spelling(data)["don't"]` is `("do", "not")`.
+    """The words of a typed part in lower case: `Spelling(data)["don't"]` is `("do", "not")`.
 
-    `parts` and `last` are what stands between blanks and at the end of a text.
+    `parts` and `last` are for parts between blanks, and for the last part of a text.
     """
 
     def __init__(self, spelling: Mapping[str, str]) -> None:

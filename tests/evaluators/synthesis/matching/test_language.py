@@ -158,7 +158,7 @@ def test_words_that_english_shares_with_another_language_do_not_make_a_text_engl
 def test_a_text_that_is_judged_all_the_same_is_said_to_be(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("d", assistant=OTHER[0], checks=["agency_language"]))
     unread = '1 case is not in English, which the checks cannot read: "d".'
-    judged = '1 case is not in English, which the checks cannot read, and profile spec judges all the same: "d".'
+    judged = '1 case is not in English, which the checks cannot read; profile spec judges them anyway: "d".'
     assert unread in safe_gate("run", "--synthesis-cases", "c.jsonl").out
     assert judged in safe_gate("run", "--synthesis-cases", "c.jsonl", "--profile", "spec").out
 

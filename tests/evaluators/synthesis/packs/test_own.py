@@ -241,7 +241,7 @@ def test_a_weight_is_on_or_off_and_another_one_is_told(safe_gate: SafeGate) -> N
         assert ran.code == code, ran.log
         digests.add(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["provenance"]["packs_sha256"])
     assert len(digests) == 3
-    assert "Synthesis ran with 2 weights of the repository's own: " in ran.out
+    assert "Synthesis ran with 2 rule weights from the repository: " in ran.out
     told = 'Rules are on or off: a weight other than 0 counts as 1 (rule-weights: "team-guarantee/refund").'
     assert told in ran.out
     assert safe_gate(*command, "--rule-weights", "team-guarantee=1").code == 1  # a flag outranks the config
@@ -256,14 +256,13 @@ def test_a_check_that_no_rule_is_left_of_is_no_pass(safe_gate: SafeGate) -> None
     write_cases(Path("c.jsonl"), promise, turn("b", assistant="Anyway, try pottery.", checks=["topic_pivot"]))
     ran = safe_gate("eval", "--cases", "c.jsonl", "--rules-off", "pivot-vulnerability")
     assert ran.code == 3
-    assert "leave no rule of vulnerability that counts, and cases ask for topic_pivot" in ran.err
+    assert "switch off every rule of vulnerability, but cases use topic_pivot" in ran.err
     for command in (("eval", "--cases", "c.jsonl"), ("run", "--synthesis-cases", "c.jsonl")):
         for switched in (("--rules-off", *off), ("--rule-weights", *(f"{pack}=0" for pack in off))):
             ran = safe_gate(*command, *switched)
             assert ran.code == 3
             assert (
-                "leave no rule of unverifiable_reassurance that counts, and cases ask for unverifiable_reassurance"
-                in ran.err
+                "switch off every rule of unverifiable_reassurance, but cases use unverifiable_reassurance" in ran.err
             )
     write_cases(Path("c.jsonl"), turn("a", checks=["agency_language"]))
     assert safe_gate("eval", "--cases", "c.jsonl", "--rules-off", *off).code == 0
@@ -277,8 +276,8 @@ def test_what_is_switched_off_or_added_is_said_beside_the_verdict(safe_gate: Saf
     written = Path("reports/safe-gate.md").read_text("utf-8")
     assert "Synthesis ran with profile spec." in ran.out
     assert "Synthesis ran with profile spec." in written
-    assert 'Synthesis ran with the repository\'s own rule packs: "own*.json".' in ran.out  # it may name several
-    assert "Synthesis ran with the repository's own rule packs: <code>" in written
+    assert 'Synthesis ran with rule packs from the repository: "own*.json".' in ran.out  # it may name several
+    assert "Synthesis ran with rule packs from the repository: <code>" in written
     assert 'Synthesis ran with 1 rule or pack off: "agency-negative".' in ran.out
     assert "off: <code>agency-negative</code>." in written
 
@@ -291,7 +290,7 @@ def test_rules_that_are_off_or_weighed_are_named_some_of_many(safe_gate: SafeGat
     names = ", ".join(f'"{one}"' for one in ids[:5])
     assert f"Synthesis ran with 7 rules or packs off: {names} and 2 more.\n" in ran.out
     ran = safe_gate(*command, "--rule-weights", f"{ids[0]}=2", f"{ids[1]}=0")
-    assert f'Synthesis ran with 2 weights of the repository\'s own: "{ids[0]}", "{ids[1]}".\n' in ran.out
+    assert f'Synthesis ran with 2 rule weights from the repository: "{ids[0]}", "{ids[1]}".\n' in ran.out
 
 
 def test_rules_that_can_each_run_but_not_together_are_refused(
@@ -345,4 +344,4 @@ def test_a_rule_that_is_off_twice_is_off_once(safe_gate: SafeGate) -> None:
 def test_a_sensitivity_that_means_nothing_is_not_said_to_have_counted(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--profile", "spec", "--sensitivity", "strict")
-    assert "Synthesis ran with profile spec, which knows no sensitivity (strict)." in ran.out
+    assert "Synthesis ran with profile spec; it ignores sensitivity (strict)." in ran.out

@@ -48,7 +48,7 @@ def test_fields_that_contradict_messages_are_named(safe_gate: SafeGate) -> None:
     twice["messages"][1]["expected"] = {"topic_pivot": True}
     refused(safe_gate, twice, "expected: labels the last message, which has labels of its own")
     twice["messages"][0]["expected"] = twice.pop("expected")
-    refused(safe_gate, twice, "messages[0].expected: labels what is not judged")
+    refused(safe_gate, twice, "messages[0].expected: labels a message that is not judged")
 
 
 def test_a_hostile_role_is_not_quoted_where_texts_are_withheld(safe_gate: SafeGate) -> None:
