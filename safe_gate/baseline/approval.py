@@ -155,12 +155,12 @@ def _stale(report: Report) -> Iterator[Phrase]:
         yield ("Stale: ", *sentence)
     if changed:
         more = f"{plural(len(changed), 'file')} changed since the report was made; "
-        yield (f"{more}run again to approve what is there now.",)
+        yield (f"{more}run again to approve the current files.",)
 
 
 def _remarks(old: Report | None, report: Report, counts: Counter[int]) -> Iterator[Phrase]:
     if old is None:
-        shown = ": failing cases are all there is to show" if counts else ", and no case fails unexpectedly"
+        shown = "; only failing cases are shown" if counts else ", and no case fails unexpectedly"
         yield (f"There is no baseline yet{shown}.",)
     elif not counts:
         yield ("No case is added, removed or changed, and no result differs.",)
@@ -227,7 +227,7 @@ def _refuse_unsound(grounds: Grounds, today: str = "") -> None:
         if not _is_day(day):
             problems.append(Problem(Place("--expires"), f"is {day[:40]!r}; expected a day as YYYY-MM-DD"))
         elif day < today:
-            problems.append(Problem(Place("--expires"), f"is {day}, which has passed; expected {today} or later"))
+            problems.append(Problem(Place("--expires"), f"is {day} and in the past; expected {today} or later"))
     if problems:
         raise CannotJudge(*problems)
 

@@ -247,11 +247,11 @@ def _named_nothing(old: Side, head: Side, protect: Sequence[str], cluster_key: s
     known = {name for outcome in results for name in (outcome.id, *outcome.groups)}
     for name in protect:
         if name not in known:
-            words = "which is no case's id, tag or archetype"
+            words = "but no case has this id, tag or archetype"
             shown = f"names {name[:LONGEST_QUOTE]!r}, {words}{suggestion(name, list(known))}"
             yield Problem(Place("protect"), shown, text_free=f"names {masked(name)}, {words}")
     if cluster_key and not any(outcome.cluster for outcome in results):
-        key, words = cluster_key, "a field that no case has a value for"
+        key, words = cluster_key, "but no case has this field"
         shown, hidden = (f"names {name}, {words}" for name in (repr(key[:LONGEST_QUOTE]), masked(key)))
         yield Problem(Place("cluster-key"), shown, text_free=hidden)
 

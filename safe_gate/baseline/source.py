@@ -37,7 +37,7 @@ _MOST_BYTES = 2_000_000_000
 _LFS = b"version https://git-lfs.github.com/spec/"
 _NAMED_BY = frozenset({*OF_A_HEAD, "pull_request_target", "merge_group"})
 _EXPECTED = "expected a report of safe-gate run, a commit (a branch, a tag, an id), base, or . for the working folder"
-_BRING = "where git is installed, bring the commit into the clone (actions/checkout with fetch-depth: 0, or git fetch)"
+_BRING = "with git installed, fetch the commit into the clone (actions/checkout with fetch-depth: 0, or git fetch)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
     if repository.root_in_sight(here) is None:
         paths = [here / path for path in (*expansion.expand(patterns)[0], *map(Path, patterns))]
         for root in sorted({root for path in paths if (root := repository.root_in_sight(path.parent))}):
-            words = "is a checkout, but the working folder is in none: the paths in a commit differ"
+            words = "is a checkout, but the working folder is outside any checkout, so paths differ from the commit's"
             yield Problem(Place(disk.shown(root)), f"{words}; check out into the working folder itself")
 
 
@@ -197,11 +197,11 @@ def unknown_base(context: Context) -> str:
     if context.subject.base_sha:
         return ""
     if not context.in_actions:
-        return "of a GitHub event, and this is not a job of GitHub Actions"
+        return "of a GitHub event, but this is not a GitHub Actions job"
     # A workflow_run names neither a fork's pull request nor what a push started from, though there is one.
     is_named = context.event in _NAMED_BY or context.subject.trigger_event in {*_NAMED_BY, "push"}
     if context.broken_event_file or is_named:
-        return f"of the event {context.event}, whose file does not name it"
+        return f"of the event {context.event}, but the event file does not name it"
     return ""
 
 
@@ -220,7 +220,7 @@ def report(path: str, *, or_commit: bool = False) -> Report:
     """
     found = any_report(path, or_commit=or_commit)
     if found.verdict is Verdict.ERROR:
-        words = "has no verdict, because its run could not judge: there is nothing to compare or approve"
+        words = "has no verdict, so there is nothing to compare or approve"
         raise CannotJudge(Problem(Place(disk.shown(Path(path))), f"{words}; name a report with a verdict"))
     return found
 
@@ -257,9 +257,7 @@ def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
 def _ref(spec: str) -> str:
     """Return a git ref that may be asked for. Raises CannotJudge for what is none."""
     if not spec or spec.startswith("-") or not spec.isprintable():
-        raise CannotJudge(
-            Problem(Place(spec or "baseline"), f"is not a .json file and cannot be a git ref; {_EXPECTED}")
-        )
+        raise CannotJudge(Problem(Place(spec or "baseline"), f"is neither a .json file nor a git ref; {_EXPECTED}"))
     return spec
 
 
@@ -268,7 +266,7 @@ def _sources(context: Context, connect: Callable[[], Api], token: str) -> Mappin
 
     def github() -> Repository:
         if not context.repository:
-            raise Missing("this is not a job of GitHub Actions")
+            raise Missing("this is not a GitHub Actions job")
         if not token:
             raise Missing("there is no token: set github-token, which needs contents: read")
         return Contents(connect(), context.repository)
@@ -290,7 +288,7 @@ def _fetched(
             return commit
         except Missing as missing:
             refusals.append(f"{name}: {missing}")
-    what = "is not a .json file and cannot be read as a commit"
+    what = "is neither a .json file nor a readable commit"
     if spec == "base":
         what = f"is commit {ref}, which cannot be read"
     words = f"{what} ({'; '.join(refusals)}); {_BRING}{'' if spec == 'base' else ', or correct the name'}"

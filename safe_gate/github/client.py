@@ -112,7 +112,7 @@ class Client:
             return {}
         found = _json(answer)
         if not isinstance(found, dict):
-            raise self._error(f"{method} {path}: the answer is not GitHub's")
+            raise self._error(f"{method} {path}: the answer is not from GitHub")
         return found
 
     def raw(self, path: str) -> bytes:
@@ -126,7 +126,7 @@ class Client:
             answer = self._send("GET", url, _JSON)
             entries = _json(answer)
             if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-                raise self._error(f"GET {path}: the answer is not GitHub's")
+                raise self._error(f"GET {path}: the answer is not from GitHub")
             yield from entries
             following = answer.links.get("next", {}).get("url", "")
             if not following:
@@ -165,7 +165,7 @@ class Client:
             onward = urljoin(url, target)
             if _origin(onward) == _origin(self._api_url):
                 return onward
-        raise self._error(f"{what} on another host, which is not followed")
+        raise self._error(f"{what} on another host, which safe-gate does not follow")
 
     def _request(self, method: str, url: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
         """Return the answer to one request, whatever its status. Raises ApiError if none comes in time."""
@@ -282,7 +282,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (
         requests.exceptions.SSLError,
         (
-            "the server's certificate is not trusted: name its authority's PEM file in SAFE_GATE_CA_BUNDLE or "
+            "the server's certificate is not trusted: set the PEM file of its authority in SAFE_GATE_CA_BUNDLE or "
             "REQUESTS_CA_BUNDLE"
         ),
     ),
@@ -295,7 +295,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (requests.RequestException, "the answer ended early"),
     (HTTPError, "the answer ended early"),
     (ValueError, "the answer cannot be read"),
-    (OSError, "the file of certificates cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE"),
+    (OSError, "the certificate file cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE"),
 )
 
 

@@ -178,8 +178,8 @@ def _rewrite(api: Api, path: str, kept: _Comment, draft: Draft) -> Posted:
 
 
 _SAME_GATE = (
-    "Another gate of this run has already written the comment of this gate-id, with another result; it was left as"
-    " it is: give each job, matrix leg or step a gate-id of its own"
+    "Another job of this run posted a different result under this gate-id."
+    " Give each job, matrix leg or step its own gate-id."
 )
 
 
@@ -236,7 +236,7 @@ def _create(api: Api, repository: str, place: str, draft: Draft, author: str) ->
                 return kept
     user = answer.get("user")
     wrote = user.get("login") if isinstance(user, dict) else author
-    lost = f"The comment will not be found again: {wrote} has written it, not {author}"
+    lost = f"The next run will not find this comment: {wrote} has written it, not {author}"
     lost = f"{lost}; set SAFE_GATE_COMMENT_AUTHOR to {wrote}"
     return Posted("created", _text(answer, "html_url"), "" if wrote == author else lost)
 
@@ -255,5 +255,5 @@ def _write(api: Api, method: str, path: str, draft: Draft) -> Mapping[str, Any]:
 
 def _text(answer: Mapping[str, Any], key: str) -> str:
     if not isinstance(answer.get(key), str):
-        raise ApiError(f"the answer has no {key}: it is not GitHub's")
+        raise ApiError(f"the answer has no {key}: it is not from GitHub")
     return str(answer[key])

@@ -29,8 +29,8 @@ _OF_A_CLONE = later(r"(?:@|HEAD)\Z|.*(?:[\\~^:?*\[\s]|\.\.|@\{)")
 _ADVICE = {
     Refusal.CREDENTIALS: "; the token is wrong or has expired: correct github-token",
     Refusal.PERMISSION: "; the token needs contents: read",
-    Refusal.NOT_FOUND: "; it has no such commit, or the token does not see it: that needs contents: read",
-    Refusal.INVALID: "; it has no such commit",
+    Refusal.NOT_FOUND: "; the commit does not exist, or the token lacks contents: read",
+    Refusal.INVALID: "; the commit does not exist",
     Refusal.RATE_LIMIT: ", and waiting did not help or would take too long",
     Refusal.DEADLINE: "; GitHub is slow: run again, or raise fetch-timeout",
 }
@@ -77,14 +77,14 @@ class Contents:
             except ApiError as error:
                 raise _missing(error) from None
             if _blob(data, file.blob) != file.blob:
-                raise Missing(f"it returned other bytes for {file.path} than the commit's")
+                raise Missing(f"it returned different bytes for {file.path} than the commit's")
             yield data
 
     def _commit(self, ref: str) -> Commit:
         found = self._api.call("GET", f"/repos/{self._repository}/commits/{quote(ref, safe='')}?per_page=1")
         sha = found.get("sha")
         if not isinstance(sha, str) or not _SHA.fullmatch(sha):
-            raise Missing("the answer names no commit")
+            raise Missing("the answer has no commit")
         return Commit(sha, _made_at(found))
 
     def _known(self, ref: str) -> Commit | None:
@@ -118,7 +118,7 @@ class Contents:
             raise Missing(f"it lists at most {_MOST_ENTRIES} entries of a folder, and {where} may have more")
         names = [_name(entry) for entry in listed]
         if "" in names:
-            raise Missing("the answer is not GitHub's")
+            raise Missing("the answer is not from GitHub")
         return list(zip(names, listed, strict=True))
 
     def _address(self, path: str, commit: str) -> str:
@@ -128,9 +128,7 @@ class Contents:
     def _count(self) -> None:
         self._requests += 1
         if self._requests > _MOST_REQUESTS:
-            raise Missing(
-                f"the patterns match so many files and folders that it would be asked over {_MOST_REQUESTS} times"
-            )
+            raise Missing(f"reading these files needs more than {_MOST_REQUESTS} requests")
 
 
 def _name(listed: Mapping[str, Any]) -> str:

@@ -176,7 +176,7 @@ def left_behind(wanted: Publishing, context: Context) -> tuple[Publication, Cont
         origin = theirs.origin(found.folder, wanted.gate_id or found.gate)
         return found, theirs, drafted(ReportView.of(found.report), wanted.comment, theirs, origin, job=found.job)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
-        words = "has impossible figures; expected a file that safe-gate run wrote"
+        words = "has impossible figures; expected a file written by safe-gate run"
         raise CannotJudge(Problem(place, words)) from None
 
 
@@ -205,7 +205,7 @@ def _strangers(found: Publication, place: Place, context: Context) -> Iterator[P
         event = context.event or "no GitHub event"
         yield Problem(Place("publish"), f"was started by {event}; expected workflow_run, the only trusted event")
     elif subject.trigger == NO_RUN:
-        words = "names no run that started this workflow; expected the event of a workflow_run in GITHUB_EVENT_PATH"
+        words = "does not name the run that started this workflow; expected a workflow_run event in GITHUB_EVENT_PATH"
         yield Problem(Place(context.broken_event_file or "the event file"), words)
     elif found.run.id != subject.trigger.id or found.run > subject.trigger:
         expected = f"run {subject.trigger.id}, attempt {subject.trigger.attempt} or earlier"

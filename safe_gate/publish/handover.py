@@ -107,8 +107,8 @@ def read(path: Path) -> Publication:
 
 
 _VERSIONS = ("publication", "report.schema_version")
-_OTHER = "was made by another version of safe-gate; expected the same version in the workflow that ran and this one"
-_MISSING = "is not there; expected the artifact that the run left behind, downloaded into report-dir"
+_OTHER = "was made by another version of safe-gate; use the same version in both workflows"
+_MISSING = "is missing; download the run's artifact into report-dir"
 
 
 def _content(path: Path, name: str) -> Publication:

@@ -33,9 +33,9 @@ _REFUSED = {
     ),
     Refusal.NOT_FOUND: (
         "skipped-permissions",
-        "; the token does not see this pull request: it must be one for this repository, with pull-requests: write",
+        "; the token cannot access this pull request: use a token for this repository with pull-requests: write",
     ),
-    Refusal.LOCKED: ("skipped-locked", "; the conversation is locked: unlock it to have the comment"),
+    Refusal.LOCKED: ("skipped-locked", "; the conversation is locked: unlock it to get the comment"),
     Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting did not help or would take too long"),
     Refusal.DEADLINE: ("failed", "; GitHub is slow: run again, or raise publish-timeout"),
 }

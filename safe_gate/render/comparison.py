@@ -46,7 +46,7 @@ def comparison_section(comparison: Comparison, run: Parts) -> Section:
     )
 
 
-_FOOTER = "Baseline: as judged then. Today's rules: its outputs judged by them. p: after Holm's correction."
+_FOOTER = "Baseline: as judged then. Today's rules: its outputs under today's rules. p: after Holm's correction."
 
 
 def baseline_words(base: Against) -> Phrase:
@@ -99,7 +99,7 @@ def notes(comparison: Comparison) -> Iterator[Phrase]:
         yield ("There is no baseline yet: ", name, f" {lacks}. Only the absolute rules were judged.")
         return
     for missing in comparison.without_baseline:
-        words = f"{EVALUATORS[missing].title} has no baseline yet: the baseline has none of its cases."
+        words = f"{EVALUATORS[missing].title} has no baseline yet: no case of it is in the baseline."
         yield (f"{words} Only its absolute rules were judged.",)
     if comparison.status == "warn":
         yield ("Unproven drop: a metric fell, but by less than min-drop or not beyond chance.",)
@@ -110,7 +110,7 @@ def notes(comparison: Comparison) -> Iterator[Phrase]:
     unseparated = sum(part.cases.unseparated for _, part in parts_of(comparison.parts))
     if unseparated:
         cases = plural(unseparated, "case")
-        why = "the baseline is a report without outputs to judge again: name a commit to separate them"
+        why = "the baseline is a report without outputs; use a commit as the baseline to separate the two"
         yield (f"Both rules and outputs of {cases} may have changed, and {why}.",)
 
 
@@ -153,12 +153,12 @@ _NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
 
 def _blindness(comparison: Comparison) -> str:
     if not any(part.cases.both for _, part in parts_of(comparison.parts)):
-        return "No case is in both runs, by id: nothing was compared."
+        return "No case id is in both runs: nothing was compared."
     smallest = smallest_visible(comparison.parts)
     if smallest is None:
-        return "Inconclusive: no relevant drop was seen, but so few cases cannot show any beyond chance."
+        return "Inconclusive: no relevant drop was seen, but there are too few cases to tell a drop from chance."
     points = fixed(100 * smallest, 1)
-    return f"Inconclusive: no relevant drop was seen, but so few cases cannot show one below {points} points."
+    return f"Inconclusive: no relevant drop was seen, but the cases cannot detect a drop below {points} points."
 
 
 def _row(evaluator: Evaluator, metric: MetricChange) -> tuple[str, ...]:

@@ -50,11 +50,11 @@ _MARKS = {"ok": "✅", "broken": "❌", "skipped": "⏭️"}
 _GROUPS = 10
 """Broken rules of groups that are named at most; of rules on all cases there are few."""
 
-_CASES_ALONE = "Only the cases to look at fit here: the rest is in the JSON report."
-_COUNTS_ALONE = "Only the counts fit here: the cases are in the JSON report."
+_CASES_ALONE = "Only the cases to look at fit here; the JSON report has the rest."
+_COUNTS_ALONE = "Only the counts fit here; the JSON report has the cases."
 
 
-_NAMELESS = "Only the rules fit here: the JSON report has everything else."
+_NAMELESS = "Only the rules fit here; the JSON report has everything else."
 
 
 def rungs(

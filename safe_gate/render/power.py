@@ -72,8 +72,8 @@ def foresight(
 
 
 def _in_words(title: str, drop: str, of_twice: str) -> str:
-    now = "is too small to see any drop" if drop == "none" else f"is likely to miss a drop below {drop}"
-    return f"{title} {now}; smallest drop seen with twice as many cases: {of_twice}."
+    now = "is too small to detect any drop" if drop == "none" else f"is likely to miss a drop below {drop}"
+    return f"{title} {now}; smallest drop detected with twice as many cases: {of_twice}."
 
 
 def _rate(rate: float) -> str:

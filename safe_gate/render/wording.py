@@ -268,7 +268,7 @@ def _not_compared(report: Report) -> Iterator[Phrase]:
     asked = [name for name in ("protect", "max_regressions", "max_score_drop") if policy[name] not in (None, [])]
     if asked and report.comparison is None and report.verdict is not Verdict.ERROR:
         names = ", ".join(name.replace("_", "-") for name in asked)
-        yield (f"No baseline is named, so nothing was compared, and nothing was judged by {names}.",)
+        yield (f"No baseline is set, so nothing was compared, and these rules judged nothing: {names}.",)
 
 
 def _replaced(report: Report) -> Iterator[Phrase]:
@@ -281,7 +281,7 @@ def _replaced(report: Report) -> Iterator[Phrase]:
 def not_run(report: Report) -> list[Phrase]:
     """Return a sentence for each evaluator without input: that its rules did not apply must be seen."""
     return [
-        (f"{evaluator.title} did not run: it has no input, so none of its rules applies.",)
+        (f"{evaluator.title} did not run: it has no input, so its rules do not apply.",)
         for name, evaluator in EVALUATORS.items()
         if report.parts[name] is None and report.verdict is not Verdict.ERROR
     ]
@@ -290,15 +290,15 @@ def not_run(report: Report) -> list[Phrase]:
 def departures(provenance: Provenance) -> Iterator[Phrase]:
     """Yield a sentence for each setting of the run, not the default, that a reader of the report must know of."""
     if commit := provenance.policy_commit:
-        judged_by = "Judged by the config file, the rule packs and the waivers of the base commit ("
-        yield (judged_by, Untrusted(commit[:7]), "), not by this change's own.")
+        judged_by = "Judged by the config file, rule packs and waivers of the base commit ("
+        yield (judged_by, Untrusted(commit[:7]), "), not those of this change.")
     yield from _of_settings(provenance.policy, provenance.left_out or {})
 
 
 def _of_settings(policy: Mapping[str, Any], left_out: Mapping[str, int]) -> Iterator[Phrase]:
     yield from filtered(policy, left_out)
     if policy.get("text") == "none":
-        yield ("Recorded text is hidden: hashes replace it.",)
+        yield ("Recorded text is hidden; hashes replace it.",)
 
 
 def filter_of(report: Report) -> Phrase:

@@ -179,7 +179,7 @@ def _misplaced(flags: Mapping[str, Any]) -> Iterator[Problem]:
     known = {one.name: one for one in every_setting() if one.name not in _FOR_COMMANDS}
     for name in sorted(flags.keys() - known):
         words = f"is not a setting{suggestion(name, [*known])}"
-        words = "is for commands; leave it out" if name in _FOR_COMMANDS else words
+        words = "applies to commands only; leave it out" if name in _FOR_COMMANDS else words
         yield Problem(Place("run()"), words, field=name)
     nested = {one.key[0]: flags[name] for name, one in known.items() if name in flags and one.key and not one.flags}
     for fault in load_schema("config").faults(nested):

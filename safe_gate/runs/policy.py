@@ -63,7 +63,7 @@ class Ruling:
 
 _HEAD_HERE = "head here"
 WARN_HERE = "warn here, or name a commit as the baseline"
-_NO_BASE = "is base, but this event has no base commit; set head for other events than pull requests and pushes"
+_NO_BASE = "is base, but this event has no base commit; set head for events that are not pull requests or pushes"
 
 
 def _refuse_unknown_base(setting: str, instead: str, effects: Effects) -> None:
@@ -99,7 +99,7 @@ def ruling_of(effects: Effects, sides: Sides) -> Ruling:
 def refuse_itself(baseline: str) -> None:
     """Raise CannotJudge for a baseline that is what a run is about."""
     if baseline == ".":
-        words = "is the working folder, which the run itself is about; name a commit or an earlier report"
+        words = "is the working folder, which this run judges; name a commit or an earlier report"
         raise CannotJudge(Problem(Place("baseline"), words))
 
 

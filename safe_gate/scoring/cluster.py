@@ -170,7 +170,7 @@ def _strange(address: str, theirs: Mapping[str, str] | Exception, expected: Mapp
     for name in {**expected, **theirs}:
         there, here = theirs.get(name, "none"), expected.get(name, "none")
         if there != here:
-            words = f"has {name} {there}; expected {here}, as where the run was started, for verdicts could differ"
+            words = f"has {name} {there}; expected {here}, as where the run was started, because verdicts could differ"
             yield Problem(place, f"{words}; {advice}")
 
 

@@ -152,14 +152,14 @@ class Shards:
                 if there != here and (term, there) not in told:
                     told.add((term, there))
                     sides = f"is {_shown(there)} in this shard, {_shown(here)} in the run that merges it"
-                    words = f"{sides}; expected one and the same"
+                    words = f"{sides}; use the same in all"
                     yield Problem(Place(name), words, "", term)
 
 
 def read(patterns: Sequence[str]) -> Shards:
     """Return the shards that paths and globs name. Raises CannotJudge unless they are one whole, each there once."""
     if not patterns:
-        words = "is not set, so there is nothing to merge; expected the files that runs with `shard` wrote"
+        words = "is not set, so there is nothing to merge; expected the reports of runs with `shard`"
         raise CannotJudge(Problem(Place("shards"), words))
     paths, problems = expansion.expand(patterns, ".json")
     contents: dict[str, Content] = {}
@@ -234,7 +234,7 @@ def _no_whole(contents: Mapping[str, Content]) -> Iterator[Problem]:
     missing = [index for index in range(1, of + 1) if index not in first]
     if missing:
         named = ", ".join(map(str, missing[:_MOST_NAMED])) + " and more" * (len(missing) > _MOST_NAMED)
-        words = f"are not all there: {plural(len(missing), 'shard')} of {of} missing ({named}); run what did not finish"
+        words = f"are incomplete: {plural(len(missing), 'shard')} of {of} missing ({named}); run what did not finish"
         yield Problem(Place("shards"), words)
 
 

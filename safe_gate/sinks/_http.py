@@ -59,7 +59,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (
         requests.exceptions.SSLError,
         (
-            "the server's certificate is not trusted: name its authority's PEM file in SAFE_GATE_CA_BUNDLE or "
+            "the server's certificate is not trusted: set the PEM file of its authority in SAFE_GATE_CA_BUNDLE or "
             "REQUESTS_CA_BUNDLE"
         ),
     ),
@@ -67,7 +67,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (requests.exceptions.ChunkedEncodingError, "the answer ended early"),
     (HTTPError, "the answer ended early"),
     (ValueError, "the address cannot be used"),
-    (OSError, "the file of certificates cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE"),
+    (OSError, "the certificate file cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE"),
 )
 
 

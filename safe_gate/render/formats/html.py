@@ -123,7 +123,7 @@ _ORDER = ("broken", "skipped", "ok")
 def _weakened(report: Report) -> Iterator[str]:
     if report.weakened and (said := weakening.headline(report.weakened)):
         yield f'<section class="warning"><h2>This change weakens the gate</h2>\n<p>Weaker{phrase(said)}.</p>\n'
-        yield from table(weakening.table(report.weakened.findings), "In what the gate is weaker")
+        yield from table(weakening.table(report.weakened.findings), "How the gate is weaker")
         yield "</section>\n"
 
 

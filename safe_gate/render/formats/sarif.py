@@ -31,7 +31,7 @@ _MOST_NOTIFICATIONS = 1_000
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _WHOLE = Explained(
     "Case to look at",
-    "A case has a reply in a language and in letters that the checks can read, and fails where it is meant to.",
+    "The case has a readable English reply, and fails if it should fail.",
     "Look at the case: no metric or check measures what is wrong.",
 )
 
@@ -192,7 +192,7 @@ _STATES = {
 def _invocation(report: Report, folder: str, left_out: int) -> dict[str, Any]:
     said = [_notification("error", f"{quoted(message(rule))} ({rule_name(rule)})") for rule in report.broken()]
     if left_out:
-        words = f"{plural(left_out, 'more result')} left out, by what matters least: the JSON report has all."
+        words = f"{plural(left_out, 'more result')} left out, least important first; the JSON report has all."
         said = [_notification("warning", words), *said]
     faults = [
         {
