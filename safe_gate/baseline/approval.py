@@ -60,9 +60,8 @@ class Approval:
 def baseline(path: str, target: str, grounds: Grounds) -> Approval:
     """Return a report as the baseline at `target`, shown by what it changes of the one that is there.
 
-    A report that failed, or in which cases newly fail or are gone, is refused without a reason.
-    Raises CannotJudge for a report that has no verdict or does not fit its digests, and for a
-    baseline that is there and cannot be read.
+    A report that failed, or in which cases newly fail or are gone, is refused without a reason. Raises CannotJudge
+    for a report without a verdict or with wrong digests, and for a baseline that cannot be read.
     """
     report = source.report(path)
     provenance = report.provenance
@@ -174,11 +173,10 @@ def _remarks(old: Report | None, report: Report, counts: Counter[int]) -> Iterat
 
 
 def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], today: str) -> Approval:
-    """Return the waivers of `target` with one more for every failure of a report, or of its cases `ids`, that has none.
+    """Return the waivers of `target`, with a new one for each unwaived failure of a report or of its cases `ids`.
 
-    Without reason, owner and last day it is refused. Raises CannotJudge for a report as `baseline`
-    does, for an id that does not fail, for a file that holds no waivers, and for a day that is none
-    or has passed by `today`.
+    Reason, owner and last day are required. Raises CannotJudge for a report as `baseline` does, for an id that does
+    not fail, for a file without waivers, and for a day that is invalid or before `today`.
     """
     failures = sorted(failing(source.report(path).parts))
     _refuse_unsound(grounds, today)

@@ -126,7 +126,7 @@ def sound_parts(found: Mapping[str, measure.Measured]) -> Parts:
 
 
 def _not_new(found: Mapping[str, measure.Measured], settings: JsonObject) -> dict[str, measure.Measured]:
-    """Return what was found but for where a concern or a filter leaves no case of a baseline: it may be new."""
+    """Return the findings, except where a concern or a filter leaves no case of a baseline: it may be new."""
     left: dict[str, measure.Measured] = {}
     for name, one in found.items():
         no_case = refusals.no_case(EVALUATORS[name], settings, one.groups, one.left_out)
@@ -193,7 +193,7 @@ def against(
 ) -> Comparison:
     """Return the comparison of a run with its baseline.
 
-    `guards` and `cluster_key` are the run's own; `waived` is that of `drops.judge`. Raises CannotJudge for settings
+    `guards` and `cluster_key` belong to the run; `waived` is as in `drops.judge`. Raises CannotJudge for settings
     that name nothing.
     """
     none = Comparison(baseline, drops.Status.NONE.value, [], dict.fromkeys(EVALUATORS))
@@ -222,7 +222,7 @@ def against(
 
 
 def texts_before(past: Past, comparison: Comparison) -> Store:
-    """Return a commit's texts of the cases in both runs that are not the same, by `texts_key`; a report has none."""
+    """Return a commit's texts of the changed cases in both runs, by `texts_key`. A report has none."""
     texts = Store(held=0)
     for evaluator, part in parts_of(comparison.parts):
         one = (past.measured or {}).get(evaluator.name)

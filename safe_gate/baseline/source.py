@@ -1,7 +1,7 @@
 """Shell: what a run is compared to: an earlier report, or the inputs and outputs of a commit.
 
-A commit's files come out of the clone, or from GitHub where the clone does not have them, and lie in a
-temporary folder for as long as the baseline is open.
+A commit's files come from the clone, or from GitHub if the clone lacks them. They lie in a temporary folder while the
+baseline is open.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _BRING = "with git installed, fetch the commit into the clone (actions/checkout 
 class Baseline:
     """What a run is compared to: an earlier report, or the files of a commit.
 
-    `name` is what the user calls it (a path, a ref, `base` or `.`), `commit` the full id of the commit, or of
-    the one that the report judged, `made_at` when the commit or the report was made (ISO 8601 in UTC); both ""
-    where that is not known. `report` is as a run wrote it, None where there are files instead: then `root` is
-    the folder that stands for the working folder (see `expansion.expand`) and holds those that were asked for.
+    `name` is what the user calls it: a path, a ref, `base` or `.`. `commit` is the full id of the commit, or of the
+    one that the report judged. `made_at` is the time of the commit or report (ISO 8601 in UTC). Both are "" if
+    unknown. `report` is as a run wrote it, or None if there are files. Then `root` holds these files and stands for
+    the working folder (see `expansion.expand`).
     """
 
     name: str
@@ -193,7 +193,7 @@ def _names_report(spec: str) -> bool:
 
 
 def unknown_base(context: Context) -> str:
-    """Return of what the base commit is that an event must have and that is not known, "" where there is none such."""
+    """Return why the base commit is unknown, or ""."""
     if context.subject.base_sha:
         return ""
     if not context.in_actions:

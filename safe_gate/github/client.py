@@ -1,7 +1,7 @@
 """GitHub's REST API through `requests`: JSON in, JSON out, errors as one sentence.
 
-Touches the network, and only here; waits through the `sleep` it is given. Each exchange runs in a thread of its
-own: the timeouts of a socket hold for one read, and a server that drips bytes keeps every read short.
+Touches the network, and only here; waits through the `sleep` it is given. Each exchange runs in a thread of its own,
+because a socket's timeout covers only one read: a server that drips bytes never exceeds it.
 https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api
 """
 
@@ -67,8 +67,8 @@ class _Bearer(requests.auth.AuthBase):
 class _Session(requests.Session):
     """A session that follows no redirect.
 
-    By requests' own rules a redirected POST would become a GET, and even where it does not follow it reads
-    the answer to its end and the next address with it, however long and malformed.
+    requests turns a redirected POST into a GET. Even if it does not follow, it reads the whole answer and the next
+    address, however long and malformed.
     """
 
     def get_redirect_target(self, resp: requests.Response) -> None:

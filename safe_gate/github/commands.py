@@ -30,7 +30,7 @@ _LEVEL_OF = {
     True: {Severity.FAILING: "error", Severity.REVIEW: "warning"},
     False: {Severity.FAILING: "warning", Severity.REVIEW: "notice"},
 }
-"""The level of a case's annotation by whether it breaks a rule: within what the rules allow nothing is an error."""
+"""The level of a case's annotation. A case within the rules' limits is never an error."""
 
 
 class Annotation(NamedTuple):
@@ -83,7 +83,7 @@ def of_refusal(problems: Sequence[Problem], folder: str) -> Sequence[Annotation]
 
 
 def _rolled_up(ours: Sequence[Annotation], total: int, most: int, noun: str, where: str) -> Sequence[Annotation]:
-    """Return annotations of a level, the first of a total; of more than there may be the last is for the others."""
+    """Return the first annotations of a level. If there are too many, the last one counts the rest."""
     if total <= most:
         return ours
     more = plural(total - most + 1, f"more {noun}")

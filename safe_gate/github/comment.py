@@ -106,8 +106,8 @@ def post(
 ) -> Posted:
     """Create or update the gate's comment on a pull request.
 
-    `author` is who writes with our token; if empty, GitHub is asked where the token may ask, else it is
-    taken for a workflow's own. Raises ApiError if GitHub refuses.
+    `author` is the account of the token. If empty, GitHub is asked; if the token may not ask, it counts as a
+    workflow's own. Raises ApiError if GitHub refuses.
     """
     place = f"/repos/{repository}/issues/{pull_request}/comments"
     author = author or (_login(api) if may_ask else _ACTIONS_BOT)
@@ -134,7 +134,7 @@ def post(
 
 
 def _oldest(api: Api, repository: str, ours: Sequence[_Comment], created: int, draft: Draft) -> Posted | None:
-    """Give way to an older comment of the gate, by its id; None if the one that was created is the oldest.
+    """Give way to an older comment of the gate, by its id. Return None if the new comment is the oldest.
 
     Another first run may have created the older one at the same time. It is rewritten before ours is deleted.
     """
@@ -148,7 +148,7 @@ def _oldest(api: Api, repository: str, ours: Sequence[_Comment], created: int, d
 
 
 def _update(api: Api, repository: str, ours: Sequence[_Comment], draft: Draft) -> Posted:
-    """Bring the oldest of our comments up to date, then delete its twins: one may be the newest if that fails."""
+    """Update the oldest of our comments, then delete its duplicates: one may be the newest if the update fails."""
     latest = max(ours, key=lambda comment: comment.marker.run)
     kept, *twins = ours
     if draft.marker.run != NO_RUN and latest.marker.run > draft.marker.run:

@@ -1,6 +1,6 @@
 """A commit's files by GitHub's API, where the clone does not have them: completely or not at all.
 
-A list that GitHub may have cut, a symbolic link on the path and bytes with a wrong hash are errors. GitHub's HEAD is
+A list that GitHub may have cut, a symbolic link on the path, and bytes with a wrong hash are errors. GitHub's HEAD is
 not that of the clone, so it is asked for names and ids of commits only.
 
 https://docs.github.com/en/rest/repos/contents#get-repository-content
@@ -138,7 +138,7 @@ def _name(listed: Mapping[str, Any]) -> str:
 
 
 def _kind(listed: Mapping[str, Any]) -> Kind:
-    """Return what an entry is that is no folder; GitHub calls a submodule a file, but its address is a tree's."""
+    """Return the kind of an entry that is no folder. GitHub calls a submodule a file, but its address is a tree's."""
     if listed.get("type") == "symlink":
         return Kind.LINK
     return Kind.FILE if listed.get("type") == "file" and "/git/blobs/" in str(listed.get("git_url")) else Kind.SUBMODULE

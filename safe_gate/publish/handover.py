@@ -1,7 +1,7 @@
 """What a run leaves behind for a trusted workflow to publish, and how that is read without trust.
 
-A pull request from a fork may write anything into the file. So nothing of it is published as it
-stands: the report is validated with its schema, judged again by our own rules, and rendered again.
+A pull request from a fork may write anything into the file. So nothing in it is published as it is. The report is
+validated by its schema, judged again and rendered again.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import ReportView
 
 WHOLE = "case"
-"""What replaces a metric or a check where a case is to be seen for none of them, as one without a reply."""
+"""The name used if no metric or check is the cause, as for a case without a reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class JudgedCase:
     result: JsonObject
 
     def to_see(self) -> Iterator[Judgement]:
-        """Yield what a reviewer is to see: what is no full pass, waived or not, else what the case has as a whole."""
+        """Yield the parts for a reviewer: those without a full pass, waived or not, or else the case as a whole."""
         found = [] if self.excused_by else [one for one in self.judgements if one.severity]
         if not found and self.finding:
             what, severity = self.finding.what, self.finding.severity

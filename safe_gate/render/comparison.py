@@ -115,7 +115,7 @@ def notes(comparison: Comparison) -> Iterator[Phrase]:
 
 
 def _groups(comparison: Comparison) -> str:
-    """Return of how many cases tests count how many groups; a case without the field is a group of its own."""
+    """Return how many groups of how many cases the tests count. A case without the field is its own group."""
     of_all = [part.metrics[0] for _, part in parts_of(comparison.parts) if part.metrics]
     cases, units = sum(metric.cases for metric in of_all), sum(metric.units for metric in of_all)
     return f"{plural(units, 'group')} of {plural(cases, 'case')}"

@@ -1,4 +1,4 @@
-"""What decided a case: its texts with the evidence marked, and how each metric or check came to what it says. Pure."""
+"""What decided a case: its texts with marked evidence, and how each metric or check got its result. Pure."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _reason(mark: Mark) -> str:
 
 
 def _why(phrase: Sequence[Words]) -> str:
-    """Return why a mark does not count: a rule as it is written, the words of the text in quotation marks."""
+    """Return why a mark does not count, with rules as written and words of the text in quotation marks."""
     *first, last = phrase
     is_quote = bool(first) and isinstance(last, Untrusted) and first[-1] == ": "
     return "".join(plain(one, 60) for one in first) + (f'"{plain(last, 60)}"' if is_quote else plain(last, 60))

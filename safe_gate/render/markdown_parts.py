@@ -120,7 +120,7 @@ def measured(section: Section) -> Iterator[str]:
 
 
 def details(section: Section, rows: int) -> Iterator[str]:
-    """Yield the rest of a section: its cases, issues and tables, with at most so many rows."""
+    """Yield the rest of a section: its cases, issues and tables, limited to `rows`."""
     yield section.footer.replace("    ", " · ")
     yield ""
     if section.cases.rows:
@@ -167,7 +167,7 @@ def words_of(phrase: Phrase) -> str:
 
 
 def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
-    """Return a case's id, as a link to the line of its data; where none can lead there the place is named beside it."""
+    """Return a case's id as a link to its line, or with its place beside it if no link is possible."""
     try:
         name = place.within(origin.folder).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does

@@ -75,7 +75,7 @@ def broken_rules(report: Report) -> dict[str, list[RuleOutcome]]:
 
 
 class _Counted(NamedTuple):
-    """Which cases to look at broken rules of an evaluator count: by name, by group and severity, or by that alone."""
+    """Which cases to look at the broken rules of an evaluator count: by name, group and severity, or severity alone."""
 
     named: Set[str]
     in_groups: Set[tuple[str, Severity]]
@@ -136,7 +136,7 @@ _FEW = 3
 """The most cases to look at that are listed without a count; more are first counted by what is wrong."""
 
 MOST_COUNTED = 10
-"""So many rules and so many groups are shown with the number of their cases."""
+"""How many rules and groups are shown with the number of their cases."""
 
 
 def ranked(findings: Iterable[Finding], most: int) -> Ranked:
@@ -163,7 +163,7 @@ def ranked(findings: Iterable[Finding], most: int) -> Ranked:
 
 
 def counted(found: Ranked) -> Iterator[tuple[str, Sequence[tuple[Phrase, int]]]]:
-    """Yield what cases to look at are counted by, and each of its values with their number; nothing of few cases.
+    """Yield each way to count the cases to look at, with its values and numbers. Yield nothing for few cases.
 
     A value that one case alone has is left out if all cases are shown.
     """
@@ -189,7 +189,7 @@ def rule_name(rule: RuleOutcome) -> str:
 
 
 def message(rule: RuleOutcome) -> Phrase:
-    """Return what a rule found, with the names of the group it is about and of what broke it, if it has any."""
+    """Return what a rule found, with the name of its group and of what broke it, if any."""
     return (*about(rule), rule.message, *names(rule))
 
 
@@ -288,7 +288,7 @@ def not_run(report: Report) -> list[Phrase]:
 
 
 def departures(provenance: Provenance) -> Iterator[Phrase]:
-    """Yield a sentence for each setting of the run, not the default, that a reader of the report must know of."""
+    """Yield a sentence for each changed setting that a reader of the report must know."""
     if commit := provenance.policy_commit:
         judged_by = "Judged by the config file, rule packs and waivers of the base commit ("
         yield (judged_by, Untrusted(commit[:7]), "), not those of this change.")
@@ -307,7 +307,7 @@ def filter_of(report: Report) -> Phrase:
 
 
 def filtered(policy: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[Phrase]:
-    """Yield a sentence on the filters of a run, and on how many cases they leave out, as far as that is known."""
+    """Yield a sentence on the filters of a run and, if known, how many cases they leave out."""
     wanted, unwanted = (policy.get(name) or [] for name in ("tag", "not_tag"))
     if not (wanted or unwanted):
         return

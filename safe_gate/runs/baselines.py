@@ -30,8 +30,8 @@ OF_INPUTS = tuple(setting for evaluator in EVALUATORS.values() for setting in ev
 class Sides:
     """Reports and commits that a run is compared with.
 
-    `settings_at` gives the settings below the folder of one, `snapshot` the side there, as its files were when it was
-    first asked for, and `narrowed` that side less the patterns that name no file.
+    `settings_at` returns the settings below the folder of a side. `snapshot` returns the side, with its files as
+    first read. `narrowed` returns that side without the patterns that match no file.
     """
 
     settings_at: comparison.OptionsAt

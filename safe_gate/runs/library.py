@@ -30,7 +30,7 @@ from safe_gate.settings.options import settings as every_setting
 
 Path_ = str | os.PathLike[str]
 Value = Path_ | float | bool | Sequence[Path_] | Mapping[str, Any] | None
-"""What a setting may be: of a list, one entry stands for a list of it; None is as if it was not given."""
+"""The types of a setting. A single entry stands for a list of one; None means not given."""
 
 _FOR_COMMANDS = frozenset({"mode", "shard", "shards", "report_formats", "import_map"})
 """Settings that mean nothing to a call."""
@@ -175,7 +175,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _misplaced(flags: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each name that is no setting of a call, and for what a setting without a flag holds."""
+    """Yield a problem for each unknown setting of a call, and for bad values of settings without a flag."""
     known = {one.name: one for one in every_setting() if one.name not in _FOR_COMMANDS}
     for name in sorted(flags.keys() - known):
         words = f"is not a setting{suggestion(name, [*known])}"

@@ -42,7 +42,7 @@ def gate_policy(options: Options) -> gate_rules.Policy:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """By whose settings a run is judged: its own, or those of the base commit, which is None for its own.
+    """The settings that judge a run: its own, or the base commit's. The commit is None for its own.
 
     `recipes` are those of what evaluators score by, empty for the run's own, whose problems are those of its cases.
     """

@@ -30,7 +30,7 @@ def keep_inputs(flag: str, path: str, read: Iterable[Path]) -> None:
 
 
 def untrusted(options: Options, effects: Effects) -> tuple[Problem, ...]:
-    """Return the problem of a checkout that a run would read from and its event must not trust, if there is one."""
+    """Return the problem of a checkout that a run reads and its event must not trust, if any."""
     folder = "" if options.allow_head_checkout else foreign_checkout(effects.context, read_by(options))
     if not folder:
         return ()

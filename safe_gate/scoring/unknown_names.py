@@ -44,8 +44,8 @@ def unknown_groups(
 ) -> Iterator[Problem]:
     """Yield a problem for each archetype or tag that options name and no case has: its rules would judge nothing.
 
-    Where a case cannot be read it may have them. A filter names a tag or an archetype of any evaluator; one that leaves
-    an evaluator no case is a problem already. Of a selection of the cases, only what looks misspelt is a problem: the
+    Where a case cannot be read it may have them. A filter may name a tag or an archetype of any evaluator. One that
+    leaves no case is already a problem. Of a selection of the cases, only what looks misspelt is a problem: the
     others may have the rest.
     """
     limited = {name: groups_limited(EVALUATORS[name], vars(options)) for name in measured}

@@ -22,7 +22,7 @@ def cores() -> int:
 
 
 def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes: int) -> Iterator[Result]:
-    """Yield what a function returns for each item, in order, computed by so many processes.
+    """Yield what a function returns for each item, in order, computed by several processes.
 
     A single item is not worth starting one. Where the system cannot fork there is one process. Raises CannotJudge if
     they cannot be started, and if a process dies.

@@ -1,6 +1,6 @@
 """A run as one page for people: verdict and rules, figures with intervals, every case with its evidence. Pure.
 
-What a case shows stands in the page as JSON, a case a line; the page's scripts filter it and draw what is looked at.
+The page holds its cases as JSON, one per line. Its scripts filter them and draw the visible ones.
 """
 
 from __future__ import annotations
