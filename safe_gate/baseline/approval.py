@@ -175,8 +175,8 @@ def _remarks(old: Report | None, report: Report, counts: Counter[int]) -> Iterat
 def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], today: str) -> Approval:
     """Return the waivers of `target`, with a new one for each unwaived failure of a report or of its cases `ids`.
 
-    Reason, owner and last day are required. Raises CannotJudge for a report as `baseline` does, for an id that does
-    not fail, for a file without waivers, and for a day that is invalid or before `today`.
+    Reason, owner and last day are required. Raises CannotJudge for a report as `baseline` does, and for an id that
+    does not fail. It also does so for a file without waivers, and for an invalid day or one before `today`.
     """
     failures = sorted(failing(source.report(path).parts))
     _refuse_unsound(grounds, today)

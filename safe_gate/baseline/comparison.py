@@ -153,7 +153,7 @@ def past(
     *,
     texts: bool = False,
 ) -> Past:
-    """Return a baseline to hold a run against, each of its files read once; `side_of` gives the side of a commit.
+    """Return a baseline for a run, with each file read once. `side_of` returns the side of a commit.
 
     With `texts` its recorded texts are kept. Raises CannotJudge with every problem of the baseline: one that cannot be
     read is never a pass.
@@ -242,7 +242,7 @@ def texts_key(evaluator: str, case_id: str) -> str:
 def _named_nothing(old: Side, head: Side, protect: Sequence[str], cluster_key: str) -> Iterator[Problem]:
     """Yield a problem for each setting that names what no case has: it would guard nothing."""
     if any(head.filters.values()) or not (protect or cluster_key):
-        return  # what is named may be of a case that the filters leave out
+        return  # the filters may leave out the named case
     results = [one for run in (old, head) for name, part in run.parts.items() for one in outcomes_of(name, part)]
     known = {name for outcome in results for name in (outcome.id, *outcome.groups)}
     for name in protect:

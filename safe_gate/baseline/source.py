@@ -102,11 +102,11 @@ def opened(
 ) -> Iterator[Baseline | None]:
     """Give the baseline that `spec` names, with the files that patterns name; its folder is gone afterwards.
 
-    `spec` is the path of a report, `base` (the base commit of the event), `.` (the working folder as it
-    is) or a git ref. None stands for no baseline yet: an event that has no base commit, or a missing
-    report unless it `is_required`. `token` is GitHub's. `folder` is the working folder's path in the repository, as in
-    `effects.Effects`. A pattern that names nothing at the commit is no error: what the files are compared to
-    may be new. Raises CannotJudge for all that cannot be read, or not in full.
+    `spec` is the path of a report, `base` (the event's base commit), `.` (the working folder) or a git ref. None
+    stands for no baseline yet: an event that has no base commit, or a missing report unless it `is_required`. `token`
+    is GitHub's. `folder` is the working folder's path in the repository, as in `effects.Effects`. A pattern that
+    names nothing at the commit is no error: what the files are compared to may be new. Raises CannotJudge for all
+    that cannot be read, or not in full.
     """
     if spec == "base" and (unknown := unknown_base(context)):
         raise CannotJudge(Problem(Place("base"), f"is the base commit {unknown}; name a ref, such as main"))
@@ -183,7 +183,7 @@ def committed(spec: str) -> str:
     here = Path.cwd()
     if (root := repository.root_in_sight(here)) is None:
         return ""
-    there = Path(os.path.normpath(here / path))  # as it is written: a link in the checkout may come with the change
+    there = Path(os.path.normpath(here / path))  # links stay unresolved: the change may have added them
     top = next((above for above in reversed(there.parents) if os.path.realpath(above) == os.path.realpath(root)), None)
     return os.path.relpath(root / there.relative_to(top), here) if top else ""
 
@@ -198,7 +198,7 @@ def unknown_base(context: Context) -> str:
         return ""
     if not context.in_actions:
         return "of a GitHub event, but this is not a GitHub Actions job"
-    # A workflow_run names neither a fork's pull request nor what a push started from, though there is one.
+    # A workflow_run does not name a fork's pull request or the commit before a push, but both exist.
     is_named = context.event in _NAMED_BY or context.subject.trigger_event in {*_NAMED_BY, "push"}
     if context.broken_event_file or is_named:
         return f"of the event {context.event}, but the event file does not name it"
@@ -214,7 +214,7 @@ def _working_folder() -> Baseline:
 
 
 def report(path: str, *, or_commit: bool = False) -> Report:
-    """Return a report as a run wrote it: it has a verdict and fits its digests, and names every case once.
+    """Return a report as a run wrote it, with a verdict, matching digests and each case once.
 
     Raises CannotJudge for any other file; `or_commit` says that a commit may be named instead.
     """
@@ -283,7 +283,7 @@ def _fetched(
         try:
             asked = source()
             commit = asked.commit(ref)
-            ref = commit.sha  # which another source calls the same
+            ref = commit.sha  # a full id means the same to every source
             _put(asked, commit, selection, top)
             return commit
         except Missing as missing:

@@ -22,8 +22,8 @@ class Refusal(StrEnum):
     NOT_FOUND = "not found"  # 404: not there, or not for this token to see
     RATE_LIMIT = "rate limit"  # 429, and 403 in its two other meanings
     INVALID = "invalid"  # 422: GitHub does not take this body
-    DEADLINE = "deadline"  # no time is left for this request, nor for any other
-    UNCLEAR = "unclear"  # no answer, or a server's error: a write may have happened all the same
+    DEADLINE = "deadline"  # no time is left for this or any other request
+    UNCLEAR = "unclear"  # no answer, or a server's error: a write may still have happened
     OTHER = "other"
 
 

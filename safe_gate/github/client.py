@@ -140,7 +140,7 @@ class Client:
             try:
                 return self._once(method, url, media, body)
             except ApiError as error:
-                is_unclear = error.refusal is Refusal.UNCLEAR and method != "POST"  # which could create something twice
+                is_unclear = error.refusal is Refusal.UNCLEAR and method != "POST"  # a second POST could create a twin
                 may_repeat = is_unclear or error.refusal is Refusal.RATE_LIMIT
                 if not may_repeat or not self._wait(max(pause, error.retry_after)):
                     raise
@@ -173,7 +173,7 @@ class Client:
         try:
             return within(min(media.longest, self._left), lambda: self._exchange(method, url, media, body))
         except (OSError, ValueError, HTTPError) as error:  # OSError: a CA bundle that is not there, too
-            is_lasting = isinstance(error, ValueError | requests.exceptions.SSLError)  # of an address or a certificate
+            is_lasting = isinstance(error, ValueError | requests.exceptions.SSLError)  # a bad address or certificate
             is_passing = isinstance(error, requests.RequestException | HTTPError | TimeoutError) and not is_lasting
             refusal = Refusal.UNCLEAR if is_passing else Refusal.OTHER
             if is_last and isinstance(error, TimeoutError):
@@ -204,7 +204,7 @@ class Client:
             if len(data) > media.largest:
                 raise requests.ReadTimeout
         # Before anybody reads it: text that is cut or quoted later could hide pieces of the token.
-        # What is short, no token of GitHub's, may be any word; a file is read by its bytes, and nobody prints it.
+        # Short strings are not GitHub tokens. File bytes are never printed.
         is_file = media is _RAW and answer.ok
         is_told = len(self._token) >= _SHORTEST_TOKEN and not is_file
         return bytes(data.replace(self._token.encode(), b"***") if is_told else data)

@@ -169,7 +169,7 @@ def _rewrite(api: Api, path: str, kept: _Comment, draft: Draft) -> Posted:
     same = _says_the_same(kept, draft)
     if same and draft.marker.run <= kept.marker.run:
         return Posted("unchanged", kept.url)
-    if same:  # or else a run between the two could overwrite what ours confirms
+    if same:  # otherwise a run between the two could overwrite it
         draft = replace(draft, marker=kept.marker._replace(run=draft.marker.run), bodies=(kept.text,))
     answer = _write(api, "PATCH", path, draft)
     if _is_overwritten(api, path, draft.marker.run):
@@ -200,7 +200,7 @@ def _digest(text: str) -> str:
 
 def _is_overwritten(api: Api, path: str, run: Run) -> bool:
     """Tell whether an older run has overwritten what was just written: it had read the comment before."""
-    with suppress(ApiError):  # it has been written all the same
+    with suppress(ApiError):  # it was written despite the error
         body = api.call("GET", path).get("body")
         marker = Marker.read(body) if isinstance(body, str) else None
         return marker is not None and marker.run < run

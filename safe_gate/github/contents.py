@@ -18,7 +18,7 @@ from safe_gate.core.text.patterns import later
 from safe_gate.github import Api, ApiError, Refusal
 from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
 
-_MOST_ENTRIES = 1_000  # of a folder: GitHub cuts its list there and does not say so
+_MOST_ENTRIES = 1_000  # per folder: GitHub silently cuts its list there
 _MOST_REQUESTS = 500  # for one commit: a job's token has 1,000 an hour, for all that the workflow does
 _LARGEST_FILE = 100_000_000  # bytes: GitHub gives no larger ones
 _SHA = later(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -56,7 +56,7 @@ class Contents:
         except ApiError as error:
             raise _missing(error) from None
         if not _WRITTEN_OUT.match(ref):
-            branch, tag = f"heads/{ref}", f"tags/{ref}"  # as GitHub's documentation writes them out
+            branch, tag = f"heads/{ref}", f"tags/{ref}"  # as in GitHub's documentation
             tagged = self._known(tag)
             if tagged and self._known(branch) not in (None, tagged):
                 raise two_commits(ref, (branch, tag))

@@ -145,7 +145,7 @@ def _event(path: str) -> Mapping[str, Any] | None:
 
 
 # GITHUB_SHA is a merge commit on pull_request and the default branch's on pull_request_target and workflow_run,
-# so each event is read by what its payload says.
+# so the payload of each event decides.
 
 
 def _pull_request(event: Mapping[str, Any]) -> Subject:

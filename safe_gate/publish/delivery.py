@@ -61,7 +61,7 @@ def tell(
         for one in annotations:
             effects.out(one.command())
         draft = drafted(view, wanted.comment, context, origin, job=context.job, recorded=recorded)
-        if not wanted.is_shard:  # as it will be posted from the report, which holds no reply
+        if not wanted.is_shard:  # `publish` posts it from the report, which holds no reply
             left = drafted(view, wanted.comment, context, origin, job=context.job)
             file = leave_behind(report, left, wanted, effects)
     if context.summary_file and not wanted.dry_run:

@@ -44,7 +44,7 @@ class JudgedCase:
     result: JsonObject
 
     def to_see(self) -> Iterator[Judgement]:
-        """Yield the parts for a reviewer: those without a full pass, waived or not, or else the case as a whole."""
+        """Yield the parts for a reviewer: those without a full pass, waived or not, or the whole case."""
         found = [] if self.excused_by else [one for one in self.judgements if one.severity]
         if not found and self.finding:
             what, severity = self.finding.what, self.finding.severity

@@ -61,7 +61,7 @@ def scorecard(
 ) -> str:
     """Return an evaluator's scorecard: the box, the counts of what is wrong, the cases, the issues, the evidence.
 
-    The evidence is that of failing cases, with `reviews` of all cases to look at. The table of cases has at most
+    It shows the evidence of failing cases, or with `reviews` of all cases to look at. The table of cases has at most
     `rows`; `everything` leaves out no case. `way` says how to see what is left out.
     """
     wanted = (one for one in section.findings if everything or reviews or one.severity == Severity.FAILING)

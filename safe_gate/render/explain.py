@@ -160,7 +160,7 @@ def _judged(one: Explanation, judgement: Judgement, numbers: Mapping[_Span, int]
         quote = f'"{plain(Untrusted(mark.text), _LONGEST_QUOTE)}"'
         yield f"  {mark.says:>{width}}  {number}{quote}{_reason(mark)}"
     decision, rules = quoted(_decision(one, judgement)), {mark.rule for mark in found}
-    if not judgement.hits:  # which are among the marks
+    if not judgement.hits:  # hits are among the marks
         yield from (f"  {quoted(phrase)}" for phrase in judgement.evidence if not _is_said(phrase, decision, rules))
     yield f"  {decision}"
 

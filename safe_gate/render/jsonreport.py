@@ -53,7 +53,7 @@ def _inert(text: str) -> str:
 
 
 def _written(value: Any, line: str, write: Callable[[Any, str], str]) -> Iterator[str]:
-    """Yield a value in pieces: a view item by item, an object with a view key by key, the rest whole."""
+    """Yield a value in pieces: a view by item, an object with a view by key, the rest whole."""
     inner = line + "  "
     if isinstance(value, View):
         yield "["

@@ -59,7 +59,7 @@ def alert(kind: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def cut(table: Table, rows: int) -> Iterator[str]:
-    """Yield at most so many rows of a table, and how many more there are."""
+    """Yield the first rows of a table, and how many more there are."""
     yield from table_of(Table(table.header, table.align, table.rows[:rows]))
     yield from left_out(len(table.rows) - rows)
     yield ""
@@ -167,7 +167,7 @@ def words_of(phrase: Phrase) -> str:
 
 
 def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
-    """Return a case's id as a link to its line, or with its place beside it if no link is possible."""
+    """Return a case's id as a link to its line, or with its place beside it."""
     try:
         name = place.within(origin.folder).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does

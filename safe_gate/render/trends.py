@@ -71,7 +71,7 @@ class Moment:
 
 
 def changes(moments: Sequence[Moment]) -> dict[int, list[str]]:
-    """Return by a run's place what it was judged by that the last run with a verdict before it was not."""
+    """Return, by run, the changes in its terms since the last run with a verdict."""
     judged = [(place, one) for place, one in enumerate(moments) if one.verdict != "error"]
     return {
         place: names

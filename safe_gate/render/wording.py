@@ -121,7 +121,7 @@ NEWLY_FAILING = "newly failing"
 
 
 class Ranked(NamedTuple):
-    """The first of some findings by rank, how many there are in all, and how many of each cause and group.
+    """The first findings by rank, the number of all, and their number by cause and group.
 
     What counts most comes first; a finding counts once for each of its causes and groups.
     """

@@ -50,7 +50,7 @@ class Sides:
         base, patterns = self._with(spec, patterns, is_required=is_required)
         if base is not None and base.report is None:
             own: tuple[Pattern, ...] = ()
-            with suppress(CannotJudge):  # what is wrong with its settings is said where they are used
+            with suppress(CannotJudge):  # the user of the settings reports their problems
                 own = source.patterns_of(self.settings_at(base.root))
             again, _ = self._with(spec, (*patterns, *own), is_required=is_required)
             if again is None or again.commit != base.commit:  # its config may name other files than were asked for

@@ -45,7 +45,7 @@ from safe_gate.settings.options import Options
 
 
 class Made(NamedTuple):
-    """The report of a run, the problems that kept it from a verdict, if any, and the texts that it recorded."""
+    """The report of a run, the problems that kept it from a verdict, and its recorded texts."""
 
     report: Report
     problems: tuple[Problem, ...]

@@ -136,7 +136,7 @@ def _plain(value: Any) -> Any:
 
 
 def _unfit(plain: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each argument of a type that neither a flag nor a config file can give."""
+    """Yield a problem for each argument of a type that a flag or a config file cannot give."""
     for name, value in sorted(plain.items()):
         if expected := _expected(name, value):
             unfit, field = value, name

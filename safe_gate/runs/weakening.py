@@ -1,7 +1,7 @@
 """Shell: how a change makes the gate weaker: its terms beside those of its base commit or of a report. Reads files.
 
 A committed baseline report that the change replaces counts too. A change could use it to hide new failures: by worse
-results, laxer rules, or cases that are gone or counted together.
+results, laxer rules, or missing or grouped cases.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def weakened(
     effects: Effects,
     sides: Sides,
 ) -> Weakened:
-    """Return where the gate is weaker than on the base commit, or than in a report if only that is available.
+    """Return where the gate is weaker than on the base commit, or in a report if there is none.
 
     `past` was read from the baseline `compared`. `cases` has the expectations of the run's own cases, if already
     read. If a weaker gate breaks the run, an unreadable base is an error. Otherwise the result is unknown.
@@ -175,7 +175,7 @@ def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
     """
     try:
         reports = source.report(kept), source.report(now)
-    except CannotJudge:  # as of an earlier version
+    except CannotJudge:  # a report of an earlier version, for example
         return True
     old, new = comparison.alike(*map(comparison.side_of_report, reports))
     for name in EVALUATORS:

@@ -53,8 +53,8 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], scheduler
     """Yield what a function returns for each item, in order, computed by the workers of a scheduler.
 
     The function is a named one of this package or a `partial` of one, with arguments that can be pickled. Raises
-    CannotJudge if `dask` is missing, if the scheduler or all workers cannot be reached or are lost, if a worker has
-    different software, or if an item has ended several workers.
+    CannotJudge if `dask` is missing, or the scheduler or all workers are unreachable or lost. It also does so if a
+    worker has different software, or if an item has ended several workers.
     """
     sent = pickle.dumps(function)
     waiting: deque[Future[Any]] = deque()
@@ -90,7 +90,7 @@ def _connected(scheduler: str) -> Iterator[Client]:
     from distributed import Client
     from distributed.scheduler import KilledWorker
 
-    for name in ("distributed", "distributed.client"):  # what is wrong is said once, by us
+    for name in ("distributed", "distributed.client"):  # we report the error once
         logging.getLogger(name).setLevel(logging.CRITICAL)
     _knock(scheduler)
     quiet = config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})  # a line may be as long as it likes

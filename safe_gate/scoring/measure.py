@@ -189,7 +189,7 @@ Mapped = Callable[[Callable[[Any], tuple[Tally, ...]], Iterable[Any]], Iterator[
 def _engine(engine: str, scheduler: str, jobs: str) -> tuple[Mapped, int]:
     """Return what parts of the cases are scored by, and how many lines a part should have for it."""
     if engine == "dask":
-        from safe_gate.scoring import cluster  # which imports what few have
+        from safe_gate.scoring import cluster  # it imports optional libraries
 
         return partial(cluster.ordered, scheduler=scheduler), cluster.LINES
     processes = workers.cores() if jobs == "auto" else int(jobs)

@@ -36,7 +36,7 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Part `index` of a run in `count` parts, counted from 1."""
+    """Part `index` of a run in `of` parts, counted from 1."""
 
     index: int
     of: int

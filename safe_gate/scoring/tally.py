@@ -214,7 +214,7 @@ def _tallied(
         if misfit and scoring.passes_over:
             continue
         count += 1
-        if misfit and problems[-1:] != [misfit]:  # which all turns of a conversation share
+        if misfit and problems[-1:] != [misfit]:  # all turns of a conversation share it
             problems.append(misfit)
         if problems or not is_scored:
             continue

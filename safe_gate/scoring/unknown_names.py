@@ -94,6 +94,6 @@ def _misnamed(
 ) -> Iterator[Problem]:
     for name in evaluators:
         by = partial(own_rules.load, EVALUATORS[name], settings, own)
-        with suppress(CannotJudge):  # of rules that cannot be read, whose names nobody knows
+        with suppress(CannotJudge):  # unreadable rules have no known names
             for one in EVALUATORS[name].misnamed(every, by):
                 yield Problem(Place(one.setting.replace("_", "-")), one.message, field=one.name)

@@ -40,7 +40,7 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
     # Forked, so that rules are compiled already and a function need not be sent; there are no threads yet.
     context = get_context("fork")
     waiting: deque[Future[Any]] = deque()
-    # Half a pool cannot be ended, so an interrupt waits until all have started.
+    # A half-started pool cannot be stopped, so an interrupt waits until all have started.
     heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         pool = ProcessPoolExecutor(processes, context, initializer=_take, initargs=(function,))

@@ -30,7 +30,7 @@ class Run(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """The result of a metric, check or verdict: a short label, a score from 0 to 1 or None, and why."""
+    """The result of a metric, check or verdict: a short label, a score from 0 to 1 or None, a reason."""
 
     name: str
     label: str = ""

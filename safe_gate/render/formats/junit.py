@@ -87,7 +87,7 @@ def _input(problem: Problem) -> _Test:
 
 
 def _tests(case: JudgedCase) -> Iterator[_Test]:
-    """Yield a test for each metric or check, and one for the case if a broken rule counts the whole case."""
+    """Yield a test for each metric or check, and one for a case that a broken rule counts whole."""
     for one in case.judgements:
         outcome, why = "", ""
         if one.severity and case.excused_by:

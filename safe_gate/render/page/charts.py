@@ -52,7 +52,7 @@ def _row(rate: Rate, limit: float | None) -> str:
 
 
 def _interval(value: float, low: float, high: float, limit: float | None) -> str:
-    """Return a rate as a dot on a line from 0 to 1, its interval as a bar, a limit as a stroke."""
+    """Return a rate as a dot on a line from 0 to 1, with its interval and a limit."""
     middle, (left, right, dot) = _HIGH / 2, (_at(one) for one in (low, high, value))
     missed = limit is not None and value < limit
     parts = [

@@ -144,7 +144,7 @@ def test_a_commit_is_not_asked_for_the_paths_of_a_checkout_below_the_working_fol
     where = context("pull_request", BASE, repository=REPOSITORY)
     options = Options(synthesis_cases=(pattern, f"{'x' * 300}/c.jsonl"), github_token=TOKEN)
     said = refusal(open_("base", where=where, options=options, folder=""))
-    assert said.startswith("app: is a checkout, but the working folder is in none")
+    assert said.startswith("app: is a checkout, but the working folder is outside any checkout")
     assert github.requests == []
 
 
