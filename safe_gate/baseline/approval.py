@@ -36,7 +36,7 @@ class Grounds:
     expires: str = ""
 
     def missing(self, *names: str) -> list[str]:
-        """Return the flags of what is not said; blanks say nothing."""
+        """Return the flags without a value. Blanks are no value."""
         return [f"--{name}" for name in names if not getattr(self, name).strip()]
 
 
@@ -58,7 +58,7 @@ class Approval:
 
 
 def baseline(path: str, target: str, grounds: Grounds) -> Approval:
-    """Return a report as the baseline at `target`, shown by what it changes of the one that is there.
+    """Return a report as the baseline at `target`, shown by its changes to the present one.
 
     A report that failed, or in which cases newly fail or are gone, is refused without a reason. Raises CannotJudge
     for a report without a verdict or with wrong digests, and for a baseline that cannot be read.

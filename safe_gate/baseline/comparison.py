@@ -37,7 +37,7 @@ OptionsAt = Callable[[Path], Options]
 class Side:
     """One of two runs to compare: its parts, the digests of what scores follow from, and whether texts are withheld.
 
-    `cluster_key` is the field that its cases are clustered by, "" for none; `filters` are those of `asked.FILTERS`.
+    `cluster_key` is the field that its cases are clustered by, "" for none; `filters` are as in `asked.FILTERS`.
     """
 
     parts: Parts
@@ -53,7 +53,7 @@ def side(parts: Parts, run: Snapshot) -> Side:
 
 
 def rules_of(run: Snapshot) -> Mapping[str, str]:
-    """Return the digests of what the scores of a run with all inputs follow from, as a `Side` has them."""
+    """Return the digests of the rules that score a run with all inputs, as in `Side`."""
     parts = {name: evaluator.recorded(run.settings) for name, evaluator in EVALUATORS.items()}
     return side(parts, run).rules
 

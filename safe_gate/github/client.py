@@ -308,7 +308,7 @@ def _json(answer: _Answer) -> Any:
 
 
 def _reason(answer: _Answer) -> str:
-    """Return what GitHub says of a refusal: its message, and what it says of each field."""
+    """Return GitHub's words on a refusal: its message, and its words on each field."""
     error = _json(answer)
     if not isinstance(error, dict) or "message" not in error:
         return ""

@@ -91,7 +91,7 @@ def _rolled_up(ours: Sequence[Annotation], total: int, most: int, noun: str, whe
 
 
 def _broken_rules(broken: Sequence[RuleOutcome]) -> Iterator[Annotation]:
-    """Yield the broken rules, a few, so that cases have room beside those of many groups."""
+    """Yield the first broken rules, to leave room for cases."""
     for rule in broken[:_MOST_RULES]:
         yield Annotation("error", quoted(message(rule)), f"SAFE Gate: {rule_name(rule)}")
     if more := len(broken[_MOST_RULES:]):

@@ -1,7 +1,7 @@
 """The gate's one comment on a pull request: created once, then updated in place.
 
-A hidden first line says whose it is and what it is about. Only a comment that we wrote counts as
-ours, because anybody can write that line.
+A hidden first line names its gate, commit and run. Only a comment that we wrote counts as ours, because anybody can
+write that line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run would publish, and what it knows beforehand: facts for `doctor` and `--dry-run`.
+"""What a run would publish and what it knows in advance: facts for `doctor` and `--dry-run`.
 
 Pure: from the options and the context alone. Nobody is asked what a token may do.
 """

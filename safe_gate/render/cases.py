@@ -23,11 +23,11 @@ WHOLE = "case"
 class JudgedCase:
     """A case of a report.
 
-    `label` is what it comes to as a whole: Pass, Review or Fail; passes or fails. `passed` tells whether that is as it
-    should be: a negative example is to fail. `groups` are its archetype or its tags, `excused_by` those by which it
-    fails as it is meant to. `waivers` are those that let it pass, by metric or check. `change` is what became of it
-    since the baseline, "" where nothing did or there is none. `finding` is what a reviewer is shown of it, None of a
-    case that needs no look. `result` is its entry of `results[]`.
+    `label` is its overall result: Pass, Review or Fail; passes or fails. `passed` tells whether that is as it should
+    be: a negative example is to fail. `groups` are its archetype or its tags, `excused_by` those by which it fails as
+    it is meant to. `waivers` are those that let it pass, by metric or check. `change` is what became of it since the
+    baseline, "" where nothing did or there is none. `finding` is what a reviewer is shown of it, None of a case that
+    needs no look. `result` is its entry of `results[]`.
     """
 
     evaluator: Evaluator

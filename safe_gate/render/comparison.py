@@ -79,7 +79,7 @@ def headline(comparison: Comparison) -> str:
 
 
 def _fails_by_rules(change: Change) -> bool:
-    """Tell a case that passed and fails because rules changed: no change of the outputs, but news all the same."""
+    """Tell whether a case fails only because rules changed. Its output did not change, but it is still news."""
     return change.change == "still failing" and change.passed[0]
 
 
@@ -89,7 +89,7 @@ def _passes_by_rules(change: Change) -> bool:
 
 
 def notes(comparison: Comparison) -> Iterator[Phrase]:
-    """Yield what must be known before a figure is read: what the comparison says, and what it cannot say."""
+    """Yield what to know before reading a figure: what the comparison shows, and what it cannot show."""
     if comparison.status == "none":
         base = comparison.baseline
         is_found, is_base = bool(base.made_at), base.name == "base"
@@ -190,7 +190,7 @@ def _signed(share: float) -> str:
 
 
 def _issues(cases: Sequence[ComparedCases]) -> Iterator[tuple[str, Phrase]]:
-    """Yield the cases by what became of them, the first few by name."""
+    """Yield the cases by outcome, the first few by name."""
     named = {
         "Removed": [one.id for some in cases for one in some.removed],
         "Added": [one.id for some in cases for one in some.added],

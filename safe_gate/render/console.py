@@ -59,7 +59,7 @@ def scorecards(view: ReportView) -> Iterator[str]:
 def scorecard(
     section: Section, *, everything: bool = False, reviews: bool = False, rows: int = MOST_ROWS, way: str = _VERBOSE
 ) -> str:
-    """Return an evaluator's scorecard: the box, the counts of what is wrong, the cases, the issues, the evidence.
+    """Return an evaluator's scorecard: the box, the counts of failures, the cases, the issues, the evidence.
 
     It shows the evidence of failing cases, or with `reviews` of all cases to look at. The table of cases has at most
     `rows`; `everything` leaves out no case. `way` says how to see what is left out.

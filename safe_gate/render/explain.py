@@ -18,7 +18,7 @@ _LONGEST_QUOTE = 100
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What decided a case, by what its evaluator says of it.
+    """What decided a case, according to its evaluator.
 
     `words`, `passed` and `is_meant_to_fail` are those of its outcome. `notes` are about the case as a whole.
     `texts` are the recorded texts by field. `decisions` and `marks` are as in `core.evaluator.Evaluator`.

@@ -66,7 +66,7 @@ def cut(table: Table, rows: int) -> Iterator[str]:
 
 
 def ranked_of(shown: Sequence[Section]) -> Ranked:
-    """Return the cases to look at, those of all sections."""
+    """Return the cases to look at of all sections."""
     return ranked((finding for section in shown for finding in section.findings), ROWS)
 
 
@@ -108,7 +108,7 @@ def _evidence(finding: Finding, quotes: excerpts.Lines) -> Iterator[str]:
 
 
 def counts(section: Section) -> Iterator[str]:
-    """Yield how many cases a section has, by what became of them."""
+    """Yield how many cases a section has, by outcome."""
     yield " · ".join(section.counts)
     yield ""
 

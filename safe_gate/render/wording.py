@@ -133,7 +133,7 @@ class Ranked(NamedTuple):
 
 
 _FEW = 3
-"""The most cases to look at that are listed without a count; more are first counted by what is wrong."""
+"""The most cases to look at that are listed without a count. More are first counted by cause."""
 
 MOST_COUNTED = 10
 """How many rules and groups are shown with the number of their cases."""
@@ -201,7 +201,7 @@ def about(rule: RuleOutcome) -> Phrase:
 
 
 def names(rule: RuleOutcome) -> Phrase:
-    """Return the first names of what broke a rule, nothing if it has none."""
+    """Return the first names that broke a rule, if any."""
     return (": ", *first_few(rule.names, len(rule.names))) if rule.names else ()
 
 

@@ -1,4 +1,4 @@
-"""Shell: whose settings a run is judged by: those of this change, or of its base commit."""
+"""Shell: which settings judge a run: this change's or its base commit's."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def gate_policy(options: Options) -> gate_rules.Policy:
 class Ruling:
     """The settings that judge a run: its own, or the base commit's. The commit is None for its own.
 
-    `recipes` are those of what evaluators score by, empty for the run's own, whose problems are those of its cases.
+    `recipes` are the evaluators' recipes, empty for the run's own. Problems of the run's own are reported with its
+    cases.
     """
 
     side: Snapshot

@@ -66,7 +66,7 @@ def weakened(
 
 
 def terms_of(base: Baseline, head: Path, sides: Sides, cases: Mapping[str, Facts] | None = None) -> Terms:
-    """Return the terms of a report or of a commit; `head` and `cases` are those of `_terms_at`.
+    """Return the terms of a report or of a commit; `head` and `cases` are as in `_terms_at`.
 
     Raises CannotJudge with every problem.
     """
@@ -212,9 +212,10 @@ def _left_out(ruling: Ruling, run: Snapshot) -> Iterator[Weakening]:
 
 
 def _files_of(name: str, side: Snapshot) -> set[Path]:
-    """Return where the files lie that a side's setting of inputs names, the folder of batches those of all batches.
+    """Return the locations of the files that a side's input setting names. A folder of outputs stands for those of
+    all batches.
 
-    They are those of the working folder, whatever side names them.
+    They lie in the working folder, whichever side names them.
     """
     for one in EVALUATORS.values():
         if name == one.input.setting or (isinstance(one.input, Documents) and name == one.input.folder):

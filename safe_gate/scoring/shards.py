@@ -114,7 +114,7 @@ class Content(NamedTuple):
 class Shards:
     """All shards of one run: their entries by evaluator and id, and the terms of each by file name.
 
-    `names` are those of the files, in the order of the shards.
+    `names` are the file names, in the order of the shards.
     """
 
     entries: Mapping[str, Store]

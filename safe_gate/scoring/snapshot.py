@@ -56,7 +56,7 @@ class Snapshot:
         return case_files.of(evaluator, self.options, self.root)
 
     def recipe(self, evaluator: Evaluator) -> str:
-        """Return the recipe of what an evaluator scores by. Raises CannotJudge with every problem."""
+        """Return the recipe of an evaluator's rules. Raises CannotJudge with every problem."""
         return asked.recipe(evaluator, self.settings, self.rules, self.options.config, root=self.root)
 
     def rules_digest(self) -> str:

@@ -43,7 +43,7 @@ def unscored(_evaluator: str, _case_id: str, _score: Callable[[], JsonObject], _
 
 
 class Keeps(NamedTuple):
-    """What is kept of cases because something shows it: the `texts` of some, and the `columns` of what decides.
+    """What is kept of cases to be shown: the `texts` of some, and the `columns` of the deciding words.
 
     `facts` keeps what is asked of each case, for a comparison.
     """

@@ -42,7 +42,7 @@ def show_texts(formats: Iterable[str]) -> bool:
 
 
 def show_columns(formats: Iterable[str]) -> bool:
-    """Tell whether any of some formats needs the columns of what decides."""
+    """Tell whether any format needs the columns of the deciding words."""
     return _any(formats, "SHOWS_COLUMNS")
 
 

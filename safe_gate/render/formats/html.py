@@ -170,7 +170,7 @@ def _details(
 
 
 def _cases(run: Run) -> Iterator[str]:
-    """Yield the list of cases, which the scripts fill, what it is filled with, and the end of the page."""
+    """Yield the list of cases, the data with which the scripts fill it, and the end of the page."""
     report = run.report
     evaluators = present(report.parts)
     is_any_compared = any(is_compared(report, name) for name in evaluators)

@@ -193,7 +193,7 @@ def _line(frame: _Frame, values: Sequence[float | None], kind: str, name: str) -
 
 
 def _band(frame: _Frame, one: Series, kind: str) -> Iterator[str]:
-    """Yield the 95 % intervals of a line, those of runs in a row as one shape."""
+    """Yield the 95 % intervals of a line. Consecutive runs form one shape."""
     for is_there, some in groupby(enumerate(one.rates), lambda item: bool(item[1])):
         if is_there:
             ends = [(place, *wilson(*rate)) for place, rate in some if rate]
