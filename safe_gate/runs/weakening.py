@@ -212,10 +212,9 @@ def _left_out(ruling: Ruling, run: Snapshot) -> Iterator[Weakening]:
 
 
 def _files_of(name: str, side: Snapshot) -> set[Path]:
-    """Return the locations of the files that a side's input setting names. A folder of outputs stands for those of
-    all batches.
+    """Return the locations of the files that a side's input setting names.
 
-    They lie in the working folder, whichever side names them.
+    A folder of outputs stands for those of all batches. They lie in the working folder, whichever side names them.
     """
     for one in EVALUATORS.values():
         if name == one.input.setting or (isinstance(one.input, Documents) and name == one.input.folder):
