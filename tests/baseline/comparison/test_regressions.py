@@ -147,7 +147,7 @@ def test_a_protection_or_a_cluster_that_names_nothing_is_an_error(safe_gate: Cal
     protected, clustered = ("--protect", "S-11"), ("--cluster-key", "x_topic")
     said = {
         protected: "protect: names 'S-11', but no case has this id, tag or archetype (did you mean \"S-1\"?)",
-        clustered: "cluster-key: names 'x_topic', a field that no case has",
+        clustered: "cluster-key: names 'x_topic', but no case has this field",
     }
     for flags in (protected, clustered, protected + clustered):
         done = safe_gate("run", *ALL, "--baseline", base, *flags)
