@@ -36,7 +36,7 @@ class Grounds:
     expires: str = ""
 
     def missing(self, *names: str) -> list[str]:
-        """Return the flags of what is not said; blanks say nothing."""
+        """Return the flags without a value. Blanks are no value."""
         return [f"--{name}" for name in names if not getattr(self, name).strip()]
 
 
@@ -58,11 +58,10 @@ class Approval:
 
 
 def baseline(path: str, target: str, grounds: Grounds) -> Approval:
-    """Return a report as the baseline at `target`, shown by what it changes of the one that is there.
+    """Return a report as the baseline at `target`, shown by its changes to the present one.
 
-    A report that failed, or in which cases newly fail or are gone, is refused without a reason.
-    Raises CannotJudge for a report that has no verdict or does not fit its digests, and for a
-    baseline that is there and cannot be read.
+    A report that failed, or in which cases newly fail or are gone, is refused without a reason. Raises CannotJudge
+    for a report without a verdict or with wrong digests, and for a baseline that cannot be read.
     """
     report = source.report(path)
     provenance = report.provenance
@@ -155,12 +154,12 @@ def _stale(report: Report) -> Iterator[Phrase]:
         yield ("Stale: ", *sentence)
     if changed:
         more = f"{plural(len(changed), 'file')} changed since the report was made; "
-        yield (f"{more}run again to approve what is there now.",)
+        yield (f"{more}run again to approve the current files.",)
 
 
 def _remarks(old: Report | None, report: Report, counts: Counter[int]) -> Iterator[Phrase]:
     if old is None:
-        shown = ": failing cases are all there is to show" if counts else ", and no case fails unexpectedly"
+        shown = "; only failing cases are shown" if counts else ", and no case fails unexpectedly"
         yield (f"There is no baseline yet{shown}.",)
     elif not counts:
         yield ("No case is added, removed or changed, and no result differs.",)
@@ -174,11 +173,10 @@ def _remarks(old: Report | None, report: Report, counts: Counter[int]) -> Iterat
 
 
 def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], today: str) -> Approval:
-    """Return the waivers of `target` with one more for every failure of a report, or of its cases `ids`, that has none.
+    """Return the waivers of `target`, with a new one for each unwaived failure of a report or of its cases `ids`.
 
-    Without reason, owner and last day it is refused. Raises CannotJudge for a report as `baseline`
-    does, for an id that does not fail, for a file that holds no waivers, and for a day that is none
-    or has passed by `today`.
+    Reason, owner and last day are required. Raises CannotJudge for a report as `baseline` does, and for an id that
+    does not fail. It also does so for a file without waivers, and for an invalid day or one before `today`.
     """
     failures = sorted(failing(source.report(path).parts))
     _refuse_unsound(grounds, today)
@@ -227,7 +225,7 @@ def _refuse_unsound(grounds: Grounds, today: str = "") -> None:
         if not _is_day(day):
             problems.append(Problem(Place("--expires"), f"is {day[:40]!r}; expected a day as YYYY-MM-DD"))
         elif day < today:
-            problems.append(Problem(Place("--expires"), f"is {day}, which has passed; expected {today} or later"))
+            problems.append(Problem(Place("--expires"), f"is {day} and in the past; expected {today} or later"))
     if problems:
         raise CannotJudge(*problems)
 

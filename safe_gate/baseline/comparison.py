@@ -37,7 +37,7 @@ OptionsAt = Callable[[Path], Options]
 class Side:
     """One of two runs to compare: its parts, the digests of what scores follow from, and whether texts are withheld.
 
-    `cluster_key` is the field that its cases are clustered by, "" for none; `filters` are those of `asked.FILTERS`.
+    `cluster_key` is the field that its cases are clustered by, "" for none; `filters` are as in `asked.FILTERS`.
     """
 
     parts: Parts
@@ -53,7 +53,7 @@ def side(parts: Parts, run: Snapshot) -> Side:
 
 
 def rules_of(run: Snapshot) -> Mapping[str, str]:
-    """Return the digests of what the scores of a run with all inputs follow from, as a `Side` has them."""
+    """Return the digests of the rules that score a run with all inputs, as in `Side`."""
     parts = {name: evaluator.recorded(run.settings) for name, evaluator in EVALUATORS.items()}
     return side(parts, run).rules
 
@@ -126,7 +126,7 @@ def sound_parts(found: Mapping[str, measure.Measured]) -> Parts:
 
 
 def _not_new(found: Mapping[str, measure.Measured], settings: JsonObject) -> dict[str, measure.Measured]:
-    """Return what was found but for where a concern or a filter leaves no case of a baseline: it may be new."""
+    """Return the findings, except where a concern or a filter leaves no case of a baseline: it may be new."""
     left: dict[str, measure.Measured] = {}
     for name, one in found.items():
         no_case = refusals.no_case(EVALUATORS[name], settings, one.groups, one.left_out)
@@ -153,7 +153,7 @@ def past(
     *,
     texts: bool = False,
 ) -> Past:
-    """Return a baseline to hold a run against, each of its files read once; `side_of` gives the side of a commit.
+    """Return a baseline for a run, with each file read once. `side_of` returns the side of a commit.
 
     With `texts` its recorded texts are kept. Raises CannotJudge with every problem of the baseline: one that cannot be
     read is never a pass.
@@ -193,7 +193,7 @@ def against(
 ) -> Comparison:
     """Return the comparison of a run with its baseline.
 
-    `guards` and `cluster_key` are the run's own; `waived` is that of `drops.judge`. Raises CannotJudge for settings
+    `guards` and `cluster_key` belong to the run; `waived` is as in `drops.judge`. Raises CannotJudge for settings
     that name nothing.
     """
     none = Comparison(baseline, drops.Status.NONE.value, [], dict.fromkeys(EVALUATORS))
@@ -222,7 +222,7 @@ def against(
 
 
 def texts_before(past: Past, comparison: Comparison) -> Store:
-    """Return a commit's texts of the cases in both runs that are not the same, by `texts_key`; a report has none."""
+    """Return a commit's texts of the changed cases in both runs, by `texts_key`. A report has none."""
     texts = Store(held=0)
     for evaluator, part in parts_of(comparison.parts):
         one = (past.measured or {}).get(evaluator.name)
@@ -242,16 +242,16 @@ def texts_key(evaluator: str, case_id: str) -> str:
 def _named_nothing(old: Side, head: Side, protect: Sequence[str], cluster_key: str) -> Iterator[Problem]:
     """Yield a problem for each setting that names what no case has: it would guard nothing."""
     if any(head.filters.values()) or not (protect or cluster_key):
-        return  # what is named may be of a case that the filters leave out
+        return  # the filters may leave out the named case
     results = [one for run in (old, head) for name, part in run.parts.items() for one in outcomes_of(name, part)]
     known = {name for outcome in results for name in (outcome.id, *outcome.groups)}
     for name in protect:
         if name not in known:
-            words = "which is no case's id, tag or archetype"
+            words = "but no case has this id, tag or archetype"
             shown = f"names {name[:LONGEST_QUOTE]!r}, {words}{suggestion(name, list(known))}"
             yield Problem(Place("protect"), shown, text_free=f"names {masked(name)}, {words}")
     if cluster_key and not any(outcome.cluster for outcome in results):
-        key, words = cluster_key, "a field that no case has a value for"
+        key, words = cluster_key, "but no case has this field"
         shown, hidden = (f"names {name}, {words}" for name in (repr(key[:LONGEST_QUOTE]), masked(key)))
         yield Problem(Place("cluster-key"), shown, text_free=hidden)
 

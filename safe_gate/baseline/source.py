@@ -1,7 +1,7 @@
 """Shell: what a run is compared to: an earlier report, or the inputs and outputs of a commit.
 
-A commit's files come out of the clone, or from GitHub where the clone does not have them, and lie in a
-temporary folder for as long as the baseline is open.
+A commit's files come from the clone, or from GitHub if the clone lacks them. They lie in a temporary folder while the
+baseline is open.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _MOST_BYTES = 2_000_000_000
 _LFS = b"version https://git-lfs.github.com/spec/"
 _NAMED_BY = frozenset({*OF_A_HEAD, "pull_request_target", "merge_group"})
 _EXPECTED = "expected a report of safe-gate run, a commit (a branch, a tag, an id), base, or . for the working folder"
-_BRING = "where git is installed, bring the commit into the clone (actions/checkout with fetch-depth: 0, or git fetch)"
+_BRING = "with git installed, fetch the commit into the clone (actions/checkout with fetch-depth: 0, or git fetch)"
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """What a run is compared to: an earlier report, or the files of a commit.
 
-    `name` is what the user calls it (a path, a ref, `base` or `.`), `commit` the full id of the commit, or of
-    the one that the report judged, `made_at` when the commit or the report was made (ISO 8601 in UTC); both ""
-    where that is not known. `report` is as a run wrote it, None where there are files instead: then `root` is
-    the folder that stands for the working folder (see `expansion.expand`) and holds those that were asked for.
+    `name` is what the user calls it: a path, a ref, `base` or `.`. `commit` is the full id of the commit, or of the
+    one that the report judged. `made_at` is the time of the commit or report (ISO 8601 in UTC). Both are "" if
+    unknown. `report` is as a run wrote it, or None if there are files. Then `root` holds these files and stands for
+    the working folder (see `expansion.expand`).
     """
 
     name: str
@@ -102,11 +102,11 @@ def opened(
 ) -> Iterator[Baseline | None]:
     """Give the baseline that `spec` names, with the files that patterns name; its folder is gone afterwards.
 
-    `spec` is the path of a report, `base` (the base commit of the event), `.` (the working folder as it
-    is) or a git ref. None stands for no baseline yet: an event that has no base commit, or a missing
-    report unless it `is_required`. `token` is GitHub's. `folder` is the working folder's path in the repository, as in
-    `effects.Effects`. A pattern that names nothing at the commit is no error: what the files are compared to
-    may be new. Raises CannotJudge for all that cannot be read, or not in full.
+    `spec` is the path of a report, `base` (the event's base commit), `.` (the working folder) or a git ref. None
+    stands for no baseline yet: an event that has no base commit, or a missing report unless it `is_required`. `token`
+    is GitHub's. `folder` is the working folder's path in the repository, as in `effects.Effects`. A pattern that
+    names nothing at the commit is no error: what the files are compared to may be new. Raises CannotJudge for all
+    that cannot be read, or not in full.
     """
     if spec == "base" and (unknown := unknown_base(context)):
         raise CannotJudge(Problem(Place("base"), f"is the base commit {unknown}; name a ref, such as main"))
@@ -144,7 +144,7 @@ def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
     if repository.root_in_sight(here) is None:
         paths = [here / path for path in (*expansion.expand(patterns)[0], *map(Path, patterns))]
         for root in sorted({root for path in paths if (root := repository.root_in_sight(path.parent))}):
-            words = "is a checkout, but the working folder is in none: the paths in a commit differ"
+            words = "is a checkout, but the working folder is outside any checkout, so paths differ from the commit's"
             yield Problem(Place(disk.shown(root)), f"{words}; check out into the working folder itself")
 
 
@@ -183,7 +183,7 @@ def committed(spec: str) -> str:
     here = Path.cwd()
     if (root := repository.root_in_sight(here)) is None:
         return ""
-    there = Path(os.path.normpath(here / path))  # as it is written: a link in the checkout may come with the change
+    there = Path(os.path.normpath(here / path))  # links stay unresolved: the change may have added them
     top = next((above for above in reversed(there.parents) if os.path.realpath(above) == os.path.realpath(root)), None)
     return os.path.relpath(root / there.relative_to(top), here) if top else ""
 
@@ -193,15 +193,15 @@ def _names_report(spec: str) -> bool:
 
 
 def unknown_base(context: Context) -> str:
-    """Return of what the base commit is that an event must have and that is not known, "" where there is none such."""
+    """Return why the base commit is unknown, or ""."""
     if context.subject.base_sha:
         return ""
     if not context.in_actions:
-        return "of a GitHub event, and this is not a job of GitHub Actions"
-    # A workflow_run names neither a fork's pull request nor what a push started from, though there is one.
+        return "of a GitHub event, but this is not a GitHub Actions job"
+    # A workflow_run does not name a fork's pull request or the commit before a push, but both exist.
     is_named = context.event in _NAMED_BY or context.subject.trigger_event in {*_NAMED_BY, "push"}
     if context.broken_event_file or is_named:
-        return f"of the event {context.event}, whose file does not name it"
+        return f"of the event {context.event}, but the event file does not name it"
     return ""
 
 
@@ -214,13 +214,13 @@ def _working_folder() -> Baseline:
 
 
 def report(path: str, *, or_commit: bool = False) -> Report:
-    """Return a report as a run wrote it: it has a verdict and fits its digests, and names every case once.
+    """Return a report as a run wrote it, with a verdict, matching digests and each case once.
 
     Raises CannotJudge for any other file; `or_commit` says that a commit may be named instead.
     """
     found = any_report(path, or_commit=or_commit)
     if found.verdict is Verdict.ERROR:
-        words = "has no verdict, because its run could not judge: there is nothing to compare or approve"
+        words = "has no verdict, so there is nothing to compare or approve"
         raise CannotJudge(Problem(Place(disk.shown(Path(path))), f"{words}; name a report with a verdict"))
     return found
 
@@ -257,9 +257,7 @@ def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
 def _ref(spec: str) -> str:
     """Return a git ref that may be asked for. Raises CannotJudge for what is none."""
     if not spec or spec.startswith("-") or not spec.isprintable():
-        raise CannotJudge(
-            Problem(Place(spec or "baseline"), f"is not a .json file and cannot be a git ref; {_EXPECTED}")
-        )
+        raise CannotJudge(Problem(Place(spec or "baseline"), f"is neither a .json file nor a git ref; {_EXPECTED}"))
     return spec
 
 
@@ -268,7 +266,7 @@ def _sources(context: Context, connect: Callable[[], Api], token: str) -> Mappin
 
     def github() -> Repository:
         if not context.repository:
-            raise Missing("this is not a job of GitHub Actions")
+            raise Missing("this is not a GitHub Actions job")
         if not token:
             raise Missing("there is no token: set github-token, which needs contents: read")
         return Contents(connect(), context.repository)
@@ -285,12 +283,12 @@ def _fetched(
         try:
             asked = source()
             commit = asked.commit(ref)
-            ref = commit.sha  # which another source calls the same
+            ref = commit.sha  # a full id means the same to every source
             _put(asked, commit, selection, top)
             return commit
         except Missing as missing:
             refusals.append(f"{name}: {missing}")
-    what = "is not a .json file and cannot be read as a commit"
+    what = "is neither a .json file nor a readable commit"
     if spec == "base":
         what = f"is commit {ref}, which cannot be read"
     words = f"{what} ({'; '.join(refusals)}); {_BRING}{'' if spec == 'base' else ', or correct the name'}"

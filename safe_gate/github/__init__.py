@@ -1,8 +1,9 @@
 """Shell: talks to GitHub: the runner's files and the REST API.
 
-One job a module: `event` what happened, `repository` which checkout a path lies in, `checkout` whose code that
-is, `client` HTTP, `pulls` which pull request a commit belongs to, `comment` the gate's comment on it, `contents`
-a commit's files, `files` step outputs and job summary, `commands` annotations. Nothing here decides a verdict.
+Each module does one job. `event` reads what happened. `repository` finds the checkout of a path, and `checkout` says
+whose code it is. `client` speaks HTTP. `pulls` finds a commit's pull request, and `comment` writes the gate's comment
+on it. `contents` reads a commit's files. `files` writes step outputs and job summary, and `commands` writes
+annotations. Nothing here decides a verdict.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Protocol
 
 
 class Refusal(StrEnum):
-    """Why a request did not succeed, as far as it matters to what is done next."""
+    """Why a request failed, where it matters to the next step."""
 
     CREDENTIALS = "credentials"  # 401: the token is invalid or has expired
     PERMISSION = "permission"  # 403 in one of its meanings: this token may not do this
@@ -21,8 +22,8 @@ class Refusal(StrEnum):
     NOT_FOUND = "not found"  # 404: not there, or not for this token to see
     RATE_LIMIT = "rate limit"  # 429, and 403 in its two other meanings
     INVALID = "invalid"  # 422: GitHub does not take this body
-    DEADLINE = "deadline"  # no time is left for this request, nor for any other
-    UNCLEAR = "unclear"  # no answer, or a server's error: a write may have happened all the same
+    DEADLINE = "deadline"  # no time is left for this or any other request
+    UNCLEAR = "unclear"  # no answer, or a server's error: a write may still have happened
     OTHER = "other"
 
 

@@ -1,7 +1,7 @@
 """Whose code lies where a run reads: the repository's own, or a pull request's.
 
-Reads `.git` folders, runs nothing. Under `pull_request_target` a workflow runs with the base
-repository's token and secrets; what a pull request brings along must then be asked for in words.
+Reads `.git` folders, runs nothing. Under `pull_request_target` a workflow has the base repository's token and
+secrets. Files of a pull request then need explicit permission.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _SHA = later(r"[0-9a-f]{40}([0-9a-f]{24})?")
 def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:
     """Return the first checkout among those that files lie in that `pull_request_target` cannot trust, or nothing.
 
-    Trusted is what stands at a commit that the event itself names as the base's. A head is known by no
-    sign: its branch moves on after the event, and its pull request may be another. Files that lie in no
-    checkout tell nothing and pass.
+    A checkout is trusted at a commit that the event names as the base's. Nothing identifies a head: its branch moves
+    on after the event, and it may belong to another pull request. Files that lie in no checkout tell nothing and
+    pass.
     """
     if context.event != "pull_request_target":
         return ""

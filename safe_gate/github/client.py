@@ -1,7 +1,7 @@
 """GitHub's REST API through `requests`: JSON in, JSON out, errors as one sentence.
 
-Touches the network, and only here; waits through the `sleep` it is given. Each exchange runs in a thread of its
-own: the timeouts of a socket hold for one read, and a server that drips bytes keeps every read short.
+Touches the network, and only here; waits through the `sleep` it is given. Each exchange runs in a thread of its own,
+because a socket's timeout covers only one read: a server that drips bytes never exceeds it.
 https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api
 """
 
@@ -67,8 +67,8 @@ class _Bearer(requests.auth.AuthBase):
 class _Session(requests.Session):
     """A session that follows no redirect.
 
-    By requests' own rules a redirected POST would become a GET, and even where it does not follow it reads
-    the answer to its end and the next address with it, however long and malformed.
+    requests turns a redirected POST into a GET. Even if it does not follow, it reads the whole answer and the next
+    address, however long and malformed.
     """
 
     def get_redirect_target(self, resp: requests.Response) -> None:
@@ -112,7 +112,7 @@ class Client:
             return {}
         found = _json(answer)
         if not isinstance(found, dict):
-            raise self._error(f"{method} {path}: the answer is not GitHub's")
+            raise self._error(f"{method} {path}: the answer is not from GitHub")
         return found
 
     def raw(self, path: str) -> bytes:
@@ -126,7 +126,7 @@ class Client:
             answer = self._send("GET", url, _JSON)
             entries = _json(answer)
             if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-                raise self._error(f"GET {path}: the answer is not GitHub's")
+                raise self._error(f"GET {path}: the answer is not from GitHub")
             yield from entries
             following = answer.links.get("next", {}).get("url", "")
             if not following:
@@ -140,7 +140,7 @@ class Client:
             try:
                 return self._once(method, url, media, body)
             except ApiError as error:
-                is_unclear = error.refusal is Refusal.UNCLEAR and method != "POST"  # which could create something twice
+                is_unclear = error.refusal is Refusal.UNCLEAR and method != "POST"  # a second POST could create a twin
                 may_repeat = is_unclear or error.refusal is Refusal.RATE_LIMIT
                 if not may_repeat or not self._wait(max(pause, error.retry_after)):
                     raise
@@ -165,7 +165,7 @@ class Client:
             onward = urljoin(url, target)
             if _origin(onward) == _origin(self._api_url):
                 return onward
-        raise self._error(f"{what} on another host, which is not followed")
+        raise self._error(f"{what} on another host, which safe-gate does not follow")
 
     def _request(self, method: str, url: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
         """Return the answer to one request, whatever its status. Raises ApiError if none comes in time."""
@@ -173,7 +173,7 @@ class Client:
         try:
             return within(min(media.longest, self._left), lambda: self._exchange(method, url, media, body))
         except (OSError, ValueError, HTTPError) as error:  # OSError: a CA bundle that is not there, too
-            is_lasting = isinstance(error, ValueError | requests.exceptions.SSLError)  # of an address or a certificate
+            is_lasting = isinstance(error, ValueError | requests.exceptions.SSLError)  # a bad address or certificate
             is_passing = isinstance(error, requests.RequestException | HTTPError | TimeoutError) and not is_lasting
             refusal = Refusal.UNCLEAR if is_passing else Refusal.OTHER
             if is_last and isinstance(error, TimeoutError):
@@ -204,7 +204,7 @@ class Client:
             if len(data) > media.largest:
                 raise requests.ReadTimeout
         # Before anybody reads it: text that is cut or quoted later could hide pieces of the token.
-        # What is short, no token of GitHub's, may be any word; a file is read by its bytes, and nobody prints it.
+        # Short strings are not GitHub tokens. File bytes are never printed.
         is_file = media is _RAW and answer.ok
         is_told = len(self._token) >= _SHORTEST_TOKEN and not is_file
         return bytes(data.replace(self._token.encode(), b"***") if is_told else data)
@@ -282,7 +282,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (
         requests.exceptions.SSLError,
         (
-            "the server's certificate is not trusted: name its authority's PEM file in SAFE_GATE_CA_BUNDLE or "
+            "the server's certificate is not trusted: set the PEM file of its authority in SAFE_GATE_CA_BUNDLE or "
             "REQUESTS_CA_BUNDLE"
         ),
     ),
@@ -295,7 +295,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (requests.RequestException, "the answer ended early"),
     (HTTPError, "the answer ended early"),
     (ValueError, "the answer cannot be read"),
-    (OSError, "the file of certificates cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE"),
+    (OSError, "the certificate file cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE"),
 )
 
 
@@ -308,7 +308,7 @@ def _json(answer: _Answer) -> Any:
 
 
 def _reason(answer: _Answer) -> str:
-    """Return what GitHub says of a refusal: its message, and what it says of each field."""
+    """Return GitHub's words on a refusal: its message, and its words on each field."""
     error = _json(answer)
     if not isinstance(error, dict) or "message" not in error:
         return ""

@@ -30,7 +30,7 @@ _LEVEL_OF = {
     True: {Severity.FAILING: "error", Severity.REVIEW: "warning"},
     False: {Severity.FAILING: "warning", Severity.REVIEW: "notice"},
 }
-"""The level of a case's annotation by whether it breaks a rule: within what the rules allow nothing is an error."""
+"""The level of a case's annotation. A case within the rules' limits is never an error."""
 
 
 class Annotation(NamedTuple):
@@ -83,7 +83,7 @@ def of_refusal(problems: Sequence[Problem], folder: str) -> Sequence[Annotation]
 
 
 def _rolled_up(ours: Sequence[Annotation], total: int, most: int, noun: str, where: str) -> Sequence[Annotation]:
-    """Return annotations of a level, the first of a total; of more than there may be the last is for the others."""
+    """Return the first annotations of a level. If there are too many, the last one counts the rest."""
     if total <= most:
         return ours
     more = plural(total - most + 1, f"more {noun}")
@@ -91,7 +91,7 @@ def _rolled_up(ours: Sequence[Annotation], total: int, most: int, noun: str, whe
 
 
 def _broken_rules(broken: Sequence[RuleOutcome]) -> Iterator[Annotation]:
-    """Yield the broken rules, a few, so that cases have room beside those of many groups."""
+    """Yield the first broken rules, to leave room for cases."""
     for rule in broken[:_MOST_RULES]:
         yield Annotation("error", quoted(message(rule)), f"SAFE Gate: {rule_name(rule)}")
     if more := len(broken[_MOST_RULES:]):

@@ -1,7 +1,7 @@
 """The gate's one comment on a pull request: created once, then updated in place.
 
-A hidden first line says whose it is and what it is about. Only a comment that we wrote counts as
-ours, because anybody can write that line.
+A hidden first line names its gate, commit and run. Only a comment that we wrote counts as ours, because anybody can
+write that line.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def post(
 ) -> Posted:
     """Create or update the gate's comment on a pull request.
 
-    `author` is who writes with our token; if empty, GitHub is asked where the token may ask, else it is
-    taken for a workflow's own. Raises ApiError if GitHub refuses.
+    `author` is the account of the token. If empty, GitHub is asked; if the token may not ask, it counts as a
+    workflow's own. Raises ApiError if GitHub refuses.
     """
     place = f"/repos/{repository}/issues/{pull_request}/comments"
     author = author or (_login(api) if may_ask else _ACTIONS_BOT)
@@ -134,7 +134,7 @@ def post(
 
 
 def _oldest(api: Api, repository: str, ours: Sequence[_Comment], created: int, draft: Draft) -> Posted | None:
-    """Give way to an older comment of the gate, by its id; None if the one that was created is the oldest.
+    """Give way to an older comment of the gate, by its id. Return None if the new comment is the oldest.
 
     Another first run may have created the older one at the same time. It is rewritten before ours is deleted.
     """
@@ -148,7 +148,7 @@ def _oldest(api: Api, repository: str, ours: Sequence[_Comment], created: int, d
 
 
 def _update(api: Api, repository: str, ours: Sequence[_Comment], draft: Draft) -> Posted:
-    """Bring the oldest of our comments up to date, then delete its twins: one may be the newest if that fails."""
+    """Update the oldest of our comments, then delete its duplicates: one may be the newest if the update fails."""
     latest = max(ours, key=lambda comment: comment.marker.run)
     kept, *twins = ours
     if draft.marker.run != NO_RUN and latest.marker.run > draft.marker.run:
@@ -169,7 +169,7 @@ def _rewrite(api: Api, path: str, kept: _Comment, draft: Draft) -> Posted:
     same = _says_the_same(kept, draft)
     if same and draft.marker.run <= kept.marker.run:
         return Posted("unchanged", kept.url)
-    if same:  # or else a run between the two could overwrite what ours confirms
+    if same:  # otherwise a run between the two could overwrite it
         draft = replace(draft, marker=kept.marker._replace(run=draft.marker.run), bodies=(kept.text,))
     answer = _write(api, "PATCH", path, draft)
     if _is_overwritten(api, path, draft.marker.run):
@@ -178,8 +178,8 @@ def _rewrite(api: Api, path: str, kept: _Comment, draft: Draft) -> Posted:
 
 
 _SAME_GATE = (
-    "Another gate of this run has already written the comment of this gate-id, with another result; it was left as"
-    " it is: give each job, matrix leg or step a gate-id of its own"
+    "Another job of this run posted a different result under this gate-id."
+    " Give each job, matrix leg or step its own gate-id."
 )
 
 
@@ -200,7 +200,7 @@ def _digest(text: str) -> str:
 
 def _is_overwritten(api: Api, path: str, run: Run) -> bool:
     """Tell whether an older run has overwritten what was just written: it had read the comment before."""
-    with suppress(ApiError):  # it has been written all the same
+    with suppress(ApiError):  # it was written despite the error
         body = api.call("GET", path).get("body")
         marker = Marker.read(body) if isinstance(body, str) else None
         return marker is not None and marker.run < run
@@ -236,7 +236,7 @@ def _create(api: Api, repository: str, place: str, draft: Draft, author: str) ->
                 return kept
     user = answer.get("user")
     wrote = user.get("login") if isinstance(user, dict) else author
-    lost = f"The comment will not be found again: {wrote} has written it, not {author}"
+    lost = f"The next run will not find this comment: {wrote} has written it, not {author}"
     lost = f"{lost}; set SAFE_GATE_COMMENT_AUTHOR to {wrote}"
     return Posted("created", _text(answer, "html_url"), "" if wrote == author else lost)
 
@@ -255,5 +255,5 @@ def _write(api: Api, method: str, path: str, draft: Draft) -> Mapping[str, Any]:
 
 def _text(answer: Mapping[str, Any], key: str) -> str:
     if not isinstance(answer.get(key), str):
-        raise ApiError(f"the answer has no {key}: it is not GitHub's")
+        raise ApiError(f"the answer has no {key}: it is not from GitHub")
     return str(answer[key])

@@ -1,6 +1,6 @@
 """A commit's files by GitHub's API, where the clone does not have them: completely or not at all.
 
-A list that GitHub may have cut, a symbolic link on the path and bytes with a wrong hash are errors. GitHub's HEAD is
+A list that GitHub may have cut, a symbolic link on the path, and bytes with a wrong hash are errors. GitHub's HEAD is
 not that of the clone, so it is asked for names and ids of commits only.
 
 https://docs.github.com/en/rest/repos/contents#get-repository-content
@@ -18,7 +18,7 @@ from safe_gate.core.text.patterns import later
 from safe_gate.github import Api, ApiError, Refusal
 from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
 
-_MOST_ENTRIES = 1_000  # of a folder: GitHub cuts its list there and does not say so
+_MOST_ENTRIES = 1_000  # per folder: GitHub silently cuts its list there
 _MOST_REQUESTS = 500  # for one commit: a job's token has 1,000 an hour, for all that the workflow does
 _LARGEST_FILE = 100_000_000  # bytes: GitHub gives no larger ones
 _SHA = later(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -29,8 +29,8 @@ _OF_A_CLONE = later(r"(?:@|HEAD)\Z|.*(?:[\\~^:?*\[\s]|\.\.|@\{)")
 _ADVICE = {
     Refusal.CREDENTIALS: "; the token is wrong or has expired: correct github-token",
     Refusal.PERMISSION: "; the token needs contents: read",
-    Refusal.NOT_FOUND: "; it has no such commit, or the token does not see it: that needs contents: read",
-    Refusal.INVALID: "; it has no such commit",
+    Refusal.NOT_FOUND: "; the commit does not exist, or the token lacks contents: read",
+    Refusal.INVALID: "; the commit does not exist",
     Refusal.RATE_LIMIT: ", and waiting did not help or would take too long",
     Refusal.DEADLINE: "; GitHub is slow: run again, or raise fetch-timeout",
 }
@@ -56,7 +56,7 @@ class Contents:
         except ApiError as error:
             raise _missing(error) from None
         if not _WRITTEN_OUT.match(ref):
-            branch, tag = f"heads/{ref}", f"tags/{ref}"  # as GitHub's documentation writes them out
+            branch, tag = f"heads/{ref}", f"tags/{ref}"  # as in GitHub's documentation
             tagged = self._known(tag)
             if tagged and self._known(branch) not in (None, tagged):
                 raise two_commits(ref, (branch, tag))
@@ -77,14 +77,14 @@ class Contents:
             except ApiError as error:
                 raise _missing(error) from None
             if _blob(data, file.blob) != file.blob:
-                raise Missing(f"it returned other bytes for {file.path} than the commit's")
+                raise Missing(f"it returned different bytes for {file.path} than the commit's")
             yield data
 
     def _commit(self, ref: str) -> Commit:
         found = self._api.call("GET", f"/repos/{self._repository}/commits/{quote(ref, safe='')}?per_page=1")
         sha = found.get("sha")
         if not isinstance(sha, str) or not _SHA.fullmatch(sha):
-            raise Missing("the answer names no commit")
+            raise Missing("the answer has no commit")
         return Commit(sha, _made_at(found))
 
     def _known(self, ref: str) -> Commit | None:
@@ -118,7 +118,7 @@ class Contents:
             raise Missing(f"it lists at most {_MOST_ENTRIES} entries of a folder, and {where} may have more")
         names = [_name(entry) for entry in listed]
         if "" in names:
-            raise Missing("the answer is not GitHub's")
+            raise Missing("the answer is not from GitHub")
         return list(zip(names, listed, strict=True))
 
     def _address(self, path: str, commit: str) -> str:
@@ -128,9 +128,7 @@ class Contents:
     def _count(self) -> None:
         self._requests += 1
         if self._requests > _MOST_REQUESTS:
-            raise Missing(
-                f"the patterns match so many files and folders that it would be asked over {_MOST_REQUESTS} times"
-            )
+            raise Missing(f"reading these files needs more than {_MOST_REQUESTS} requests")
 
 
 def _name(listed: Mapping[str, Any]) -> str:
@@ -140,7 +138,7 @@ def _name(listed: Mapping[str, Any]) -> str:
 
 
 def _kind(listed: Mapping[str, Any]) -> Kind:
-    """Return what an entry is that is no folder; GitHub calls a submodule a file, but its address is a tree's."""
+    """Return the kind of an entry that is no folder. GitHub calls a submodule a file, but its address is a tree's."""
     if listed.get("type") == "symlink":
         return Kind.LINK
     return Kind.FILE if listed.get("type") == "file" and "/git/blobs/" in str(listed.get("git_url")) else Kind.SUBMODULE

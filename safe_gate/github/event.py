@@ -15,7 +15,7 @@ from safe_gate.core.model import Origin
 from safe_gate.core.text.patterns import later
 
 OF_A_HEAD = ("pull_request", "pull_request_review", "pull_request_review_comment")
-"""The events of a pull request whose workflow is that of its head, merged."""
+"""The events of a pull request that run the workflow of its merged head."""
 
 
 class Run(NamedTuple):
@@ -30,10 +30,10 @@ NO_RUN = Run(0, 0)
 
 
 class Subject(NamedTuple):
-    """What an event is about, as far as its payload says: empty strings and None for what it does not.
+    """What an event is about, by its payload: empty strings and None where it does not say.
 
-    `head_label` is `owner:branch` of a head that a pull request can be looked up by, `trigger` the run
-    that a `workflow_run` event is about, `trigger_event` what started that.
+    `head_label` is the head's `owner:branch`, by which its pull request can be found. `trigger` is the run that a
+    `workflow_run` event is about. `trigger_event` is the event that started that run.
     """
 
     pull_request: int | None = None
@@ -53,8 +53,8 @@ class Context(NamedTuple):
     """Where a run stands. Empty strings and None outside of GitHub Actions.
 
     `sha` is GITHUB_SHA, the commit whose workflow runs; `subject.head_sha` is the one that is judged.
-    `broken_event_file` is the path of the event file if there is one that cannot be read, `workspace` the folder
-    that the runner checks out into.
+    `broken_event_file` is the path of an event file that cannot be read. `workspace` is the folder that the runner
+    checks out into.
     """
 
     in_actions: bool = False
@@ -145,7 +145,7 @@ def _event(path: str) -> Mapping[str, Any] | None:
 
 
 # GITHUB_SHA is a merge commit on pull_request and the default branch's on pull_request_target and workflow_run,
-# so each event is read by what its payload says.
+# so the payload of each event decides.
 
 
 def _pull_request(event: Mapping[str, Any]) -> Subject:

@@ -28,8 +28,8 @@ def write_outputs(path: str, values: Mapping[str, str]) -> None:
 def append_summary(path: str, texts: Sequence[str]) -> None:
     """Append to the job summary the first of some texts, longest first, that its limit has room for.
 
-    The runner drops a step's summary of more than `SUMMARY_LIMIT` bytes whole, and an earlier part of
-    the step may have written to it. Raises OSError if the file cannot be written or has no room left.
+    The runner drops a step's summary over `SUMMARY_LIMIT` bytes. An earlier part of the step may have written to it.
+    Raises OSError if the file cannot be written or has no room left.
     """
     end = _line_end(path)
     with Path(path).open("ab") as file:

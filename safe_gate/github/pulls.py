@@ -31,8 +31,8 @@ def confirmed(api: Api, context: Context, wanted: int | None) -> int | None:
 def _open_at_head(api: Api, context: Context) -> Iterator[int]:
     """Yield the open pull requests with the context's head: by owner and branch, else by the commit.
 
-    GitHub knows a commit of a fork by its branch only; by commit it finds what was pushed to the
-    repository itself, or to a fork that is gone.
+    GitHub finds a fork's commit by its branch only. By commit it finds pushes to the repository itself or to a
+    deleted fork.
     """
     repository, label = context.repository, context.subject.head_label
     if not context.head_sha:

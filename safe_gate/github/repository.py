@@ -24,9 +24,8 @@ def root_in_sight(path: Path) -> Path | None:
 def working_folder(workspace: str) -> str:
     """Return the working folder's path from the root of its repository, "" at the root or where there is none.
 
-    The root is the nearest folder upwards with a `.git`, else `workspace`, the folder the runner
-    checks out into: a checkout may lie in a folder of the workspace, and a step may work in one of
-    the checkout.
+    The root is the nearest folder upwards with a `.git`, else `workspace`, the folder that the runner checks out
+    into. A checkout may lie in a subfolder of the workspace. A step may work in a subfolder of the checkout.
     """
     try:
         here = Path.cwd()

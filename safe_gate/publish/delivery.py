@@ -46,8 +46,8 @@ def tell(
 ) -> None:
     """Tell GitHub. Whatever fails here is a warning: the verdict is already decided.
 
-    The comment comes after all that needs no server, and sinks come last: nothing else may be lost to a server that
-    holds up the job until it is killed.
+    The comment comes after everything that needs no server, and sinks come last. A slow server must not cost the
+    other results if the job is killed.
     """
     warn_of_loss(wanted.report_dir, effects)
     report = view.report
@@ -61,7 +61,7 @@ def tell(
         for one in annotations:
             effects.out(one.command())
         draft = drafted(view, wanted.comment, context, origin, job=context.job, recorded=recorded)
-        if not wanted.is_shard:  # as it will be posted from the report, which holds no reply
+        if not wanted.is_shard:  # `publish` posts it from the report, which holds no reply
             left = drafted(view, wanted.comment, context, origin, job=context.job)
             file = leave_behind(report, left, wanted, effects)
     if context.summary_file and not wanted.dry_run:
@@ -105,7 +105,7 @@ def _paths(written: Sequence[str]) -> dict[str, str]:
 
 
 def _as_loud_as_before(wanted: Publishing, report: Report) -> Publishing:
-    """Return what is published, with a comment as the base commit's: a change may not hide that it weakens the gate."""
+    """Return what to publish, with the base commit's comment mode: a change must not hide that it weakens the gate."""
     findings = report.weakened.findings if report.weakened else ()
     before = next((one.before for one in findings if (one.kind, one.id) == ("setting", "comment")), None)
     return replace(wanted, comment=before) if before else wanted
@@ -119,7 +119,7 @@ def append_to_summary(text: str, effects: Effects, *, is_dry: bool) -> None:
 
 
 def tell_of_shard(said: str, path: str, wanted: Publishing, effects: Effects) -> None:
-    """Tell GitHub that one shard of a run is scored: a line of the summary, and outputs that hold no verdict."""
+    """Tell GitHub that a shard is scored, by a summary line and outputs without a verdict."""
     warn_of_loss(wanted.report_dir, effects)
     append_to_summary(f"{said}\n", effects, is_dry=wanted.dry_run)
     measured = (output for one in EVALUATORS.values() for output in one.step_outputs(None))
@@ -139,9 +139,9 @@ def tell_of_shard(said: str, path: str, wanted: Publishing, effects: Effects) ->
 def post_later(wanted: Publishing, effects: Effects) -> bool:
     """Post what a run without write access left in the report folder, from a trusted `workflow_run`.
 
-    Pull request, commit, run and workflow are those of the event and of GitHub's own answers; a run
-    whose commit is no longer the head of a pull request is not posted. Returns whether the comment is
-    as it should be. Raises CannotJudge with every problem of what was left.
+    Pull request, commit, run and workflow come from the event and from GitHub's answers. A run is not posted if its
+    commit is no longer a pull request's head. Returns whether the comment is as it should be. Raises CannotJudge with
+    every problem of what was left.
     """
     try:
         found, context, draft = left_behind(wanted, effects.context)
@@ -176,12 +176,12 @@ def left_behind(wanted: Publishing, context: Context) -> tuple[Publication, Cont
         origin = theirs.origin(found.folder, wanted.gate_id or found.gate)
         return found, theirs, drafted(ReportView.of(found.report), wanted.comment, theirs, origin, job=found.job)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
-        words = "has impossible figures; expected a file that safe-gate run wrote"
+        words = "has impossible figures; expected a file written by safe-gate run"
         raise CannotJudge(Problem(place, words)) from None
 
 
 def _moved_on(context: Context, posted: comment.Posted) -> str:
-    """Return why a comment is outdated: a newer run has written it, or the head is no longer that of the run."""
+    """Return why a comment is outdated: a newer run has written it, or the head has moved on."""
     if posted.url:
         return "A newer run has written it."
     label, repository, head = (
@@ -205,7 +205,7 @@ def _strangers(found: Publication, place: Place, context: Context) -> Iterator[P
         event = context.event or "no GitHub event"
         yield Problem(Place("publish"), f"was started by {event}; expected workflow_run, the only trusted event")
     elif subject.trigger == NO_RUN:
-        words = "names no run that started this workflow; expected the event of a workflow_run in GITHUB_EVENT_PATH"
+        words = "does not name the run that started this workflow; expected a workflow_run event in GITHUB_EVENT_PATH"
         yield Problem(Place(context.broken_event_file or "the event file"), words)
     elif found.run.id != subject.trigger.id or found.run > subject.trigger:
         expected = f"run {subject.trigger.id}, attempt {subject.trigger.attempt} or earlier"

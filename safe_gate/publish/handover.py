@@ -1,7 +1,7 @@
 """What a run leaves behind for a trusted workflow to publish, and how that is read without trust.
 
-A pull request from a fork may write anything into the file. So nothing of it is published as it
-stands: the report is validated with its schema, judged again by our own rules, and rendered again.
+A pull request from a fork may write anything into the file. So nothing in it is published as it is. The report is
+validated by its schema, judged again and rendered again.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def read(path: Path) -> Publication:
 
 
 _VERSIONS = ("publication", "report.schema_version")
-_OTHER = "was made by another version of safe-gate; expected the same version in the workflow that ran and this one"
-_MISSING = "is not there; expected the artifact that the run left behind, downloaded into report-dir"
+_OTHER = "was made by another version of safe-gate; use the same version in both workflows"
+_MISSING = "is missing; download the run's artifact into report-dir"
 
 
 def _content(path: Path, name: str) -> Publication:

@@ -33,13 +33,13 @@ _REFUSED = {
     ),
     Refusal.NOT_FOUND: (
         "skipped-permissions",
-        "; the token does not see this pull request: it must be one for this repository, with pull-requests: write",
+        "; the token cannot access this pull request: use a token for this repository with pull-requests: write",
     ),
-    Refusal.LOCKED: ("skipped-locked", "; the conversation is locked: unlock it to have the comment"),
+    Refusal.LOCKED: ("skipped-locked", "; the conversation is locked: unlock it to get the comment"),
     Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting did not help or would take too long"),
     Refusal.DEADLINE: ("failed", "; GitHub is slow: run again, or raise publish-timeout"),
 }
-"""The comment's status where GitHub refused, and advice, by what the refusal means; `failed` for all others."""
+"""The comment's status and advice for each refusal by GitHub; `failed` for all others."""
 
 NOT_POSTED = {"failed", "skipped-no-token", "skipped-same-gate", *(status for status, _ in _REFUSED.values())}
 """What `publish`, which has nothing else to do, calls an error."""

@@ -1,4 +1,4 @@
-"""What a run would publish, and what it knows beforehand: facts for `doctor` and `--dry-run`.
+"""What a run would publish and what it knows in advance: facts for `doctor` and `--dry-run`.
 
 Pure: from the options and the context alone. Nobody is asked what a token may do.
 """
@@ -25,7 +25,7 @@ Facts = list[tuple[str, Words]]
 """Named facts in reading order."""
 
 _REASONS = {
-    "skipped-shard": "this is one shard of a run, and merge posts it",
+    "skipped-shard": "this is a shard; merge posts the comment",
     "skipped-off": "comment is never",
     "skipped-no-pull-request": "there is no pull request",
     "skipped-no-token": "there is no token",
@@ -71,7 +71,7 @@ def lost_reports(report_dir: str, context: Context) -> str:
     path = posixpath.normpath(posixpath.join(context.workspace, report_dir))
     if context.workspace != _IN_CONTAINER or f"{path}/".startswith(_KEPT):
         return ""
-    return "outside the workspace, where no later step finds them: they are deleted with the action's container"
+    return "outside the workspace; they are deleted with the action's container, before later steps"
 
 
 def of_publish(wanted: Publishing, context: Context) -> Facts:
@@ -82,7 +82,7 @@ def of_publish(wanted: Publishing, context: Context) -> Facts:
 def channels(wanted: Publishing, context: Context) -> Facts:
     """Return what a run would publish where, and why not where it would not."""
     dry = "no: this is a dry run" if wanted.dry_run else ""
-    annotations = "of problems only: merge makes the others" if wanted.is_shard else "yes"
+    annotations = "only for problems; merge adds the rest" if wanted.is_shard else "yes"
     lost = lost_reports(wanted.report_dir, context)
     return [
         ("comment", _comment(wanted, context)),
@@ -113,7 +113,8 @@ def github_facts(context: Context, folder: str, *, has_token: bool) -> Facts:
     """Return what a run knows of GitHub from its environment and the event file."""
     token = "none"
     if has_token:
-        token = "read-only, if it is the job's own" if context.is_read_only else "given; it needs pull-requests: write"
+        read_only, given = "read-only (the job's default token)", "given; it needs pull-requests: write"
+        token = read_only if context.is_read_only else given
     broken = context.broken_event_file
     return [
         ("event", Untrusted(context.event) if context.event else "none"),
@@ -130,7 +131,7 @@ def github_facts(context: Context, folder: str, *, has_token: bool) -> Facts:
 
 def _pull_request(context: Context) -> str:
     if context.subject.pull_request is None:
-        return "not named: the open one with this head" if context.may_have_pull_request else "none"
+        return "not in the event; the open pull request with this head" if context.may_have_pull_request else "none"
     return f"#{context.subject.pull_request}"
 
 

@@ -16,18 +16,18 @@ from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import ReportView
 
 WHOLE = "case"
-"""What replaces a metric or a check where a case is to be seen for none of them, as one without a reply."""
+"""The name used if no metric or check is the cause, as for a case without a reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedCase:
     """A case of a report.
 
-    `label` is what it comes to as a whole: Pass, Review or Fail; passes or fails. `passed` tells whether that is as it
-    should be: a negative example is to fail. `groups` are its archetype or its tags, `excused_by` those by which it
-    fails as it is meant to. `waivers` are those that let it pass, by metric or check. `change` is what became of it
-    since the baseline, "" where nothing did or there is none. `finding` is what a reviewer is shown of it, None of a
-    case that needs no look. `result` is its entry of `results[]`.
+    `label` is its overall result: Pass, Review or Fail; passes or fails. `passed` tells whether that is as it should
+    be: a negative example is to fail. `groups` are its archetype or its tags, `excused_by` those by which it fails as
+    it is meant to. `waivers` are those that let it pass, by metric or check. `change` is what became of it since the
+    baseline, "" where nothing did or there is none. `finding` is what a reviewer is shown of it, None of a case that
+    needs no look. `result` is its entry of `results[]`.
     """
 
     evaluator: Evaluator
@@ -44,7 +44,7 @@ class JudgedCase:
     result: JsonObject
 
     def to_see(self) -> Iterator[Judgement]:
-        """Yield what a reviewer is to see: what is no full pass, waived or not, else what the case has as a whole."""
+        """Yield the parts for a reviewer: those without a full pass, waived or not, or the whole case."""
         found = [] if self.excused_by else [one for one in self.judgements if one.severity]
         if not found and self.finding:
             what, severity = self.finding.what, self.finding.severity

@@ -46,7 +46,7 @@ def comparison_section(comparison: Comparison, run: Parts) -> Section:
     )
 
 
-_FOOTER = "Baseline: as judged then. Today's rules: its outputs judged by them. p: after Holm's correction."
+_FOOTER = "Baseline: as judged then. Today's rules: its outputs under today's rules. p: after Holm's correction."
 
 
 def baseline_words(base: Against) -> Phrase:
@@ -79,7 +79,7 @@ def headline(comparison: Comparison) -> str:
 
 
 def _fails_by_rules(change: Change) -> bool:
-    """Tell a case that passed and fails because rules changed: no change of the outputs, but news all the same."""
+    """Tell whether a case fails only because rules changed. Its output did not change, but it is still news."""
     return change.change == "still failing" and change.passed[0]
 
 
@@ -89,7 +89,7 @@ def _passes_by_rules(change: Change) -> bool:
 
 
 def notes(comparison: Comparison) -> Iterator[Phrase]:
-    """Yield what must be known before a figure is read: what the comparison says, and what it cannot say."""
+    """Yield what to know before reading a figure: what the comparison shows, and what it cannot show."""
     if comparison.status == "none":
         base = comparison.baseline
         is_found, is_base = bool(base.made_at), base.name == "base"
@@ -99,7 +99,7 @@ def notes(comparison: Comparison) -> Iterator[Phrase]:
         yield ("There is no baseline yet: ", name, f" {lacks}. Only the absolute rules were judged.")
         return
     for missing in comparison.without_baseline:
-        words = f"{EVALUATORS[missing].title} has no baseline yet: the baseline has none of its cases."
+        words = f"{EVALUATORS[missing].title} has no baseline yet: no case of it is in the baseline."
         yield (f"{words} Only its absolute rules were judged.",)
     if comparison.status == "warn":
         yield ("Unproven drop: a metric fell, but by less than min-drop or not beyond chance.",)
@@ -110,12 +110,12 @@ def notes(comparison: Comparison) -> Iterator[Phrase]:
     unseparated = sum(part.cases.unseparated for _, part in parts_of(comparison.parts))
     if unseparated:
         cases = plural(unseparated, "case")
-        why = "the baseline is a report without outputs to judge again: name a commit to separate them"
+        why = "the baseline is a report without outputs; use a commit as the baseline to separate the two"
         yield (f"Both rules and outputs of {cases} may have changed, and {why}.",)
 
 
 def _groups(comparison: Comparison) -> str:
-    """Return of how many cases tests count how many groups; a case without the field is a group of its own."""
+    """Return how many groups of how many cases the tests count. A case without the field is its own group."""
     of_all = [part.metrics[0] for _, part in parts_of(comparison.parts) if part.metrics]
     cases, units = sum(metric.cases for metric in of_all), sum(metric.units for metric in of_all)
     return f"{plural(units, 'group')} of {plural(cases, 'case')}"
@@ -153,12 +153,12 @@ _NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
 
 def _blindness(comparison: Comparison) -> str:
     if not any(part.cases.both for _, part in parts_of(comparison.parts)):
-        return "No case is in both runs, by id: nothing was compared."
+        return "No case id is in both runs: nothing was compared."
     smallest = smallest_visible(comparison.parts)
     if smallest is None:
-        return "Inconclusive: no relevant drop was seen, but so few cases cannot show any beyond chance."
+        return "Inconclusive: no relevant drop was seen, but there are too few cases to tell a drop from chance."
     points = fixed(100 * smallest, 1)
-    return f"Inconclusive: no relevant drop was seen, but so few cases cannot show one below {points} points."
+    return f"Inconclusive: no relevant drop was seen, but the cases cannot detect a drop below {points} points."
 
 
 def _row(evaluator: Evaluator, metric: MetricChange) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ def _signed(share: float) -> str:
 
 
 def _issues(cases: Sequence[ComparedCases]) -> Iterator[tuple[str, Phrase]]:
-    """Yield the cases by what became of them, the first few by name."""
+    """Yield the cases by outcome, the first few by name."""
     named = {
         "Removed": [one.id for some in cases for one in some.removed],
         "Added": [one.id for some in cases for one in some.added],

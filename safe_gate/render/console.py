@@ -44,7 +44,7 @@ _MARKS = {"ok": "ok", "broken": "BROKEN", "skipped": "skipped"}
 
 
 def scorecards(view: ReportView) -> Iterator[str]:
-    """Yield in what the gate got weaker, then the scorecard of every evaluator.
+    """Yield the weakenings of the gate, then the scorecard of every evaluator.
 
     One with a broken rule shows its Review cases' evidence too.
     """
@@ -59,9 +59,9 @@ def scorecards(view: ReportView) -> Iterator[str]:
 def scorecard(
     section: Section, *, everything: bool = False, reviews: bool = False, rows: int = MOST_ROWS, way: str = _VERBOSE
 ) -> str:
-    """Return an evaluator's scorecard: the box, the counts of what is wrong, the cases, the issues, the evidence.
+    """Return an evaluator's scorecard: the box, the counts of failures, the cases, the issues, the evidence.
 
-    The evidence is that of failing cases, with `reviews` of all cases to look at. The table of cases has at most
+    It shows the evidence of failing cases, or with `reviews` of all cases to look at. The table of cases has at most
     `rows`; `everything` leaves out no case. `way` says how to see what is left out.
     """
     wanted = (one for one in section.findings if everything or reviews or one.severity == Severity.FAILING)
@@ -81,7 +81,7 @@ def scorecard(
 
 
 def weakened(found: Weakened | None) -> Iterator[str]:
-    """Yield in what the gate itself got weaker, nothing where it did not."""
+    """Yield the weakenings of the gate, if any."""
     if found and (headline := weakening.headline(found)):
         findings = found.findings
         table, more = weakening.table(findings[: weakening.ROWS]), len(findings) - weakening.ROWS
@@ -283,7 +283,7 @@ def _evidence(found: Ranked, way: str) -> Iterator[str]:
 
 
 def _counted(found: Ranked) -> Iterator[str]:
-    """Yield how many of the cases to look at have each cause and are in each group, unless they are few."""
+    """Yield counts of the cases to look at by cause and by group, unless they are few."""
     for noun, counts in counted(found):
         yield ""
         yield f"{found.number} cases to look at, by {noun}:"

@@ -18,7 +18,7 @@ Lines = Mapping[tuple[str, Place], Untrusted]
 
 
 def lines(parts: Parts, recorded: Recorded, findings: Sequence[Finding]) -> Lines:
-    """Return the line of each case to look at whose reply has a text; memory holds one text at a time."""
+    """Return a line of each case to look at whose reply has a text. Memory holds one text at a time."""
     wanted = {(one.case_id.text, one.place) for one in findings}
     return dict(_found(parts, recorded, wanted)) if recorded.now and wanted else {}
 

@@ -1,4 +1,4 @@
-"""What decided a case: its texts with the evidence marked, and how each metric or check came to what it says. Pure."""
+"""What decided a case: its texts with marked evidence, and how each metric or check got its result. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_QUOTE = 100
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What decided a case, by what its evaluator says of it.
+    """What decided a case, according to its evaluator.
 
     `words`, `passed` and `is_meant_to_fail` are those of its outcome. `notes` are about the case as a whole.
     `texts` are the recorded texts by field. `decisions` and `marks` are as in `core.evaluator.Evaluator`.
@@ -160,7 +160,7 @@ def _judged(one: Explanation, judgement: Judgement, numbers: Mapping[_Span, int]
         quote = f'"{plain(Untrusted(mark.text), _LONGEST_QUOTE)}"'
         yield f"  {mark.says:>{width}}  {number}{quote}{_reason(mark)}"
     decision, rules = quoted(_decision(one, judgement)), {mark.rule for mark in found}
-    if not judgement.hits:  # which are among the marks
+    if not judgement.hits:  # hits are among the marks
         yield from (f"  {quoted(phrase)}" for phrase in judgement.evidence if not _is_said(phrase, decision, rules))
     yield f"  {decision}"
 
@@ -181,7 +181,7 @@ def _reason(mark: Mark) -> str:
 
 
 def _why(phrase: Sequence[Words]) -> str:
-    """Return why a mark does not count: a rule as it is written, the words of the text in quotation marks."""
+    """Return why a mark does not count, with rules as written and words of the text in quotation marks."""
     *first, last = phrase
     is_quote = bool(first) and isinstance(last, Untrusted) and first[-1] == ": "
     return "".join(plain(one, 60) for one in first) + (f'"{plain(last, 60)}"' if is_quote else plain(last, 60))

@@ -27,11 +27,11 @@ def to_json(report: JsonObject) -> str:
 
 
 def pieces(report: JsonObject) -> Iterator[str]:
-    """Yield the text of a report in pieces, so that it need not be held: its results are read one at a time.
+    """Yield the text of a report in pieces, reading its results one at a time.
 
-    ASCII holds what UTF-8 cannot (half a surrogate pair) and shows no control character to a
-    terminal; `##[` is broken up because the runner would read it as a command anywhere in a line.
-    Raises ValueError for NaN and infinite numbers.
+    ASCII holds what UTF-8 cannot (half a surrogate pair) and shows no control character to a terminal. `##[` is
+    broken up, because the runner reads it as a command anywhere in a line. Raises ValueError for NaN and infinite
+    numbers.
     """
     yield from map(_inert, _written(report, "\n", _indented))
     yield "\n"
@@ -43,7 +43,7 @@ def line(value: Any) -> str:
 
 
 def shard_pieces(shard: JsonObject) -> Iterator[str]:
-    """Yield a shard as JSON like a report's, a result a line: nobody reads it, and that is written much faster."""
+    """Yield a shard as JSON like a report's, one result per line, which is much faster to write."""
     yield from map(_inert, _written(shard, "\n", lambda value, _: _any(value)))
     yield "\n"
 
@@ -53,7 +53,7 @@ def _inert(text: str) -> str:
 
 
 def _written(value: Any, line: str, write: Callable[[Any, str], str]) -> Iterator[str]:
-    """Yield a value in pieces: what a view holds one by one, what holds a view key by key, all else whole."""
+    """Yield a value in pieces: a view by item, an object with a view by key, the rest whole."""
     inner = line + "  "
     if isinstance(value, View):
         yield "["

@@ -50,11 +50,11 @@ _MARKS = {"ok": "✅", "broken": "❌", "skipped": "⏭️"}
 _GROUPS = 10
 """Broken rules of groups that are named at most; of rules on all cases there are few."""
 
-_CASES_ALONE = "Only the cases to look at fit here: the rest is in the JSON report."
-_COUNTS_ALONE = "Only the counts fit here: the cases are in the JSON report."
+_CASES_ALONE = "Only the cases to look at fit here; the JSON report has the rest."
+_COUNTS_ALONE = "Only the counts fit here; the JSON report has the cases."
 
 
-_NAMELESS = "Only the rules fit here: the JSON report has everything else."
+_NAMELESS = "Only the rules fit here; the JSON report has everything else."
 
 
 def rungs(
@@ -66,13 +66,15 @@ def rungs(
 ) -> Iterator[str]:
     """Yield the report for a reviewer in the lengths that fit, longest first, for a place that may refuse one.
 
-    That is all of it, then as many of the cases to look at as there is room for, without what is
-    folded, then counts alone: at most one of each, of at most `limit` bytes of UTF-8, which is as
-    many characters at most however they are counted. Verdict and broken rules stand in each. Beside
-    counts stand recorded names, which escaped may be fourteen times as long: where these alone
-    exceed the limit the rules come without them, in a few thousand bytes whatever the limit. Cases
-    link to their lines in the repository of the `origin`, and the last line to its commit and its run. Each
-    shows a line of its reply, if its text is `recorded`.
+    There are at most three, each with the verdict and the broken rules:
+
+    - everything;
+    - everything but folded parts, with as many of the cases to look at as fit;
+    - counts only, or rules without recorded names if the names alone exceed the limit.
+
+    Each has at most `limit` bytes of UTF-8. Escaped names may be fourteen times as long; rules without
+    names take a few thousand bytes whatever the limit. Cases link to their lines in the repository of the `origin`. The
+    last line links to its commit and its run. A case shows a line of its reply, if its text is `recorded`.
     """
     found = parts.ranked_of(view.sections)
     quotes = excerpts.lines(view.report.parts, recorded, found.first)
@@ -205,7 +207,7 @@ def _compared(comparison: Comparison) -> Iterator[str]:
 
 
 def _folds(view: ReportView, rows: int, origin: Origin) -> Iterator[str]:
-    """Yield what is there for those who want to know more; the figures of an evaluator with a broken rule are above."""
+    """Yield the details. The figures of an evaluator with a broken rule are above."""
     for _, section, is_broken in view.parts:
         measured = () if is_broken else parts.measured(section)
         details = (*parts.counts(section), *measured, *parts.details(section, rows))
@@ -243,7 +245,7 @@ def _broken(view: ReportView, *, named: bool = True) -> Iterator[str]:
 
 
 def _weakened(weakened: Weakened | None, rows: int, *, folded: bool) -> Iterator[str]:
-    """Yield in what the gate itself got weaker: the first ways, and the others folded, lest ten hide an eleventh."""
+    """Yield the weakenings of the gate: the first ones open, the rest folded."""
     if not weakened or not (headline := weakening.headline(weakened)):
         return
     yield from parts.alert("WARNING", [f"**This change weakens the gate**{parts.words_of(headline)}"])

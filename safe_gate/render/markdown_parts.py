@@ -59,14 +59,14 @@ def alert(kind: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def cut(table: Table, rows: int) -> Iterator[str]:
-    """Yield at most so many rows of a table, and how many more there are."""
+    """Yield the first rows of a table, and how many more there are."""
     yield from table_of(Table(table.header, table.align, table.rows[:rows]))
     yield from left_out(len(table.rows) - rows)
     yield ""
 
 
 def ranked_of(shown: Sequence[Section]) -> Ranked:
-    """Return the cases to look at, those of all sections."""
+    """Return the cases to look at of all sections."""
     return ranked((finding for section in shown for finding in section.findings), ROWS)
 
 
@@ -108,7 +108,7 @@ def _evidence(finding: Finding, quotes: excerpts.Lines) -> Iterator[str]:
 
 
 def counts(section: Section) -> Iterator[str]:
-    """Yield how many cases a section has, by what became of them."""
+    """Yield how many cases a section has, by outcome."""
     yield " · ".join(section.counts)
     yield ""
 
@@ -120,7 +120,7 @@ def measured(section: Section) -> Iterator[str]:
 
 
 def details(section: Section, rows: int) -> Iterator[str]:
-    """Yield the rest of a section: its cases, issues and tables, with at most so many rows."""
+    """Yield the rest of a section: its cases, issues and tables, limited to `rows`."""
     yield section.footer.replace("    ", " · ")
     yield ""
     if section.cases.rows:
@@ -167,7 +167,7 @@ def words_of(phrase: Phrase) -> str:
 
 
 def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
-    """Return a case's id, as a link to the line of its data; where none can lead there the place is named beside it."""
+    """Return a case's id as a link to its line, or with its place beside it."""
     try:
         name = place.within(origin.folder).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does

@@ -37,9 +37,9 @@ def foresight(
 ) -> str:
     """Return what sets of cases can show under a policy, as a table and in sentences.
 
-    `counts` has the number of cases by evaluator, or under "" that of any set. Where `max_regressions` is
-    None the rule is off; what it would do at 0 is shown beside the test all the same. `grouped` says that
-    a comparison counts groups of these cases.
+    `counts` has the number of cases by evaluator, or under "" that of any set. If `max_regressions` is None, the rule
+    is off. The table still shows what it would do at 0. `grouped` says that a comparison counts groups of these
+    cases.
     """
 
     def seen(cases: int, fixed: float = 0.0) -> str:
@@ -72,8 +72,8 @@ def foresight(
 
 
 def _in_words(title: str, drop: str, of_twice: str) -> str:
-    now = "is too small to see any drop" if drop == "none" else f"is likely to miss a drop below {drop}"
-    return f"{title} {now}; smallest drop seen with twice as many cases: {of_twice}."
+    now = "is too small to detect any drop" if drop == "none" else f"is likely to miss a drop below {drop}"
+    return f"{title} {now}; smallest drop detected with twice as many cases: {of_twice}."
 
 
 def _rate(rate: float) -> str:

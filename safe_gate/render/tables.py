@@ -39,7 +39,7 @@ def drawn(table: Table, form: str) -> str:
 
 
 def boxed(table: Table, min_widths: Sequence[int] = ()) -> list[str]:
-    """Return the lines of a table in a box, but for the box's top and bottom, as wide as they are.
+    """Return the lines of a boxed table at full width, without the box's top and bottom.
 
     Every `eval` shows one, so it is drawn without `tabulate`.
     """
@@ -62,7 +62,7 @@ def _cells(table: Table, min_widths: Sequence[int]) -> list[list[str]]:
 
 
 def fit(columns: int) -> None:
-    """Let tables be at most so many columns wide in this context; 0 for any width."""
+    """Limit the width of tables in this context, in columns; 0 is no limit."""
     _columns.set(columns)
 
 
@@ -85,7 +85,7 @@ def _room(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _fitting(rows: Sequence[Sequence[str]]) -> list[int] | None:
-    """Return how wide each column of a table may be, None if it fits: the widest ones give way, down to a few."""
+    """Return the widths of a table's columns, None if it fits. The widest columns shrink first."""
     if _fits(rows):
         return None
     widths, room = _widths(rows), _room(rows)
@@ -104,12 +104,12 @@ def width(text: str) -> int:
 
 
 def fill(text: str, columns: int) -> str:
-    """Return a text with blanks after it, so many columns wide."""
+    """Return a text padded on the right to a width of columns."""
     return text + " " * (columns - width(text))
 
 
 def centre(text: str, columns: int) -> str:
-    """Return a text with blanks around it, so many columns wide."""
+    """Return a text centred in a width of columns."""
     room = columns - width(text)
     return " " * (room // 2) + text + " " * (room - room // 2)
 

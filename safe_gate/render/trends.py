@@ -71,7 +71,7 @@ class Moment:
 
 
 def changes(moments: Sequence[Moment]) -> dict[int, list[str]]:
-    """Return by a run's place what it was judged by that the last run with a verdict before it was not."""
+    """Return, by run, the changes in its terms since the last run with a verdict."""
     judged = [(place, one) for place, one in enumerate(moments) if one.verdict != "error"]
     return {
         place: names
@@ -234,7 +234,7 @@ def _stacked(labels: Mapping[str, int]) -> list[float]:
 
 
 def _mermaid(about: str, runs: Sequence[str], values: Sequence[Sequence[float]]) -> Iterator[str]:
-    """Yield a chart of the runs that have values, a line if each has one; of fewer than two there is nothing to see."""
+    """Yield a chart of the runs with values, with a line if every run has one. It needs two runs."""
     found = [(run, some) for run, some in zip(runs, values, strict=True) if some][-_CHARTED:]
     if len(found) > 1:
         plots = len(found[0][1])
@@ -250,4 +250,4 @@ def _mermaid(about: str, runs: Sequence[str], values: Sequence[Sequence[float]])
 
 _BLUE = "#3b82f6"
 _COLORS = {3: ("#c9463d", "#c98a1a", "#2f8a4c"), 4: ("#c9463d", "#c98a1a", "#6f8fb3", "#2f8a4c")}
-"""The colours of labels from the worst to the best, by how many there are; they can be seen on light and on dark."""
+"""The colours of labels from worst to best, by number of labels. They are visible on light and dark grounds."""

@@ -1,7 +1,7 @@
 """The one door for recorded text: ids, quotes, file names, tags, on their way to a reader.
 
-Pure. Each format has one function that takes `Words` and gives text that cannot act: no terminal
-escape, no workflow command, no markup, no mention, no hidden or reordering character.
+Pure. Each format has one function that escapes `Words`. The text then has no terminal escape, workflow command,
+markup, mention, or hidden or reordering character.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def plain(words: Words, longest: int = LONGEST) -> str:
 def markdown(words: Words, longest: int = LONGEST) -> str:
     """Return words for GitHub Markdown: recorded text as code in which every sign is an entity.
 
-    Inside `<code>` GitHub makes no mention and no issue link; as entities `|`, backticks, `*`,
-    `<!--` and the rest are text wherever they stand, in a table cell too. Bare addresses are linked
-    in code as well, once entities are read: `<wbr>` takes them apart, and leaves no trace in a copy.
+    Inside `<code>` GitHub makes no mention and no issue link. Entities keep `|`, backticks, `*` and `<!--` text
+    everywhere, also in a table cell. GitHub links bare addresses even in code; `<wbr>` breaks them up and leaves no
+    trace in a copy.
 
     >>> markdown(Untrusted("@org | <b>"))
     '<code><wbr>&#64;org &#124; &#60;b&#62;</code>'
@@ -98,7 +98,7 @@ _IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}
 def cell(words: Words, longest: int = LONGEST) -> str:
     """Return words for a cell of a spreadsheet, which takes none of them for a formula.
 
-    A formula begins with one of a few signs, after blanks too; an apostrophe before it makes it text (OWASP, CSV
+    A formula begins with one of a few signs, even after blanks. An apostrophe before it makes it text (OWASP, CSV
     Injection). A semicolon begins a cell where that is the separator, as in half of Europe.
 
     >>> cell(Untrusted("=1+1")), cell(Untrusted("a; -b")), cell("0.5")

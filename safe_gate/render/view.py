@@ -26,7 +26,7 @@ class ShownPart(NamedTuple):
 
 @dataclass(frozen=True)
 class ReportView:
-    """What readers are shown of a report, in no particular format; each part is worked out when it is first used.
+    """What readers see of a report, in no particular format. Each part is computed at its first use.
 
     `problems` keep the run from a verdict.
     """
@@ -65,7 +65,7 @@ class ReportView:
 
     @cached_property
     def comparison(self) -> Section | None:
-        """The comparison with a baseline, None where there is no baseline."""
+        """The comparison with a baseline, or None without a baseline."""
         found = self.report.comparison
         return comparison_section(found, self.report.parts) if found and found.status != "none" else None
 

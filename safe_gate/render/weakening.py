@@ -44,10 +44,10 @@ def sentences(weakened: Weakened | None) -> Iterator[Phrase]:
     if not weakened or weakened.findings:
         return
     if weakened.against is None:
-        yield ("It is unknown whether the gate itself got weaker: no base commit could be read.",)
+        yield ("Unknown whether this change weakens the gate: the base commit could not be read.",)
     else:
         yield (
-            "By config, rules and cases the gate is as strict as at ",
+            "The config, rules and cases are as strict as at ",
             *_against(weakened.against),
             _limits(weakened),
             ".",
@@ -59,7 +59,7 @@ def _against(base: Against | None) -> Phrase:
 
 
 def _limits(weakened: Weakened) -> str:
-    return ", as far as a report shows, because it records only limits and digests" if weakened.partial else ""
+    return " (a report shows only limits and digests)" if weakened.partial else ""
 
 
 def _row(finding: Weakening) -> tuple[Words, ...]:

@@ -75,7 +75,7 @@ def broken_rules(report: Report) -> dict[str, list[RuleOutcome]]:
 
 
 class _Counted(NamedTuple):
-    """Which cases to look at broken rules of an evaluator count: by name, by group and severity, or by that alone."""
+    """Which cases to look at the broken rules of an evaluator count: by name, group and severity, or severity alone."""
 
     named: Set[str]
     in_groups: Set[tuple[str, Severity]]
@@ -121,7 +121,7 @@ NEWLY_FAILING = "newly failing"
 
 
 class Ranked(NamedTuple):
-    """The first of some findings by rank, how many there are in all, and how many of each cause and group.
+    """The first findings by rank, the number of all, and their number by cause and group.
 
     What counts most comes first; a finding counts once for each of its causes and groups.
     """
@@ -133,10 +133,10 @@ class Ranked(NamedTuple):
 
 
 _FEW = 3
-"""The most cases to look at that are listed without a count; more are first counted by what is wrong."""
+"""The most cases to look at that are listed without a count. More are first counted by cause."""
 
 MOST_COUNTED = 10
-"""So many rules and so many groups are shown with the number of their cases."""
+"""How many rules and groups are shown with the number of their cases."""
 
 
 def ranked(findings: Iterable[Finding], most: int) -> Ranked:
@@ -163,7 +163,7 @@ def ranked(findings: Iterable[Finding], most: int) -> Ranked:
 
 
 def counted(found: Ranked) -> Iterator[tuple[str, Sequence[tuple[Phrase, int]]]]:
-    """Yield what cases to look at are counted by, and each of its values with their number; nothing of few cases.
+    """Yield each way to count the cases to look at, with its values and numbers. Yield nothing for few cases.
 
     A value that one case alone has is left out if all cases are shown.
     """
@@ -189,7 +189,7 @@ def rule_name(rule: RuleOutcome) -> str:
 
 
 def message(rule: RuleOutcome) -> Phrase:
-    """Return what a rule found, with the names of the group it is about and of what broke it, if it has any."""
+    """Return what a rule found, with the name of its group and of what broke it, if any."""
     return (*about(rule), rule.message, *names(rule))
 
 
@@ -201,7 +201,7 @@ def about(rule: RuleOutcome) -> Phrase:
 
 
 def names(rule: RuleOutcome) -> Phrase:
-    """Return the first names of what broke a rule, nothing if it has none."""
+    """Return the first names that broke a rule, if any."""
     return (": ", *first_few(rule.names, len(rule.names))) if rule.names else ()
 
 
@@ -268,7 +268,7 @@ def _not_compared(report: Report) -> Iterator[Phrase]:
     asked = [name for name in ("protect", "max_regressions", "max_score_drop") if policy[name] not in (None, [])]
     if asked and report.comparison is None and report.verdict is not Verdict.ERROR:
         names = ", ".join(name.replace("_", "-") for name in asked)
-        yield (f"No baseline is named, so nothing was compared, and nothing was judged by {names}.",)
+        yield (f"No baseline is set, so nothing was compared, and these rules judged nothing: {names}.",)
 
 
 def _replaced(report: Report) -> Iterator[Phrase]:
@@ -281,24 +281,24 @@ def _replaced(report: Report) -> Iterator[Phrase]:
 def not_run(report: Report) -> list[Phrase]:
     """Return a sentence for each evaluator without input: that its rules did not apply must be seen."""
     return [
-        (f"{evaluator.title} did not run: it has no input, so none of its rules applies.",)
+        (f"{evaluator.title} did not run: it has no input, so its rules do not apply.",)
         for name, evaluator in EVALUATORS.items()
         if report.parts[name] is None and report.verdict is not Verdict.ERROR
     ]
 
 
 def departures(provenance: Provenance) -> Iterator[Phrase]:
-    """Yield a sentence for each setting of the run, not the default, that a reader of the report must know of."""
+    """Yield a sentence for each changed setting that a reader of the report must know."""
     if commit := provenance.policy_commit:
-        judged_by = "Judged by the config file, the rule packs and the waivers of the base commit ("
-        yield (judged_by, Untrusted(commit[:7]), "), not by this change's own.")
+        judged_by = "Judged by the config file, rule packs and waivers of the base commit ("
+        yield (judged_by, Untrusted(commit[:7]), "), not those of this change.")
     yield from _of_settings(provenance.policy, provenance.left_out or {})
 
 
 def _of_settings(policy: Mapping[str, Any], left_out: Mapping[str, int]) -> Iterator[Phrase]:
     yield from filtered(policy, left_out)
     if policy.get("text") == "none":
-        yield ("Recorded text is hidden: hashes replace it.",)
+        yield ("Recorded text is hidden; hashes replace it.",)
 
 
 def filter_of(report: Report) -> Phrase:
@@ -307,7 +307,7 @@ def filter_of(report: Report) -> Phrase:
 
 
 def filtered(policy: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[Phrase]:
-    """Yield a sentence on the filters of a run, and on how many cases they leave out, as far as that is known."""
+    """Yield a sentence on the filters of a run and, if known, how many cases they leave out."""
     wanted, unwanted = (policy.get(name) or [] for name in ("tag", "not_tag"))
     if not (wanted or unwanted):
         return

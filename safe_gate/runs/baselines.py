@@ -30,8 +30,8 @@ OF_INPUTS = tuple(setting for evaluator in EVALUATORS.values() for setting in ev
 class Sides:
     """Reports and commits that a run is compared with.
 
-    `settings_at` gives the settings below the folder of one, `snapshot` the side there, as its files were when it was
-    first asked for, and `narrowed` that side less the patterns that name no file.
+    `settings_at` returns the settings below the folder of a side. `snapshot` returns the side, with its files as
+    first read. `narrowed` returns that side without the patterns that match no file.
     """
 
     settings_at: comparison.OptionsAt
@@ -50,7 +50,7 @@ class Sides:
         base, patterns = self._with(spec, patterns, is_required=is_required)
         if base is not None and base.report is None:
             own: tuple[Pattern, ...] = ()
-            with suppress(CannotJudge):  # what is wrong with its settings is said where they are used
+            with suppress(CannotJudge):  # the user of the settings reports their problems
                 own = source.patterns_of(self.settings_at(base.root))
             again, _ = self._with(spec, (*patterns, *own), is_required=is_required)
             if again is None or again.commit != base.commit:  # its config may name other files than were asked for

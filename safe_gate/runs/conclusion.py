@@ -64,13 +64,13 @@ def unfinished(judging_options: Options, options: Options, effects: Effects, dra
     report = error_report((problem,), judging_options, effects)
     readers, run = (options, judging_options), formats.Run(ReportView.of(report), effects.folder)
     for path, draw in drawn.items():
-        read = [Path(one.baseline) for one in readers]  # which stays missing, too
+        read = [Path(one.baseline) for one in readers]  # a missing baseline stays missing
         if disk.exists(path):
             read += [file for one in readers for file in read_by(one, str(path))]
         if not disk.is_among(str(path), read):
             writing.write_or_remove(path, draw(run))
     if drawn and not options.shard:
-        with suppress(OSError, ValueError):  # what cannot be removed is of another run, which `publish` finds out
+        with suppress(OSError, ValueError):  # `publish` detects a file of another run
             (Path(options.report_dir) / handover.NAME).unlink()
 
 
@@ -95,7 +95,7 @@ def concluded(
         report = error_report(problems, options, effects)
         run = formats.Run(ReportView(report, problems), effects.folder)
         for path, draw in drawn.items():
-            writing.write_or_remove(path, draw(run))  # what stands there must not say that the gate passed
+            writing.write_or_remove(path, draw(run))  # never leave an old pass
     if problems:
         effects.err(console.problems(problems))
     elif options.quiet:

@@ -45,7 +45,7 @@ from safe_gate.settings.options import Options
 
 
 class Made(NamedTuple):
-    """The report of a run, the problems that kept it from a verdict, if any, and the texts that it recorded."""
+    """The report of a run, the problems that kept it from a verdict, and its recorded texts."""
 
     report: Report
     problems: tuple[Problem, ...]
@@ -62,10 +62,10 @@ def made(
 ) -> Made:
     """Return the report of a run under these options.
 
-    `options_at` gives the settings with the config file of another folder, such as the base commit's.
-    `recorded` replaces what is compared with an earlier state, where that is not computed
-    again; `merged` has the results, where they are scored already. `begin` is called before the first case is
-    scored. Raises CannotJudge if it is unknown whose settings judge.
+    `options_at` gives the settings with the config file of another folder, such as the base commit's. `recorded`
+    replaces a comparison with an earlier state that is not computed again. `merged` has results that are already
+    scored. `begin` is called before the first case is scored. Raises CannotJudge if it is unknown whose settings
+    judge.
     """
     with opened(options, effects, options_at) as sides:
         ruling, base = ruling_of(effects, sides), None
@@ -92,7 +92,7 @@ def scored(
 ) -> Made | shards.Content:
     """Return the file of one shard of a run under these options, judged by nobody, or the report of problems.
 
-    `begin` is that of `made`. Raises CannotJudge as `made` does.
+    `begin` is as in `made`. Raises CannotJudge as `made` does.
     """
     with opened(options, effects, options_at) as sides:
         ruling = ruling_of(effects, sides)
@@ -146,9 +146,9 @@ def _measured(
 
 
 def _unknown_names(ruling: Ruling, run: Snapshot, measured: _Measured) -> Iterator[Problem]:
-    """Yield a problem for each group or check that there is not, of the run's own settings and of those that judge.
+    """Yield a problem for each unknown group or check in the run's own settings and in those that judge.
 
-    Under other settings than its own a change could else bring in a name that keeps every later run from a verdict.
+    Otherwise a change judged by other settings could add a name that leaves every later run without a verdict.
     """
     yield from unknown_names.unknown(run, measured)
     if ruling.base:
@@ -235,7 +235,7 @@ def _kept(reports: Sequence[str], text: str) -> Keeps:
 
 
 def _recorded(measured: _Measured, found: Comparison | None, past: comparison.Past | None, kept: str) -> Recorded:
-    """Return the texts that a run recorded, and those of its baseline, as far as they are `kept` (`Keeps.texts`)."""
+    """Return the recorded texts of a run and of its baseline, if they are `kept` (`Keeps.texts`)."""
     columns = {name: one.columns for name, one in measured.items() if one}
     if not kept:
         return Recorded(columns=columns)
@@ -285,7 +285,7 @@ def _compared(
     effects: Effects,
     sides: Sides,
 ) -> tuple[Found, comparison.Past | None]:
-    """Add to what a run found how it compares with its baseline; return with it what was read of the baseline."""
+    """Add the comparison with the baseline to a run's result. Return it with what was read of the baseline."""
     judging, at, past = ruling.options, effects.generated_at, None
     side = comparison.side(found.parts, ruling.side)
     if base is not None:

@@ -30,7 +30,7 @@ from safe_gate.settings.options import settings as every_setting
 
 Path_ = str | os.PathLike[str]
 Value = Path_ | float | bool | Sequence[Path_] | Mapping[str, Any] | None
-"""What a setting may be: of a list, one entry stands for a list of it; None is as if it was not given."""
+"""The types of a setting. A single entry stands for a list of one; None means not given."""
 
 _FOR_COMMANDS = frozenset({"mode", "shard", "shards", "report_formats", "import_map"})
 """Settings that mean nothing to a call."""
@@ -136,7 +136,7 @@ def _plain(value: Any) -> Any:
 
 
 def _unfit(plain: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each argument of a type that neither a flag nor a config file can give."""
+    """Yield a problem for each argument of a type that a flag or a config file cannot give."""
     for name, value in sorted(plain.items()):
         if expected := _expected(name, value):
             unfit, field = value, name
@@ -175,11 +175,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _misplaced(flags: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each name that is no setting of a call, and for what a setting without a flag holds."""
+    """Yield a problem for each unknown setting of a call, and for bad values of settings without a flag."""
     known = {one.name: one for one in every_setting() if one.name not in _FOR_COMMANDS}
     for name in sorted(flags.keys() - known):
         words = f"is not a setting{suggestion(name, [*known])}"
-        words = "is for commands; leave it out" if name in _FOR_COMMANDS else words
+        words = "applies to commands only; leave it out" if name in _FOR_COMMANDS else words
         yield Problem(Place("run()"), words, field=name)
     nested = {one.key[0]: flags[name] for name, one in known.items() if name in flags and one.key and not one.flags}
     for fault in load_schema("config").faults(nested):

@@ -1,4 +1,4 @@
-"""Shell: whose settings a run is judged by: those of this change, or of its base commit."""
+"""Shell: which settings judge a run: this change's or its base commit's."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ def gate_policy(options: Options) -> gate_rules.Policy:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """By whose settings a run is judged: its own, or those of the base commit, which is None for its own.
+    """The settings that judge a run: its own, or the base commit's. The commit is None for its own.
 
-    `recipes` are those of what evaluators score by, empty for the run's own, whose problems are those of its cases.
+    `recipes` are the evaluators' recipes, empty for the run's own. Problems of the run's own are reported with its
+    cases.
     """
 
     side: Snapshot
@@ -63,7 +64,7 @@ class Ruling:
 
 _HEAD_HERE = "head here"
 WARN_HERE = "warn here, or name a commit as the baseline"
-_NO_BASE = "is base, but this event has no base commit; set head for other events than pull requests and pushes"
+_NO_BASE = "is base, but this event has no base commit; set head for events that are not pull requests or pushes"
 
 
 def _refuse_unknown_base(setting: str, instead: str, effects: Effects) -> None:
@@ -99,7 +100,7 @@ def ruling_of(effects: Effects, sides: Sides) -> Ruling:
 def refuse_itself(baseline: str) -> None:
     """Raise CannotJudge for a baseline that is what a run is about."""
     if baseline == ".":
-        words = "is the working folder, which the run itself is about; name a commit or an earlier report"
+        words = "is the working folder, which this run judges; name a commit or an earlier report"
         raise CannotJudge(Problem(Place("baseline"), words))
 
 

@@ -60,7 +60,7 @@ def width(stream: TextIO) -> int:
 
 
 def printer(environ: Mapping[str, str], printed: Print) -> Print:
-    """Return what prints a line: on a terminal in colour, and in place of the line that says how far a run is."""
+    """Return a function that prints a line. On a terminal the line has colours and replaces the progress line."""
     if not (environ.get("FORCE_COLOR") or sys.stdout.isatty() or sys.stderr.isatty()):
         return printed
     shown = Progress(sys.stderr)
@@ -76,7 +76,7 @@ def printer(environ: Mapping[str, str], printed: Print) -> Print:
 
 
 class Progress:
-    """A line on a terminal that says how many cases are scored, once a run takes long, until something is printed."""
+    """A progress line on a terminal: how many cases of a long run are scored. The next output replaces it."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream

@@ -1,7 +1,7 @@
 """Shell: how a change makes the gate weaker: its terms beside those of its base commit or of a report. Reads files.
 
-A committed baseline report that the change replaces counts too. Under a change's control it could hide what newly
-fails: by worse results, by results of laxer rules, by cases that are gone or counted together.
+A committed baseline report that the change replaces counts too. A change could use it to hide new failures: by worse
+results, laxer rules, or missing or grouped cases.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def weakened(
     effects: Effects,
     sides: Sides,
 ) -> Weakened:
-    """Return where the gate is weaker than on the base commit or, if only a report is available, than in the report.
+    """Return where the gate is weaker than on the base commit, or in a report if there is none.
 
-    `compared` is the baseline, of which `past` was read; `cases` is what is asked of the run's own cases, if that is
-    read already. What cannot be read is an error where a weaker gate breaks the run, else it is not known.
+    `past` was read from the baseline `compared`. `cases` has the expectations of the run's own cases, if already
+    read. If a weaker gate breaks the run, an unreadable base is an error. Otherwise the result is unknown.
     """
     run = sides.snapshot(HERE)
     on_weakened = run.options.on_weakened
@@ -66,7 +66,7 @@ def weakened(
 
 
 def terms_of(base: Baseline, head: Path, sides: Sides, cases: Mapping[str, Facts] | None = None) -> Terms:
-    """Return the terms of a report or of a commit; `head` and `cases` are those of `_terms_at`.
+    """Return the terms of a report or of a commit; `head` and `cases` are as in `_terms_at`.
 
     Raises CannotJudge with every problem.
     """
@@ -88,7 +88,7 @@ def held_against(
     *,
     left_out: Sequence[Weakening] = (),
 ) -> Weakened:
-    """Return in what a run's terms ask for less than those of its base.
+    """Return the ways in which a run's terms ask for less than its base's.
 
     `run` are the run's own settings and files. `left_out` comes first.
     """
@@ -120,8 +120,8 @@ def _terms_of_report(report: Report) -> Terms:
 def _terms_at(side: Snapshot, head: Path, cases: Mapping[str, Facts] | None = None) -> Terms:
     """Return the terms of a side, with what is asked of its cases: `cases`, if they are read already.
 
-    A report that is the baseline may lie below `head`, where the run's files are, instead: it may be in no commit.
-    Scores nothing. Raises CannotJudge with every problem.
+    A baseline report may instead lie below `head`, among the run's files: it may be in no commit. Scores nothing.
+    Raises CannotJudge with every problem.
     """
     if cases is None:
         cases = {one.name: facts.read(one, side)[0] for one in asked.given(side.options)}
@@ -149,7 +149,7 @@ def _baseline(spec: str, *folders: Path) -> str:
 
 
 def _replaced(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:
-    """Return the report that a commit keeps as its baseline, if what stands in its place now asks less of any case.
+    """Return a commit's baseline report if its replacement asks less of any case.
 
     `spec` is what the commit's settings name as the baseline.
     """
@@ -168,13 +168,14 @@ def _replaced(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:
 
 
 def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
-    """Tell whether any case of a report is gone from another or does worse in it, or nobody can tell.
+    """Tell whether a case is missing or worse in the new report, or unknown.
 
-    So it is where other rules than `today`'s judged another text or output: what they let pass fails by rules alone.
+    A changed case or output is unknown if other rules than `today`'s judged it. What they let pass
+    would later count as failing by rules alone.
     """
     try:
         reports = source.report(kept), source.report(now)
-    except CannotJudge:  # as of an earlier version
+    except CannotJudge:  # a report of an earlier version, for example
         return True
     old, new = comparison.alike(*map(comparison.side_of_report, reports))
     for name in EVALUATORS:
@@ -190,7 +191,7 @@ def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
 
 
 def _is_kept(was: Outcome, now: Outcome) -> bool:
-    """Tell whether a case does as well as it did, in all that a run may be held to, and counts with no others."""
+    """Tell whether a case does as well as before and is grouped as before."""
     is_as_good = now.rank >= was.rank and all(now.scores.get(name, -1) >= one for name, one in was.scores.items())
     return is_as_good and now.violations <= was.violations and now.cluster == was.cluster
 
@@ -198,7 +199,7 @@ def _is_kept(was: Outcome, now: Outcome) -> bool:
 def _left_out(ruling: Ruling, run: Snapshot) -> Iterator[Weakening]:
     """Yield inputs that the base commit's settings name and the change's own do not: other cases may replace them.
 
-    What they add is judged once it is merged, as a new limit is. Other patterns for the same files leave out none.
+    Added patterns count after the merge, like a new limit. Other patterns for the same files leave out none.
     """
     for name in OF_INPUTS if ruling.base else ():
         values = (getattr(one, name) for one in (ruling.options, run.options))
@@ -211,9 +212,9 @@ def _left_out(ruling: Ruling, run: Snapshot) -> Iterator[Weakening]:
 
 
 def _files_of(name: str, side: Snapshot) -> set[Path]:
-    """Return where the files lie that a side's setting of inputs names, the folder of batches those of all batches.
+    """Return the locations of the files that a side's input setting names.
 
-    They are those of the working folder, whatever side names them.
+    A folder of outputs stands for those of all batches. They lie in the working folder, whichever side names them.
     """
     for one in EVALUATORS.values():
         if name == one.input.setting or (isinstance(one.input, Documents) and name == one.input.folder):
@@ -232,8 +233,7 @@ def _bases(
 ) -> Iterator[Callable[[], Baseline | None]]:
     """Yield what to compare a run's terms with, the best first.
 
-    That is the event's base commit if it has one: what to compare outputs with may be named by a config file
-    that came with the change.
+    The event's base commit comes first, because a change's own config file may name the baseline.
     """
     is_needed, has_base = ruling.breaks_on_weakened(on_weakened), bool(effects.context.subject.base_sha)
     is_commit = compared is not None and compared.report is None

@@ -25,18 +25,17 @@ def read_by(options: Options, output: str = "") -> Iterator[Path]:
 def keep_inputs(flag: str, path: str, read: Iterable[Path]) -> None:
     """Raise CannotJudge for a report that would take the place of a file that is read."""
     if disk.is_among(path, read):
-        words = f"names {path}, which this run reads, and would replace it; name another file"
+        words = f"names {path}, which this run reads, and must not replace; name another file"
         raise CannotJudge(Problem(Place(flag), words))
 
 
 def untrusted(options: Options, effects: Effects) -> tuple[Problem, ...]:
-    """Return the problem of a checkout that a run would read from and its event must not trust, if there is one."""
+    """Return the problem of a checkout that a run reads and its event must not trust, if any."""
     folder = "" if options.allow_head_checkout else foreign_checkout(effects.context, read_by(options))
     if not folder:
         return ()
     words = (
-        f"the checkout in {folder!r} is not at the base's commit, so it may hold the pull request's own files,"
-        " which this event must not trust; check out GITHUB_SHA, use the event pull_request, or set"
-        " allow-head-checkout: true"
+        f"the checkout in {folder!r} is not at the base's commit, so this event must not trust its files; check out"
+        " GITHUB_SHA, use the event pull_request, or set allow-head-checkout: true"
     )
     return (Problem(Place("pull_request_target"), words),)

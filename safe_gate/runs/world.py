@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from safe_gate.settings.publishing import Access, Sinks
     from safe_gate.sinks.events import Run
 
-_LAST_SECOND = 253_402_300_799  # of the year 9999
+_LAST_SECOND = 253_402_300_799  # the end of the year 9999
 
 
 def effects(

@@ -1,4 +1,4 @@
-"""What the settings ask the evaluators to score, and by what."""
+"""What the settings ask the evaluators to score, and by which rules."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def settings(options: Options) -> dict[str, Any]:
 def recipe(
     evaluator: Evaluator, settings: JsonObject, own: own_rules.Own, config: str = "", *, root: Path = HERE
 ) -> str:
-    """Return the recipe of what an evaluator scores by under settings, as `own_rules.recipe` does.
+    """Return the recipe of an evaluator's rules under settings, as `own_rules.recipe` does.
 
     Raises CannotJudge with every problem. The config file, which is below `root`, is the place of its names.
     """

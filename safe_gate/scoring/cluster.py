@@ -1,9 +1,9 @@
 """Shell: a function applied to many items on a `dask.distributed` cluster, in the order of the items. Uses the network.
 
-What `workers.py` is for one machine. `dask` is an extra, and nothing else imports it. What is sent is a function by its
-name and items by their value; what comes back is taken in order, a few items ahead, so that nobody holds them all.
-An item whose worker died is given to another. The function is pure, so who applies it how often changes nothing; and
-a worker that has not the very same software is refused, because it could find something else.
+What `workers.py` is for one machine. `dask` is an extra, and nothing else imports it. Functions are sent by name,
+items by value. Results are taken in order, a few items ahead, so that nobody holds them all. An item whose worker
+died is given to another. The function is pure, so applying it twice changes nothing. A worker with different software
+is refused, because its verdicts could differ.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ _LIBRARIES = ("google-re2", "jsonschema", "jsonschema-rs", "pyarrow")
 def ordered(function: Callable[[Item], Result], items: Iterable[Item], scheduler: str) -> Iterator[Result]:
     """Yield what a function returns for each item, in order, computed by the workers of a scheduler.
 
-    The function has a name in this package, or is a `partial` of one that has, with arguments that can be pickled.
-    Raises CannotJudge if `dask` is missing, if the scheduler or all workers cannot be reached or are lost, if a worker
-    has other software than this process, and if an item has ended several workers.
+    The function is a named one of this package or a `partial` of one, with arguments that can be pickled. Raises
+    CannotJudge if `dask` is missing, or the scheduler or all workers are unreachable or lost. It also does so if a
+    worker has different software, or if an item has ended several workers.
     """
     sent = pickle.dumps(function)
     waiting: deque[Future[Any]] = deque()
@@ -90,7 +90,7 @@ def _connected(scheduler: str) -> Iterator[Client]:
     from distributed import Client
     from distributed.scheduler import KilledWorker
 
-    for name in ("distributed", "distributed.client"):  # what is wrong is said once, by us
+    for name in ("distributed", "distributed.client"):  # we report the error once
         logging.getLogger(name).setLevel(logging.CRITICAL)
     _knock(scheduler)
     quiet = config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})  # a line may be as long as it likes
@@ -146,7 +146,7 @@ def _result(future: Future[Any], client: Client, scheduler: str) -> Any:
 
 
 _one_at_a_time = Lock()
-"""Threads of one worker gain nothing from scoring at once in Python, and what is cached need not know of them."""
+"""Threads of one worker gain nothing from scoring at once in Python, and caches need not handle them."""
 
 
 def _applied(expected: Mapping[str, str], function: bytes, item: bytes) -> bytes:
@@ -160,7 +160,7 @@ def _applied(expected: Mapping[str, str], function: bytes, item: bytes) -> bytes
 
 
 def _strange(address: str, theirs: Mapping[str, str] | Exception, expected: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield in what a worker's software is another than is expected; an exception is why it could not say."""
+    """Yield how a worker's software differs from what is expected; an exception says why it is unknown."""
     place, advice = Place(f"worker {address}"), "install the same on every worker"
     if isinstance(theirs, OSError):  # it has gone since
         return
@@ -170,7 +170,7 @@ def _strange(address: str, theirs: Mapping[str, str] | Exception, expected: Mapp
     for name in {**expected, **theirs}:
         there, here = theirs.get(name, "none"), expected.get(name, "none")
         if there != here:
-            words = f"has {name} {there}; expected {here}, as where the run was started, for verdicts could differ"
+            words = f"has {name} {there}; expected {here}, as where the run was started, because verdicts could differ"
             yield Problem(place, f"{words}; {advice}")
 
 
@@ -189,7 +189,7 @@ def _software() -> Mapping[str, str]:
 
 
 def _digest(folder: Path, pattern: str) -> str:
-    """Return a digest of the files that a pattern names in a folder: their paths from there, and what they hold."""
+    """Return a digest of the files that match a pattern in a folder: their relative paths and contents."""
     sha256 = hashlib.sha256()
     for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in folder.glob(pattern)):
         sha256.update(f"{name}\0".encode() + path.read_bytes() + b"\0")

@@ -22,7 +22,7 @@ _CHARACTER = later(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|
 
 
 def deciding(line: str, places: Mapping[Path, int], reply: str, marks: Iterable[Mark]) -> dict[str, Span]:
-    r"""Return where the first words against a case stand in its line, by metric or check, and by "" its reply.
+    r"""Return the columns of the first words against a case, by metric or check; "" is the reply.
 
     `places` are the `jsontext.offsets` of the line, `reply` is the field of the reply. A field that the line does not
     hold is left out.
@@ -41,7 +41,7 @@ def deciding(line: str, places: Mapping[Path, int], reply: str, marks: Iterable[
 
 
 def _span(line: str, places: Mapping[Path, int], field: str, start: int, end: int | None) -> Span | None:
-    """Return the columns of a field's characters from `start` to `end`, as far as one string has them."""
+    """Return the columns of a field's characters from `start` to `end` that lie in one string."""
     for bounds in _texts(line, places, field):
         length = len(bounds) - 1
         if start <= length:
@@ -52,7 +52,7 @@ def _span(line: str, places: Mapping[Path, int], field: str, start: int, end: in
 
 
 def _texts(line: str, places: Mapping[Path, int], field: str) -> Iterator[Sequence[int]]:
-    """Yield the bounds of a field's strings: its own, that of a message's content, or of the parts of its content."""
+    """Yield the bounds of a field's strings: its own, a message's content, or the parts of the content."""
     path: Path = tuple(key or int(index) for key, index in _KEY.findall(field))
     parts = ((*path, "content", number, "text") for number in count())
     for one in (path, (*path, "content")):

@@ -100,7 +100,7 @@ _MOST_SKIPPED = 20
 
 
 class Intake(Generic[T]):
-    """A stream of cases, set apart from the problems and files among them, which are there when it has been read.
+    """A stream of cases. The problems and files found among them are available once it is read.
 
     `count` is how many cases it gave, `skipped` are the files of our own that a glob passed over. With a problem
     there will be no verdict: from there on it looks for others only.

@@ -1,8 +1,8 @@
 """Shell: the evaluators' parts of a report: cases read, scored and added up one at a time. Reads files.
 
-Files are read in parts of whole lines. One function, `tally.tallied`, turns a part into totals, entries, ids and
-problems; a map in order applies it: Python's own, `workers.ordered` or `cluster.ordered`. Parts travel as the bytes
-that were hashed, not as paths, and rules as their recipe, which each process compiles once.
+Files are read in parts of whole lines. `tally.tallied` turns a part into totals, entries, ids and problems. An
+ordered map applies it: Python's own, `workers.ordered` or `cluster.ordered`. Parts travel as the hashed bytes, not as
+paths. Rules travel as their recipe, which each process compiles once.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from safe_gate.settings.options import Options
 class Measured:
     """An evaluator's part of the report, or the problems that keep it from one.
 
-    `entries` are those of `results[]` as far as the source has them, of so many `cases`; unless it has them all
-    there is no part. `groups` are the archetypes or tags of all cases that were read, those that a concern, a filter
-    or the source leaves out too; `knows_groups` tells whether every case could be read. `left_out` has the ids of the
-    cases that a filter leaves out. `skipped` are the files of our own that a glob passed over. `texts` are those of the
-    entries' cases, in their order, if they were asked for; an empty object is of a case whose texts are not kept.
-    `columns` are those of the same cases, as `Recorded` has them. `facts` are a `tally.Fact` of all cases that
-    were read, if they are kept. `again` is what the same cases come to when they are scored once more.
+    `entries` are the entries of `results[]` that the source has, and `cases` is the number of cases. If an entry is
+    missing, there is no part. `groups` are the archetypes or tags of all cases that were read, including those left
+    out. `knows_groups` tells whether every case could be read. `left_out` has the ids of the cases that a filter
+    leaves out. `skipped` are SAFE Gate's own files that a glob passed over. `texts` belong to the entries' cases, in
+    their order, if they were asked for. An empty object stands for a case whose texts are not kept. `columns` belong
+    to the same cases, as `Recorded` has them. `facts` has a `tally.Fact` for each case that was read, if they are
+    kept. `again` is the result of scoring the same cases a second time.
     """
 
     part: dict[str, Any] | None = None
@@ -77,10 +77,10 @@ def part(
 
     A glob passes over `output`, where the report will be, unless it holds cases.
 
-    Files are read below `root`, as by `expansion.expand`; `own` are a team's files of rules, if they are read already.
-    `recipe` is that of what to score by, if not as the options say there; `again` is the recipe of what to score the
-    same cases by once more. `keeps` says which texts and columns are there, too. `passes_over` leaves out cases that
-    ask for what the rules do not have, as scoring once more does. `rules_of` is as in `Scoring`.
+    Files are read below `root`, as by `expansion.expand`; `own` are a team's files of rules, if they are read
+    already. `recipe` replaces the rules that the options name. `again` is the recipe of a second scoring of the same
+    cases. `keeps` says which texts and columns are there, too. `passes_over` leaves out cases that ask for what the
+    rules do not have, as scoring once more does. `rules_of` is as in `Scoring`.
     """
     problems: tuple[Problem, ...] = ()
     files, settings = case_files.of(evaluator, options, root), asked.settings(options)
@@ -189,7 +189,7 @@ Mapped = Callable[[Callable[[Any], tuple[Tally, ...]], Iterable[Any]], Iterator[
 def _engine(engine: str, scheduler: str, jobs: str) -> tuple[Mapped, int]:
     """Return what parts of the cases are scored by, and how many lines a part should have for it."""
     if engine == "dask":
-        from safe_gate.scoring import cluster  # which imports what few have
+        from safe_gate.scoring import cluster  # it imports optional libraries
 
         return partial(cluster.ordered, scheduler=scheduler), cluster.LINES
     processes = workers.cores() if jobs == "auto" else int(jobs)

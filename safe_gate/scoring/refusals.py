@@ -12,7 +12,7 @@ from safe_gate.evaluators import EVALUATORS
 
 def too_many_tags(most: int) -> Problem:
     """Return the problem of cases with more than `most` distinct tags, which the report would all hold."""
-    words = f"the cases have more than {most} distinct tags; put what differs from case to case into a field x_..."
+    words = f"the cases have more than {most} distinct tags; put values that differ from case to case in a field x_..."
     return Problem(Place("max-tags"), f"{words}, or raise max-tags")
 
 
@@ -47,7 +47,7 @@ def nothing_to_judge() -> Problem:
 
 def no_rule() -> Problem:
     """Return the problem of a run in which every rule is off, or has too few cases to judge."""
-    words = "no rule judges these cases: each is off, or has too few of them; set a limit, such as"
+    words = "no rule judges these cases: each rule is off or has too few cases; set a limit, such as"
     return Problem(Place("safe-gate"), f"{words} max-unexpected-failures or min-pass-rate")
 
 

@@ -1,7 +1,7 @@
 """Shell: a run's cases shared out among jobs, and what the jobs made of them read together. Reads files.
 
-A shard holds the results of its cases and what they were scored by: no totals, no rule, no verdict. Whoever
-merges shards reads the inputs again, takes each case's result out of them, and goes on as any run does.
+A shard holds the results of its cases and what they were scored by: no totals, no rule, no verdict. A merge reads the
+inputs again, takes each case's result from the shards, and continues like any run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Part `index`, counted from 1, of a run in so many parts."""
+    """Part `index` of a run in `of` parts, counted from 1."""
 
     index: int
     of: int
@@ -72,7 +72,7 @@ class Shard:
 
 
 def _index(evaluator: str, case_id: str, of: int) -> int:
-    """Return which of so many shards a case is in, counted from 1."""
+    """Return the number of the shard that a case is in, counted from 1."""
     key = f"{evaluator}/{case_id}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(key).digest(), "big") % of + 1
 
@@ -112,9 +112,9 @@ class Content(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """All shards of one run: their entries by evaluator and id, and what each was made by, by its file's name.
+    """All shards of one run: their entries by evaluator and id, and the terms of each by file name.
 
-    `names` are those of the files, in the order of the shards.
+    `names` are the file names, in the order of the shards.
     """
 
     entries: Mapping[str, Store]
@@ -141,7 +141,7 @@ class Shards:
         return Problem(Place(name), words, case_id, field, text_free=f"is not what {given}; {advice}")
 
     def strangers(self, provenance: Provenance) -> Iterator[Problem]:
-        """Yield a problem for each thing in which shards are not of the run that merges them, at the first such one."""
+        """Yield a problem for each way in which shards differ from the merging run, at the first such shard."""
         ours, told = _terms(provenance), set[tuple[str, str]]()
         for name, theirs in self.terms.items():
             for term in {**theirs, **ours}:
@@ -152,14 +152,14 @@ class Shards:
                 if there != here and (term, there) not in told:
                     told.add((term, there))
                     sides = f"is {_shown(there)} in this shard, {_shown(here)} in the run that merges it"
-                    words = f"{sides}; expected one and the same"
+                    words = f"{sides}; use the same in all"
                     yield Problem(Place(name), words, "", term)
 
 
 def read(patterns: Sequence[str]) -> Shards:
     """Return the shards that paths and globs name. Raises CannotJudge unless they are one whole, each there once."""
     if not patterns:
-        words = "is not set, so there is nothing to merge; expected the files that runs with `shard` wrote"
+        words = "is not set, so there is nothing to merge; expected the reports of runs with `shard`"
         raise CannotJudge(Problem(Place("shards"), words))
     paths, problems = expansion.expand(patterns, ".json")
     contents: dict[str, Content] = {}
@@ -188,7 +188,7 @@ def read(patterns: Sequence[str]) -> Shards:
 
 
 def _uncounted(contents: Mapping[str, Content], counts: Mapping[str, int]) -> Iterator[Problem]:
-    """Yield a problem for each number of cases, as shards say how many the run has, that is below that of results."""
+    """Yield a problem for each evaluator whose shards report fewer cases than they have results."""
     for name, content in contents.items():
         for evaluator, cases in content.cases.items():
             if cases < counts[evaluator]:
@@ -234,7 +234,7 @@ def _no_whole(contents: Mapping[str, Content]) -> Iterator[Problem]:
     missing = [index for index in range(1, of + 1) if index not in first]
     if missing:
         named = ", ".join(map(str, missing[:_MOST_NAMED])) + " and more" * (len(missing) > _MOST_NAMED)
-        words = f"are not all there: {plural(len(missing), 'shard')} of {of} missing ({named}); run what did not finish"
+        words = f"are incomplete: {plural(len(missing), 'shard')} of {of} missing ({named}); run what did not finish"
         yield Problem(Place("shards"), words)
 
 
@@ -250,7 +250,7 @@ def _terms(provenance: Provenance) -> dict[str, Any]:
 
 
 def _shown(text: str) -> str:
-    """Return a text that may be long, with the start of its SHA-256 where it is cut: others may start as it does."""
+    """Return a text, cut if long, with the start of its SHA-256: other texts may start the same."""
     if len(text) <= LONGEST_QUOTE or _DIGEST.fullmatch(text):
         return text
     return f"{text[:LONGEST_QUOTE]}... (SHA-256 {hashlib.sha256(text.encode()).hexdigest()[:12]})"

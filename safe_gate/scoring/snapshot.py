@@ -18,7 +18,7 @@ from safe_gate.settings.options import Options
 
 @dataclass(frozen=True, slots=True)
 class Waivers:
-    """A file of waivers with what it holds, None for no file, or the problems that keep it from being read."""
+    """A waivers file with its contents (None without a file), or the problems that make it unreadable."""
 
     known: tuple[InputFile, JsonObject] | None
     problems: tuple[Problem, ...] = ()
@@ -32,11 +32,11 @@ class Waivers:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The settings of one side of a run, and what its files of rules and of waivers held when they were read.
+    """The settings of one side of a run, and the contents of its files of rules and waivers when read.
 
     The files lie below `root`, which is the working folder or stands for it. `packs_sha256` is the digest of all
-    files of rules, those that ship and those of a team that are sound. `waivers` are those that the settings
-    name; `there` are the same, or those of the default file where the named one is not there.
+    files of rules, those that ship and those of a team that are sound. `waivers` are the ones that the settings name.
+    `there` are the same, or the default file's if the named file is missing.
     """
 
     options: Options
@@ -56,7 +56,7 @@ class Snapshot:
         return case_files.of(evaluator, self.options, self.root)
 
     def recipe(self, evaluator: Evaluator) -> str:
-        """Return the recipe of what an evaluator scores by. Raises CannotJudge with every problem."""
+        """Return the recipe of an evaluator's rules. Raises CannotJudge with every problem."""
         return asked.recipe(evaluator, self.settings, self.rules, self.options.config, root=self.root)
 
     def rules_digest(self) -> str:

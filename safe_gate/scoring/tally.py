@@ -27,7 +27,7 @@ Recount = Callable[[JsonObject], JsonObject]
 """What returns the entry of a case that follows from what an entry holds; the same unless that contradicts itself."""
 
 EntrySource = Callable[[str, str, Callable[[], JsonObject], Recount], JsonObject | Problem | None]
-"""What gives a case's entry of `results[]`, told its evaluator, its id, how to score it and how to check an entry.
+"""Returns a case's entry of `results[]` from its evaluator, its id, a scorer and a check of entries.
 
 None passes the case over, a problem says why its entry cannot be taken.
 """
@@ -43,7 +43,7 @@ def unscored(_evaluator: str, _case_id: str, _score: Callable[[], JsonObject], _
 
 
 class Keeps(NamedTuple):
-    """What is kept of cases because something shows it: the `texts` of some, and the `columns` of what decides.
+    """What is kept of cases to be shown: the `texts` of some, and the `columns` of the deciding words.
 
     `facts` keeps what is asked of each case, for a comparison.
     """
@@ -84,9 +84,9 @@ def _columns(
 class Scoring(NamedTuple):
     """What makes a case's entry, wherever that is done: a value that can be sent, and holds no secret.
 
-    `recipe` is that of the evaluator's `rules.made`, `settings` are as a report has them.
-    `passes_over` leaves out cases that do not fit what is scored by, which are else a problem. `rules_of` is the commit
-    that the rules are of, "" for that of the cases.
+    `recipe` is as in the evaluator's `rules.made`; `settings` are as in a report. `passes_over` leaves out cases that
+    do not fit what is scored by, which are else a problem. `rules_of` is the commit that the rules are of, "" for
+    that of the cases.
     """
 
     evaluator: str
@@ -124,10 +124,11 @@ class Fact(NamedTuple):
 class Tally(NamedTuple):
     """The result of some cases: totals, which can be added, and entries as `spool.lines`.
 
-    `texts` and `columns` are those of the entries' cases, likewise, if they are kept. `facts` are a `Fact` of each of
-    all cases, if they are kept. `ids` are of all cases of lines with their places, those with problems too; with a
-    problem there may be fewer entries than `cases`. `groups` are of all cases, those without an entry too, as far as it
-    `knows_groups`, and of too many one more than `max-tags`; `left_out` are the ids of those that a filter leaves out.
+    `texts` and `columns` belong to the entries' cases, if they are kept. `facts` has a `Fact` for each case, if they
+    are kept. `ids` has the ids of all cases of lines with their places, including cases with problems. With a problem
+    there may be fewer entries than `cases`. `groups` covers all cases, including those without an entry, if it
+    `knows_groups`. It holds at most one more than `max-tags`. `left_out` has the ids of the cases that a filter
+    leaves out.
     """
 
     totals: Any
@@ -213,7 +214,7 @@ def _tallied(
         if misfit and scoring.passes_over:
             continue
         count += 1
-        if misfit and problems[-1:] != [misfit]:  # which all turns of a conversation share
+        if misfit and problems[-1:] != [misfit]:  # all turns of a conversation share it
             problems.append(misfit)
         if problems or not is_scored:
             continue

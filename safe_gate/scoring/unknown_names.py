@@ -44,8 +44,8 @@ def unknown_groups(
 ) -> Iterator[Problem]:
     """Yield a problem for each archetype or tag that options name and no case has: its rules would judge nothing.
 
-    Where a case cannot be read it may have them. A filter names a tag or an archetype of any evaluator; one that leaves
-    an evaluator no case is a problem already. Of a selection of the cases, only what looks misspelt is a problem: the
+    Where a case cannot be read it may have them. A filter may name a tag or an archetype of any evaluator. One that
+    leaves no case is already a problem. Of a selection of the cases, only what looks misspelt is a problem: the
     others may have the rest.
     """
     limited = {name: groups_limited(EVALUATORS[name], vars(options)) for name in measured}
@@ -94,6 +94,6 @@ def _misnamed(
 ) -> Iterator[Problem]:
     for name in evaluators:
         by = partial(own_rules.load, EVALUATORS[name], settings, own)
-        with suppress(CannotJudge):  # of rules that cannot be read, whose names nobody knows
+        with suppress(CannotJudge):  # unreadable rules have no known names
             for one in EVALUATORS[name].misnamed(every, by):
                 yield Problem(Place(one.setting.replace("_", "-")), one.message, field=one.name)

@@ -22,7 +22,7 @@ def cores() -> int:
 
 
 def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes: int) -> Iterator[Result]:
-    """Yield what a function returns for each item, in order, computed by so many processes.
+    """Yield what a function returns for each item, in order, computed by several processes.
 
     A single item is not worth starting one. Where the system cannot fork there is one process. Raises CannotJudge if
     they cannot be started, and if a process dies.
@@ -40,7 +40,7 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
     # Forked, so that rules are compiled already and a function need not be sent; there are no threads yet.
     context = get_context("fork")
     waiting: deque[Future[Any]] = deque()
-    # Half a pool cannot be ended, so an interrupt waits until all have started.
+    # A half-started pool cannot be stopped, so an interrupt waits until all have started.
     heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         pool = ProcessPoolExecutor(processes, context, initializer=_take, initargs=(function,))

@@ -1,6 +1,6 @@
 """Requests to sinks: no redirect is followed, and errors have our own words. Touches the network.
 
-No message holds an address, because its path may be a secret, or what a server said, because it may echo one.
+No message holds an address, whose path may be a secret, or a server's words, which may echo one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Session(requests.Session):
         """Return nothing: the secret of one address is not for another."""
 
     def request(self, method: str | bytes, url: str | bytes, *args: Any, **more: Any) -> requests.Response:
-        """Send a request; the answer's body is in `answer`, as far as it is read. Raises RequestException."""
+        """Send a request. `answer` holds the part of the answer's body that is read. Raises RequestException."""
         self.outcome, self.answer = "no answer", b""
         # The environment would outrank a session's own `verify`.
         more |= {"stream": True, "timeout": _TIMEOUT, **({"verify": self._ca_bundle} if self._ca_bundle else {})}
@@ -59,7 +59,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (
         requests.exceptions.SSLError,
         (
-            "the server's certificate is not trusted: name its authority's PEM file in SAFE_GATE_CA_BUNDLE or "
+            "the server's certificate is not trusted: set the PEM file of its authority in SAFE_GATE_CA_BUNDLE or "
             "REQUESTS_CA_BUNDLE"
         ),
     ),
@@ -67,7 +67,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (requests.exceptions.ChunkedEncodingError, "the answer ended early"),
     (HTTPError, "the answer ended early"),
     (ValueError, "the address cannot be used"),
-    (OSError, "the file of certificates cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE"),
+    (OSError, "the certificate file cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE"),
 )
 
 

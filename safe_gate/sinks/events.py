@@ -30,7 +30,7 @@ class Run(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """What one metric, check or verdict says: a label of few words, a score from 0 to 1 or None, and why."""
+    """The result of a metric, check or verdict: a short label, a score from 0 to 1 or None, a reason."""
 
     name: str
     label: str = ""
@@ -41,8 +41,8 @@ class Evaluation(NamedTuple):
 class Event(NamedTuple):
     """Something that is sent to sinks, in no particular format.
 
-    `subject` is a case or a batch in words that act nowhere, "" for the run; `batch` is that of a case. `status` is
-    pass or fail for a case, the verdict for the run. `commit` is the judged one, for the run alone.
+    `subject` is a case or a batch in escaped words, "" for the run. `batch` is the batch of a case. `status` is pass
+    or fail for a case, the verdict for the run. `commit` is the judged one, for the run alone.
     """
 
     type: str

@@ -17,7 +17,7 @@ def send(stream: Stream, run: Run, to: Sinks, _timer: Timer) -> None:
     if path.is_file():
         with path.open("rb") as file:
             if file.read(len(_START)) not in (b"", _START):
-                raise SinkError("the file exists and holds something else than events; name another file")
+                raise SinkError("the file exists and does not hold events; name another file")
     writing.write(path, (f"{line(event)}\n" for event in cloud_events(stream(), run)))
 
 

@@ -54,7 +54,7 @@ def test_a_failure_is_not_hidden_without_a_reason(safe_gate: SafeGate) -> None:
         assert ran.code == 1
         assert "│ failing │ t    │ fails │" in ran.out
         assert "│ n " not in ran.out
-        assert "There is no baseline yet: failing cases are all there is to show.\n" in ran.out
+        assert "There is no baseline yet; only failing cases are shown.\n" in ran.out
         words = "the gate failed; approve that with --reason TEXT"
         assert ran.err == f"safe-gate: refused, nothing is written: {words}\n"
         assert not BASELINE.exists()
@@ -138,7 +138,7 @@ def test_a_report_of_files_that_changed_since_is_said_to_be_stale(safe_gate: Saf
     ran = safe_gate("bless", "--baseline", BASELINE)
     assert (ran.code, BASELINE.exists()) == (0, True)
     assert "\nStale: c.jsonl has changed: its SHA-256 is " in ran.out
-    assert "\n1 file changed since the report was made; run again to approve what is there now.\n" in ran.out
+    assert "\n1 file changed since the report was made; run again to approve the current files.\n" in ran.out
     assert "b.json" not in ran.out
     run(safe_gate, [turn("t"), turn("u")])
     assert "Stale" not in safe_gate("bless", "--baseline", BASELINE).out
@@ -152,7 +152,7 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
 
     assert "reports/safe-gate.json: cannot be read" in refused("--baseline", BASELINE)
     assert safe_gate("run").code == 3
-    assert "has no verdict, because its run could not judge" in refused("--baseline", BASELINE)
+    assert "has no verdict, so there is nothing to compare or approve" in refused("--baseline", BASELINE)
     run(safe_gate, [turn("t", assistant=BAD)])
     for target in ((), ("--baseline", "main"), ("--baseline", "base")):
         name = f" {target[-1]}:" if target else ""
@@ -358,7 +358,7 @@ def test_a_waiver_is_refused_unless_somebody_answers_for_it_until_a_day(safe_gat
         assert "│ s    │ AH  " in ran.out
     assert safe_gate("bless", "--waivers").err.endswith("a waiver needs --reason, --owner and --expires\n")
     for day, words in {
-        "2026-02-28": "is 2026-02-28, which has passed; expected 2026-03-01 or later",
+        "2026-02-28": "is 2026-02-28 and in the past; expected 2026-03-01 or later",
         "20300131": "is '20300131'; expected a day as YYYY-MM-DD",
         "2030-02-30": "is '2030-02-30'; expected a day as YYYY-MM-DD",
     }.items():

@@ -107,7 +107,7 @@ def test_a_workflow_run_that_does_not_name_the_base_of_what_started_it_is_an_err
     elsewhere: int,
 ) -> None:
     write_cases(tmp_path / "cases.jsonl", turn("a"))
-    words = f"{said} the base commit of the event workflow_run, whose file does not name it; {advised}\n"
+    words = f"{said} the base commit of the event workflow_run, but the event file does not name it; {advised}\n"
     for event, code in (("pull_request", 3), ("push", 3), ("schedule", elsewhere)):
         in_actions("workflow_run", workflow_run(event=event))
         for command in (("run", "--comment", "never"), ("doctor",)):
@@ -207,7 +207,7 @@ def test_a_head_checkout_is_refused_under_pull_request_target(
     monkeypatch.chdir(working)
     ran = safe_gate("run", "--cases", cases)
     assert ran.code == 3
-    assert "may hold the pull request's own files" in ran.err
+    assert "so this event must not trust its files" in ran.err
     assert "set allow-head-checkout: true" in ran.err
     assert "No verdict" in github.comments[0]["body"]
     assert safe_gate("run", "--cases", cases, "--allow-head-checkout").code == 0

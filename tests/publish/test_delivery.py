@@ -249,7 +249,7 @@ def test_a_token_that_github_does_not_know_is_a_warning(gate: Gate, github: GitH
             "skipped-permissions",
             "read-only token",
         ),
-        (Answer(404, '{"message": "Not Found"}'), "skipped-permissions", "the token does not see this pull request"),
+        (Answer(404, '{"message": "Not Found"}'), "skipped-permissions", "the token cannot access this pull request"),
         (
             Answer(403, '{"message": "Unable to create comment because issue is locked."}'),
             "skipped-locked",
@@ -326,9 +326,7 @@ def test_a_certificate_bundle_that_is_not_there_is_a_warning(gate: Gate, monkeyp
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "nowhere.pem")
     step = gate("fail", GITHUB_API_URL="https://127.0.0.1:1")
     assert_only_warned(step, "failed")
-    assert (
-        "the file of certificates cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE" in step.warnings[0]
-    )
+    assert "the certificate file cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE" in step.warnings[0]
 
 
 @pytest.mark.parametrize(

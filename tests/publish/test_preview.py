@@ -90,7 +90,7 @@ def test_the_doctor_names_the_source_of_every_setting(
     assert not Path("output").exists()
 
 
-READ_ONLY = "read-only, if it is the job's own"
+READ_ONLY = "read-only (the job's default token)"
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ READ_ONLY = "read-only, if it is the job's own"
             "push",
             {"after": HEAD},
             "octocat",
-            "not named: the open one with this head",
+            "not in the event; the open pull request with this head",
             "given; it needs pull-requests: write",
         ),
     ],
@@ -139,7 +139,7 @@ def test_the_doctor_says_which_reports_go_with_the_actions_container(
     job(GITHUB_WORKSPACE="/github/workspace")
     found = facts(safe_gate("doctor", "--report-dir", where).out)["reports"]
     assert found.startswith(f"in {where or './reports'}")
-    assert (", outside the workspace, where no later step finds them" in found) is is_lost
+    assert (", outside the workspace; they are deleted" in found) is is_lost
     job(GITHUB_WORKSPACE="/elsewhere")
     assert facts(safe_gate("doctor", "--report-dir", where).out)["reports"] == f"in {where or './reports'}"
 
@@ -154,7 +154,7 @@ def test_a_run_in_the_actions_container_warns_of_reports_that_go_with_it(
     assert "::warning" not in safe_gate(*run).out
     ran = safe_gate(*run, "--report-dir", str(tmp_path / "elsewhere"))
     assert ran.code == 0
-    assert "elsewhere lie outside the workspace, where no later step finds them" in ran.out
+    assert "elsewhere lie outside the workspace; they are deleted" in ran.out
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_the_doctor_promises_no_annotations_of_a_shard_but_of_problems(
     write_cases(tmp_path / "c.jsonl", turn("a", assistant=BAD))
     job()
     promised = facts(safe_gate("doctor", "--cases", "c.jsonl", "--shard", "1/1").out)["annotations"]
-    assert promised == "of problems only: merge makes the others"
+    assert promised == "only for problems; merge adds the rest"
     ran = safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
     assert (ran.code, "::" in ran.out) == (0, False)
     (tmp_path / "c.jsonl").write_text("{", "utf-8")

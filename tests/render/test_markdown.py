@@ -104,7 +104,7 @@ def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None
     assert [line.strip() for line in open_.split("\n") if line][:-1] == [
         "### ✅ SAFE Gate passed · the only rule holds",
         "**Synthesis** · 2 cases: 0 unexpected failures, 0 expected, no labels",
-        "SAFE v0 did not run: it has no input, so none of its rules applies.",
+        "SAFE v0 did not run: it has no input, so its rules do not apply.",
     ]
     assert "negative example passes" in text
 

@@ -19,7 +19,7 @@ OF_A_HUNDRED = """\
 │ false alarms of max-regressions 0, which is off │               99.4% │
 │ failure rate, where no case fails               │          below 3.0% │
 └─────────────────────────────────────────────────┴─────────────────────┘
-This set is likely to miss a drop below 6.7%; smallest drop seen with twice as many cases: 3.4%.
+This set is likely to miss a drop below 6.7%; smallest drop detected with twice as many cases: 3.4%.
 
 Seen: a change with such a drop fails 4 times in 5. A drop fails if it is at least 2.0% (min-drop)
 and 3 cases, and if p is at most 0.05 (alpha). p comes from the exact one-sided sign test on the
@@ -48,7 +48,7 @@ def test_it_counts_the_cases_that_a_run_would_read(safe_gate: SafeGate) -> None:
     assert found[""] == ["SAFE v0, 30 cases", "Synthesis, 4 cases"]
     assert found["smallest drop seen, no case fixed"] == ["21.4%", "none"]
     assert found["false alarms of a real drop"] == ["0.4%", "0.0%"]
-    assert "Synthesis is too small to see any drop; smallest" in safe_gate("power", "--cases", "c.jsonl").out
+    assert "Synthesis is too small to detect any drop; smallest" in safe_gate("power", "--cases", "c.jsonl").out
     assert figures(safe_gate("power", "50"))[""] == ["This set, 50 cases"]
 
 

@@ -324,7 +324,7 @@ def test_a_worker_with_other_software_is_refused_by_name(
     assert ran.code == 3
     assert ran.err.startswith("worker tcp://127.0.0.1:")
     assert f": {has}" in ran.err
-    assert "as where the run was started, for verdicts could differ; install the same on every worker" in ran.err
+    assert "as where the run was started, because verdicts could differ; install the same on every worker" in ran.err
     assert not Path("o.json").exists()
 
 

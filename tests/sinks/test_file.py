@@ -16,7 +16,7 @@ def test_a_file_that_holds_something_else_is_not_replaced(safe_gate: SafeGate) -
     ran = run(safe_gate, "--sink-file", "c.jsonl")
     assert Path("c.jsonl").read_bytes() == before
     (warning,) = warnings(ran)
-    words = "sink-file: the file exists and holds something else than events; name another file"
+    words = "sink-file: the file exists and does not hold events; name another file"
     assert warning == f"safe-gate: warning: Not all events were sent: {words}. The verdict does not depend on it."
 
 

@@ -108,7 +108,7 @@ def test_a_server_that_is_not_there_or_not_trusted_is_one_warning(
     (warning,) = warnings(run(safe_gate, *to(gone)))
     assert "sink-webhook: no connection after 5 tries" in warning
     (warning,) = warnings(run(safe_gate, "--sink-webhook", f"https{webhook.url.removeprefix('http')}"))
-    assert "sink-webhook: the server's certificate is not trusted: name its authority's PEM file" in warning
+    assert "sink-webhook: the server's certificate is not trusted: set the PEM file of its authority" in warning
 
 
 @pytest.mark.parametrize("part", DRIPS)

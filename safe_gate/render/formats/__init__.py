@@ -1,8 +1,8 @@
 """The formats of a run's reports: a module each, named as the setting `reports` names it. Pure.
 
-A module has `FILES`: its files by name, each with what draws it; and `SHOWS_TEXTS` or
-`SHOWS_COLUMNS` where these show recorded texts, or the columns of what decides.
-Pieces come one by one, so that what is held does not grow with the cases.
+A module has `FILES`: its files by name, each with its renderer. `SHOWS_TEXTS` and `SHOWS_COLUMNS` say that they show
+recorded texts, or the columns of the deciding words. Pieces come one by one, so that what is held does not grow with
+the cases.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def show_texts(formats: Iterable[str]) -> bool:
 
 
 def show_columns(formats: Iterable[str]) -> bool:
-    """Tell whether any of some formats needs the columns of what decides."""
+    """Tell whether any format needs the columns of the deciding words."""
     return _any(formats, "SHOWS_COLUMNS")
 
 

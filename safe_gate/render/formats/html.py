@@ -1,6 +1,6 @@
 """A run as one page for people: verdict and rules, figures with intervals, every case with its evidence. Pure.
 
-What a case shows stands in the page as JSON, a case a line; the page's scripts filter it and draw what is looked at.
+The page holds its cases as JSON, one per line. Its scripts filter them and draw the visible ones.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ _ORDER = ("broken", "skipped", "ok")
 def _weakened(report: Report) -> Iterator[str]:
     if report.weakened and (said := weakening.headline(report.weakened)):
         yield f'<section class="warning"><h2>This change weakens the gate</h2>\n<p>Weaker{phrase(said)}.</p>\n'
-        yield from table(weakening.table(report.weakened.findings), "In what the gate is weaker")
+        yield from table(weakening.table(report.weakened.findings), "How the gate is weaker")
         yield "</section>\n"
 
 
@@ -170,7 +170,7 @@ def _details(
 
 
 def _cases(run: Run) -> Iterator[str]:
-    """Yield the list of cases, which the scripts fill, what it is filled with, and the end of the page."""
+    """Yield the list of cases, the data with which the scripts fill it, and the end of the page."""
     report = run.report
     evaluators = present(report.parts)
     is_any_compared = any(is_compared(report, name) for name in evaluators)

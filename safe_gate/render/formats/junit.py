@@ -1,7 +1,7 @@
 """JUnit XML: a suite for the gate's rules, then one for each case, with a test for each metric or check. Pure.
 
-Valid under junit-10.xsd of Jenkins' xUnit plugin, which knows properties of suites and none of tests. A suite of its
-own for each case leaves room for them, and needs no count of all cases before the first.
+Valid under junit-10.xsd of Jenkins' xUnit plugin, which knows properties of suites and none of tests. A suite per
+case holds them and needs no count of all cases before the first.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _input(problem: Problem) -> _Test:
 
 
 def _tests(case: JudgedCase) -> Iterator[_Test]:
-    """Yield a test for each metric or check, and one for the case where a broken rule counts it for none of them."""
+    """Yield a test for each metric or check, and one for a case that a broken rule counts whole."""
     for one in case.judgements:
         outcome, why = "", ""
         if one.severity and case.excused_by:

@@ -1,8 +1,7 @@
 """SARIF 2.1.0: a result for each metric or check of a case that somebody must see to. Pure.
 
-Within the limits of GitHub's code scanning ("SARIF support for code scanning"): it refuses a file of more than 25,000
-results or 10 MB, and shows 5,000 results. The first of them by what matters are written, and the rest are counted.
-A result must have a place in a file, so broken rules are notifications.
+GitHub's code scanning refuses files over 25,000 results or 10 MB, and shows 5,000 results. The most important results
+are written and the rest are counted. A result must have a place in a file, so broken rules are notifications.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _MOST_NOTIFICATIONS = 1_000
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _WHOLE = Explained(
     "Case to look at",
-    "A case has a reply in a language and in letters that the checks can read, and fails where it is meant to.",
+    "The case has a readable English reply, and fails if it should fail.",
     "Look at the case: no metric or check measures what is wrong.",
 )
 
@@ -93,7 +92,7 @@ def _told(name: str, part: JsonObject) -> Iterator[tuple[str, Explained]]:
 
 
 class _Ranked(NamedTuple):
-    """A result as JSON, after what it comes behind: the rank of what it says, and its place in the report."""
+    """A result as JSON, after its sort keys: its rank and its place in the report."""
 
     rank: tuple[bool, bool, bool, bool]
     place: int
@@ -169,7 +168,7 @@ def _suppression(waiver: Waiver) -> JsonObject:
 
 
 def _location(place: Place, folder: str, span: Sequence[int] | None = None) -> dict[str, Any]:
-    """Return where a case or a problem stands: from the first column of the span to before the last, if it has one."""
+    """Return the location of a case or a problem, with the columns of the span if there is one."""
     path = repository_path(place, folder)
     uri = address(path.encode("utf-8", "surrogatepass"))
     where = {"uri": f"file://{uri}"} if path.startswith("/") else {"uri": uri, "uriBaseId": _ROOT}
@@ -192,7 +191,7 @@ _STATES = {
 def _invocation(report: Report, folder: str, left_out: int) -> dict[str, Any]:
     said = [_notification("error", f"{quoted(message(rule))} ({rule_name(rule)})") for rule in report.broken()]
     if left_out:
-        words = f"{plural(left_out, 'more result')} left out, by what matters least: the JSON report has all."
+        words = f"{plural(left_out, 'more result')} left out, least important first; the JSON report has all."
         said = [_notification("warning", words), *said]
     faults = [
         {

@@ -1,8 +1,8 @@
 """An HTML page that is one file: it loads nothing, runs only its own scripts and works from disk. Pure.
 
-Its Content-Security-Policy names its style and its script by hash and allows nothing else: no request, no event
-handler, no markup made of text (Trusted Types). Recorded text reaches the page through `untrusted.html`, or as JSON
-that a script shows as text.
+Its Content-Security-Policy names its style and script by hash. It allows no request, no event handler and no markup
+made of text (Trusted Types). Recorded text reaches the page through `untrusted.html`, or as JSON that a script shows
+as text.
 """
 
 from __future__ import annotations

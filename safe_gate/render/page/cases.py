@@ -1,4 +1,4 @@
-"""What the scripts of the page of a run show: a line of JSON for each case, and what all cases share. Pure."""
+"""The data of a run's page: a line of JSON for each case, and what all cases share. Pure."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _WIDE, _HIGH, _MARGIN = 240, 18, 6
 _MOST = 25  # rates of one title: of more tags a reader looks at the list
 
 Limited = tuple[Rate, float | None]
-"""A rate with the least that a rule of the gate allows, None where there is none."""
+"""A rate with the least that a rule of the gate allows, or None."""
 
 
 def rates(shown: Iterable[Limited]) -> Iterator[str]:
@@ -52,7 +52,7 @@ def _row(rate: Rate, limit: float | None) -> str:
 
 
 def _interval(value: float, low: float, high: float, limit: float | None) -> str:
-    """Return a rate as a dot on a line from 0 to 1, its interval as a bar, a limit as a stroke."""
+    """Return a rate as a dot on a line from 0 to 1, with its interval and a limit."""
     middle, (left, right, dot) = _HIGH / 2, (_at(one) for one in (low, high, value))
     missed = limit is not None and value < limit
     parts = [
@@ -81,7 +81,7 @@ _FEW_LABELS, _FEW_POINTS = 6, 60
 
 
 class Series(NamedTuple):
-    """A rate over runs: of each its part and whole, and the least that the gate allowed; None where there is none."""
+    """A rate over runs: part and whole of each, and the least that the gate allowed, or None."""
 
     name: str
     rates: Sequence[tuple[int, int] | None]
@@ -115,7 +115,7 @@ def _latest(one: Series) -> str:
 
 
 def bars(title: str, counts: Sequence[Sequence[tuple[str, int]]], when: Sequence[str], changes: Sequence[int]) -> str:
-    """Return how many cases have each label, run by run, as shares of a bar; labels from the best to the worst."""
+    """Return the share of each label by run, as parts of a bar; labels go from best to worst."""
     names = list(dict.fromkeys(name for some in counts for name, _ in some))
     kinds = dict(zip(names, _KINDS.get(len(names), _KINDS[4]), strict=False))
     frame = _Frame(len(when), *_AXES[-1])
@@ -193,7 +193,7 @@ def _line(frame: _Frame, values: Sequence[float | None], kind: str, name: str) -
 
 
 def _band(frame: _Frame, one: Series, kind: str) -> Iterator[str]:
-    """Yield the 95 % intervals of a line, those of runs in a row as one shape."""
+    """Yield the 95 % intervals of a line. Consecutive runs form one shape."""
     for is_there, some in groupby(enumerate(one.rates), lambda item: bool(item[1])):
         if is_there:
             ends = [(place, *wilson(*rate)) for place, rate in some if rate]

@@ -28,7 +28,7 @@ def phrase(parts: Phrase) -> str:
 
 
 def table(shown: Table, caption: str, most: int = HELD) -> Iterator[str]:
-    """Yield a table of at most so many rows; it scrolls by itself where the screen is narrow."""
+    """Yield a table with a limited number of rows. It scrolls on a narrow screen."""
     sides = ["num" if sign == ">" else "" for sign in shown.align]
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{html(caption)}"><table>'
     yield f'<caption class="unseen">{html(caption)}</caption><thead><tr>'

@@ -171,7 +171,7 @@ def test_compare_replaces_nothing_that_it_reads(safe_gate: Callable[..., Ran], o
     before = Path(out).read_bytes()
     refused = safe_gate("compare", "old/safe-gate.json", ".", "--out", out)
     assert (refused.code, Path(out).read_bytes()) == (3, before)
-    assert f"--out: names {out}, which this run reads, and would replace it" in refused.err
+    assert f"--out: names {out}, which this run reads, and must not replace" in refused.err
     assert safe_gate("compare", "old/safe-gate.json", ".", "--out", "new.json").code == 0
 
 
@@ -296,7 +296,7 @@ def test_a_concern_whose_first_cases_a_change_brings_has_no_baseline_yet(safe_ga
     for text in ("full", "none"):
         done = safe_gate("run", *flags, "--safe-concern", "New", "--baseline", base, "--text", text)
         assert done.code == 0, done.log
-        said = "SAFE v0 has no baseline yet: the baseline has none of its cases."
+        said = "SAFE v0 has no baseline yet: no case of it is in the baseline."
         assert said in done.out
     done = safe_gate("compare", base, ".", *flags, "--safe-concern", "Nwe")
     assert (done.code, done.err.startswith("safe-concern: 'Nwe' matches no case")) == (3, True), done.log
@@ -311,7 +311,7 @@ def test_an_evaluator_whose_files_the_baseline_does_not_have_is_said_to_have_non
     done = safe_gate("run", "--safe-batch", "b.json", "--synthesis-cases", "d.jsonl", "--baseline", base)
     assert done.code == 0, done.log
     assert report()["comparison"]["without_baseline"] == ["synthesis"]
-    said = "Synthesis has no baseline yet: the baseline has none of its cases."
+    said = "Synthesis has no baseline yet: no case of it is in the baseline."
     assert said in done.out
     assert said in Path("reports/safe-gate.md").read_text()
 
@@ -356,11 +356,12 @@ def test_a_run_cannot_be_its_own_baseline_and_guards_without_one_are_named(safe_
     write()
     done = safe_gate("run", *ALL, "--baseline", ".")
     assert done.code == 3
-    assert "baseline: is the working folder, which the run itself is about" in done.err
+    assert "baseline: is the working folder, which this run judges" in done.err
     done = safe_gate("run", *ALL, "--max-regressions", "0", "--protect", "T-1")
     assert done.code == 0
     assert (
-        "No baseline is named, so nothing was compared, and nothing was judged by protect, max-regressions." in done.out
+        "No baseline is set, so nothing was compared, and these rules judged nothing: protect, max-regressions."
+        in done.out
     )
 
 

@@ -104,7 +104,7 @@ def test_a_file_that_came_with_the_change_is_not_the_branch_it_is_named_as(safe_
     shutil.copy("own/safe-gate.json", "origin/main")
     assert safe_gate("run", *rules, "--baseline", "origin/main").code == 1
     assert report()["comparison"]["baseline"]["commit"] == base
-    assert "own/safe-gate: is not a .json file" in safe_gate("run", *rules, "--baseline", "own/safe-gate").err
+    assert "own/safe-gate: is neither a .json file" in safe_gate("run", *rules, "--baseline", "own/safe-gate").err
 
 
 def test_a_named_report_that_is_missing_is_an_error(safe_gate: Callable[..., Ran]) -> None:

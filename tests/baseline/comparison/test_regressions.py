@@ -137,7 +137,7 @@ def test_a_run_that_shares_no_case_with_its_baseline_is_said_to_compare_nothing(
     done = safe_gate("run", *ALL[2:], "--baseline", "old/safe-gate.json", "--allow-removed")
     assert (done.code, report()["comparison"]["status"]) == (0, "inconclusive")
     for text in (done.out, Path("reports/safe-gate.md").read_text("utf-8")):
-        assert "\nNo case is in both runs, by id: nothing was compared." in text
+        assert "\nNo case id is in both runs: nothing was compared." in text
         assert "Inconclusive" not in text
 
 
@@ -146,8 +146,8 @@ def test_a_protection_or_a_cluster_that_names_nothing_is_an_error(safe_gate: Cal
     base = commit()
     protected, clustered = ("--protect", "S-11"), ("--cluster-key", "x_topic")
     said = {
-        protected: "protect: names 'S-11', which is no case's id, tag or archetype (did you mean \"S-1\"?)",
-        clustered: "cluster-key: names 'x_topic', a field that no case has",
+        protected: "protect: names 'S-11', but no case has this id, tag or archetype (did you mean \"S-1\"?)",
+        clustered: "cluster-key: names 'x_topic', but no case has this field",
     }
     for flags in (protected, clustered, protected + clustered):
         done = safe_gate("run", *ALL, "--baseline", base, *flags)

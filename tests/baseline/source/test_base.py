@@ -37,9 +37,9 @@ def test_an_event_without_a_base_commit_has_no_baseline_yet(work: Path, event: s
 def test_a_base_that_must_be_there_and_is_not_known_is_an_error(work: Path) -> None:
     for where in (context("pull_request"), context("merge_group"), context("push", broken_event_file="/x")):
         said = refusal(open_("base", where=where))
-        assert f"base: is the base commit of the event {where.event}, whose file does not name it" in said
+        assert f"base: is the base commit of the event {where.event}, but the event file does not name it" in said
         assert said.endswith("name a ref, such as main")  # GitHub, which the action asks, knows no origin/main
-    assert "base: is the base commit of a GitHub event, and this is not a job" in refusal(open_("base"))
+    assert "base: is the base commit of a GitHub event, but this is not a GitHub Actions job" in refusal(open_("base"))
 
 
 def test_the_working_folder_is_read_where_it_is(work: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_report_is_a_baseline(report: Path) -> None:
 def test_a_report_without_a_verdict_holds_nothing_to_compare(safe_gate: Callable[..., Ran], report: Path) -> None:
     assert safe_gate("run", "--cases", "nowhere.jsonl").code == 3
     assert refusal(open_(str(report))) == (
-        "reports/safe-gate.json: has no verdict, because its run could not judge: there is nothing to compare or"
+        "reports/safe-gate.json: has no verdict, so there is nothing to compare or"
         " approve; name a report with a verdict"
     )
 

@@ -63,8 +63,8 @@ def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
     commit(work)
     for ref in ("nowhere", BASE, "main:evals", "evals", "x" * 5_000):
         assert refusal(open_(ref)) == (
-            f"{ref}: is not a .json file and cannot be read as a commit (the clone: it does not have the commit;"
-            " GitHub: this is not a job of GitHub Actions); where git is installed, bring the commit into the clone"
+            f"{ref}: is neither a .json file nor a readable commit (the clone: it does not have the commit;"
+            " GitHub: this is not a GitHub Actions job); with git installed, fetch the commit into the clone"
             " (actions/checkout with fetch-depth: 0, or git fetch), or correct the name"
         )
 
@@ -73,7 +73,7 @@ def test_no_repository_and_no_git(monkeypatch: pytest.MonkeyPatch) -> None:
     options = Options(synthesis_cases=("c.jsonl",))
     assert "the clone: not a git repository" in refusal(open_("main", options=options, folder=""))
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "the clone: git is not installed; GitHub: this is not a job" in refusal(
+    assert "the clone: git is not installed; GitHub: this is not a GitHub Actions job" in refusal(
         open_("main", options=options, folder="")
     )
 
@@ -167,7 +167,9 @@ def test_a_clone_that_lacks_a_file_is_not_believed(work: Path) -> None:
     commit(work)
     id_ = git("rev-parse", "HEAD:evals/chat.jsonl", folder=work)
     (work / ".git" / "objects" / id_[:2] / id_[2:]).unlink()
-    assert "(the clone: it does not have all files of the commit; GitHub: this is not a job" in refusal(open_("main"))
+    assert "(the clone: it does not have all files of the commit; GitHub: this is not a GitHub Actions job" in refusal(
+        open_("main")
+    )
 
 
 GITS = [
@@ -185,7 +187,7 @@ def test_a_git_that_does_not_work(
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr("safe_gate.inputs.finding.git._PATIENCE", 0.2)
-    assert f"(the clone: {words}; GitHub: this is not a job of GitHub Actions)" in refusal(open_("main"))
+    assert f"(the clone: {words}; GitHub: this is not a GitHub Actions job)" in refusal(open_("main"))
 
 
 def test_a_partial_clone_without_the_blobs_fetches_nothing(
@@ -198,4 +200,4 @@ def test_a_partial_clone_without_the_blobs_fetches_nothing(
     monkeypatch.chdir(tmp_path / "partial" / "evals")
     said = refusal(open_("main"))
     assert "(the clone: " in said
-    assert "; GitHub: this is not a job of GitHub Actions)" in said
+    assert "; GitHub: this is not a GitHub Actions job)" in said

@@ -166,7 +166,7 @@ def test_what_cannot_be_a_ref_is_asked_of_nobody(
     source: Callable[[Path], Open], work: Path, github: GitHub, ref: str
 ) -> None:
     open_it = source(work)
-    assert "is not a .json file and cannot be a git ref; expected a report of safe-gate run" in refusal(open_it(ref))
+    assert "is neither a .json file nor a git ref; expected a report of safe-gate run" in refusal(open_it(ref))
     assert github.requests == []
 
 

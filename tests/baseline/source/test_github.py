@@ -76,9 +76,9 @@ def test_what_only_a_clone_can_tell_is_not_asked_of_github(
 REFUSALS = [
     (Answer(401, '{"message": "Bad credentials"}'), "the token is wrong or has expired: correct github-token"),
     (Answer(403, '{"message": "Resource not accessible"}'), "the token needs contents: read"),
-    (Answer(404, '{"message": "Not Found"}'), "or the token does not see it: that needs contents: read"),
+    (Answer(404, '{"message": "Not Found"}'), "the commit does not exist, or the token lacks contents: read"),
     (Answer(500, ""), "HTTP 500"),
-    (Answer(200, "<html>"), "the answer is not GitHub's"),
+    (Answer(200, "<html>"), "the answer is not from GitHub"),
     (Answer(403, "{}", {"Retry-After": "999"}), "and waiting did not help or would take too long"),
 ]
 
@@ -92,7 +92,7 @@ def test_a_refusal_is_an_error_that_says_what_to_do(
     github.faults[("GET", path)] = Answer(answer.status, answer.body, answer.headers)
     said = refusal(from_github(work)("main"))
     if answer.body == "<html>" and path.endswith(".jsonl"):
-        words = "it returned other bytes for evals/chat.jsonl than the commit's"
+        words = "it returned different bytes for evals/chat.jsonl than the commit's"
     assert words in said
     assert "actions/checkout with fetch-depth: 0" in said
 
@@ -103,13 +103,13 @@ def test_a_list_that_is_not_githubs(
 ) -> None:
     commit(work)
     github.faults[("GET", f"{CONTENTS}/evals")] = ok([entry])
-    assert "the answer is not GitHub's" in refusal(from_github(work)("main"))
+    assert "the answer is not from GitHub" in refusal(from_github(work)("main"))
 
 
 def test_an_answer_that_names_no_commit(from_github: Callable[[Path], Open], work: Path, github: GitHub) -> None:
     commit(work)
     github.faults[("GET", f"/repos/{REPOSITORY}/commits/main")] = ok({"sha": "../x", "commit": None})
-    assert "the answer names no commit" in refusal(from_github(work)("main"))
+    assert "the answer has no commit" in refusal(from_github(work)("main"))
 
 
 def test_a_list_that_may_be_cut_is_an_error(from_github: Callable[[Path], Open], work: Path, github: GitHub) -> None:
@@ -131,7 +131,7 @@ def test_a_file_too_large_for_github_and_too_many_requests(
         patched.setattr("safe_gate.github.contents._LARGEST_FILE", 10)
         assert "is larger than the 10 bytes that it returns" in refusal(open_it("main"))
     monkeypatch.setattr("safe_gate.github.contents._MOST_REQUESTS", 5)
-    assert "it would be asked over 5 times" in refusal(open_it("main"))
+    assert "reading these files needs more than 5 requests" in refusal(open_it("main"))
 
 
 @pytest.mark.parametrize("pattern", ["app/c.jsonl", "app/*.jsonl", "**/c.jsonl", "app/missing_batch_1"])
@@ -144,7 +144,7 @@ def test_a_commit_is_not_asked_for_the_paths_of_a_checkout_below_the_working_fol
     where = context("pull_request", BASE, repository=REPOSITORY)
     options = Options(synthesis_cases=(pattern, f"{'x' * 300}/c.jsonl"), github_token=TOKEN)
     said = refusal(open_("base", where=where, options=options, folder=""))
-    assert said.startswith("app: is a checkout, but the working folder is in none")
+    assert said.startswith("app: is a checkout, but the working folder is outside any checkout")
     assert github.requests == []
 
 
@@ -155,7 +155,7 @@ def test_a_folder_above_the_working_folder_that_may_not_be_searched_is_no_checko
         raise PermissionError(13, "Permission denied", str(folder))
 
     monkeypatch.setattr("safe_gate.github.repository.root", locked)
-    assert "main: is not a .json file and cannot be read as a commit" in refusal(open_("main"))
+    assert "main: is neither a .json file nor a readable commit" in refusal(open_("main"))
 
 
 def test_without_a_token_it_is_not_asked(work: Path) -> None:
@@ -164,6 +164,6 @@ def test_without_a_token_it_is_not_asked(work: Path) -> None:
     said = refusal(open_("base", where=where, options=Options(synthesis_cases=("c.jsonl",))))
     assert said == (
         f"base: is commit {BASE}, which cannot be read (the clone: it does not have the commit;"
-        " GitHub: there is no token: set github-token, which needs contents: read); where git is installed, bring the"
+        " GitHub: there is no token: set github-token, which needs contents: read); with git installed, fetch the"
         " commit into the clone (actions/checkout with fetch-depth: 0, or git fetch)"
     )

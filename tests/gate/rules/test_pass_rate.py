@@ -56,6 +56,6 @@ def test_it_is_off_by_default_and_eval_may_allow_any_number_of_failures(safe_gat
 
 def test_a_run_in_which_every_rule_is_off_says_why_it_has_no_verdict(safe_gate: SafeGate) -> None:
     ran = safe_gate(*RUN)
-    words = "safe-gate: no rule judges these cases: each is off, or has too few of them; set a limit, such as"
+    words = "safe-gate: no rule judges these cases: each rule is off or has too few cases; set a limit, such as"
     assert (ran.code, words in ran.err) == (3, True)
     assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["problems"][0]["message"].startswith("no rule")

@@ -344,7 +344,7 @@ def test_no_report_takes_the_place_of_what_it_was_made_from(safe_gate: SafeGate)
     ):
         ran = safe_gate(*arguments)
         assert ran.code == 3
-        assert "which this run reads, and would replace it; name another file" in ran.err
+        assert "which this run reads, and must not replace; name another file" in ran.err
     assert {path: path.read_bytes() for path in Path().iterdir()} == before
 
 

@@ -94,7 +94,7 @@ def test_a_file_that_is_none_is_refused(publish: Publish, github: GitHub, conten
     assert "reports/safe-gate.comment.json" in published.log
     assert (published.status, published.outputs["verdict"]) == ("failed", "error")
     if content is None:
-        assert "expected the artifact that the run left behind, downloaded into report-dir" in published.log
+        assert "is missing; download the run's artifact into report-dir" in published.log
 
 
 def test_a_file_that_cannot_be_looked_for_is_not_said_to_be_missing(publish: Publish) -> None:
@@ -127,7 +127,7 @@ def test_an_event_that_names_no_run_is_not_blamed_on_the_file(
     untrusted()
     published = publish(payload=content)
     assert (published.code, github.requests) == (3, [])
-    assert "names no run that started this workflow; expected the event of a workflow_run" in published.log
+    assert "does not name the run that started this workflow; expected a workflow_run event" in published.log
 
 
 @pytest.mark.parametrize("event", ["workflow_run", "pull_request"])

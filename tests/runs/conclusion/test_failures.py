@@ -211,7 +211,7 @@ def test_settings_that_are_wrong_leave_no_old_verdict_standing(safe_gate: SafeGa
 
 def test_an_evaluator_without_input_is_named_beside_the_verdict(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
-    sentence = "SAFE v0 did not run: it has no input, so none of its rules applies."
+    sentence = "SAFE v0 did not run: it has no input, so its rules do not apply."
     assert sentence in safe_gate("run", "--synthesis-cases", "c.jsonl").out
     assert sentence in Path("reports/safe-gate.md").read_text("utf-8")
 

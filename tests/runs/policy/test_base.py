@@ -35,8 +35,8 @@ def test_the_base_commits_policy_judges_the_cases_at_hand(
     hits = found["synthesis"]["results"][1]["checks"]["agency_language"]["negative_hits"]
     assert "ours/over" in {hit["rule"] for hit in hits}
     assert packs.digest() != found["provenance"]["packs_sha256"]
-    policy = "Judged by the config file, the rule packs and the waivers of the base commit"
-    assert f'{policy} ("{base[:7]}"), not by this change\'s own.' in ran.out
+    policy = "Judged by the config file, rule packs and waivers of the base commit"
+    assert f'{policy} ("{base[:7]}"), not those of this change.' in ran.out
     keys = ("kind", "id", "what")
     assert [tuple(one[key] for key in keys) for one in found["weakened"]["findings"]] == [
         ("setting", "min-pass-rate", "looser"),

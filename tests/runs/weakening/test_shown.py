@@ -76,9 +76,9 @@ def test_a_gate_that_asks_for_no_less_says_so_in_one_line(safe_gate: SafeGate, b
     ran = safe_gate("run", "--baseline", base, "--on-weakened", "fail")
     assert (ran.code, section()) == (0, []), ran.log
     assert "This change weakens" not in ran.out
-    assert f'By config, rules and cases the gate is as strict as at "{base[:7]}"' in ran.out
+    assert f'The config, rules and cases are as strict as at "{base[:7]}"' in ran.out
     text = Path("reports/safe-gate.md").read_text("utf-8")
-    assert text.index("<b>Rules</b>") < text.index("By config, rules and cases the gate is as strict as at ")
+    assert text.index("<b>Rules</b>") < text.index("The config, rules and cases are as strict as at ")
     assert "0 ways in which the gate itself got weaker, 0 allowed" in text
 
 

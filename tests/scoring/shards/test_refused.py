@@ -18,7 +18,7 @@ def test_a_shard_that_is_missing_doubled_or_of_another_count_is_named(
     first, second, third = scored(safe_gate, 3, *inputs)
     missing = safe_gate("merge", second, *inputs)
     assert missing.code == 3
-    assert "shards: are not all there: 2 shards of 3 missing (1, 3)" in missing.err
+    assert "shards: are incomplete: 2 shards of 3 missing (1, 3)" in missing.err
     assert json.loads(written()["safe-gate.json"])["verdict"] == "error"
     Path("shards/again.json").write_bytes(Path(second).read_bytes())
     doubled = safe_gate("merge", "shards/*.json", *inputs)

@@ -117,7 +117,7 @@ def test_a_missing_shard_is_told_in_the_comment(
 
 
 def test_doctor_says_that_a_shard_posts_no_comment(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
-    assert "no: this is one shard of a run, and merge posts it" in safe_gate("doctor", "--shard", "1/2", *inputs).out
+    assert "no: this is a shard; merge posts the comment" in safe_gate("doctor", "--shard", "1/2", *inputs).out
 
 
 def test_a_case_has_its_result_in_its_own_shard_once(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
