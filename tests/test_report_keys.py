@@ -15,9 +15,8 @@ ROOMS = ("baseline", "commands", "gate", "proof", "publish", "render", "runs", "
 KNOWN = {
     "baseline/comparison.py": 3,  # settings
     "commands/_command.py": 1,  # flags
-    "commands/eval.py": 1,  # its own evaluator's part
-    "commands/rules.py": 3,  # packs
-    "commands/score.py": 3,  # its own evaluator's part
+    "commands/import_.py": 1,  # settings
+    "commands/own/rules.py": 3,  # packs
     "gate/drops.py": 1,  # settings
     "gate/waivers.py": 1,  # an entry of a file
     "publish/handover.py": 1,  # for its schema
