@@ -9,12 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from safe_gate.core.model import JsonObject
 
-READING = ("config", "follow_links")
-"""The general settings that every command of an evaluator has flags of."""
-
-SCORING = (*READING, "max_line", "max_text", "not_tag", "tag", "text")
-"""The general settings that every command that scores has flags of."""
-
 VERBOSE = {
     "action": "store_true",
     "help": "show all cases to look at with their evidence, and the tables behind the scorecard",

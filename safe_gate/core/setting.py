@@ -19,6 +19,13 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 AS_RUN = ("run", "doctor", "compare", "merge")
 
 
+READING = ("config", "follow_links")
+"""The general settings that every command of an evaluator has flags of."""
+
+SCORING = (*READING, "max_line", "max_text", "not_tag", "tag", "text")
+"""The general settings that every command that scores has flags of."""
+
+
 class Setting(NamedTuple):
     """How one option is named and limited.
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from safe_gate.core.command import OUT, SCORING, VERBOSE, Ending, Scores
+from safe_gate.core.command import OUT, VERBOSE, Ending, Scores
 from safe_gate.core.given import FileKind, Lines, Way
 from safe_gate.core.jsontext import JsonError, parse_bounded
 from safe_gate.core.model import JsonObject
 from safe_gate.core.passfail import PART, PassFail
-from safe_gate.core.setting import option
+from safe_gate.core.setting import SCORING, option
 from safe_gate.core.shown import Explained
 from safe_gate.core.validate import Schema
 

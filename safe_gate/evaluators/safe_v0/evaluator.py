@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.command import SCORING
 from safe_gate.core.given import (
     Contradiction,
     Documents,
@@ -18,6 +17,7 @@ from safe_gate.core.given import (
     Shipped,
     Way,
 )
+from safe_gate.core.setting import SCORING
 from safe_gate.evaluators.modular import In, Modular
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.settings import Settings, contradictions, unset, way_of

@@ -7,7 +7,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.command import READING, SCORING
 from safe_gate.core.given import (
     Exchange,
     FileKind,
@@ -17,6 +16,7 @@ from safe_gate.core.given import (
     RuleFiles,
     Way,
 )
+from safe_gate.core.setting import READING, SCORING
 from safe_gate.evaluators.modular import In, Modular, beside
 from safe_gate.evaluators.synthesis.names import wording_of_tags
 from safe_gate.evaluators.synthesis.settings import Settings
