@@ -115,7 +115,6 @@ def test_a_table_is_read_beside_the_classes_and_the_code_that_it_was_made_of() -
     assert stored_table(Files({TABLE: table(Files(changed)), **changed}))
 
 
-@pytest.mark.untraced
 @pytest.mark.parametrize(("end", "more"), [(0, b""), (100, b""), (-4, b""), (None, b"\0\0\0\0")])
 def test_a_table_that_is_cut_or_longer_is_not_read(end: int | None, more: bytes) -> None:
     assert stored_table(Files({TABLE: compiled()}))
