@@ -183,7 +183,7 @@ def test_run_takes_fail_on_as_eval_does(safe_gate: SafeGate) -> None:
 
 def test_the_doctor_examines_the_command_that_it_is_given(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("a"))
-    assert "safe-gate.comment.json: is not there" in safe_gate("doctor", "publish").err
+    assert "safe-gate.comment.json: is missing" in safe_gate("doctor", "publish").err
     assert "nowhere.json: matches no file" in safe_gate("doctor", "merge", "nowhere.json", "--batch", "b").err
     assert safe_gate("doctor", "run", "--batch", "b").code == 0
     assert safe_gate("doctor", "judge").code == 3
