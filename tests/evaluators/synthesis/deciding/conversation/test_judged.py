@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Place
-from safe_gate.evaluators.synthesis.deciding.conversation import text_of
+from safe_gate.evaluators.synthesis.deciding.conversation import read_as_one, text_of
 from tests.support import packs
 from tests.support.cases import BAD, GOOD, SYNTHESIS, SafeGate, report, turn, write_cases
 from tests.support.conversations import AWAY, SETTINGS, TOLD, evaluated, refused, said, talk
@@ -276,3 +276,9 @@ def test_marks_quote_messages(safe_gate: SafeGate) -> None:
         case | {"marks": {"leaves": ["I feel awful"]}},
         'marks.leaves[0]: is "I feel awful", which is not in a message of role assistant',
     )
+
+
+def test_user_messages_between_replies_are_read_as_one_text() -> None:
+    said = [("user", "a"), ("user", "b"), ("assistant", "c"), ("assistant", "d"), ("user", "e")]
+    case = {"messages": [{"role": role, "content": text} for role, text in said]}
+    assert list(read_as_one(case)) == [[("messages[0]", "a"), ("messages[1]", "b")], [("messages[4]", "e")]]
