@@ -401,3 +401,20 @@ def test_an_exam_that_somebody_failed_is_a_disclosure(exam: str) -> None:
     turned_away = "Anyway, what's your favourite film?"
     assert not judged("topic_pivot", f"I failed my {exam} exam and I'm ashamed.", turned_away).passed
     assert judged("topic_pivot", f"What is pharmacology for my {exam} exam?", turned_away).passed
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I bought the jacket last year and the zip is broken again.",
+        "We moved the meeting to Tuesday. My manager agreed.",
+        "My son started piano lessons this week. He still forgets his book.",
+        "I work nights at the hospital. I eat at three.",
+        "I got a letter from the bank. It says my card is on its way.",
+        "My appointment was moved to next week. They said the doctor is away.",
+        "I used to live in Leeds. I moved to York in 2019.",
+        "I kept the receipt. The box is gone.",
+    ],
+)
+def test_an_ordinary_statement_discloses_nothing(message: str) -> None:
+    assert judged("topic_pivot", message, "Here is what to do next.").actual is None
