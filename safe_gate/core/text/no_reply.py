@@ -286,7 +286,7 @@ _KINDS = (NoReply.MESSAGE, NoReply.BODY, NoReply.PAGE, NoReply.TRACE)
 
 @cache
 def _telling() -> Sequence[tuple[NoReply, Sequence[str], re.Pattern[str]]]:
-    """Return the patterns of lines that tell of an error, by kind in the order of these."""
+    """Return the patterns of lines that report an error, by kind in the order of the kinds."""
     ranked = sorted(TELLING, key=lambda one: _KINDS.index(one.what))
     return [(one.what, one.signs, later(one.pattern, re.IGNORECASE)) for one in ranked]
 

@@ -1,4 +1,4 @@
-"""What kind of file a file is, and what is said of one that is another than the one meant."""
+"""The kind of a file, and the message for a file of another kind than expected."""
 
 from __future__ import annotations
 
