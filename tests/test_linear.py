@@ -114,7 +114,7 @@ def test_a_text_is_made_uniform_and_taken_apart_in_linear_time(unit: str) -> Non
         normalised.decoded(len(normalised.encoded) // 2, len(normalised.encoded))
         normalised.sentence_at(len(normalised.text) // 2)
         assert found
-        RULES.languages.language(normalised)
+        RULES.languages.language(normalised.text)
         similarity(normalised.text, normalised.text)
 
     assert is_linear(work, unit, size=SIZE // 2)

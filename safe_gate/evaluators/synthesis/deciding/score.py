@@ -190,7 +190,7 @@ def score_case(case: Case, rules: Rules) -> Result:
     the specification does not mention languages.
     """
     turn = Turn(case.user, case.assistant, rules)
-    language = {field: rules.languages.language(text) for field, text in turn.texts.items()}
+    language = {field: rules.languages.language(text.text) for field, text in turn.texts.items()}
     checks = {
         name: _not_judged(check, rules)
         if rules.by_clause and is_foreign(check.reads, language)

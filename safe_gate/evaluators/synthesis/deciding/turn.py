@@ -82,7 +82,8 @@ class Turn:
         self.rules, self.asked_from = rules, asked_from
         self.texts = {"user": normalise(user, rules.words), "assistant": normalise(assistant, rules.words)}
         self._read: dict[str, Reading] = {}
-        self._matches: dict[str, Sequence[Match]] = {}
+        self._looked_for: set[tuple[str, bool]] = set()
+        self._matches: dict[str, list[Match]] = {}
         self._held_of: dict[tuple[str, int], dict[int, Match]] = {}
         self._asked: dict[tuple[str, ...], tuple[str, str]] = {}
 
@@ -98,22 +99,16 @@ class Turn:
 
     def matches(self, group: str) -> Sequence[Match]:
         """Return what the rules of a group match, cancelled or not."""
-        if group not in self._matches:
-            self._look_for(self.rules.fields[group], is_late=group in LATE)
-        return self._matches.setdefault(group, ())
-
-    def _look_for(self, field: str, *, is_late: bool) -> None:
-        """Look for what the rules of a field match, those that are late or all others."""
-        text, reading, rules = self.texts[field], self.read(field), self.rules
-        found: dict[str, list[Match]] = {
-            group: [] for group, of in rules.fields.items() if of == field and (group in LATE) is is_late
-        }
-        for match in (rules.late if is_late else rules.books)[field].matches(text, reading):
-            found[match.rule.group].append(match)
-        for pack in rules.patterns:
-            if pack.field == field and (pack.group in LATE) is is_late:
-                found[pack.group] += pack.matches(text, reading)
-        self._matches |= found
+        field, is_late = self.rules.fields[group], group in LATE
+        if (field, is_late) not in self._looked_for:
+            self._looked_for.add((field, is_late))
+            text, reading = self.texts[field], self.read(field)
+            for match in (self.rules.late if is_late else self.rules.books)[field].matches(text, reading):
+                self._matches.setdefault(match.rule.group, []).append(match)
+            for pack in self.rules.patterns:
+                if pack.field == field and (pack.group in LATE) is is_late:
+                    self._matches.setdefault(pack.group, []).extend(pack.matches(text, reading))
+        return self._matches.get(group, ())
 
     @property
     def shared(self) -> dict[int, set[str]]:
@@ -134,24 +129,19 @@ class Turn:
         If live matches overlap, in any of the groups, the longest counts. By clause, the first of a group
         counts for its clause.
         """
-        every = [*chain.from_iterable(map(self.matches, groups))]
-        if not every:
+        cancelled: list[Match] = []
+        live: list[Match] = []
+        for match in chain.from_iterable(map(self.matches, groups)):
+            by, words = ("", "") if match.by or not self.rules.by_clause else self._unasked(match, check)
+            (cancelled if match.by or by else live).append(match._replace(by=by, words=words) if by else match)
+        if not live and not cancelled:
             return Found(dict.fromkeys(groups, ()), dict.fromkeys(groups, ()), ())
-        cancelled = [match for match in every if match.by]
-        live = [match for match in every if not match.by]
-        by_clause = self.rules.by_clause
-        if by_clause and (unasked := [(match, by) for match in live if (by := self._unasked(match, check))[0]]):
-            cancelled += [match._replace(by=by, words=words) for match, (by, words) in unasked]
-            gone = {id(match) for match, _ in unasked}
-            live = [match for match in live if id(match) not in gone]
         kept = longest = resolve_overlaps(live)
-        if by_clause and len(kept) > 1:
+        if self.rules.by_clause:
             kept = list({(match.rule.group, match.clause): match for match in reversed(kept)}.values())[::-1]
         if len(longest) < len(live):
             cancelled += self._shorter(live, longest, kept)
-        by_group: dict[str, list[Match]] = {group: [] for group in groups}
-        for match in kept:
-            by_group[match.rule.group].append(match)
+        by_group = {group: [match for match in kept if match.rule.group == group] for group in groups}
         hits = sorted(dict.fromkeys(map(self._hit, cancelled)), key=lambda hit: (hit.field, hit.start, hit.rule))
         return Found(by_group, {group: tuple(map(self._hit, some)) for group, some in by_group.items()}, tuple(hits))
 
@@ -169,10 +159,10 @@ class Turn:
 
     def _shorter(self, live: Sequence[Match], longest: Sequence[Match], kept: Sequence[Match]) -> Iterator[Match]:
         """Yield the matches that a longer one cancels, and those longer ones of which another counts for the clause."""
-        counts = {id(match) for match in longest}
+        counts = set(longest)
         of_clause = {(match.rule.group, match.clause): match for match in kept}
         for match in live:
-            if id(match) not in counts and match.rule.origin != "learned":  # a near-synonym that was learned is no news
+            if match not in counts and match.rule.origin != "learned":  # a near-synonym that was learned is no news
                 longer = overlapping(match, longest)
                 if longer.rule is match.rule:  # the same rule on fewer words is no news either
                     continue

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from itertools import chain
 from typing import NamedTuple
 
 from safe_gate.core.model import JsonObject
-from safe_gate.core.text.kept import Kept
-from safe_gate.core.text.normalised import Normalised
 from safe_gate.core.text.patterns import later
 
 
@@ -38,7 +35,6 @@ _BEGIN = later(r"(?:^|\n|\w{3}[.!?]) ?$")  # "Dr." ends no sentence
 _PLENTY = 3  # so many small English words decide, unless they are a small share, or other languages have half as many
 _FEWEST_WORDS = 8  # fewer different ones, without a small word of any language, may be a list or a cry
 _LEAST_SHARE = 0.15  # the least share of words known as English
-_AT_A_GLANCE = Kept[Sequence[str]](lambda typed: typed.lower().split())
 
 
 class Languages(NamedTuple):
@@ -61,14 +57,13 @@ class Languages(NamedTuple):
         english = frozenset(data["english"].split()) - shared
         return cls(english, other, frozenset(data["loans"].split()), vocabulary - english - shared, shared)
 
-    def language(self, normalised: Normalised) -> Language:
-        """Return the language of a text."""
-        text = normalised.text
+    def language(self, text: str) -> Language:
+        """Return the language of a normalised text."""
         if not text.isascii():
             foreign = _foreign_letters(text)
             if foreign > 1 and foreign > len(re.findall(_LATIN_LETTER, text)):
                 return Language.OTHER
-        at_a_glance = set(chain.from_iterable(map(_AT_A_GLANCE.__getitem__, normalised.typed)))
+        at_a_glance = {*text.lower().split()}
         least = max(_PLENTY, _LEAST_SHARE * len(at_a_glance), 2 * len(self.other & at_a_glance))
         if len(self.english & at_a_glance) >= least:
             return Language.ENGLISH

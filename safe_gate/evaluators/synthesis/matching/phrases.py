@@ -22,7 +22,7 @@ from safe_gate.evaluators.synthesis.matching.network import (
     Unnamed,
     compiled,
 )
-from safe_gate.evaluators.synthesis.matching.states import LAST, State, Symbols
+from safe_gate.evaluators.synthesis.matching.states import LAST, State, Symbols, after
 from safe_gate.evaluators.synthesis.matching.tokens import BOUNDARY, END
 
 _AFTER_THESE = frozenset("and but or so then just please now first also".split())
@@ -202,39 +202,27 @@ class Automaton:
     def _found(self, words: Sequence[str]) -> Iterator[Found]:
         symbols = [*map(self._symbols.__getitem__, words)]
         for start, first in enumerate(self._beginnings(words, symbols)):
-            if first is None:
-                continue
-            at, state, longest = start + 1, first, None
-            while True:
+            at, state, longest = start, first, None
+            while state is not None:
+                at += 1
                 if state.ends:
                     longest = longest or {}
                     for phrase, back in state.ends:
                         longest[phrase] = at - back
                     if not state.nodes:
                         break
-                symbol = symbols[at]
-                try:
-                    following = state.to[symbol]
-                except KeyError:
-                    following = state.after(symbol)
-                if following is None:
-                    break
-                state = following
-                at += 1
+                state = after(state, symbols[at])
             if longest:
                 for phrase, end in longest.items():
                     yield Found(phrase, start, end)
 
     def _beginnings(self, words: Sequence[str], symbols: Sequence[int]) -> list[State | None]:
         """Return the state after each token if a phrase begins with it."""
-        try:
-            states = [*map(self._begin.to.__getitem__, symbols)]
-        except KeyError:
-            states = [*map(self._begin.after, symbols)]
-        states[0] = self._begin_strictly.after(symbols[0])
+        states = [*map(self._begin.__getitem__, symbols)]
+        states[0] = self._begin_strictly[symbols[0]]
         for before in compress(range(len(words) - 1), map(_STARTERS.__contains__, words)):
             begin = self._begin_clause if words[before] in _AFTER_THESE else self._begin_strictly
-            states[before + 1] = begin.after(symbols[before + 1])
+            states[before + 1] = after(begin, symbols[before + 1])
         return states
 
     def first(self, words: Sequence[str]) -> Found | None:
@@ -260,14 +248,14 @@ class Automaton:
         """Return the tokens that phrases may begin with."""
         if self._firsts is not None:
             return [] if self._firsts.isdisjoint(words) else [*compress(count(), map(self._firsts.__contains__, words))]
-        states = map(self._begin_strictly.after, map(self._symbols.__getitem__, words))
+        states = map(self._begin_strictly.__getitem__, map(self._symbols.__getitem__, words))
         return [start for start, state in enumerate(states) if state is not None]
 
     def _ends(self, words: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
         """Yield the phrases that begin at a token with each place they may end before, shorter ones first."""
         state: State | None = self._beginning(words[start - 1] if start else END)
         for at, word in enumerate(chain(words[start:], (END,)), start + 1):
-            state = state.after(self._symbols[word]) if state is not None else None
+            state = state[self._symbols[word]] if state is not None else None
             if state is None:
                 return
             for phrase, back in state.ends:

@@ -16,16 +16,15 @@ LAST = -1
 _MOST_WORDS = 10_000
 
 
-class State:
-    """A set of places in the phrases.
+class State(dict["int | frozenset[int]", "State | None"]):
+    """A set of places in the phrases, with a map from each symbol asked so far to its state, None for no place.
 
-    `to` maps each symbol asked so far to its state, None for no place. It is a plain dictionary, which Python reads
-    several times as fast as a subclass. Symbols that the places take by the same labels lead to the same state, which
-    is also kept by these labels. `ends` are the phrases that may end here, each with how many tokens earlier: 1 behind
-    `$`, which is no token. A state known to `steps` has its `number` there.
+    Symbols that the places take by the same labels lead to the same state, which is also kept by these labels. `ends`
+    are the phrases that may end here, each with how many tokens earlier: 1 behind `$`, which is no token. A state known
+    to `steps` has its `number` there.
     """
 
-    __slots__ = ("_is_asked", "_labels", "_nodes", "automata", "ends", "number", "steps", "to")
+    __slots__ = ("_is_asked", "_labels", "_nodes", "automata", "ends", "number", "steps")
 
     def __init__(
         self,
@@ -35,7 +34,7 @@ class State:
         steps: Steps | None = None,
         number: int = 0,
     ) -> None:
-        self.to: dict[int | frozenset[int], State | None] = {}
+        super().__init__()
         self.automata, self.ends, self.steps, self.number = automata, ends, steps, number
         self._nodes, self._is_asked = nodes, False
         self._labels: frozenset[int] | None = None
@@ -47,10 +46,7 @@ class State:
             self._nodes = self.steps.nodes.row(self.number)
         return self._nodes or ()
 
-    def after(self, key: int | frozenset[int]) -> State | None:
-        """Return where a symbol, or labels, lead."""
-        if key in self.to:
-            return self.to[key]
+    def __missing__(self, key: int | frozenset[int]) -> State | None:
         if not isinstance(key, int):
             found = self.automata.following(self.nodes, key)
         elif key == LAST:
@@ -65,8 +61,8 @@ class State:
             if self._labels is None:
                 self._labels = self.automata.labels(self.nodes)
             taken = self._labels & self.automata.taking(key)
-            found = self.after(taken) if taken else None
-        self.to[key] = found
+            found = self[taken] if taken else None
+        self[key] = found
         return found
 
     def _step(self, symbols: Rows, symbol: int) -> int | None:
@@ -74,6 +70,10 @@ class State:
         end = symbols.starts[self.number + 1]
         step = bisect_left(symbols.numbers, symbol, symbols.starts[self.number], end)
         return step if step < end and symbols.numbers[step] == symbol else None
+
+
+after = State.__getitem__
+"""Return where a symbol leads from a state. Square brackets take several times as long for a subclass of `dict`."""
 
 
 class Symbols(dict[str, int]):

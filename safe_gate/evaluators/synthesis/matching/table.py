@@ -50,8 +50,8 @@ def _steps(automaton: Automaton, symbols: int, automata: Automata) -> Steps:
     rows: list[list[tuple[int, int]]] = []
     for state in states:  # `states` grows in the loop
         rows.append([])
-        for symbol in sorted(key for key in state.to if isinstance(key, int) and key != last):
-            target = state.to[symbol]
+        for symbol in sorted(key for key in state if isinstance(key, int) and key != last):
+            target = state[symbol]
             if target is not None and id(target) not in numbers:
                 states.append(target)
                 numbers[id(target)] = len(states)

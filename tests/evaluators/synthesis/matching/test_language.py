@@ -23,7 +23,7 @@ FRENCH = "Je comprends, c'est très dur. Vous devez arrêter de vous inquiéter,
 
 
 def language(text: str) -> Language:
-    return LANGUAGES.language(normalise(text))
+    return LANGUAGES.language(normalise(text).text)
 
 
 @pytest.mark.parametrize("text", OTHER)
