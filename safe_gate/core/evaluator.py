@@ -148,7 +148,7 @@ class Evaluator(Presentation, Protocol):
     """A team's files of rules that its scores depend on. The report has their digest."""
 
     def command(self, name: str) -> Command:
-        """Return the function of one of `commands`. The gate reads and writes its files."""
+        """Return one of `commands` as a value. A runner of `commands/own/` runs it, and reads and writes its files."""
         raise KeyError(name)
 
     # --- its cases
@@ -254,10 +254,10 @@ class Evaluator(Presentation, Protocol):
     # --- the gate
 
     def way_of(self, _setting: str, _part: Sequence[str]) -> Way | None:
-        """Return which change of a part of one of its settings makes the gate weaker, None if it is as `weaker` says.
+        """Return which change of one part of a setting makes the gate weaker, None to follow `weaker`.
 
-        `_part` has the keys that lead to a member of a mapping. In the setting of `grouping` a limit says it by its
-        name: `min-...` or `max-...`.
+        `_part` has the keys that lead to a member of a mapping. In the setting of `grouping`, the name of a limit
+        tells it: `min-...` or `max-...`.
         """
         return None
 
