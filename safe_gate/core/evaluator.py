@@ -86,7 +86,7 @@ class Evaluator(Presentation, Protocol):
     """What `import` writes for it, None for nothing."""
 
     commands: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    """Its commands: for each name the general settings that it has flags of, such as `core.setting.SCORING`.
+    """Its commands: for each name the general settings that it has flags of, such as `core.setting.SCORING_FLAGS`.
 
     The first one scores its cases alone, and can write its part as a file. The flags of its own settings name it.
     """

@@ -19,10 +19,10 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 AS_RUN = ("run", "doctor", "compare", "merge")
 
 
-READING = ("config", "follow_links")
+READING_FLAGS = ("config", "follow_links")
 """The general settings that every command of an evaluator has flags of."""
 
-SCORING = (*READING, "max_line", "max_text", "not_tag", "tag", "text")
+SCORING_FLAGS = (*READING_FLAGS, "max_line", "max_text", "not_tag", "tag", "text")
 """The general settings that every command that scores has flags of."""
 
 

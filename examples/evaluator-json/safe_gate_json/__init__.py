@@ -12,7 +12,7 @@ from safe_gate.core.given import FileKind, Lines, Way
 from safe_gate.core.jsontext import JsonError, parse_bounded
 from safe_gate.core.model import JsonObject
 from safe_gate.core.passfail import PART, PassFail
-from safe_gate.core.setting import SCORING, option
+from safe_gate.core.setting import SCORING_FLAGS, option
 from safe_gate.core.shown import Explained
 from safe_gate.core.validate import Schema
 
@@ -87,7 +87,7 @@ class Json(PassFail):
         }
     )
 
-    commands = MappingProxyType({"json": SCORING})
+    commands = MappingProxyType({"json": SCORING_FLAGS})
 
     def command(self, _name: str) -> Scores:
         """Return the command that checks outputs alone."""

@@ -17,7 +17,7 @@ from safe_gate.core.given import (
     Shipped,
     Way,
 )
-from safe_gate.core.setting import SCORING
+from safe_gate.core.setting import SCORING_FLAGS
 from safe_gate.evaluators.modular import In, Modular
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.settings import Settings, contradictions, unset, way_of
@@ -108,7 +108,7 @@ class SafeV0(Modular):
         is_parsed=True,
         output=MappingProxyType({"signals": True, "summary": False, "followup_questions": True}),
     )
-    commands = MappingProxyType({"score": (*SCORING, "report_dir")})
+    commands = MappingProxyType({"score": (*SCORING_FLAGS, "report_dir")})
     part_keys = frozenset({"report_type"})
     part_start = r'report_type": "SAFE_v0",\s*"generated_at'
     added = (

@@ -16,7 +16,7 @@ from safe_gate.core.given import (
     RuleFiles,
     Way,
 )
-from safe_gate.core.setting import READING, SCORING
+from safe_gate.core.setting import READING_FLAGS, SCORING_FLAGS
 from safe_gate.evaluators.modular import In, Modular, beside
 from safe_gate.evaluators.synthesis.names import wording_of_tags
 from safe_gate.evaluators.synthesis.settings import Settings
@@ -117,7 +117,7 @@ class Synthesis(Modular):
         ),
     )
     commands = MappingProxyType(
-        {"eval": (*SCORING, "engine", "jobs", "max_tags", "quiet", "scheduler"), "rules": READING}
+        {"eval": (*SCORING_FLAGS, "engine", "jobs", "max_tags", "quiet", "scheduler"), "rules": READING_FLAGS}
     )
     part_keys = frozenset({"summary", "results"})
     part_start = r'summary": {\s*"cases": \d+,\s*"passed'
