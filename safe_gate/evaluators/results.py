@@ -53,5 +53,5 @@ def count_of(part: JsonObject) -> int:
 
 
 def numbers_of(part: JsonObject) -> Mapping[str, float]:
-    """Return the numbers in the summary of a part, or of a batch in an event."""
+    """Return the numbers in the summary of a part."""
     return {key: value for key, value in part["summary"].items() if isinstance(value, int | float)}
