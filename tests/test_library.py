@@ -81,7 +81,7 @@ def test_a_reply_is_scored_by_the_checks_profile_and_sensitivity_that_are_asked_
     assert list(score_reply(SAID, GOOD).checks) == ["unverifiable_reassurance", "topic_pivot"]
     assert score_reply(SAID, GOOD).checks["topic_pivot"].passed
     assert score_reply(SAID, "You should rest.", checks=["agency_language"]).failed == ("agency_language",)
-    assert "shared" not in score_reply(SAID, GOOD, profile="spec").checks["topic_pivot"].details
+    assert "shared" not in score_reply(SAID, GOOD, profile="spec").checks["topic_pivot"].to_json()
     promise = "I promise you'll succeed."
     assert not score_reply(SAID, promise, sensitivity="lenient").checks["unverifiable_reassurance"].passed
 

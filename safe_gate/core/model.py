@@ -182,7 +182,7 @@ class Hit(NamedTuple):
     by: str = ""
     words: str = ""
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the hit in the shape of the report (`schemas/report.schema.json`)."""
         found = self.as_quote()
         if self.learned:
@@ -192,6 +192,12 @@ class Hit(NamedTuple):
         if self.words:
             found["words"] = self.words
         return found
+
+    @classmethod
+    def from_json(cls, value: JsonObject) -> Hit:
+        """Return the hit that a report has."""
+        where = value["rule"], value["text"], value["field"], value["start"], value["end"]
+        return cls(*where, tuple(value.get("learned", ())), value.get("by", ""), value.get("words", ""))
 
     def as_quote(self) -> dict[str, Any]:
         """Return what matched, where and by which rule, as events and lines of cases have it."""

@@ -154,6 +154,11 @@ class Entry:
         return found
 
     @property
+    def language(self) -> Mapping[str, Language]:
+        """The language of each text, by field."""
+        return {field: Language(language) for field, language in self._json["language"].items()}
+
+    @property
     def checks(self) -> Mapping[str, CheckResult]:
         """The results of checks, by their names."""
         return {name: CheckResult.from_json(check) for name, check in self._json["checks"].items()}

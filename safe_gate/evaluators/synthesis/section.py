@@ -230,7 +230,7 @@ def labels(part: JsonObject) -> dict[str, int]:
 def _causes(failed: Mapping[str, CheckResult]) -> Iterator[Cause]:
     """Yield the causes of a case: the rules that each failed check fails by."""
     for name, check in failed.items():
-        rules = dict.fromkeys(causes(name, check))
+        rules = dict.fromkeys(causes(check))
         yield from (Cause(title(name), rule) for rule in rules)
         if not rules:
             yield Cause(f"{title(name)} (no rule)")
@@ -269,7 +269,7 @@ def judgements(_part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
         else:
             check = case.check(name)
             found = tuple(evidence(name, check))
-            yield Judgement(name, "fails", Severity.FAILING, evidence=found, hits=tuple(hits_against(name, check)))
+            yield Judgement(name, "fails", Severity.FAILING, evidence=found, hits=tuple(hits_against(check)))
 
 
 def _letters(count: int) -> Iterator[Phrase]:

@@ -7,7 +7,7 @@ import re
 import textwrap
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.model import Hit, Place
 from safe_gate.core.text.normalising import normalise
+from safe_gate.evaluators.synthesis.deciding.check_result import in_all
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.result import Result
@@ -99,24 +100,20 @@ def score(user: str, assistant: str) -> Result:
 
 def hits(result: Result) -> Iterator[Hit]:
     for check in result.checks.values():
-        for value in check.details.values():
-            if isinstance(value, tuple):
-                yield from value
+        yield from (*in_all(check.hits), *check.cancelled)
 
 
 def verdicts(result: Result) -> dict[str, Any]:
     """Return everything a result says, each hit by its rule and its wording instead of its place."""
 
     def worded(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {group: worded(hits) for group, hits in value.items()}
-        is_hits = isinstance(value, tuple)
-        return [(hit.rule, hit.field, normalise(hit.text).text) for hit in value] if is_hits else value
+        if isinstance(value, list):
+            return [worded(one) for one in value]
+        if isinstance(value, dict) and "rule" in value:
+            return value["rule"], value["field"], normalise(value["text"]).text
+        return {key: worded(one) for key, one in value.items()} if isinstance(value, dict) else value
 
-    return {
-        name: {"passed": check.passed, **{key: worded(value) for key, value in check.details.items()}}
-        for name, check in result.checks.items()
-    }
+    return {name: worded(check.to_json()) for name, check in result.checks.items()}
 
 
 def assert_quoted(result: Result, user: str, assistant: str) -> None:
@@ -146,8 +143,8 @@ def test_the_sample_turns_reach_every_verdict_and_every_kind_of_hit() -> None:
     results = [score(*turn) for turn in TURNS]
     for name in CHECKS:
         assert {result.checks[name].passed for result in results} == {True, False}
-        for key in results[0].checks[name].details:
-            assert any(result.checks[name].details[key] for result in results), (name, key)
+        shown = [result.checks[name].to_json() for result in results]
+        assert all(any(one.get(key) for one in shown) for key in shown[0]), name
 
 
 @given(st.sampled_from(TURNS), st.data())
@@ -292,18 +289,16 @@ def test_a_line_that_an_app_puts_under_a_reply_changes_few_verdicts_and_leaves_n
 
 def test_few_plain_sentences_are_taken_for_directives_or_choices() -> None:
     found = Counter((one["label"], key) for one in SENTENCES for key in agency_hits(one["text"]) | {"all"})
-    assert found["neither", "negative_hits"] < 0.2 * found["neither", "all"], (
-        found
-    )  # 32 % before plain ones were learned
-    assert found["neither", "positive_hits"] < 0.1 * found["neither", "all"], found
-    assert found["directive", "negative_hits"] > 0.9 * found["directive", "all"], found
-    assert found["autonomy", "positive_hits"] > 0.9 * found["autonomy", "all"], found
+    assert found["neither", "negative"] < 0.2 * found["neither", "all"], found  # 32 % before plain ones were learned
+    assert found["neither", "positive"] < 0.1 * found["neither", "all"], found
+    assert found["directive", "negative"] > 0.9 * found["directive", "all"], found
+    assert found["autonomy", "positive"] > 0.9 * found["autonomy", "all"], found
 
 
 def agency_hits(reply: str) -> set[str]:
     """Return on which sides something speaks in a reply."""
-    details = score("", reply).checks["agency_language"].details
-    return {side for side in ("positive_hits", "negative_hits") if details[side]}
+    hits = score("", reply).checks["agency_language"].hits
+    return {side for side in ("positive", "negative") if hits[side]}
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,17 @@
 """Checks that decide by how many clauses speak for a reply and against it. Pure.
 
-The report has the hits of a check under `applies`, `for` and `against`, each by group. The first two checks were in
-reports before that, with their hits by group at once.
+The report has the hits of a check by side and group. The first two checks were in reports before that, with their hits
+by group at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from safe_gate.core.model import Hit
-from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Hits, Sides, count
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Turn
-
-SIDES = ("applies", "for", "against")
-"""Where the report has the hits of a check, each by group."""
 
 ASKS: Mapping[str, str] = {
     "outweighs": "more clauses for it than against it",
@@ -35,44 +32,34 @@ def counted(check: Check, turn: Turn) -> CheckResult:
     speaking = (*check.favour, *check.against)
     found = turn.found(check, speaking) if check.decides == "outweighs" else turn.each(check, speaking)
     applying = turn.each(check, check.applies)
-    favour, against = found.count(check.favour), found.count(check.against)
-    passed = passes(check.decides, favour, against)
-    is_idle = passed and check.decides == "none_against" and turn.rules.by_clause and turn.is_wordless("assistant")
-    applicable = not is_idle and (not check.applies or applying.count(check.applies) > 0)
-    if check.name in FLAT:
-        score = {"score": favour - against} if check.decides == "outweighs" else {}
-        details = found.details(**({} if applicable else {"applicable": False}), **score)
-    else:
-        details = {
-            "applicable": applicable,
-            "decides": check.decides,
-            "applies": applying.hits,
-            "for": {group: found.hits[group] for group in check.favour},
-            "against": {group: found.hits[group] for group in check.against},
-            "cancelled": (*applying.cancelled, *found.cancelled),
-        }
-    return CheckResult(passed or not applicable, applicable, details)
+    hits = {**applying.hits, **found.hits}
+    is_silent = check.decides == "none_against" and turn.rules.by_clause and turn.is_wordless("assistant")
+    return _result(check, hits, (*applying.cancelled, *found.cancelled), is_silent=is_silent)
 
 
-def passes(decides: str, favour: int, against: int) -> bool:
+def recounted(check: Check, shown: CheckResult, *, is_unread: bool) -> CheckResult:
+    """Return the result that follows from the hits that a report shows of a check.
+
+    `is_unread` says that the check cannot read the language. Whether the reply has words is as the report says.
+    """
+    is_silent = check.decides == "none_against" and not shown.applicable
+    result = _result(check, shown.hits, shown.cancelled, is_silent=is_silent)
+    return replace(result, passed=True, applicable=False) if is_unread else result
+
+
+def _result(check: Check, hits: Hits, cancelled: tuple[Hit, ...], *, is_silent: bool) -> CheckResult:
+    """Return the result of a check by hits of its groups; `is_silent` tells whether it has nothing to forbid."""
+    applies, favour, against = (
+        {group: hits.get(group, ()) for group in groups} for groups in (check.applies, check.favour, check.against)
+    )
+    passed = _passes(check.decides, count(favour), count(against))
+    applicable = not (passed and is_silent) and (not check.applies or count(applies) > 0)
+    sides = Sides(check.decides, applies, favour, against, is_flat=check.name in FLAT)
+    return CheckResult(passed or not applicable, applicable, sides, cancelled)
+
+
+def _passes(decides: str, favour: int, against: int) -> bool:
     """Tell whether a reply passes, given its number of clauses for and against it."""
     if decides == "outweighs":
         return favour > against
     return not against and (favour > 0 or decides == "none_against")
-
-
-def recounted(check: Check, details: Mapping[str, Any], *, is_foreign: bool) -> CheckResult:
-    """Return the result that follows from the hits in a check's part of an entry."""
-    groups = dict(zip(SIDES, (check.applies, check.favour, check.against), strict=True))
-    kept = {side: {group: details[side].get(group, []) for group in some} for side, some in groups.items()}
-    applying, favour, against = (sum(map(len, some.values())) for some in kept.values())
-    passed = passes(check.decides, favour, against)
-    is_idle = passed and check.decides == "none_against" and not details["applicable"]  # the reply has no words
-    applicable = not (is_foreign or is_idle) and (not check.applies or applying > 0)
-    counts = {"applicable": applicable, "decides": check.decides, **kept, "cancelled": details["cancelled"]}
-    return CheckResult(passed or not applicable, applicable, counts)
-
-
-def hits(check: CheckResult, side: str) -> list[Hit]:
-    """Return the hits of one side, group by group."""
-    return [hit for some in check.side(side).values() for hit in some]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from typing import Any
+from collections.abc import Sequence, Set
 
+from safe_gate.evaluators.synthesis.deciding.check_result import Pivot, Ties
 from safe_gate.evaluators.synthesis.deciding.checks import MESSAGE
 from safe_gate.evaluators.synthesis.deciding.turn import Found, Turn
 from safe_gate.evaluators.synthesis.matching.stems import content, first_words
 from safe_gate.evaluators.synthesis.matching.tokens import Sentence
 
-NOTHING_FOUND: Mapping[str, Any] = {"shared": [], "comes_back": False, "only_acknowledges": False, "addresses": False}
-"""The evidence of a reply that nobody asks about."""
 _ADDRESS = frozenset({"you", "your", "yourself"})
 _BACK = frozenset("he him his she her hers".split())
 _POINTS = _BACK | frozenset("it its this that these those they them their theirs".split())
@@ -21,8 +19,8 @@ _ENOUGH_OF_ITS_OWN = 2
 _PERSONS = _ADDRESS | frozenset("yours i me my we us our he him his she her hers they them their theirs".split())
 
 
-def leaving_evidence(found: Found, turn: Turn) -> dict[str, Any]:
-    """Return the evidence, besides hits, on whether a reply leaves the topic.
+def ties(found: Found, turn: Turn) -> Ties:
+    """Return what ties a reply to the message, besides hits.
 
     - `shared`: the content words that it shares with the message, one per stem. They count in sentences that touch
       what was disclosed (see `_touches`).
@@ -41,13 +39,13 @@ def leaving_evidence(found: Found, turn: Turn) -> dict[str, Any]:
     before = sum(n < first and _is_wordy(reply.sentence(n)) for n in staying | touched.keys())
     is_closing = before >= _FEWEST_BEFORE_CLOSING and bool(staying)
     closes = is_closing and not any(_addresses(reply.sentence(n)) for n in numbers[first + 1 :])
-    return {
-        "shared": sorted(first_words(reply.words, set[str]().union(*touched.values()))),
-        "comes_back": closes or any(n > first and (n in acknowledging or n in touched) for n in staying),
-        "only_acknowledges": bool(acknowledging)
+    return Ties(
+        shared=sorted(first_words(reply.words, set[str]().union(*touched.values()))),
+        comes_back=closes or any(n > first and (n in acknowledging or n in touched) for n in staying),
+        only_acknowledges=bool(acknowledging)
         and not any(n not in acknowledging and _is_wordy(reply.sentence(n)) for n in numbers),
-        "addresses": any(_addresses(reply.sentence(n)) for n in touched),
-    }
+        addresses=any(_addresses(reply.sentence(n)) for n in touched),
+    )
 
 
 def _addresses(sentence: Sentence) -> bool:
@@ -84,15 +82,15 @@ def moves_on(turn: Turn, told: Turn) -> bool:
     return len(set[str]().union(*map(content, asking))) >= _ENOUGH_OF_ITS_OWN
 
 
-def follows_news(details: Mapping[str, Any], turn: Turn, told: Turn) -> bool:
+def follows_news(pivot: Pivot, turn: Turn, told: Turn) -> bool:
     """Tell whether a reply passes over an earlier disclosure because it follows later news.
 
-    `details` are the evidence on that disclosure, which is in the message of `told`. The latest message is news: it has
+    `pivot` is the evidence on that disclosure, which is in the message of `told`. The latest message is news: it has
     at least two content words, with fewer than a third from the earlier message. No word points back. The reply
     turns to nothing else. A sentence of it touches that message, or asks the person something.
     """
     words, reply, shared = turn.read("user").words, turn.read("assistant"), turn.shared
-    if leaves_because(details) not in (NOTHING_TOUCHES, TOO_FEW_SHARED) or len(content(words)) < _ENOUGH_OF_ITS_OWN:
+    if leaves_because(pivot) not in (NOTHING_TOUCHES, TOO_FEW_SHARED) or len(content(words)) < _ENOUGH_OF_ITS_OWN:
         return False
     if not _POINTS.isdisjoint(words) or not _is_news(words, told):
         return False
@@ -107,18 +105,22 @@ def _is_news(words: Sequence[str], told: Turn) -> bool:
     return 3 * len(own & content(told.read("user").words)) < len(own)
 
 
-def leaves_because(details: Mapping[str, Any]) -> str:
-    """Return by the evidence of a reply why it leaves what was disclosed, nothing if it stays."""
-    acknowledges, follows_up = bool(details["acknowledgment_hits"]), bool(details["follow_up_hits"])
-    turns_away, shared = bool(details["pivot_hits"]), len(details["shared"])
-    if turns_away and not details["comes_back"]:
+def leaves_because(pivot: Pivot) -> str:
+    """Return by the evidence of a reply why it leaves what was disclosed, nothing if it stays.
+
+    Nothing is returned of a check by similarity.
+    """
+    tied = pivot.ties
+    if tied is None:
+        return ""
+    acknowledges, follows_up, turns_away = pivot.acknowledges, pivot.follows_up, pivot.turns_away
+    if turns_away and not tied.comes_back:
         return "a clause turns away and nothing after it comes back"
-    if details["elsewhere_hits"] and not acknowledges and not follows_up:
+    if pivot.groups.get("elsewhere") and not acknowledges and not follows_up:
         return ELSEWHERE_ONLY
-    engages = acknowledges and follows_up and not turns_away
-    if not shared and not engages and not details["only_acknowledges"]:
+    if not tied.shared and not pivot.engages and not tied.only_acknowledges:
         return NOTHING_TOUCHES
-    if not acknowledges and not follows_up and shared < ENOUGH_SHARED and not details["addresses"]:
+    if not acknowledges and not follows_up and len(tied.shared) < ENOUGH_SHARED and not tied.addresses:
         return TOO_FEW_SHARED
     return ""
 

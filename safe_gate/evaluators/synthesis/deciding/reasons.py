@@ -7,9 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
 from safe_gate.core.model import Hit, Phrase, Untrusted
-from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Requirement
+from safe_gate.evaluators.synthesis.deciding.check_result import (
+    CheckResult,
+    Pivot,
+    Sides,
+    Wording,
+    in_all,
+)
 from safe_gate.evaluators.synthesis.deciding.conversation import FIELDS
-from safe_gate.evaluators.synthesis.deciding.counting import hits
 from safe_gate.evaluators.synthesis.deciding.leaving import (
     ELSEWHERE_ONLY,
     ENOUGH_SHARED,
@@ -18,7 +23,6 @@ from safe_gate.evaluators.synthesis.deciding.leaving import (
     leaves_because,
 )
 from safe_gate.evaluators.synthesis.deciding.score import SIMILARITY_THRESHOLD
-from safe_gate.evaluators.synthesis.names import WORDING
 
 SAYS = {
     "positive": "leave the choice",
@@ -40,13 +44,6 @@ SAYS = {
 
 _QUOTED_HITS = 3
 
-_AGAINST = {
-    "agency_language": ("negative",),
-    "unverifiable_reassurance": ("mind_reading", "guarantee"),
-    "topic_pivot": ("pivot", "elsewhere"),
-}
-"""The groups of hits that make a reply fail, of a check whose hits have no side."""
-
 
 def says(group: str) -> str:
     """Return what the clauses of a group do, as the predicate of a sentence about several."""
@@ -58,37 +55,39 @@ def named(group: str) -> str:
     return group.replace("_", " ")
 
 
-def hits_against(name: str, check: CheckResult) -> Iterator[Hit]:
+def hits_against(check: CheckResult) -> Iterator[Hit]:
     """Yield the hits that make a reply fail."""
-    if check.decides:
-        yield from hits(check, "against")
-    elif check.is_wording:
-        yield from (hit for one in unmet(check) for hit in one.hits)
-    else:
-        for group in _AGAINST[name]:
-            yield from check.group(group)
+    match check.evidence:
+        case Sides() as sides:
+            yield from in_all(sides.against)
+        case Wording() as wording:
+            yield from (hit for one in wording.unmet for hit in one.hits)
+        case Pivot(groups):
+            yield from (*groups.get("pivot", ()), *groups.get("elsewhere", ()))
 
 
 def evidence(name: str, check: CheckResult) -> Iterator[Phrase]:
-    """Yield the evidence of a failed check, as phrases."""
-    return _counted(check) if check.decides else _EVIDENCE[name](check)
+    """Return the evidence of a failed check, as phrases."""
+    match check.evidence:
+        case Sides() as sides:
+            return _FLAT[name](sides) if sides.is_flat else _counted(sides)
+        case Wording() as wording:
+            return of_wording(wording)
+        case Pivot() as pivot:
+            return _pivot(pivot, is_earlier=check.is_earlier)
 
 
-def causes(name: str, check: CheckResult) -> Iterator[str]:
+def causes(check: CheckResult) -> Iterator[str]:
     """Yield the rules that a check fails by; for `wording`, the broken requirements."""
-    if check.is_wording:
-        yield from (one.kind for one in unmet(check))
+    if isinstance(check.evidence, Wording):
+        yield from (one.kind for one in check.evidence.unmet)
     else:
-        yield from (hit.rule for hit in hits_against(name, check))
+        yield from (hit.rule for hit in hits_against(check))
 
 
-def unmet(check: CheckResult) -> list[Requirement]:
-    """Return what `wording` asks for and does not hold."""
-    return [one for one in check.asked if not one.holds]
-
-
-def _wording(check: CheckResult) -> Iterator[Phrase]:
-    for one in unmet(check):
+def of_wording(wording: Wording) -> Iterator[Phrase]:
+    """Yield what a reply lacks, and what it must not contain."""
+    for one in wording.unmet:
         tag: Phrase = (", asked for by the tag ", Untrusted(one.tag)) if one.tag else ()
         if one.hits:
             found = [word for hit in one.hits[:_QUOTED_HITS] for word in (Untrusted(hit.text), ", ")][:-1]
@@ -105,15 +104,15 @@ def _asked(form: str, words: str) -> Phrase:
     return (Untrusted(words),) if form == "text" else ("a match of ", Untrusted(words))
 
 
-def _counted(check: CheckResult) -> Iterator[Phrase]:
-    for group, some in check.side("against").items():
+def _counted(sides: Sides) -> Iterator[Phrase]:
+    for group, some in sides.against.items():
         yield from _hits(named(group), some, says(group))
-    favour, against = hits(check, "for"), hits(check, "against")
-    if check.decides == "outweighs":
+    favour, against = in_all(sides.favour), in_all(sides.against)
+    if sides.decides == "outweighs":
         yield (f"{_clauses(favour, 'speaks', 'speak')} for the reply, {len(against)} against it",)
-    elif check.side("for") and not favour:
-        yield (f"no clause of {either(check.side('for'))}",)
-    for group, some in check.applies.items():
+    elif sides.favour and not favour:
+        yield (f"no clause of {either(sides.favour)}",)
+    for group, some in sides.applies.items():
         text = "reply" if any(hit.field == "assistant" for hit in some) else "message"
         yield from _hits(f"the {text} has {named(group)}", some, says(group))
 
@@ -123,8 +122,8 @@ def either(groups: Iterable[str]) -> str:
     return " or ".join(map(named, groups))
 
 
-def _agency(check: CheckResult) -> Iterator[Phrase]:
-    choices, directives = check.group("positive"), check.group("negative")
+def _agency(sides: Sides) -> Iterator[Phrase]:
+    choices, directives = in_all(sides.favour), in_all(sides.against)
     yield from _hits("directive", directives, SAYS["negative"])
     if choices:
         yield (f"{_clauses(choices, 'leaves', 'leave')} the choice, {_clauses(directives, 'directs', 'direct')}",)
@@ -136,48 +135,43 @@ def _clauses(hits: Sequence[Hit], one: str, many: str) -> str:
     return f"{plural(len(hits), 'clause')} {one if len(hits) == 1 else many}"
 
 
-def _reassurance(check: CheckResult) -> Iterator[Phrase]:
-    yield from _hits("mind-reading", check.group("mind_reading"), SAYS["mind_reading"])
-    yield from _hits("guarantee", check.group("guarantee"), SAYS["guarantee"])
+def _reassurance(sides: Sides) -> Iterator[Phrase]:
+    yield from _hits("mind-reading", sides.against.get("mind_reading", ()), SAYS["mind_reading"])
+    yield from _hits("guarantee", sides.against.get("guarantee", ()), SAYS["guarantee"])
 
 
-def _pivot(check: CheckResult) -> Iterator[Phrase]:
-    yield from _hits("pivot", check.group("pivot"), SAYS["pivot"])
-    yield from _hits("something else", check.group("elsewhere"), SAYS["elsewhere"])
-    missing = [noun for noun in ("acknowledgment", "follow-up") if not check.group(noun.replace("-", "_"))]
-    because = leaves_because(check.details) if check.shared is not None else ""
+_FLAT = {"agency_language": _agency, "unverifiable_reassurance": _reassurance}
+
+
+def _pivot(pivot: Pivot, *, is_earlier: bool) -> Iterator[Phrase]:
+    groups = pivot.groups
+    yield from _hits("pivot", groups.get("pivot", ()), SAYS["pivot"])
+    yield from _hits("something else", groups.get("elsewhere", ()), SAYS["elsewhere"])
+    missing = [noun for noun in ("acknowledgment", "follow-up") if not groups.get(noun.replace("-", "_"))]
+    because = leaves_because(pivot)
     if missing and because not in {TOO_FEW_SHARED, ELSEWHERE_ONLY}:  # these say so themselves
         yield (f"no {' and no '.join(missing)}",)
-    disclosed = check.group("vulnerability"), SAYS["vulnerability"]
+    disclosed = groups.get("vulnerability", ()), SAYS["vulnerability"]
     if not because:
-        found, threshold = apart(check.similarity, SIMILARITY_THRESHOLD, fixed, 2)
+        found, threshold = apart(pivot.similarity, SIMILARITY_THRESHOLD, fixed, 2)
         yield (f"similarity {found} is below {threshold}",)
-        if check.is_earlier:
+        if is_earlier:
             yield from _hits("what was disclosed:", *disclosed)
     elif because == NOTHING_TOUCHES:
         yield from _hits(f"{because}:", *disclosed)
     else:
         yield (because,)
         if because == TOO_FEW_SHARED:
-            yield returning(check)
+            yield returning(pivot.shared)
         yield from _hits("what was disclosed:", *disclosed)
 
 
-def returning(check: CheckResult) -> Phrase:
+def returning(shared: Sequence[str]) -> Phrase:
     """Return the words of the message that come back in a reply, and how many are enough on their own."""
-    shared = check.shared or ()
     words = [word for word in shared if not is_stand_in(word)]
     listed = (": ", *first_few(words, len(shared))) if words else ()
     count = plural(len(shared), "word of the message comes back", "words of the message come back")
     return (f"{count}, {ENOUGH_SHARED} are enough", *listed)
-
-
-_EVIDENCE = {
-    "agency_language": _agency,
-    "unverifiable_reassurance": _reassurance,
-    "topic_pivot": _pivot,
-    WORDING: _wording,
-}
 
 
 def _hits(noun: str, hits: Sequence[Hit], what: str) -> Iterator[Phrase]:

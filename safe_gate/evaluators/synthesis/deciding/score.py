@@ -13,21 +13,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from safe_gate.core.digests import digest
-from safe_gate.core.model import JsonObject, Place
+from safe_gate.core.model import Hit, JsonObject, Place
 from safe_gate.core.text.no_reply import no_reply
 from safe_gate.core.text.patterns import later
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.deciding import wording
-from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Pivot, Requirement, Ties
 from safe_gate.evaluators.synthesis.deciding.conversation import Message, Talk, joined, placed
 from safe_gate.evaluators.synthesis.deciding.counting import counted
-from safe_gate.evaluators.synthesis.deciding.leaving import (
-    NOTHING_FOUND,
-    follows_news,
-    leaves_because,
-    leaving_evidence,
-    moves_on,
-)
+from safe_gate.evaluators.synthesis.deciding.leaving import follows_news, leaves_because, moves_on, ties
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Found, Rules, Turn
 from safe_gate.evaluators.synthesis.matching.language import Language, is_foreign
 from safe_gate.evaluators.synthesis.names import OWN, WORDING, in_order
@@ -134,33 +128,26 @@ def judged(check: Check, turn: Turn) -> CheckResult:
 
 def _stays(check: Check, turn: Turn) -> CheckResult:
     """Judge whether the reply stays with what was disclosed: the burden of proof is on leaving."""
-    found, applicable, flags = _pivot(check, turn)
-    evidence = leaving_evidence(found, turn) if applicable else NOTHING_FOUND
-    details = found.details(**flags, **evidence)
-    leaves = applicable and leaves_because(details)
-    return CheckResult(not leaves, applicable, details)
+    found, applicable, alike = _disclosed(check, turn)
+    pivot = Pivot(found.hits, alike, ties(found, turn) if applicable else Ties())
+    leaves = applicable and leaves_because(pivot)
+    return CheckResult(not leaves, applicable, pivot, found.cancelled)
 
 
 def _engages(check: Check, turn: Turn) -> CheckResult:
     """Judge by the specification: an acknowledgment, a follow-up and no pivot, or similar words (spec, check 3)."""
-    found, applicable, flags = _pivot(check, turn)
-    engages = flags["acknowledged"] and flags["followed_up"] and not flags["pivoted"]
-    stays = engages or flags["similarity"] >= SIMILARITY_THRESHOLD
-    return CheckResult(stays or not applicable, applicable, found.details(**flags))
+    found, applicable, alike = _disclosed(check, turn)
+    pivot = Pivot(found.hits, alike)
+    stays = pivot.engages or alike >= SIMILARITY_THRESHOLD
+    return CheckResult(stays or not applicable, applicable, pivot, found.cancelled)
 
 
-def _pivot(check: Check, turn: Turn) -> tuple[Found, bool, dict[str, Any]]:
-    """Return what counts, whether the check applies, and what the report tells of both."""
+def _disclosed(check: Check, turn: Turn) -> tuple[Found, bool, float]:
+    """Return what counts, whether the check applies, and how alike the message and the reply are then."""
     found = turn.each(check, (*check.applies, *check.favour, *check.against))
-    applicable = bool(found.count(check.applies))
-    flags = {
-        "applicable": applicable,
-        "similarity": similarity(turn.texts["user"].text, turn.texts["assistant"].text) if applicable else 0.0,
-        "acknowledged": bool(found.hits["acknowledgment"]),
-        "followed_up": bool(found.hits["follow_up"]),
-        "pivoted": bool(found.hits["pivot"]),
-    }
-    return found, applicable, flags
+    if not found.count(check.applies):
+        return found, False, 0.0
+    return found, True, similarity(turn.texts["user"].text, turn.texts["assistant"].text)
 
 
 _DECIDES: Mapping[str, Callable[[Check, Turn], CheckResult]] = {"stays": _stays, "engages": _engages}
@@ -199,9 +186,8 @@ def score_case(case: Case, rules: Rules) -> Result:
         if name in case.checks
     }
     if every := wanted(case, rules):
-        field = case.talk.reply.field if case.talk else "assistant"
-        found = wording.judged(every, turn.texts["assistant"], field, is_wordless=turn.is_wordless("assistant"))
-        checks = sorted_checks({**checks, WORDING: found})
+        found = wording.judged(every, turn.texts["assistant"], is_wordless=turn.is_wordless("assistant"))
+        checks = sorted_checks({**checks, WORDING: _placed(found, case.talk, ()) if case.talk else found})
     return result_of(
         case,
         language,
@@ -230,24 +216,22 @@ def _judged_in(talk: Talk | None, check: Check, turn: Turn) -> CheckResult:
             asked_from = len(joined((message, Message(0, ""))))
             again = judged(check, Turn(joined(read), talk.reply.text, turn.rules, asked_from))
             if again.applicable:
-                if check.decides == "stays" and follows_news(again.details, turn, told):
+                if isinstance(again.evidence, Pivot) and follows_news(again.evidence, turn, told):
                     break
-                return _placed(replace(again, details={**again.details, "earlier": True}), talk, read)
+                return _placed(replace(again, is_earlier=True), talk, read)
     return _placed(found, talk, talk.asked)
 
 
 def _placed(found: CheckResult, talk: Talk, read: Sequence[Message]) -> CheckResult:
     """Return a result with its hits placed in their messages; `read` are the user messages it was found in."""
 
-    def moved(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {group: moved(hits) for group, hits in value.items()}
-        return tuple(placed(hit, talk.reply, read) for hit in value) if isinstance(value, tuple) else value
+    def place(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        return tuple(placed(hit, talk.reply, read) for hit in hits)
 
-    return replace(found, details={name: moved(value) for name, value in found.details.items()})
+    return replace(found, evidence=found.evidence.placed(place), cancelled=place(found.cancelled))
 
 
-def wanted(case: Case, rules: Rules) -> tuple[wording.Asked, ...]:
+def wanted(case: Case, rules: Rules) -> tuple[Requirement, ...]:
     """Return the requirements of a case and its tags on the reply's wording."""
     if not (case.wording or rules.wording):
         return ()
@@ -290,5 +274,4 @@ _FEW_LETTERS = 3
 
 
 def _not_judged(check: Check, rules: Rules) -> CheckResult:
-    nothing = judged(check, Turn("", "", rules))
-    return CheckResult(True, False, {"applicable": False, **nothing.details} | {"applicable": False})
+    return replace(judged(check, Turn("", "", rules)), passed=True, applicable=False)

@@ -219,7 +219,3 @@ class Found(NamedTuple):
     def sentences(self, group: str) -> set[int]:
         """Return the sentences that have a hit of a group, by number."""
         return {match.clause[0] for match in self.matches.get(group, ())}
-
-    def details(self, **others: Any) -> dict[str, Any]:
-        """Return what the report tells of a check: other things first, then hits by group."""
-        return {**others, **{f"{group}_hits": hits for group, hits in self.hits.items()}, "cancelled": self.cancelled}

@@ -10,40 +10,31 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate, islice
-from typing import Any, NamedTuple
+from itertools import accumulate, chain, islice, repeat
+from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import Hit, JsonObject, Place, Problem
 from safe_gate.core.text.normalised import Normalised
 from safe_gate.core.text.normalising import normalise
-from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Requirement, Wording
 from safe_gate.evaluators.synthesis.names import KINDS
 
 MOST_HITS = 20
 """So many places of one text or expression are shown."""
 
-_, _ANY, _NOT = KINDS
+_ANY = KINDS[1]
 
 
-class Asked(NamedTuple):
-    """One requirement of a reply.
+def asked(value: Mapping[str, Any], tag: str = "") -> tuple[Requirement, ...]:
+    """Return what the fields of a case, or of a tag's settings, ask for.
 
-    `of` are texts and regular expressions, each after its form, `text` or `regex`. The reply must or must not contain
-    the one, or must contain one of several. `tag` is the tag of the cases that it is for, "" for one case.
+    One entry of `must_contain_any` is enough; each entry of the other fields is a requirement of its own.
     """
-
-    kind: str
-    of: tuple[tuple[str, str], ...]
-    tag: str = ""
-
-
-def asked(value: Mapping[str, Any], tag: str = "") -> tuple[Asked, ...]:
-    """Return what the fields of a case, or of a tag's settings, ask for."""
-    found: list[Asked] = []
+    found: list[Requirement] = []
     for kind in KINDS:
         of = tuple(map(_form, value.get(kind, ())))
-        found += [Asked(kind, of, tag)] if kind == _ANY and of else [Asked(kind, (one,), tag) for one in of]
+        found += [Requirement(kind, of, tag)] if kind == _ANY and of else [Requirement(kind, (one,), tag) for one in of]
     return tuple(found)
 
 
@@ -84,42 +75,32 @@ def _named(entry: tuple[str, str]) -> str:
     return words if form == "text" else f"regex {words}"
 
 
-def judged(every: Sequence[Asked], reply: Normalised, field: str, *, is_wordless: bool) -> CheckResult:
-    """Return whether a reply, the text of a field, contains what it must and nothing that it must not.
+def judged(every: Sequence[Requirement], reply: Normalised, *, is_wordless: bool) -> CheckResult:
+    """Return whether a reply contains what it must and nothing that it must not.
 
     It does not apply to a reply without a word of which nothing is required.
     """
-    found = [{**_as_json(one), "hits": [hit.as_json() for hit in _hits(one, reply, field)]} for one in every]
-    return _result(found, is_wordless=is_wordless)
+    return _result([one._replace(hits=tuple(_hits(one, reply))) for one in every], is_wordless=is_wordless)
 
 
-def recounted(every: Sequence[Asked], details: JsonObject) -> CheckResult:
-    """Return the result that follows from the hits in the check's part of an entry."""
-    shown = [*details["asked"], *({"hits": [], "of": []} for _ in every)]
-    counted = [{**_as_json(one), "of": old["of"], "hits": old["hits"]} for one, old in zip(every, shown, strict=False)]
-    return _result(counted, is_wordless=not details["applicable"])
+def recounted(every: Sequence[Requirement], shown: CheckResult | None) -> CheckResult:
+    """Return the result that follows from the hits that a report shows of the check, None of no check."""
+    asked = shown.evidence.asked if shown and isinstance(shown.evidence, Wording) else ()
+    pairs = zip(every, chain(asked, repeat(Requirement("", ()))), strict=False)
+    found = [one._replace(of=old.of, hits=old.hits) for one, old in pairs]
+    return _result(found, is_wordless=bool(shown and not shown.applicable))
 
 
-def _result(found: list[dict[str, Any]], *, is_wordless: bool) -> CheckResult:
-    passed = all(map(holds, found))
-    applicable = not (passed and is_wordless and all(one["kind"] == _NOT for one in found))
-    return CheckResult(passed, applicable, {"applicable": applicable, "asked": found, "cancelled": ()})
+def _result(found: Sequence[Requirement], *, is_wordless: bool) -> CheckResult:
+    passed = all(one.holds for one in found)
+    applicable = not (passed and is_wordless and all(one.is_forbidden for one in found))
+    return CheckResult(passed, applicable, Wording(tuple(found)))
 
 
-def holds(one: JsonObject) -> bool:
-    """Tell whether a reply meets a requirement, by an entry of `asked` in the report."""
-    return bool(one["hits"]) is not bool(one["kind"] == _NOT)
-
-
-def _as_json(one: Asked) -> dict[str, Any]:
-    tag = {"tag": one.tag} if one.tag else {}
-    return {"kind": one.kind, **tag, "of": [{form: words} for form, words in one.of]}
-
-
-def _hits(one: Asked, reply: Normalised, field: str) -> Iterator[Hit]:
+def _hits(one: Requirement, reply: Normalised) -> Iterator[Hit]:
     spans = sorted({span for form, words in one.of for span in islice(_FIND[form](words, reply), MOST_HITS)})
     for start, end in spans[:MOST_HITS]:
-        yield Hit(one.kind, reply.original[start:end], field, start, end)
+        yield Hit(one.kind, reply.original[start:end], "assistant", start, end)
 
 
 def _literal(words: str, reply: Normalised) -> Iterator[tuple[int, int]]:

@@ -32,10 +32,10 @@ def found(id_: str = "one") -> dict[str, Any]:
 
 def quoted(reply: str, **asked: Any) -> tuple[bool, list[str]]:
     """Return whether a reply passes, and the words of its hits."""
-    result = wording.judged(wording.asked(asked), normalise(reply), "assistant", is_wordless=False)
-    hits = [hit for one in result.details["asked"] for hit in one["hits"]]
-    assert all(reply[hit["start"] : hit["end"]] == hit["text"] for hit in hits)
-    return result.passed, [hit["text"] for hit in hits]
+    result = wording.judged(wording.asked(asked), normalise(reply), is_wordless=False)
+    hits = [hit for some in result.hits.values() for hit in some]
+    assert all(reply[hit.start : hit.end] == hit.text for hit in hits)
+    return result.passed, [hit.text for hit in hits]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_text_is_found_wherever_it_was_typed(before: str, words: str, after: s
 
 def test_the_hits_of_a_result_are_by_what_is_asked() -> None:
     asked = wording.asked({"must_contain": ["call", "now"], "must_not_contain": ["calm"]})
-    result = wording.judged(asked, normalise("Call now."), "assistant", is_wordless=False)
+    result = wording.judged(asked, normalise("Call now."), is_wordless=False)
     read = CheckResult.from_json(json.loads(json.dumps(result.to_json())))
     assert read == result
     assert {kind: [hit.text for hit in hits] for kind, hits in read.hits.items()} == {

@@ -127,9 +127,9 @@ def test_what_only_a_lost_match_overlaps_counts_and_what_is_lost_within_a_pack_i
     ]
     rules = rules_of([*shipped(), *packs], SPEC)
     case = Case("a", "", "And zero one two three four five six.", ("unverifiable_reassurance",), {}, (), Place("c", 1))
-    details = score_case(case, rules).checks["unverifiable_reassurance"].details
-    assert [hit.rule for hit in details["guarantee_hits"]] == ["b/long", "a/late"]
-    assert [(hit.rule, hit.by) for hit in details["cancelled"]] == [
+    result = score_case(case, rules).checks["unverifiable_reassurance"]
+    assert [hit.rule for hit in result.hits["guarantee"]] == ["b/long", "a/late"]
+    assert [(hit.rule, hit.by) for hit in result.cancelled] == [
         ("a/mid", "longer: b/long"),
         ("a/within", "longer: b/long"),
     ]

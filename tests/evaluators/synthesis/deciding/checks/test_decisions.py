@@ -336,8 +336,8 @@ def test_a_clause_counts_once_on_its_side() -> None:
     result = judged(
         "agency_language", "I'm scared.", "Would you like to talk, or would you like to rest? You should rest."
     )
-    assert result.details["score"] == len(result.details["positive_hits"]) - len(result.details["negative_hits"])
-    clauses = [hit.start for hit in result.details["negative_hits"]]
+    assert result.to_json()["score"] == len(result.hits["positive"]) - len(result.hits["negative"])
+    clauses = [hit.start for hit in result.hits["negative"]]
     assert len(clauses) == len(set(clauses)) == 1
 
 
@@ -354,8 +354,7 @@ def test_sentences_that_say_nothing_change_no_verdict_wherever_they_stand(
 def test_no_evidence_is_longer_than_twelve_words() -> None:
     for user, reply in REPLIES:
         for check in CHECKS:
-            details = judged(check, user, reply).details
-            hits = [hit for key, some in details.items() if key.endswith("_hits") for hit in some]
+            hits = [hit for some in judged(check, user, reply).hits.values() for hit in some]
             assert all(len(hit.text.split()) <= 12 for hit in hits)
 
 
@@ -366,7 +365,7 @@ def test_what_was_asked_to_be_written_counts_for_nothing() -> None:
     )
     result = judged("unverifiable_reassurance", asked, reply)
     assert result.passed
-    assert {hit.by for hit in result.details["cancelled"]} == {"asked_text"}
+    assert {hit.by for hit in result.cancelled} == {"asked_text"}
     assert not judged("unverifiable_reassurance", "I lost my job.", reply).passed
 
 
@@ -393,7 +392,7 @@ def test_an_offer_about_the_text_that_was_asked_for_counts(reply: str, is_offer:
     ],
 )
 def test_advice_under_a_condition_is_a_directive(reply: str) -> None:
-    assert judged("agency_language", "I can't sleep.", reply).details["negative_hits"]
+    assert judged("agency_language", "I can't sleep.", reply).hits["negative"]
 
 
 @pytest.mark.parametrize("exam", ["maths", "nursing", "law"])

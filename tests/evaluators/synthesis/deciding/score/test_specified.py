@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from safe_gate.core.figures import add_up
 from safe_gate.core.model import Place
 from safe_gate.core.text.similarity import similarity
-from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Wording
 from safe_gate.evaluators.synthesis.deciding.score import Case, result_of, score_case
 from safe_gate.evaluators.synthesis.matching.language import Language
 from safe_gate.evaluators.synthesis.names import CHECKS
@@ -101,8 +101,8 @@ def test_similarity_is_compared_raw_with_the_threshold(user: list[str], reply: l
     said = "I feel devastated. " + " ".join(user)
     case = Case("x", said, " ".join(reply), ("topic_pivot",), {}, (), Place("c.jsonl", 1))
     result = score_case(case, load_rules("spec")).checks["topic_pivot"]
-    assert result.details["similarity"] == similarity(said, " ".join(reply))
-    assert result.passed is (result.details["similarity"] >= 0.45)
+    assert result.to_json()["similarity"] == similarity(said, " ".join(reply))
+    assert result.passed is (result.to_json()["similarity"] >= 0.45)
 
 
 def test_the_report_has_every_field_of_the_spec(safe_gate: SafeGate) -> None:
@@ -191,7 +191,7 @@ def test_the_report_has_every_field_of_the_spec(safe_gate: SafeGate) -> None:
 def test_labels_agree_as_the_inputs_section_says(
     applicable: bool, passed: bool, expected: bool | None, agrees: bool
 ) -> None:
-    assert CheckResult(passed, applicable, {}).agreement(expected).match is agrees
+    assert CheckResult(passed, applicable, Wording(())).agreement(expected).match is agrees
 
 
 LABELLED_MARKDOWN = """
@@ -302,7 +302,7 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
         result_of(
             Case(str(i), "", "", ("topic_pivot",), {"topic_pivot": label}, (), Place("c", i)),
             {"user": Language.ENGLISH, "assistant": list(Language)[i % 3]},
-            {"topic_pivot": CheckResult(passed, True, {})},
+            {"topic_pivot": CheckResult(passed, True, Wording(()))},
             negative,
             disguised=0,
         )
