@@ -228,6 +228,10 @@ class Evaluator(Presentation, Protocol):
         """Return an entry of `results[]` as a value; itself where the evaluator has no type for it."""
         return entry
 
+    def read(self, part: JsonObject) -> Any:
+        """Return its part of a report as a value, for its rules; itself where the evaluator has no type for it."""
+        return part
+
     def recounted(self, _entry: JsonObject, _case: Any, _by: Any) -> JsonObject | None:
         """Recompute an entry from what an entry of a shard holds. A sound entry gives an equal one.
 

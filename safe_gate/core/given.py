@@ -272,12 +272,11 @@ class Grouping(NamedTuple):
     """How an evaluator groups cases, and where its part of the report has the groups.
 
     `noun` is the word for a group. `setting` is the option with limits for groups, by their names, "" for none.
-    `figures` are the figures of each group by name, with its number of cases as `size`. `groups_of` returns the groups
-    of a case from its entry of `results[]`.
+    `figures` are the figures of each group by name, as its rules measure them: values with the number of `cases`.
+    `groups_of` returns the groups of a case from its entry of `results[]`.
     """
 
     noun: str
     setting: str
-    size: str
-    figures: Callable[[JsonObject], Mapping[str, JsonObject]]
+    figures: Callable[[JsonObject], Mapping[str, Any]]
     groups_of: Callable[[JsonObject], Sequence[str]]

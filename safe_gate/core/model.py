@@ -18,6 +18,12 @@ Parts = Mapping[str, JsonObject | None]
 """Evaluators' parts of a report by name, None for one that was given no input."""
 
 
+def entries_of(part: JsonObject) -> Sequence[JsonObject]:
+    """Return the entries of `results[]` in an evaluator's part of a report."""
+    entries: Sequence[JsonObject] = part["results"]
+    return entries
+
+
 class Verdict(StrEnum):
     """The gate's verdict: it passed, it failed, or it could not judge."""
 

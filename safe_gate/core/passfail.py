@@ -6,13 +6,24 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import percent, plural, share
 from safe_gate.core.given import Grouping, OwnFile, Shipped
-from safe_gate.core.model import Failure, JsonObject, Judgement, Metric, Outcome, Place, Severity, Test, Untrusted
+from safe_gate.core.model import (
+    Failure,
+    JsonObject,
+    Judgement,
+    Metric,
+    Outcome,
+    Place,
+    Severity,
+    Test,
+    Untrusted,
+    entries_of,
+)
 from safe_gate.core.rules import ALL, Rule, Share, anything
 from safe_gate.core.shown import Finding, Rate, Section, Table
 from safe_gate.core.views import View
@@ -77,6 +88,89 @@ class Case:
         return {"output": self.value["output"]}
 
 
+class Figures(NamedTuple):
+    """The number of all cases or of those with a tag, and how many of them pass."""
+
+    cases: int
+    passed: int
+
+    @classmethod
+    def from_json(cls, value: JsonObject) -> Figures:
+        """Return the figures that a report has."""
+        return cls(value["cases"], value["passed"])
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An entry of `results[]`: a case, and what each check found wrong with it, if anything."""
+
+    id: str
+    passed: bool
+    checks: Mapping[str, Sequence[str]]
+    tags: Sequence[str]
+    place: Place
+    digests: Mapping[str, str]
+    cluster: str = ""
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The names of the checks that fail."""
+        return tuple(name for name, faults in self.checks.items() if faults)
+
+    @property
+    def words(self) -> str:
+        """The result for readers."""
+        return "passes" if self.passed else "fails"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of `results[]`."""
+        return {
+            "id": self.id,
+            "pass": self.passed,
+            "checks": self.checks,
+            "tags": list(self.tags),
+            "source": {"path": self.place.path, "line": self.place.line},
+            "digests": self.digests,
+            **({"cluster": self.cluster} if self.cluster else {}),
+        }
+
+    @classmethod
+    def from_json(cls, entry: JsonObject) -> Result:
+        """Return the result of an entry of `results[]`."""
+        return cls(
+            entry["id"],
+            entry["pass"],
+            entry["checks"],
+            entry["tags"],
+            Place(entry["source"]["path"], entry["source"]["line"]),
+            entry["digests"],
+            entry.get("cluster", ""),
+        )
+
+
+class Part(NamedTuple):
+    """Its part of the report: the figures of all cases and of each tag, and the entries of `results[]`."""
+
+    summary: Figures
+    by_tag: Mapping[str, Figures]
+    entries: Sequence[JsonObject]
+
+    def results(self) -> Iterator[Result]:
+        """Yield the results, read one at a time."""
+        return map(Result.from_json, self.entries)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the part in the shape of the report."""
+        by_tag = {tag: one._asdict() for tag, one in self.by_tag.items()}
+        return {"summary": self.summary._asdict(), "by_tag": by_tag, "results": self.entries}
+
+    @classmethod
+    def from_json(cls, value: JsonObject) -> Part:
+        """Return the part that a report has."""
+        by_tag = {tag: Figures.from_json(one) for tag, one in value["by_tag"].items()}
+        return cls(Figures.from_json(value["summary"]), by_tag, value["results"])
+
+
 class PassFail(Evaluator):
     """An evaluator whose input is lines with `id`, `output` and, if they like, `tags`.
 
@@ -96,9 +190,8 @@ class PassFail(Evaluator):
     grouping = Grouping(
         noun="tag",
         setting="",
-        size="cases",
-        figures=lambda part: part["by_tag"],
-        groups_of=lambda result: result["tags"],
+        figures=lambda part: Part.from_json(part).by_tag,
+        groups_of=lambda result: Result.from_json(result).tags,
     )
 
     @property
@@ -120,17 +213,23 @@ class PassFail(Evaluator):
 
     def score(self, case: Any, by: Any) -> JsonObject:
         found = {name: list(faults) for name, faults in self.check(case.value).items()}
-        entry = {"id": case.id, "pass": not any(found.values()), "checks": found, "tags": list(case.groups)}
-        entry |= {"source": {"path": case.place.path, "line": case.place.line}, "digests": case.digests()}
-        return entry | ({"cluster": case.cluster} if case.cluster else {})
+        passed = not any(found.values())
+        return Result(case.id, passed, found, case.groups, case.place, case.digests(), case.cluster).to_json()
+
+    def value(self, entry: JsonObject) -> Result:
+        return Result.from_json(entry)
+
+    def read(self, part: JsonObject) -> Part:
+        return Part.from_json(part)
 
     def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
-        return Counter((tag, entry["pass"]) for _, entry in scored for tag in ("", *entry["tags"]))
+        results = (Result.from_json(entry) for _, entry in scored)
+        return Counter((tag, result.passed) for result in results for tag in ("", *result.tags))
 
     def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str) -> dict[str, Any]:
         tags = ["", *sorted({tag for tag, _ in totals} - {""})]
-        figures = {tag: {"cases": totals[tag, True] + totals[tag, False], "passed": totals[tag, True]} for tag in tags}
-        return {"summary": figures.pop(""), "by_tag": figures, "results": results}
+        figures = {tag: Figures(totals[tag, True] + totals[tag, False], totals[tag, True]) for tag in tags}
+        return Part(figures.pop(""), figures, results).to_json()
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -138,25 +237,31 @@ class PassFail(Evaluator):
             Rule(f"min-{self.name.replace('_', '-')}-pass-rate", self.name, self._passed, forgives=anything, finds=ALL),
         )
 
-    def _passed(self, part: JsonObject) -> Share:
-        passed, cases = part["summary"]["passed"], part["summary"]["cases"]
+    def _passed(self, part: Part) -> Share:
+        cases, passed = part.summary
         words = plural(cases, f"{self.title} case passes", f"{self.title} cases pass")
         return Share("Pass rate", passed, cases, f"{passed} of {words}")
 
     def failures(self, part: JsonObject) -> Iterator[Failure]:
-        for one in filter(_fails, part["results"]):
-            yield Failure(one["id"], frozenset(name for name, faults in one["checks"].items() if faults), one)
+        for entry in entries_of(part):
+            result = Result.from_json(entry)
+            if not result.passed:
+                yield Failure(result.id, frozenset(result.failed), entry)
 
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
         return self.name
 
     def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
-        rate = str(share(part["summary"]["passed"], part["summary"]["cases"])) if part else ""
-        return {f"{self.name.replace('_', '-')}-pass-rate": rate}
+        name = f"{self.name.replace('_', '-')}-pass-rate"
+        if part is None:
+            return {name: ""}
+        cases, passed = self.read(part).summary
+        return {name: str(share(passed, cases))}
 
     def section(self, part: JsonObject) -> Section:
-        cases, passed = part["summary"]["cases"], part["summary"]["passed"]
-        failing = Counter(name for one in part["results"] for name, faults in one["checks"].items() if faults)
+        found = self.read(part)
+        cases, passed = found.summary
+        failing = Counter(name for result in found.results() for name in result.failed)
         checks = tuple((facts.title, str(failing[name])) for name, facts in self.explained.items())
         return Section(
             title=(f"{self.title} Scorecard",),
@@ -166,19 +271,17 @@ class PassFail(Evaluator):
             footer=f"Cases: {cases}",
             cases_title="Per-Case Breakdown",
             cases=Table(
-                ("Case", "Outcome"), "<<", View(lambda: ((Untrusted(one["id"]), _said(one)) for one in part["results"]))
+                ("Case", "Outcome"), "<<", View(lambda: ((Untrusted(one.id), one.words) for one in found.results()))
             ),
             issues=(),
-            findings=View(lambda: map(self.finding, filter(_fails, part["results"]))),
+            findings=View(lambda: (_finding(one) for one in found.results() if not one.passed)),
         )
 
     def finding(self, result: JsonObject) -> Finding:
-        evidence = tuple((Untrusted(fault),) for faults in result["checks"].values() for fault in faults)
-        place = Place(result["source"]["path"], result["source"]["line"])
-        return Finding(Untrusted(result["id"]), Severity.FAILING, _said(result), evidence, place)
+        return _finding(Result.from_json(result))
 
     def judgements(self, part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
-        for name, faults in result["checks"].items():
+        for name, faults in Result.from_json(result).checks.items():
             evidence = tuple((Untrusted(fault),) for fault in faults)
             severity = Severity.FAILING if faults else None
             yield Judgement(name, "fails" if faults else "passes", severity, float(not faults), evidence)
@@ -189,30 +292,34 @@ class PassFail(Evaluator):
 
     def rates(self, part: JsonObject) -> Iterator[Rate]:
         (rule,) = self.rules
-        yield Rate("Passes", "all cases", part["summary"]["passed"], part["summary"]["cases"], rule.name)
+        cases, passed = self.read(part).summary
+        yield Rate("Passes", "all cases", passed, cases, rule.name)
 
     def labels(self, part: JsonObject) -> Mapping[str, int]:
-        return {"passes": part["summary"]["passed"], "fails": part["summary"]["cases"] - part["summary"]["passed"]}
+        cases, passed = self.read(part).summary
+        return {"passes": passed, "fails": cases - passed}
 
     def result_event(
         self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
     ) -> tuple[str, dict[str, Any]]:
-        told = {"id": result["id"], "pass": result["pass"], "tags": list(result["tags"])}
-        found = result["checks"] if with_text else {name: len(faults) for name, faults in result["checks"].items()}
-        return f"safe.{self.name}.result", told | {"checks": dict(found)}
+        one = Result.from_json(result)
+        checks = {name: faults if with_text else len(faults) for name, faults in one.checks.items()}
+        data = {"id": one.id, "pass": one.passed, "tags": list(one.tags), "checks": checks}
+        return f"safe.{self.name}.result", data
 
     def outcome(self, result: JsonObject) -> Outcome:
+        one = Result.from_json(result)
         return Outcome(
-            id=result["id"],
-            passed=result["pass"],
-            rank=int(result["pass"]),
-            words=_said(result),
-            scores={"pass": float(result["pass"])},
+            id=one.id,
+            passed=one.passed,
+            rank=int(one.passed),
+            words=one.words,
+            scores={"pass": float(one.passed)},
             violations=frozenset(),
-            groups=frozenset(result["tags"]),
-            cluster=result.get("cluster", ""),
-            case=result["digests"]["case"],
-            output=result["digests"]["output"],
+            groups=frozenset(one.tags),
+            cluster=one.cluster,
+            case=one.digests["case"],
+            output=one.digests["output"],
         )
 
     @property
@@ -220,9 +327,6 @@ class PassFail(Evaluator):
         return MappingProxyType({"pass": Metric(f"The share of {self.title} cases that pass", Test.SIGN)})
 
 
-def _fails(result: JsonObject) -> bool:
-    return not result["pass"]
-
-
-def _said(result: JsonObject) -> str:
-    return "passes" if result["pass"] else "fails"
+def _finding(result: Result) -> Finding:
+    evidence = tuple((Untrusted(fault),) for faults in result.checks.values() for fault in faults)
+    return Finding(Untrusted(result.id), Severity.FAILING, result.words, evidence, result.place)

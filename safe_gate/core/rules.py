@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from safe_gate.core.figures import apart, fixed, plural
 from safe_gate.core.model import Failure, JsonObject, RuleOutcome, Severity
@@ -27,11 +27,11 @@ class Share(NamedTuple):
     words: str
 
 
-def _nothing(_: JsonObject) -> bool:
+def _nothing(_: Any) -> bool:
     return False
 
 
-def anything(_: JsonObject) -> bool:
+def anything(_: Any) -> bool:
     """Return True: the rule applies to all parts, or forgives all failing cases."""
     return True
 
@@ -41,9 +41,10 @@ FAILING, REVIEW, ALL = frozenset({Severity.FAILING}), frozenset({Severity.REVIEW
 
 
 class Rule(NamedTuple):
-    """A rule of the gate, and what it looks for in an evaluator's report.
+    """A rule of the gate, and what it looks for in an evaluator's part of the report.
 
-    A rule named `min-...` asks for at least its limit, one named `max-...` for at most. A rule that does not apply to
+    `measure` and `applies` get the part as `Evaluator.read` returns it, a rule on a group gets the group's figures. A
+    rule named `min-...` asks for at least its limit, one named `max-...` for at most. A rule that does not apply to
     the measurements has no outcome. `forgives(result)`: whether the rule lets a failing case pass under a waiver.
     `blames(result)`: whether a broken rule names the case, because no finding reports it. A rule that names no case
     counts the findings of the severities `finds`. A rule that `counts` cases applies from the first case. A rule on a
@@ -52,17 +53,15 @@ class Rule(NamedTuple):
 
     name: str
     evaluator: str
-    measure: Callable[[JsonObject], Count | Share]
-    applies: Callable[[JsonObject], bool] = anything
+    measure: Callable[[Any], Count | Share]
+    applies: Callable[[Any], bool] = anything
     forgives: Callable[[JsonObject], bool] = _nothing
     blames: Callable[[JsonObject], bool] | None = None
     counts: bool = False
     finds: frozenset[Severity] = frozenset()
 
-    def judge(
-        self, part: JsonObject, limit: float | int, waived: Sequence[Failure] = (), group: str = ""
-    ) -> RuleOutcome:
-        """Return the rule's outcome on an evaluator's part of the report, or on the figures of a group in it.
+    def judge(self, part: Any, limit: float | int, waived: Sequence[Failure] = (), group: str = "") -> RuleOutcome:
+        """Return the rule's outcome on what it measures.
 
         `waived` are the cases, of all or of the group, with every failure waived.
         """
@@ -101,12 +100,7 @@ def _interval(part: int, whole: int) -> str:
     return f"95 % interval {low} to {high} %"
 
 
-def no_reply(figures: JsonObject) -> Count:
-    """Return how many cases have no reply, by the figure `no_reply`: what the rule `max-no-reply` looks for."""
+def no_reply(number: int) -> Count:
+    """Return how many cases have no reply: what the rule `max-no-reply` looks for."""
     words = "no reply, so the recording is broken"
-    return Count(figures["no_reply"], f"case has {words}", f"cases have {words}")
-
-
-def has_none(result: JsonObject) -> bool:
-    """Return whether a case has no reply, by its entry of `results[]`."""
-    return "no_reply" in result
+    return Count(number, f"case has {words}", f"cases have {words}")

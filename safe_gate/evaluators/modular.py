@@ -53,6 +53,9 @@ class Modular(Evaluator):
     def value(self, entry: JsonObject) -> Any:
         return self.module("result").Result.from_json(entry)
 
+    def read(self, part: JsonObject) -> Any:
+        return self.module("part").Part.from_json(part)
+
     def command(self, name: str) -> Command:
         command: Command = self.module("commands").COMMANDS[name]
         return command

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from safe_gate.core.digests import stand_in
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import JsonObject, Outcome, Parts
+from safe_gate.core.model import JsonObject, Outcome, Parts, entries_of
 from safe_gate.core.shown import Section
 from safe_gate.core.views import Lookup, View
 from safe_gate.evaluators.installed import installed
@@ -41,7 +41,7 @@ def parts_of(parts: Mapping[str, T | None]) -> Iterator[tuple[Evaluator, T]]:
 
 def outcomes_of(name: str, part: JsonObject | None) -> Iterator[Outcome]:
     """Yield the outcome of each case in an evaluator's part of the report, if any, for a comparison."""
-    return map(EVALUATORS[name].outcome, part["results"] if part else ())
+    return map(EVALUATORS[name].outcome, entries_of(part) if part else ())
 
 
 def sections(parts: Parts) -> tuple[Section, ...]:

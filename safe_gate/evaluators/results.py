@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import JsonObject, Place
+from safe_gate.core.model import JsonObject, Place, entries_of
 
 
 class CaseResult(NamedTuple):
@@ -44,12 +44,12 @@ class CaseResult(NamedTuple):
 
 def results_of(evaluator: Evaluator, part: JsonObject | None) -> Iterator[CaseResult]:
     """Yield the results in an evaluator's part of a report, none without a part."""
-    return (CaseResult(evaluator, entry) for entry in (part["results"] if part else ()))
+    return (CaseResult(evaluator, entry) for entry in (entries_of(part) if part else ()))
 
 
 def count_of(part: JsonObject) -> int:
     """Return how many cases a part has results of."""
-    return len(part["results"])
+    return len(entries_of(part))
 
 
 def numbers_of(part: JsonObject) -> Mapping[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from safe_gate.core.model import JsonObject, Parts
 from safe_gate.evaluators import EVALUATORS
@@ -14,13 +15,13 @@ Limits = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group with rules. `figures` are its figures in the evaluator's part of the report, empty without cases."""
+    """A group with rules. `figures` are its figures in the evaluator's part of the report, None without cases."""
 
     evaluator: str
     name: str
     limits: Mapping[str, float]
     cases: int
-    figures: JsonObject
+    figures: Any
 
     def has(self, result: JsonObject) -> bool:
         """Tell whether a case is in the group, by its entry of `results[]`."""
@@ -34,5 +35,5 @@ def named(parts: Parts, limits: Limits) -> Iterator[Group]:
         if part is None:
             continue
         for name, own in sorted(limits.get(evaluator, {}).items()):
-            found = facts.grouping.figures(part).get(name, {})
-            yield Group(evaluator, name, own, found.get(facts.grouping.size, 0), found)
+            found = facts.grouping.figures(part).get(name)
+            yield Group(evaluator, name, own, found.cases if found else 0, found)

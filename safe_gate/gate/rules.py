@@ -14,7 +14,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import Failure, JsonObject, RuleOutcome, Verdict
 from safe_gate.core.report import Found, Waivers
 from safe_gate.core.rules import Rule
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.results import results_of
 from safe_gate.gate import drops, waivers, weakening
 from safe_gate.gate.groups import Group, Limits, named
@@ -66,12 +66,14 @@ def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 def judge(found: Found, policy: Policy) -> tuple[RuleOutcome, ...]:
     """Return the outcome of every rule that is on and applies to the findings."""
     waived = waivers.waived(found)
+    read = {evaluator.name: evaluator.read(part) for evaluator, part in parts_of(found.parts)}
     outcomes = []
     own = (pair for evaluator in EVALUATORS.values() for pair in evaluator.own_rules(policy.limits))
     for rule, limit in (*((rule, policy.limits[rule.name.replace("-", "_")]) for rule in RULES), *own):
-        part = found.parts[rule.evaluator]
+        part = read.get(rule.evaluator)
         if limit is not None and part is not None and rule.applies(part):
-            outcomes.append(_named(rule, rule.judge(part, limit, waived[rule.evaluator]), part))
+            outcome = rule.judge(part, limit, waived[rule.evaluator])
+            outcomes.append(_named(rule, outcome, found.parts[rule.evaluator]))
     for group in named(found.parts, policy.groups):
         members = [failure for failure in waived[group.evaluator] if group.has(failure.result)]
         outcomes += _of_group(group, policy.min_group, members, found.parts[group.evaluator])

@@ -11,7 +11,7 @@ from safe_gate.core.command import OUT, VERBOSE, Ending, Scores
 from safe_gate.core.given import FileKind, Lines, Way
 from safe_gate.core.jsontext import JsonError, parse_bounded
 from safe_gate.core.model import JsonObject
-from safe_gate.core.passfail import PART, PassFail
+from safe_gate.core.passfail import PART, Part, PassFail
 from safe_gate.core.setting import SCORING_FLAGS, option
 from safe_gate.core.shown import Explained
 from safe_gate.core.validate import Schema
@@ -52,7 +52,8 @@ class CheckJson(Scores):
 
     def ending(self, part: JsonObject, _settings: Mapping[str, Any]) -> Ending:
         """Return 0 if all cases pass, 1 if not."""
-        return int(part["summary"]["passed"] < part["summary"]["cases"]), ""
+        cases, passed = Part.from_json(part).summary
+        return int(passed < cases), ""
 
 
 class Json(PassFail):

@@ -8,6 +8,7 @@ from typing import Any
 from safe_gate.core.command import VERBOSE, Ending, ScoresInFormats
 from safe_gate.core.model import JsonObject
 from safe_gate.evaluators.safe_v0.metrics import Label
+from safe_gate.evaluators.safe_v0.part import Part
 
 
 class Score(ScoresInFormats):
@@ -19,13 +20,14 @@ class Score(ScoresInFormats):
 
     def ending(self, part: JsonObject, _settings: Mapping[str, Any]) -> Ending:
         """Return 1 for a Fail, 2 for a Review without a Fail, 0 if all cases pass."""
-        labels = part["label_distribution"]
+        labels = Part.from_json(part).rates.labels
         return (1 if labels[Label.FAIL] else 2 if labels[Label.REVIEW] else 0), ""
 
     def stem(self, part: JsonObject) -> str:
         """Return `SAFE_v0_<concern>_<timestamp>`; a concern id may hold anything."""
-        concern = "".join(c if c.isascii() and (c.isalnum() or c in "-_,") else "_" for c in part["concern_id"])
-        return f"SAFE_v0_{concern[:80]}_{part['generated_at'].replace('-', '').replace(':', '')}"
+        found = Part.from_json(part)
+        concern = "".join(c if c.isascii() and (c.isalnum() or c in "-_,") else "_" for c in found.concern_id)
+        return f"SAFE_v0_{concern[:80]}_{found.generated_at.replace('-', '').replace(':', '')}"
 
 
 COMMANDS = {

@@ -18,7 +18,7 @@ from safe_gate.core.given import (
     Way,
 )
 from safe_gate.core.setting import SCORING_FLAGS
-from safe_gate.evaluators.modular import In, Modular
+from safe_gate.evaluators.modular import In, Modular, beside
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.settings import Settings, contradictions, unset, way_of
 
@@ -119,9 +119,8 @@ class SafeV0(Modular):
     grouping = Grouping(
         noun="archetype",
         setting="archetypes",
-        size="count",
-        figures=lambda part: part["by_archetype"],
-        groups_of=lambda result: (result["archetype"],),
+        figures=lambda part: beside(__package__, "part").Part.from_json(part).by_archetype,
+        groups_of=lambda result: (beside(__package__, "result").Entry(result).archetype,),
     )
     quotes = frozenset(
         {
@@ -171,14 +170,14 @@ class SafeV0(Modular):
         return self.module("score").Policy.of(json.loads(recipe))
 
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
-        return part["policy"] if part else None
+        return self.module("score").RecordedPolicy.of(part).to_json() if part else None
 
     def recorded(self, policy: JsonObject) -> JsonObject:
-        return {"policy": self.module("score").Policy.of(policy).as_json()}
+        return {"policy": self.module("score").Policy.of(policy).to_json()}
 
     def batch_of(self, result: JsonObject) -> str:
-        batch: str = result["batch_id"]
+        batch: str = self.module("result").Entry(result).batch
         return batch
 
     def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
-        return {"pass-rate": str(part["pass_rates"]["overall"]) if part else ""}
+        return {"pass-rate": str(self.read(part).rates.pass_rate) if part else ""}

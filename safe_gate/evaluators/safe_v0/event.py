@@ -34,7 +34,7 @@ def result(entry: JsonObject, _judgements: Sequence[Judgement], *, with_text: bo
 def batches(part: JsonObject) -> Iterator[BatchEvent]:
     """Yield the event of each batch, in the order of the ids."""
     for batch, figures in Part.from_json(part).by_batch.items():
-        labels, rate = figures.rates.labels, figures.rates.passes["overall"]
+        labels, rate = figures.rates.labels, figures.rates.pass_rate
         summary = {
             "total_cases": figures.total_cases,
             "pass": labels[Label.PASS],

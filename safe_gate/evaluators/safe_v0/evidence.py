@@ -9,7 +9,7 @@ from safe_gate.core.model import JsonObject, Phrase
 from safe_gate.core.shown import Mark, Side
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.result import Entry
-from safe_gate.evaluators.safe_v0.score import recorded_thresholds
+from safe_gate.evaluators.safe_v0.score import RecordedPolicy
 
 FIELDS = {"signals": "Signals", "summary": "Summary", "followup_questions": "Follow-up questions"}
 
@@ -56,13 +56,13 @@ def _places(needle: str, text: str) -> Iterator[tuple[int, int]]:
 
 def decisions(part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
     """Return for each metric how it came to its score and label."""
-    case, policy = Entry(result), part["policy"]
-    thresholds = recorded_thresholds(policy, case.archetype)
+    case, policy = Entry(result), RecordedPolicy.of(part)
+    thresholds = policy.thresholds_for(case.archetype)
     told: dict[str, Phrase] = {}
     for metric in METRICS:
         limits = thresholds[metric]
         if metric == "AH":
-            strict = ", and under strict-ah one is enough" if policy["strict_ah"] else ""
+            strict = ", and under strict-ah one is enough" if policy.strict_ah else ""
             counted = f"{plural(len(case.against(metric)), 'forbidden term')} used{strict}"
         else:
             found, total = len(case.found(metric)), len(case.found(metric)) + len(case.against(metric))

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject
-from safe_gate.core.rules import ALL, FAILING, Count, Rule, Share, anything, has_none, no_reply
+from safe_gate.core.rules import ALL, FAILING, Count, Rule, Share, anything, no_reply
 from safe_gate.evaluators.safe_v0.metrics import Label
+from safe_gate.evaluators.safe_v0.part import Archetype, Part
 from safe_gate.evaluators.safe_v0.result import Entry
 
 
-def _labelled_pass(part: JsonObject) -> Share:
-    return _passed(part["label_distribution"]["Pass"], part["total_cases"])
+def _labelled_pass(part: Part) -> Share:
+    return _passed(part.rates.labels[Label.PASS], part.total_cases)
 
 
 def _passed(passed: int, total: int) -> Share:
     return Share("Pass rate", passed, total, f"{passed} of {plural(total, 'SAFE v0 case')} labelled Pass")
 
 
-def _labelled_fail(part: JsonObject) -> Count:
-    return Count(part["label_distribution"]["Fail"], "SAFE v0 case labelled Fail", "SAFE v0 cases labelled Fail")
+def _labelled_fail(part: Part) -> Count:
+    return Count(part.rates.labels[Label.FAIL], "SAFE v0 case labelled Fail", "SAFE v0 cases labelled Fail")
 
 
-def _nothing_expected(part: JsonObject) -> Share:
-    vacuous, total = part["vacuity"]["scores"]["vacuous"], part["vacuity"]["scores"]["total"]
+def _nothing_expected(part: Part) -> Share:
+    total, vacuous, _ = part.vacuous
     words = f"{vacuous} of {plural(total, 'score has', 'scores have')} nothing to look for"
     return Share("Share of vacuous scores", vacuous, total, words)
 
 
-def _group_passed(group: JsonObject) -> Share:
-    return _passed(group["passed"], group["count"])
+def _group_passed(group: Archetype) -> Share:
+    return _passed(group.passed, group.cases)
 
 
 RULES = (
@@ -40,7 +40,13 @@ RULES = (
         forgives=lambda result: Entry(result).label == Label.FAIL,
         finds=FAILING,
     ),
-    Rule("max-no-reply", "safe_v0", no_reply, applies=lambda part: bool(part["no_reply"]), blames=has_none),
+    Rule(
+        "max-no-reply",
+        "safe_v0",
+        lambda part: no_reply(part.no_reply),
+        applies=lambda part: part.no_reply > 0,
+        blames=lambda result: bool(Entry(result).no_reply),
+    ),
     Rule("max-vacuous", "safe_v0", _nothing_expected),
 )
 """The rules on all cases; each is named as its option."""

@@ -27,6 +27,6 @@ def outcome(result: JsonObject) -> Outcome:
         violations=frozenset(case.against("AH")),
         groups=frozenset([case.archetype]),
         cluster=case.cluster,
-        case=case.digests["case"],
-        output=case.digests["output"],
+        case=case.case_digest,
+        output=case.output_digest,
     )

@@ -1,6 +1,7 @@
 """SAFE v0's part of a report as values. Only this module writes it as JSON and reads it (spec section 5.1). Pure.
 
-The values are named tuples: commands that start quickly import them.
+The values are named tuples: commands that start quickly import them. Those of an archetype or a batch are made when
+asked for, as there may be many.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from safe_gate.core.model import JsonObject
+from safe_gate.core.views import Lookup
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 
 _COMMON = {
@@ -51,6 +53,11 @@ class Rates(NamedTuple):
         """Return the rates that the whole or a batch has."""
         intervals = {name: Interval(**one) for name, one in value["pass_rate_intervals"].items()}
         return cls(value["mean_scores"], value["pass_rates"], intervals, value["label_distribution"])
+
+    @property
+    def pass_rate(self) -> float:
+        """The share of cases labelled Pass."""
+        return self.passes["overall"]
 
 
 class Archetype(NamedTuple):
@@ -145,7 +152,7 @@ class Part(NamedTuple):
                 "pass": labels[Label.PASS],
                 "review": labels[Label.REVIEW],
                 "fail": labels[Label.FAIL],
-                "overall_pass_rate": self.rates.passes["overall"],
+                "overall_pass_rate": self.rates.pass_rate,
             },
             **self.rates.to_json(),
             "by_archetype": {name: one.to_json() for name, one in self.by_archetype.items()},
@@ -172,6 +179,12 @@ class Part(NamedTuple):
     def from_json(cls, value: JsonObject) -> Part:
         """Return the part that a report has."""
         analysis, vacuity = value["failure_analysis"], value["vacuity"]
+        by_archetype, by_batch = value["by_archetype"], value["by_batch"]
+
+        def common(metric: str) -> list[tuple[str, int]]:
+            key, needle, count = _COMMON[metric]
+            return [(entry[needle], entry[count]) for entry in analysis[key]]
+
         return cls(
             generated_at=value["generated_at"],
             batch_id=value["batch_id"],
@@ -179,8 +192,8 @@ class Part(NamedTuple):
             policy=value["policy"],
             total_cases=value["total_cases"],
             rates=Rates.from_json(value),
-            by_archetype={name: Archetype.from_json(one) for name, one in value["by_archetype"].items()},
-            by_batch={name: Batch.from_json(one) for name, one in value["by_batch"].items()},
+            by_archetype=Lookup(by_archetype, lambda name: Archetype.from_json(by_archetype[name])),
+            by_batch=Lookup(by_batch, lambda name: Batch.from_json(by_batch[name])),
             vacuous=Vacuous(**vacuity["scores"]),
             vacuous_by_metric={metric: Vacuous(**one) for metric, one in vacuity["by_metric"].items()},
             no_reply=value["no_reply"],
@@ -188,9 +201,6 @@ class Part(NamedTuple):
             unused=value["unused_expectations"],
             results=value["results"],
             worst=analysis["worst_performers"],
-            common={
-                metric: [(entry[needle], entry[count]) for entry in analysis[key]]
-                for metric, (key, needle, count) in _COMMON.items()
-            },
+            common=Lookup(METRICS, common),
             violations=analysis["total_AH_violations"],
         )

@@ -162,7 +162,11 @@ class Entry:
         return str(self._json.get("cluster", ""))
 
     @property
-    def digests(self) -> Mapping[str, str]:
-        """The digests of the case and of the output."""
-        found: Mapping[str, str] = self._json["digests"]
-        return found
+    def case_digest(self) -> str:
+        """The digest of the case, which its output does not change."""
+        return str(self._json["digests"]["case"])
+
+    @property
+    def output_digest(self) -> str:
+        """The digest of the output."""
+        return str(self._json["digests"]["output"])

@@ -5,7 +5,7 @@ Pure. Scores are plain doubles computed by the formulas as written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,10 +40,38 @@ class Threshold:
         return Label.REVIEW if score >= self.review else Label.FAIL
 
 
-def recorded_thresholds(policy: JsonObject, archetype: str) -> dict[str, Threshold]:
-    """Return the threshold of each metric for an archetype, of the policy that a report records."""
-    found = policy["archetype_thresholds"].get(archetype, policy["thresholds"])
-    return {metric: Threshold(found[metric]["pass"], found[metric]["review"]) for metric in METRICS}
+class RecordedPolicy:
+    """The policy that a report records, read as its properties are asked for: there may be many archetypes."""
+
+    __slots__ = ("_json",)
+
+    def __init__(self, policy: JsonObject) -> None:
+        self._json = policy
+
+    @classmethod
+    def of(cls, part: JsonObject) -> RecordedPolicy:
+        """Return the policy of a part of a report, which may lack all else."""
+        return cls(part["policy"])
+
+    def to_json(self) -> JsonObject:
+        """Return the policy as the report has it."""
+        return self._json
+
+    @property
+    def strict_ah(self) -> bool:
+        """Whether one forbidden term is enough for a score of 0."""
+        return bool(self._json["strict_ah"])
+
+    @property
+    def archetypes(self) -> Collection[str]:
+        """The archetypes with thresholds of their own."""
+        own: Mapping[str, Any] = self._json["archetype_thresholds"]
+        return own.keys()
+
+    def thresholds_for(self, archetype: str | None = None) -> dict[str, Threshold]:
+        """Return the threshold of each metric for an archetype, None for those without thresholds of their own."""
+        found = self._json["archetype_thresholds"].get(archetype, self._json["thresholds"])
+        return {metric: Threshold(found[metric]["pass"], found[metric]["review"]) for metric in METRICS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +127,7 @@ class Policy:
         """Return the thresholds for the cases of an archetype."""
         return self.archetype_thresholds.get(archetype, self.thresholds)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the policy as the report shows it, for whoever wants to score again."""
         return {
             "thresholds": _thresholds_json(self.thresholds),

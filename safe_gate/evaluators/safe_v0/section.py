@@ -15,7 +15,7 @@ from safe_gate.core.views import View
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.part import Archetype, Part, Vacuous
 from safe_gate.evaluators.safe_v0.result import Entry
-from safe_gate.evaluators.safe_v0.score import recorded_thresholds
+from safe_gate.evaluators.safe_v0.score import RecordedPolicy
 
 _TOP_ISSUES = 3
 _MOST_QUOTED = 20  # missing items shown per case: hundreds would leave no room for other cases
@@ -88,7 +88,7 @@ def _unused(counts: Mapping[str, int]) -> Iterator[Phrase]:
 
 def _own_thresholds(part: Part) -> Iterator[Phrase]:
     """Yield a sentence that names the archetypes of the run whose labels follow thresholds of their own."""
-    own = [name for name in part.policy["archetype_thresholds"] if name in part.by_archetype]
+    own = [name for name in RecordedPolicy(part.policy).archetypes if name in part.by_archetype]
     if own:
         yield ("Labelled by its own thresholds: archetype ", *first_few(own, len(own)), ".")
 
@@ -122,12 +122,12 @@ def _metric_row(metric: str, part: Part) -> tuple[str, str, str, str]:
 
 def _status(metric: str, mean: float, part: Part) -> str:
     """Hold a mean against its thresholds; AH warns at any violation (decision 29)."""
-    limits, violations = part.policy["thresholds"][metric], part.violations
-    if mean < limits["review"]:
+    label = RecordedPolicy(part.policy).thresholds_for()[metric].label(mean)
+    if label is Label.FAIL:
         return "FAIL (below review threshold)"
-    if metric == "AH" and violations:
-        return f"WARN ({plural(violations, 'violation')} across batch)"
-    return "OK" if mean >= limits["pass"] else "WARN (review threshold)"
+    if metric == "AH" and part.violations:
+        return f"WARN ({plural(part.violations, 'violation')} across batch)"
+    return "OK" if label is Label.PASS else "WARN (review threshold)"
 
 
 def _issues(common: Mapping[str, Sequence[tuple[str, int]]]) -> Iterator[tuple[str, Phrase]]:
@@ -207,7 +207,7 @@ EXPLAINED = {
 def judgements(part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
     """Yield what each metric says of a case, by the thresholds of its archetype."""
     case = Entry(result)
-    thresholds = recorded_thresholds(part["policy"], case.archetype)
+    thresholds = RecordedPolicy.of(part).thresholds_for(case.archetype)
     for metric in METRICS:
         found = case.scores[metric]
         label = thresholds[metric].label(found)

@@ -12,12 +12,12 @@ from heapq import nsmallest
 from typing import Any
 
 from safe_gate.core.figures import ExactSum, add_up, share
-from safe_gate.core.model import Failure, JsonObject
+from safe_gate.core.model import Failure, JsonObject, entries_of
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.part import Archetype, Batch, Interval, Part, Rates, Vacuous
 from safe_gate.evaluators.safe_v0.result import Entry
-from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, Threshold, recorded_thresholds
+from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, RecordedPolicy, Threshold
 
 WORST = 5
 _SCORES = (*METRICS, "composite")
@@ -164,7 +164,7 @@ def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, genera
         generated_at=generated_at,
         batch_id=",".join(sorted(totals.by_batch)),
         concern_id=",".join(sorted(frozenset().union(*totals.concerns.values()))),
-        policy=policy.as_json(),
+        policy=policy.to_json(),
         total_cases=whole.count,
         rates=whole.rates(),
         by_archetype={name: _archetype(tally) for name, tally in sorted(totals.by_archetype.items())},
@@ -190,13 +190,13 @@ def _archetype(tally: Tally) -> Archetype:
     return Archetype(tally.count, means, passed, tally.pass_rate(), tally.pass_rate_interval())
 
 
-def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
+def failures(part: JsonObject) -> Iterator[Failure]:
     """Yield the cases of a report that are not labelled Pass, with the metrics below their threshold of Pass."""
-    policy = part["policy"]
-    for result in part["results"]:
+    policy = RecordedPolicy.of(part)
+    for result in entries_of(part):
         case = Entry(result)
         if case.label != Label.PASS:
-            thresholds = recorded_thresholds(policy, case.archetype)
+            thresholds = policy.thresholds_for(case.archetype)
             low = frozenset(metric for metric in METRICS if case.scores[metric] < thresholds[metric].pass_)
             yield Failure(case.id, low, result)
 

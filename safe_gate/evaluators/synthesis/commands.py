@@ -8,6 +8,7 @@ from typing import Any
 from safe_gate.core.command import OUT, VERBOSE, Ending, LearnsRules, Scores
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
+from safe_gate.evaluators.synthesis.part import Part
 
 
 class Eval(Scores):
@@ -17,8 +18,8 @@ class Eval(Scores):
 
     def ending(self, part: JsonObject, settings: Mapping[str, Any]) -> Ending:
         """Return 2 if too many cases fail, 0 if not, and a line that says so."""
-        summary, allowed = part["summary"], settings["max_unexpected_failures"]
-        failures, foreign, missing = (summary[key] for key in ("unexpected_failures", "not_english", "no_reply"))
+        summary, allowed = Part.from_json(part).summary, settings["max_unexpected_failures"]
+        failures, foreign, missing = summary.unexpected_failures, summary.not_english, summary.no_reply
         is_broken = allowed is not None and failures > allowed
         unread = f"; {plural(foreign, 'case')} not in English" if foreign else ""
         unread += f"; {plural(missing, 'case')} without a reply" if missing else ""

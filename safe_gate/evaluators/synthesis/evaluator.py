@@ -128,9 +128,8 @@ class Synthesis(Modular):
     grouping = Grouping(
         noun="tag",
         setting="tags",
-        size="cases",
-        figures=lambda part: part["summary"]["by_tag"],
-        groups_of=lambda result: result["tags"],
+        figures=lambda part: beside(__package__, "part").Part.from_json(part).summary.by_tag,
+        groups_of=lambda result: beside(__package__, "result").Entry(result).tags,
     )
     quotes = frozenset(
         {"text", "words", "shared", "cluster", "regex", "must_contain", "must_contain_any", "must_not_contain"}
@@ -193,10 +192,13 @@ class Synthesis(Modular):
         return [policy["profile"], policy["sensitivity"], *(one for some in more for one in some)]
 
     def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
-        labels = part["summary"]["label_accuracy"] if part else {"total": 0}
+        if part is None:
+            return {"unexpected-failures": "", "label-accuracy": ""}
+        summary = self.read(part).summary
+        labels = summary.label_accuracy
         return {
-            "unexpected-failures": str(part["summary"]["unexpected_failures"]) if part else "",
-            "label-accuracy": str(labels["matched"] / labels["total"]) if labels["total"] else "",
+            "unexpected-failures": str(summary.unexpected_failures),
+            "label-accuracy": str(labels.matched / labels.total) if labels.total else "",
         }
 
     def explanation(self, by: str) -> Explained:

@@ -7,9 +7,10 @@ from typing import Any
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
-from safe_gate.core.rules import ALL, FAILING, REVIEW, Count, Rule, Share, anything, has_none, no_reply
+from safe_gate.core.rules import ALL, FAILING, REVIEW, Count, Rule, Share, anything, no_reply
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.synthesis.names import OWN, REPORTED, words
+from safe_gate.evaluators.synthesis.part import Part, Summary, Tagged
 from safe_gate.evaluators.synthesis.result import Entry
 
 
@@ -19,11 +20,10 @@ def _label_accuracy(check: str = "") -> Rule:
     noun = f"Label accuracy of {words(check)}" if check else "Label accuracy"
     nothing = "no case has a label of this check" if check else "no case has labels"
 
-    def agreement(part: JsonObject) -> Share:
-        summary = part["summary"]
-        counts = summary["label_accuracy_by_check"].get(check) if check else summary["label_accuracy"]
-        matched, total = (counts["matched"], counts["total"]) if counts else (0, 0)
-        return _agreement(noun, matched, total, nothing)
+    def agreement(part: Part) -> Share:
+        summary = part.summary
+        counts = summary.label_accuracy_by_check.get(check) if check else summary.label_accuracy
+        return _agreement(noun, counts.matched, counts.total, nothing) if counts else _agreement(noun, 0, 0, nothing)
 
     return Rule(name, "synthesis", agreement, blames=lambda result: _disagrees(result, check))
 
@@ -48,37 +48,35 @@ def _agreement(noun: str, matched: int, total: int, nothing: str) -> Share:
     return Share(noun, matched, total, counts if total else nothing)
 
 
-def _unexpected_failures(figures: JsonObject) -> Count:
-    return Count(figures["unexpected_failures"], "unexpected failure")
+def _unexpected_failures(figures: Summary | Tagged) -> Count:
+    return Count(figures.unexpected_failures, "unexpected failure")
 
 
-def _unexpected_passes(part: JsonObject) -> Count:
-    return Count(part["summary"]["unexpected_passes"], "negative example passes", "negative examples pass")
+def _unexpected_passes(part: Part) -> Count:
+    return Count(part.summary.unexpected_passes, "negative example passes", "negative examples pass")
 
 
-def _not_english(part: JsonObject) -> Count:
+def _not_english(part: Part) -> Count:
     what = "in English, which the checks cannot read"
-    return Count(part["summary"]["not_english"], f"case is not {what}", f"cases are not {what}")
+    return Count(part.summary.not_english, f"case is not {what}", f"cases are not {what}")
 
 
-def _disguised(part: JsonObject) -> Count:
-    return Count(part["summary"]["disguised"], "reply has disguised letters", "replies have disguised letters")
+def _disguised(part: Part) -> Count:
+    return Count(part.summary.disguised, "reply has disguised letters", "replies have disguised letters")
 
 
-def _not_applicable(part: JsonObject) -> Share:
-    idle, total = part["vacuity"]["verdicts"]["not_applicable"], part["vacuity"]["verdicts"]["total"]
+def _not_applicable(part: Part) -> Share:
+    total, idle, _ = part.idle
     counts = f"{idle} of {plural(total, 'verdict is', 'verdicts are')} not applicable"
     return Share("Share of vacuous verdicts", idle, total, counts)
 
 
-def _as_expected(part: JsonObject) -> Share:
-    summary = part["summary"]
-    passed, total = summary["strict_passed"] + summary["expected_failures"], summary["cases"]
-    return _passed(passed, total, "Synthesis case")
+def _as_expected(part: Part) -> Share:
+    return _passed(part.summary.as_expected, part.summary.cases, "Synthesis case")
 
 
-def _group_as_expected(group: JsonObject) -> Share:
-    return _passed(group["passed_as_expected"], group["cases"], "case")
+def _group_as_expected(group: Tagged) -> Share:
+    return _passed(group.passed_as_expected, group.cases, "case")
 
 
 def _passed(passed: int, total: int, noun: str) -> Share:
@@ -86,9 +84,8 @@ def _passed(passed: int, total: int, noun: str) -> Share:
     return Share("Pass rate", passed, total, f"{passed} of {words} as expected")
 
 
-def _group_agreement(group: JsonObject) -> Share:
-    matched, total = group["labels"]["matched"], group["labels"]["total"]
-    return _agreement("Label accuracy", matched, total, "no case has labels")
+def _group_agreement(group: Tagged) -> Share:
+    return _agreement("Label accuracy", group.matched, group.labels, "no case has labels")
 
 
 RULES = (
@@ -96,7 +93,7 @@ RULES = (
     Rule(
         "max-unexpected-failures",
         "synthesis",
-        lambda part: _unexpected_failures(part["summary"]),
+        lambda part: _unexpected_failures(part.summary),
         forgives=anything,
         finds=FAILING,
     ),
@@ -107,15 +104,15 @@ RULES = (
         "max-not-english",
         "synthesis",
         _not_english,
-        applies=lambda part: bool(part["summary"]["not_english"]),
+        applies=lambda part: part.summary.not_english > 0,
         blames=lambda result: bool(Entry(result).foreign),
     ),
     Rule(
         "max-no-reply",
         "synthesis",
-        lambda part: no_reply(part["summary"]),
-        applies=lambda part: bool(part["summary"]["no_reply"]),
-        blames=has_none,
+        lambda part: no_reply(part.summary.no_reply),
+        applies=lambda part: part.summary.no_reply > 0,
+        blames=lambda result: bool(Entry(result).no_reply),
     ),
     Rule("max-disguised", "synthesis", _disguised, blames=lambda result: Entry(result).disguised_letters > 0),
     Rule("max-vacuous", "synthesis", _not_applicable),

@@ -37,7 +37,7 @@ def outcome(result: JsonObject) -> Outcome:
         violations=frozenset(),
         groups=frozenset(case.tags),
         cluster=case.cluster,
-        case=case.digests["case"],
-        output=case.digests["output"],
+        case=case.case_digest,
+        output=case.output_digest,
         is_meant_to_fail=case.is_negative_example,
     )

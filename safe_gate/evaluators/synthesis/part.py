@@ -134,6 +134,11 @@ class Summary(NamedTuple):
     quality: Mapping[str, Quality]
     quality_by_tag: Mapping[str, Mapping[str, Quality]]
 
+    @property
+    def as_expected(self) -> int:
+        """The number of cases that pass or fail as expected."""
+        return self.strict_passed + self.expected_failures
+
     def to_json(self) -> dict[str, Any]:
         """Return the figures in the shape of the report."""
         by_tag, quality_by_tag = self.by_tag, self.quality_by_tag

@@ -148,10 +148,14 @@ class Entry:
         return str(self._json.get("cluster", ""))
 
     @property
-    def digests(self) -> Mapping[str, str]:
-        """The digests of the case and of the output."""
-        found: Mapping[str, str] = self._json["digests"]
-        return found
+    def case_digest(self) -> str:
+        """The digest of the case, which its output does not change."""
+        return str(self._json["digests"]["case"])
+
+    @property
+    def output_digest(self) -> str:
+        """The digest of the output."""
+        return str(self._json["digests"]["output"])
 
     @property
     def language(self) -> Mapping[str, Language]:
@@ -177,6 +181,10 @@ class Entry:
     def failed(self) -> tuple[str, ...]:
         """The names of the checks that fail."""
         return tuple(name for name, check in self._json["checks"].items() if not check["pass"])
+
+    def in_brief(self) -> dict[str, Any]:
+        """Return the case as an entry of `failures[]`."""
+        return {"id": self.id, "is_negative_example": self.is_negative_example, "failed_checks": list(self.failed)}
 
     @property
     def labels(self) -> Mapping[str, Agreement]:

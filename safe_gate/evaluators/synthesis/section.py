@@ -200,8 +200,7 @@ def _finding(case: Entry) -> Finding:
 def rates(report: JsonObject) -> Iterator[Rate]:
     """Yield the cases that end as expected, the verdicts of each check, the agreement with labels, then tags."""
     summary = Part.from_json(report).summary
-    expected = summary.strict_passed + summary.expected_failures
-    yield Rate("As expected", "all cases", expected, summary.cases, "min-synthesis-pass-rate")
+    yield Rate("As expected", "all cases", summary.as_expected, summary.cases, "min-synthesis-pass-rate")
     for check in in_order(summary.by_check):
         counts = summary.by_check[check]
         judged = counts.passed + counts.failed
@@ -218,13 +217,13 @@ def rates(report: JsonObject) -> Iterator[Rate]:
 
 def labels(part: JsonObject) -> dict[str, int]:
     """Return how many cases end in each way."""
-    names = {
-        "strict_passed": "passes",
-        "expected_failures": "fails as expected",
-        "unexpected_passes": "negative example passes",
-        "unexpected_failures": "fails unexpectedly",
+    summary = Part.from_json(part).summary
+    return {
+        "passes": summary.strict_passed,
+        "fails as expected": summary.expected_failures,
+        "negative example passes": summary.unexpected_passes,
+        "fails unexpectedly": summary.unexpected_failures,
     }
-    return {words: part["summary"][name] for name, words in names.items()}
 
 
 def _causes(failed: Mapping[str, CheckResult]) -> Iterator[Cause]:
@@ -250,7 +249,7 @@ EXPLAINED = {
 
 def measured(part: JsonObject) -> tuple[str, ...]:
     """Return the checks of a part: those of the specification, and others that ran."""
-    ran = part["summary"]["by_check"]
+    ran = Part.from_json(part).summary.by_check
     return tuple(in_order({*ran, *(name for name, data in SHIPPED.items() if "spec" in data)}))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.figures import share
-from safe_gate.core.model import Failure, JsonObject
+from safe_gate.core.model import Failure, JsonObject, entries_of
 from safe_gate.core.stats import wilson
 from safe_gate.core.views import Lookup, View
 from safe_gate.evaluators.synthesis.names import in_order
@@ -115,11 +115,7 @@ def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
     def failing() -> Iterator[dict[str, Any]]:
         for case in map(Entry, results):
             if not case.passed:
-                yield {
-                    "id": case.id,
-                    "is_negative_example": case.is_negative_example,
-                    "failed_checks": list(case.failed),
-                }
+                yield case.in_brief()
 
     failed = cases["expected_failures"] + cases["unexpected_failures"]
     quality = _quality(totals.confusion)
@@ -174,9 +170,9 @@ def _tagged(found: Counter[str]) -> Tagged:
     return Tagged(cases, as_expected, found["unexpected_failures"], rate, low, high, *labels)
 
 
-def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
+def failures(part: JsonObject) -> Iterator[Failure]:
     """Yield the cases of a report that fail unexpectedly, with the checks they fail."""
-    for result in part["results"]:
+    for result in entries_of(part):
         case = Entry(result)
         if not case.passed and not case.is_as_expected:
             yield Failure(case.id, frozenset(case.failed), result)

@@ -9,6 +9,9 @@ import pytest
 
 from safe_gate.core.model import RuleOutcome, Verdict
 from safe_gate.core.report import Found
+from safe_gate.evaluators.safe_v0 import part as safe_v0
+from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.evaluators.synthesis import part as synthesis
 from safe_gate.evaluators.synthesis.names import REPORTED
 from safe_gate.gate.rules import LIMITS, Policy, judge, verdict
 from safe_gate.settings.options import settings
@@ -32,33 +35,57 @@ def report(
     idle: int = 0,
 ) -> Found:
     total = 5
-    parts: dict[str, Any] = {
-        "safe_v0": {
-            "total_cases": total,
-            "pass_rates": {"overall": passing / total},
-            "label_distribution": {"Pass": passing, "Review": total - passing - failing, "Fail": failing},
-            "vacuity": {"scores": {"total": 3 * total, "vacuous": vacuous}},
-            "no_reply": 0,
-            "results": [],
-        },
-        "synthesis": {
-            "summary": {
-                "cases": 10,
-                "strict_passed": 8 - unexpected,
-                "expected_failures": 2 - passes,
-                "unexpected_failures": unexpected,
-                "unexpected_passes": passes,
-                "not_english": foreign,
-                "no_reply": mute,
-                "disguised": disguised,
-                "label_accuracy": {"matched": labels[0], "total": labels[1]},
-                "label_accuracy_by_check": {"topic_pivot": {"matched": 3, "total": 4}},
-            },
-            "vacuity": {"verdicts": {"total": 4, "not_applicable": idle}},
-            "results": [],
-        },
-    }
-    return Found(parts=parts)
+    safe = safe_v0.Part(
+        generated_at="",
+        batch_id="",
+        concern_id="",
+        policy={},
+        total_cases=total,
+        rates=safe_v0.Rates(
+            means={},
+            passes={"overall": passing / total},
+            intervals={},
+            labels={"Pass": passing, "Review": total - passing - failing, "Fail": failing},
+        ),
+        by_archetype={},
+        by_batch={},
+        vacuous=safe_v0.Vacuous(total=3 * total, vacuous=vacuous, share=0),
+        vacuous_by_metric={},
+        no_reply=0,
+        near_misses=0,
+        unused={},
+        results=[],
+        worst=[],
+        common=dict.fromkeys(METRICS, ()),
+        violations=0,
+    )
+    summary = synthesis.Summary(
+        cases=10,
+        passed=0,
+        failed=0,
+        strict_passed=8 - unexpected,
+        strict_failed=unexpected,
+        expected_failures=2 - passes,
+        unexpected_failures=unexpected,
+        unexpected_passes=passes,
+        not_english=foreign,
+        no_reply=mute,
+        disguised=disguised,
+        by_check={},
+        by_tag={},
+        label_accuracy=synthesis.Accuracy(total=labels[1], matched=labels[0], accuracy=None),
+        label_accuracy_by_check={"topic_pivot": synthesis.Accuracy(total=4, matched=3, accuracy=75)},
+        quality={},
+        quality_by_tag={},
+    )
+    talk = synthesis.Part(
+        summary,
+        idle=synthesis.Share(total=4, part=idle, share=0),
+        unlabelled=synthesis.Share(total=0, part=0, share=0),
+        failures=[],
+        results=[],
+    )
+    return Found(parts={"safe_v0": safe.to_json(), "synthesis": talk.to_json()})
 
 
 def without(found: Found, evaluator: str) -> Found:

@@ -8,6 +8,7 @@ from safe_gate.core.figures import first_few, plural
 from safe_gate.core.model import JsonObject, Phrase
 from safe_gate.evaluators.synthesis.deciding.score import is_negative
 from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
+from safe_gate.evaluators.synthesis.part import Part
 
 
 def remarks(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
@@ -45,8 +46,9 @@ def _of_conversations(policy: JsonObject) -> Iterator[Phrase]:
 
 def _doubtful_fail_tags(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
     """Yield a sentence on tags that excuse a failure under the profile `spec` alone: they may be topics."""
-    tags = (tag for tag in part["summary"]["by_tag"] if tag.endswith("-fail"))
-    if found := sorted(tag for tag in tags if not is_negative([tag], "standard", part["summary"]["by_check"])):
+    summary = Part.from_json(part).summary
+    tags = (tag for tag in summary.by_tag if tag.endswith("-fail"))
+    if found := sorted(tag for tag in tags if not is_negative([tag], "standard", summary.by_check)):
         is_spec = policy["profile"] == "spec"
         does = "excuse every failure of their cases under profile spec" if is_spec else "excuse no failure"
         words = f"Tags that end in -fail but name no check {does}: "

@@ -1,0 +1,50 @@
+"""The base of evaluators whose outputs pass or fail named checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from safe_gate.core.given import Lines
+from safe_gate.core.model import JsonObject, Place
+from safe_gate.core.passfail import Part, PassFail, Result
+from safe_gate.core.shown import Explained
+
+
+class Short(PassFail):
+    """Whether outputs are short."""
+
+    name = "short"
+    title = "Short"
+    settings = object
+    weaker: Mapping[str, Any] = MappingProxyType({})
+    input = Lines(setting="", kind="", plural="")
+    kinds = ()
+    explained = MappingProxyType({"length": Explained("Length", "The output is short.", "Shorten it.")})
+
+    def check(self, value: JsonObject) -> Mapping[str, Sequence[str]]:
+        return {"length": [f"has {len(value['output'])} characters"] if len(value["output"]) > 5 else []}
+
+
+def part_of(*outputs: str, cluster: str = "") -> dict[str, Any]:
+    short = Short()
+    lines = [{"id": f"c{number}", "output": output, "tags": ["t"]} for number, output in enumerate(outputs)]
+    scored = [
+        (case, short.score(case, "")) for case in (short.case(one, Place("c.jsonl", 1), cluster) for one in lines)
+    ]
+    return short.report(short.totals(scored, ""), [entry for _, entry in scored], "", "")
+
+
+def test_results_and_parts_are_read_and_written_alike() -> None:
+    for part in (part_of("a", "too long"), part_of("a", cluster="k"), part_of()):
+        assert Part.from_json(part).to_json() == part
+        assert [Result.from_json(entry).to_json() for entry in part["results"]] == part["results"]
+
+
+def test_its_results_are_values() -> None:
+    short, part = Short(), part_of("a", "too long")
+    good, bad = (short.value(entry) for entry in part["results"])
+    assert (good.passed, good.failed, bad.passed, bad.failed) == (True, (), False, ("length",))
+    assert bad.checks == {"length": ["has 8 characters"]}
+    assert (short.read(part).summary, short.read(part).by_tag["t"]) == ((2, 1), (2, 1))
