@@ -9,14 +9,57 @@ from collections.abc import Iterator
 from tests.support.cases import REPOSITORY
 
 PACKAGE = REPOSITORY / "safe_gate"
-ROOMS = ("baseline", "commands", "gate", "proof", "publish", "render", "runs", "scoring", "sinks")
-"""The rooms that handle reports. In `core/` and `evaluators/` are the types that read them."""
+ROOMS = ("baseline", "commands", "core", "evaluators", "gate", "proof", "publish", "render", "runs", "scoring", "sinks")
+"""The rooms that handle reports."""
+
+NO_REPORT = {
+    "core/setting.py": "how a setting is declared",
+    "core/text/markup.py": "groups of a pattern",
+    "core/text/unwrapping.py": "groups of a pattern",
+    "core/validate.py": "schemas",
+    "evaluators/extended.py": "schemas",
+    "evaluators/library.py": "arguments",
+    "evaluators/safe_v0/cases.py": "lines of input files",
+    "evaluators/safe_v0/settings.py": "settings",
+    "evaluators/synthesis/cases.py": "lines of input files, settings",
+    "evaluators/synthesis/deciding/conversation.py": "lines of input files",
+    "evaluators/synthesis/deciding/definitions.py": "packs",
+    "evaluators/synthesis/deciding/rulebook.py": "packs, settings",
+    "evaluators/synthesis/deciding/turn.py": "packs",
+    "evaluators/synthesis/matching/language.py": "data of the package",
+    "evaluators/synthesis/matching/network.py": "the table of phrases",
+    "evaluators/synthesis/matching/patterns.py": "packs",
+    "evaluators/synthesis/matching/rules.py": "packs",
+    "evaluators/synthesis/matching/tokens.py": "data of the package",
+    "evaluators/synthesis/names.py": "data of the package",
+    "evaluators/synthesis/packs.py": "packs, settings",
+}
+"""Modules with string keys that see no report, and what they read."""
 
 KNOWN = {
     "baseline/comparison.py": 3,  # settings
     "commands/_command.py": 1,  # flags
     "commands/import_.py": 1,  # settings
     "commands/own/rules.py": 3,  # packs
+    "core/model.py": 1,  # the results of a part that may lack all else
+    "core/passfail.py": 5,  # fields of a case, digests
+    "core/report.py": 4,  # a file of waivers, the tool of a shard, settings
+    "evaluators/results.py": 7,  # an entry of any evaluator, read as its properties are asked for
+    "evaluators/safe_v0/evaluator.py": 1,  # a line of an input file
+    "evaluators/safe_v0/part.py": 1,  # rates by metric
+    "evaluators/safe_v0/result.py": 13,  # an entry, read as its properties are asked for
+    "evaluators/safe_v0/score.py": 28,  # scores by metric, settings, the policy of a part that may lack all else
+    "evaluators/safe_v0/section.py": 1,  # means by metric
+    "evaluators/safe_v0/totals.py": 1,  # scores by metric
+    "evaluators/synthesis/commands.py": 1,  # settings
+    "evaluators/synthesis/deciding/reasons.py": 6,  # words by group
+    "evaluators/synthesis/deciding/remarks.py": 9,  # settings
+    "evaluators/synthesis/deciding/score.py": 4,  # texts by field
+    "evaluators/synthesis/deciding/wording.py": 2,  # lines of input files
+    "evaluators/synthesis/evaluator.py": 2,  # settings
+    "evaluators/synthesis/result.py": 22,  # an entry, read as its properties are asked for
+    "evaluators/synthesis/section.py": 3,  # data of the package
+    "evaluators/synthesis/totals.py": 25,  # counters
     "gate/drops.py": 1,  # settings
     "gate/waivers.py": 1,  # an entry of a file
     "publish/handover.py": 1,  # for its schema
@@ -28,16 +71,19 @@ KNOWN = {
     "scoring/refusals.py": 4,  # settings
     "scoring/tally.py": 3,  # settings, digests of a case
 }
-"""How many string keys each module has, which are no report's. What is new is read by a type."""
+"""How many string keys the other modules have, which are no report's or stand where JSON becomes a value.
 
-_READS = "from_json"
+What is new is read by a type.
+"""
+
+_JSON = ("from_json", "to_json")
 _ARGUMENTS = "arguments"  # of a command line
 
 
 def _keys(tree: ast.AST) -> Iterator[ast.Subscript]:
-    """Yield the look-ups of a string, or of an evaluator's key of ids, outside `from_json`."""
+    """Yield the look-ups of a string, or of an evaluator's key of ids, outside of what reads and writes JSON."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == _READS:
+        if isinstance(node, ast.FunctionDef) and node.name.endswith(_JSON):
             continue
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_key(node):
             yield node
@@ -59,4 +105,5 @@ def test_a_report_is_read_by_its_types_and_not_by_string_keys() -> None:
         if "starter" not in file.parts
         for _ in _keys(ast.parse(file.read_text("utf-8")))
     )
-    assert {name: count for name, count in found.items() if count > KNOWN.get(name, 0)} == {}
+    assert found.keys() >= NO_REPORT.keys()
+    assert {name: count for name, count in found.items() if name not in NO_REPORT and count > KNOWN.get(name, 0)} == {}

@@ -209,7 +209,7 @@ class Report(Found):
             "waivers": self.waivers and self.waivers.to_json(),
             **{name: one.to_json() for name, one in optional.items() if one is not None},
             "provenance": self.provenance.to_json(),
-            **(_problems_json(self.problems) if self.verdict is Verdict.ERROR else {}),
+            **(_problems_to_json(self.problems) if self.verdict is Verdict.ERROR else {}),
             **({} if self.blessed is None else {"blessed": self.blessed}),
         }
 
@@ -227,7 +227,7 @@ class Report(Found):
             comparison=None if comparison is None else Comparison.from_json(comparison),
             weakened=None if weakened is None else Weakened.from_json(weakened),
             provenance=Provenance.from_json(value["provenance"]),
-            problems=_problems_of(value),
+            problems=_problems_from_json(value),
             blessed=value.get("blessed"),
         )
 
@@ -242,7 +242,7 @@ class Earlier:
     waivers_stand: bool
 
 
-def _problems_json(problems: Sequence[Problem]) -> dict[str, Any]:
+def _problems_to_json(problems: Sequence[Problem]) -> dict[str, Any]:
     """Return problems in the shape of the report, with how many there are if it does not have all."""
     entries = [
         {"path": one.place.path, "line": one.place.line, "id": one.case_id, "field": one.field, "message": one.message}
@@ -252,7 +252,7 @@ def _problems_json(problems: Sequence[Problem]) -> dict[str, Any]:
     return {"problems": entries, **({"problem_count": total} if total > len(entries) else {})}
 
 
-def _problems_of(value: JsonObject) -> tuple[Problem, ...]:
+def _problems_from_json(value: JsonObject) -> tuple[Problem, ...]:
     """Return the problems that a report has."""
     problems = tuple(
         Problem(Place(one["path"], one["line"]), one["message"], one["id"], one["field"])
