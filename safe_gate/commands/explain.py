@@ -42,8 +42,9 @@ def main(call: Call) -> int:
     if not evaluators:
         return complain((refusals.nothing_to_judge(),), effects)
     count, settings = 0, asked.settings(options)
+    own = own_rules.read(settings)
     for evaluator in evaluators:
-        recipe = asked.recipe(evaluator, settings, own_rules.read(settings), options.config)
+        recipe = asked.recipe(evaluator, settings, own, options.config)
         for one in _explained(case_files.of(evaluator, options), settings, recipe, wanted):
             effects.out(line(as_json(one)) if call.arguments["json"] else shown(one))
             count += 1
