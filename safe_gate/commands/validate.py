@@ -96,7 +96,8 @@ def _settings(call: Call, configs: Sequence[str]) -> tuple[Options | None, Seque
     except CannotJudge as error:
         return None, error.problems
     call.warn(resolved.warnings)
-    return replace(resolved.options, text="full", engine="local", tag=(), not_tag=()), ()
+    unfiltered: dict[str, Any] = dict.fromkeys(asked.FILTERS, ())
+    return replace(resolved.options, text="full", engine="local", **unfiltered), ()
 
 
 def _under(
