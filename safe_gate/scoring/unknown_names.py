@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
-from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import config_file
 from safe_gate.inputs import rules as own_rules
@@ -72,9 +71,7 @@ def _groups(
         setting = EVALUATORS[evaluator].grouping.setting
         named = limited[evaluator]
         meant = found.groups - named.keys() if is_selection else found.groups
-        known = {one.casefold(): one for one in sorted(meant)}
-        for name in sorted(named.keys() - found.groups):
-            hint = suggestion(name.casefold(), known)
+        for name, hint in refusals.hinted(sorted(named.keys() - found.groups), meant):
             if not named[name].get("optional") and (hint or not is_selection):
                 words = f"no case has this {noun}{hint}; correct the name, or set"
                 words = f"{words} `optional: true` if its cases may be absent"
