@@ -29,8 +29,8 @@ from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.workspace import untrusted
 from safe_gate.scoring import asked, cluster, measure, progress, refusals, shards, snapshot, tally, unknown_names
 from safe_gate.scoring.snapshot import Snapshot
+from safe_gate.settings.destinations import Publishing
 from safe_gate.settings.options import Options
-from safe_gate.settings.publishing import Publishing
 
 COMMAND = Command(
     place=9,

@@ -8,7 +8,7 @@ from safe_gate.core.model import CannotJudge, Verdict
 from safe_gate.publish import delivery
 from safe_gate.publish.effects import Effects
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
-from safe_gate.settings.publishing import Publishing
+from safe_gate.settings.destinations import Publishing
 
 COMMAND = Command(
     place=15,

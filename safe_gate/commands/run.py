@@ -21,8 +21,8 @@ from safe_gate.runs.conclusion import concluded, judged, refuse, unfinished
 from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.runs.workspace import untrusted
 from safe_gate.scoring.shards import Shard
+from safe_gate.settings.destinations import Publishing
 from safe_gate.settings.options import Options
-from safe_gate.settings.publishing import Publishing
 
 COMMAND = Command(
     place=1,

@@ -34,7 +34,7 @@ from safe_gate.publish.posting import NOT_POSTED, drafted, leave_behind, post, r
 from safe_gate.render import SUMMARY_LIMIT, markdown
 from safe_gate.render.untrusted import plain
 from safe_gate.render.view import ReportView
-from safe_gate.settings.publishing import Publishing
+from safe_gate.settings.destinations import Publishing
 
 
 def tell(

@@ -23,7 +23,7 @@ from safe_gate.publish.attempts import warn
 from safe_gate.publish.effects import Effects
 from safe_gate.render import SUMMARY_LIMIT, console, jsonreport, markdown
 from safe_gate.render.view import ReportView
-from safe_gate.settings.publishing import Publishing
+from safe_gate.settings.destinations import Publishing
 
 _REFUSED = {
     Refusal.CREDENTIALS: ("skipped-permissions", "; the token is wrong or has expired: correct github-token"),

@@ -22,8 +22,8 @@ from safe_gate.runs.report import error_report
 from safe_gate.runs.workspace import read_by
 from safe_gate.scoring import refusals
 from safe_gate.scoring.shards import Shards
+from safe_gate.settings.destinations import Publishing
 from safe_gate.settings.options import Options
-from safe_gate.settings.publishing import Publishing
 
 
 def judged(options: Options, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None) -> int:

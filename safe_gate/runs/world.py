@@ -14,7 +14,7 @@ from safe_gate.publish.effects import Effects
 
 if TYPE_CHECKING:
     from safe_gate.core.report import Report
-    from safe_gate.settings.publishing import Access, Sinks
+    from safe_gate.settings.destinations import Access, Sinks
     from safe_gate.sinks.events import Run
 
 _LAST_SECOND = 253_402_300_799  # the end of the year 9999
