@@ -16,7 +16,7 @@ from safe_gate.inputs.finding import expansion
 from safe_gate.render import console
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.settings.origins import CONFIG_FILE
-from safe_gate.settings.sources import Resolved
+from safe_gate.settings.precedence import Resolved
 
 _STREAM = "-"
 _MAKES = ", ".join(f"{name} for {one.makes}" for name, one in entries.IMPORTING.items())

@@ -20,7 +20,7 @@ from safe_gate.inputs import rules as own_rules
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import asked, measure, progress, shards, tally, unknown_names
 from safe_gate.settings.options import Options
-from safe_gate.settings.sources import read
+from safe_gate.settings.precedence import read
 
 COMMAND = Command(
     place=13,
