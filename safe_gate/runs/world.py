@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.github import Api, event, files, repository
+from safe_gate.github import Api, event, repository, runner_files
 from safe_gate.publish.effects import Effects
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def effects(
         generated_at=generated_at,
         context=event.context(environ),
         connect=_connect,
-        write_outputs=files.write_outputs,
-        append_summary=files.append_summary,
+        write_outputs=runner_files.write_outputs,
+        append_summary=runner_files.append_summary,
         deliver=_deliver,
         folder=repository.working_folder(environ.get("GITHUB_WORKSPACE", "")),
     )
