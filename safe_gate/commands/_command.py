@@ -14,7 +14,7 @@ from safe_gate import commands
 from safe_gate.commands import _parsing
 from safe_gate.core.command import Command
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.github.commands import Annotation
+from safe_gate.github.annotations import Annotation
 from safe_gate.inputs import config_file, disk
 from safe_gate.publish.effects import Effects
 from safe_gate.runs import terminal, world
