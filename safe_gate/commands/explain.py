@@ -11,7 +11,7 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Untrusted, Verdict
 from safe_gate.core.validate import suggestion
-from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs import own_rules
 from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.render.explain import Explanation, as_json, explanation, shown

@@ -15,8 +15,7 @@ from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem, Verdict
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, recorded
-from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, own_rules, recorded
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import asked, measure, progress, shards, tally, unknown_names
 from safe_gate.settings.options import Options

@@ -23,7 +23,7 @@ from safe_gate.evaluators.results import results_of
 from safe_gate.gate import weakening
 from safe_gate.gate.weakening import WEAKER, Terms, settings_of
 from safe_gate.gate.weakening_cases import Asked, What
-from safe_gate.inputs import disk, rules
+from safe_gate.inputs import disk, own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.publish.effects import Effects
@@ -128,7 +128,7 @@ def _terms_at(side: Snapshot, head: Path, cases: Mapping[str, Facts] | None = No
     return Terms(
         settings=_settings(side, _baseline(side.options.baseline, side.root, head)),
         cases=cases,
-        rules=rules.facts(side.rules),
+        rules=own_rules.facts(side.rules),
         packs_sha256=side.rules_digest(),
         waivers=side.waivers_there(),
     )
