@@ -19,8 +19,8 @@ from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import comparison_section, headline
 from safe_gate.runs import judging
-from safe_gate.runs.baselines import Sides, opened
 from safe_gate.runs.exit_codes import EXIT_CODES
+from safe_gate.runs.sides import Sides, opened
 from safe_gate.runs.weakening import held_against, terms_of
 from safe_gate.runs.workspace import keep_inputs, read_by
 from safe_gate.scoring.facts import Facts

@@ -27,8 +27,8 @@ from safe_gate.inputs import disk, own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.publish.effects import Effects
-from safe_gate.runs.baselines import OF_INPUTS, Sides
 from safe_gate.runs.policy import WARN_HERE, Ruling, base_commit, is_needed_by_base
+from safe_gate.runs.sides import OF_INPUTS, Sides
 from safe_gate.scoring import asked, facts
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
