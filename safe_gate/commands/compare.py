@@ -21,7 +21,7 @@ from safe_gate.render.comparison import comparison_section, headline
 from safe_gate.runs import judging
 from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.runs.sides import Sides, opened
-from safe_gate.runs.weakening import held_against, terms_of
+from safe_gate.runs.terms import held_against, terms_of
 from safe_gate.runs.workspace import keep_inputs, read_by
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
