@@ -16,7 +16,7 @@ from safe_gate.inputs import disk, writing
 from safe_gate.publish import delivery
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
-from safe_gate.runs import judging
+from safe_gate.runs import pipeline
 from safe_gate.runs.conclusion import concluded, judged, refuse, unfinished
 from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.runs.workspace import untrusted
@@ -53,8 +53,8 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     begin = partial(
         unfinished, options=options, effects=effects, drawn={path: lambda run: jsonreport.pieces(run.report.to_json())}
     )
-    content = judging.scored(options, effects, options_at, shard, begin)
-    if isinstance(content, judging.Made):
+    content = pipeline.scored(options, effects, options_at, shard, begin)
+    if isinstance(content, pipeline.Made):
         writing.write_or_remove(path, jsonreport.to_json(content.report.to_json()))  # which `merge` does not accept
         report, _ = concluded(content.report, content.problems, options, effects)
         return EXIT_CODES[report.verdict]

@@ -16,7 +16,7 @@ from safe_gate.publish.effects import Effects
 from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
 from safe_gate.render.view import ReportView
-from safe_gate.runs import judging
+from safe_gate.runs import pipeline
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.report import error_report
 from safe_gate.runs.workspace import read_by
@@ -40,7 +40,7 @@ def finished(
 ) -> tuple[Report, Sequence[Problem]]:
     """Judge the run as `judged` does; return its report, and the problems that kept it from a verdict, if any."""
     begin = partial(unfinished, options=options, effects=effects, drawn=_reports(options.report_dir, options.reports))
-    report, problems, recorded = judging.made(options, effects, options_at, merged=merged, begin=begin)
+    report, problems, recorded = pipeline.made(options, effects, options_at, merged=merged, begin=begin)
     return concluded(report, problems, options, effects, recorded)
 
 
