@@ -13,7 +13,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk, writing
-from safe_gate.publish import delivery
+from safe_gate.publish import on_github
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
 from safe_gate.runs import pipeline
@@ -65,5 +65,5 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     )
     said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
     effects.out(f"{said}\nShard: {console.path_words(disk.shown(path))}")
-    delivery.tell_of_shard(said, disk.shown(path), Publishing.of(options), effects)
+    on_github.tell_of_shard(said, disk.shown(path), Publishing.of(options), effects)
     return EXIT_CODES[Verdict.PASS]
