@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.setting import AS_RUN, GROUPS, Group, Setting, option, settings_of
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.settings.judging import Judging
+from safe_gate.settings.gate_options import Judging
 
 CONFIG_FILES = ("safe.config.json", "safe-gate.config.json")
 """The names of the config file: it has one of them, unless another is set."""
