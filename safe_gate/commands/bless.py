@@ -29,7 +29,7 @@ COMMAND = Command(
             "nargs": "?",
             "const": True,
             "metavar": "PATH",
-            "help": f"waive the report's failures in this file instead; default: the settings' or {WAIVERS_FILE}",
+            "help": f"waive the report's failures in this file instead; default: the setting's, or {WAIVERS_FILE}",
         },
         "--reason": {
             "default": "",

@@ -32,7 +32,12 @@ COMMAND = Command(
     exit_codes="0 no rule on the baseline is broken, 1 a rule is broken, 3 could not compare",
     arguments={
         "base": {"metavar": "BASE", "help": "a report (safe-gate.json) or a git ref"},
-        "head": {"metavar": "HEAD", "nargs": "?", "default": ".", "help": "the same, or . (the default)"},
+        "head": {
+            "metavar": "HEAD",
+            "nargs": "?",
+            "default": ".",
+            "help": "a report, a git ref, or . (the default) for the working folder",
+        },
         "--out": {"default": "", "metavar": "PATH", "help": "write the comparison as JSON to this file"},
         "--verbose": VERBOSE,
     },

@@ -43,7 +43,7 @@ COMMAND = Command(
             "metavar": "COMMAND",
             "help": "run (the default), merge or publish: the command to examine",
         },
-        "shards": {"nargs": "*", "metavar": "SHARD", "help": "merge: its files or globs"},
+        "shards": {"nargs": "*", "metavar": "SHARD", "help": "for merge: files of shards, or globs of them"},
     },
 )
 

@@ -22,7 +22,7 @@ NAME = "safe-gate.history"
 
 COMMAND = Command(
     place=11,
-    summary="draw pass rates, labels and agreement over runs from their reports, and mark changed rules",
+    summary="draw pass rates, labels and agreement from the reports of several runs, and mark changed rules",
     exit_codes="0 drawn, 3 a report cannot be read, or there is none",
     arguments={
         "files": {

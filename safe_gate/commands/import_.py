@@ -23,7 +23,7 @@ _MAKES = ", ".join(f"{name} for {one.makes}" for name, one in entries.IMPORTING.
 
 COMMAND = Command(
     place=14,
-    summary="write recorded exchanges of other tools as cases: CSV, chat messages, promptfoo, Inspect and others",
+    summary="make cases from recordings of other tools: CSV, chat messages, promptfoo, Inspect and others",
     exit_codes="0 written, 3 a record that cannot become a case, or error",
     verb="import",
     arguments={
