@@ -23,7 +23,7 @@ from generate import DATA, safe_cases, synthesis_cases
 from plot import DARK, LIGHT, Panel, picture
 
 from safe_gate.evaluators.synthesis import packs
-from safe_gate.inputs import rules
+from safe_gate.inputs import own_rules
 
 DOCS = Path(__file__).parent.parent / "docs"
 EVAL = ["eval", "--cases", "cases.jsonl"]
@@ -152,7 +152,7 @@ def by_cases(rounds: int) -> tuple[dict[str, Points], dict[str, Points]]:
 
 def by_rules(profile: str, rounds: int) -> tuple[Points, Points]:
     """Return what a case costs, and what a run on few cases costs, over how many hand-written rules there are."""
-    shipped = [rule["id"] for pack in packs.shipped(rules.shipped("synthesis")) for rule in pack.get("rules", [])]
+    shipped = [rule["id"] for pack in packs.shipped(own_rules.shipped("synthesis")) for rule in pack.get("rules", [])]
     costs: Points = []
     starts: Points = []
     for off in (shipped, shipped[::2], []):

@@ -90,7 +90,7 @@ def _old_names() -> str:
 def _condition(name: str, setting: Setting) -> str:
     """Return what a rule asks, without what its row says elsewhere."""
     if check := name.removeprefix(setting.input).removeprefix("-").replace("-", "_"):
-        return f"the share of labels of `{check}` that agree is at least the entry `{check}` of `{setting.input}`"
+        return f"`{check}` agrees with at least the share of its labels that `{setting.input}` sets for it"
     return setting.help.removeprefix("Rule: ").removesuffix(" Off unless set.").rstrip(".")
 
 

@@ -21,7 +21,7 @@ from safe_gate.gate.limits import setting_of
 from safe_gate.gate.rules import RULES
 from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import Options, settings
-from safe_gate.settings.sources import read
+from safe_gate.settings.precedence import read
 from tests.support.cases import REPOSITORY, Ran
 
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text("utf-8"))

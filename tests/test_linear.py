@@ -28,6 +28,7 @@ from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.deciding.turn import Turn
 from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.importers import records
 from tests.support import packs
 from tests.support.cases import REPOSITORY
 from tests.support.examples import is_thorough
@@ -203,6 +204,16 @@ def test_a_needle_is_looked_for_in_linear_time(needle: str, unit: str) -> None:
         return scored(must_find_signals=(needle,) * 20, signals=(text,))
 
     assert is_linear(work, unit, size=50_000)
+
+
+def test_a_repeated_name_is_found_in_linear_time() -> None:
+    def work(text: str) -> None:
+        names = [str(n) for n in range(len(text))]
+        assert list(records.table([",".join([*names, "0"]) + "\n"], ",")) == []
+        with pytest.raises(records.KeyTwiceError):
+            records.value_of("{" + "".join(f'"{name}":0,' for name in names) + '"0":0}')
+
+    assert is_linear(work, "a", size=SIZE)
 
 
 def processor_seconds(cases: Path) -> float:

@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.core.model import CannotJudge, Config
-from safe_gate.settings import sources
+from safe_gate.settings import precedence
 from safe_gate.settings.options import Setting
 from safe_gate.settings.options import settings as every_setting
 from tests.support.cases import safe_case, turn, write_batch, write_cases
@@ -56,13 +56,13 @@ def test_settings_are_the_same_whether_pydantic_is_imported_or_not(
 ) -> None:
     def resolved() -> object:
         try:
-            return sources.resolve(flags, environ, lambda _: Config("safe.config.json", config))
+            return precedence.resolve(flags, environ, lambda _: Config("safe.config.json", config))
         except CannotJudge as error:
             return error.problems
 
     quick = resolved()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "without_pydantic", lambda _: None)
+        patch.setattr(precedence, "without_pydantic", lambda _: None)
         assert resolved() == quick
 
 

@@ -30,7 +30,7 @@ from safe_gate.inputs.finding.case_files import settings
 from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Pattern, Selection
 from safe_gate.inputs.finding.git import Clone
 from safe_gate.proof import differences
-from safe_gate.settings.judging import WAIVERS_FILE
+from safe_gate.settings.gate_options import WAIVERS_FILE
 from safe_gate.settings.options import Options, config_paths
 
 _MOST_BYTES = 2_000_000_000

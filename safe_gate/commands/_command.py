@@ -14,13 +14,13 @@ from safe_gate import commands
 from safe_gate.commands import _parsing
 from safe_gate.core.command import Command
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.github.commands import Annotation
+from safe_gate.github.annotations import Annotation
 from safe_gate.inputs import config_file, disk
 from safe_gate.publish.effects import Effects
 from safe_gate.runs import terminal, world
 from safe_gate.runs.exit_codes import complain
 from safe_gate.scoring import progress
-from safe_gate.settings import sources
+from safe_gate.settings import precedence
 from safe_gate.settings.environment import switched_on
 from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import Options
@@ -50,10 +50,10 @@ class Call(NamedTuple):
         """Return the settings with the config file of another folder, such as the baseline's. Raises CannotJudge."""
         return self.resolved(root).options
 
-    def resolved(self, root: Path = disk.HERE) -> sources.Resolved:
+    def resolved(self, root: Path = disk.HERE) -> precedence.Resolved:
         """Return the settings with where each comes from. Raises CannotJudge."""
         read = partial(config_file.read_config, root=root)
-        found = sources.resolve(self.flags, self.environ, read, command=self.command)
+        found = precedence.resolve(self.flags, self.environ, read, command=self.command)
         is_ours = root == disk.HERE and not found.options.config
         unread = config_file.in_a_parent_folder() if is_ours else ""
         return found._replace(warnings=(*found.warnings, unread)) if unread else found
@@ -111,7 +111,7 @@ def _named(argv: Sequence[str]) -> Command | None:
 
 def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
     """Return the settings that say where to report a refused run, as far as they can be read."""
-    return sources.reporting_options(flags, environ, partial(config_file.read_config, is_checked=False))
+    return precedence.reporting_options(flags, environ, partial(config_file.read_config, is_checked=False))
 
 
 def refuse(problems: Sequence[Problem], options: Options, environ: Mapping[str, str], printed: Print) -> int:

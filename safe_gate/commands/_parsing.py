@@ -136,6 +136,8 @@ def _add_flag(group: argparse._ArgumentGroup, setting: Setting, flags: Sequence[
     if setting.kind is bool:
         group.add_argument(*flags, action=argparse.BooleanOptionalAction, **common)
     elif setting.is_list or setting.is_mapping:
+        # An input or a variable has a value per line, a flag has them side by side.
+        common["help"] = help_.replace("; one per line", "").replace(", one per line", "")
         group.add_argument(*flags, nargs="+", action="extend", metavar=setting.metavar, **common)
     else:
         group.add_argument(*flags, metavar=setting.metavar, **common)

@@ -11,7 +11,7 @@ from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.inputs import writing
 from safe_gate.render import console, jsonreport
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
-from safe_gate.settings.judging import WAIVERS_FILE
+from safe_gate.settings.gate_options import WAIVERS_FILE
 
 COMMAND = Command(
     place=10,
@@ -29,7 +29,7 @@ COMMAND = Command(
             "nargs": "?",
             "const": True,
             "metavar": "PATH",
-            "help": f"waive the report's failures in this file instead; default: the settings' or {WAIVERS_FILE}",
+            "help": f"waive the report's failures in this file instead; default: the setting's, or {WAIVERS_FILE}",
         },
         "--reason": {
             "default": "",

@@ -18,10 +18,10 @@ from safe_gate.inputs.disk import HERE
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import comparison_section, headline
-from safe_gate.runs import judging
-from safe_gate.runs.baselines import Sides, opened
+from safe_gate.runs import pipeline
 from safe_gate.runs.exit_codes import EXIT_CODES
-from safe_gate.runs.weakening import held_against, terms_of
+from safe_gate.runs.sides import Sides, opened
+from safe_gate.runs.terms import held_against, terms_of
 from safe_gate.runs.workspace import keep_inputs, read_by
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
@@ -32,7 +32,12 @@ COMMAND = Command(
     exit_codes="0 no rule on the baseline is broken, 1 a rule is broken, 3 could not compare",
     arguments={
         "base": {"metavar": "BASE", "help": "a report (safe-gate.json) or a git ref"},
-        "head": {"metavar": "HEAD", "nargs": "?", "default": ".", "help": "the same, or . (the default)"},
+        "head": {
+            "metavar": "HEAD",
+            "nargs": "?",
+            "default": ".",
+            "help": "a report, a git ref, or . (the default) for the working folder",
+        },
         "--out": {"default": "", "metavar": "PATH", "help": "write the comparison as JSON to this file"},
         "--verbose": VERBOSE,
     },
@@ -99,7 +104,7 @@ def _head(
         return comparison.side_of_report(new.report), waivers.let_pass(new.report), None
     measured = comparison.measured(sides.narrowed(new.root), effects.generated_at)
     parts = comparison.sound_parts(measured)
-    known = waivers.let_pass(judging.with_waivers(parts, run, effects))
+    known = waivers.let_pass(pipeline.with_waivers(parts, run, effects))
     return comparison.side(parts, run), known, comparison.facts_of(measured)
 
 

@@ -20,7 +20,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.inputs.finding.case_files import CaseFiles
-from safe_gate.publish import delivery, handover, preview
+from safe_gate.publish import handover, on_github, preview
 from safe_gate.publish.effects import Effects
 from safe_gate.publish.preview import Facts
 from safe_gate.render import console
@@ -29,8 +29,8 @@ from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.workspace import untrusted
 from safe_gate.scoring import asked, cluster, measure, progress, refusals, shards, snapshot, tally, unknown_names
 from safe_gate.scoring.snapshot import Snapshot
+from safe_gate.settings.destinations import Publishing
 from safe_gate.settings.options import Options
-from safe_gate.settings.publishing import Publishing
 
 COMMAND = Command(
     place=9,
@@ -43,7 +43,7 @@ COMMAND = Command(
             "metavar": "COMMAND",
             "help": "run (the default), merge or publish: the command to examine",
         },
-        "shards": {"nargs": "*", "metavar": "SHARD", "help": "merge: its files or globs"},
+        "shards": {"nargs": "*", "metavar": "SHARD", "help": "for merge: files of shards, or globs of them"},
     },
 )
 
@@ -145,7 +145,7 @@ def _of_another_run(wanted: Publishing, effects: Effects) -> tuple[Facts, list[P
     """Return what `publish` would read, and the problems that would prevent it."""
     problems: list[Problem] = []
     try:
-        delivery.left_behind(wanted, effects.context)
+        on_github.left_behind(wanted, effects.context)
     except CannotJudge as error:
         problems += error.problems
     return [("the report of another run", Untrusted((Path(wanted.report_dir) / handover.NAME).as_posix()))], problems

@@ -11,7 +11,7 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Untrusted, Verdict
 from safe_gate.core.validate import suggestion
-from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs import own_rules
 from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.render.explain import Explanation, as_json, explanation, shown
@@ -42,8 +42,9 @@ def main(call: Call) -> int:
     if not evaluators:
         return complain((refusals.nothing_to_judge(),), effects)
     count, settings = 0, asked.settings(options)
+    own = own_rules.read(settings)
     for evaluator in evaluators:
-        recipe = asked.recipe(evaluator, settings, own_rules.read(settings), options.config)
+        recipe = asked.recipe(evaluator, settings, own, options.config)
         for one in _explained(case_files.of(evaluator, options), settings, recipe, wanted):
             effects.out(line(as_json(one)) if call.arguments["json"] else shown(one))
             count += 1

@@ -12,7 +12,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Phrase, Verdict
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.finding import expansion
-from safe_gate.publish import delivery
+from safe_gate.publish import on_github
 from safe_gate.render import console, trends
 from safe_gate.runs.exit_codes import EXIT_CODES
 
@@ -22,7 +22,7 @@ NAME = "safe-gate.history"
 
 COMMAND = Command(
     place=11,
-    summary="draw pass rates, labels and agreement over runs from their reports, and mark changed rules",
+    summary="draw pass rates, labels and agreement from the reports of several runs, and mark changed rules",
     exit_codes="0 drawn, 3 a report cannot be read, or there is none",
     arguments={
         "files": {
@@ -51,7 +51,7 @@ def main(call: Call) -> int:
     for note in notes:
         effects.out(console.sentence(note))
     effects.out(f"Written: {', '.join(console.path_words(disk.shown(path)) for path in written)}")
-    delivery.append_to_summary(text, effects, is_dry=options.dry_run)
+    on_github.append_to_summary(text, effects, is_dry=options.dry_run)
     return EXIT_CODES[Verdict.PASS]
 
 

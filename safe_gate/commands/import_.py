@@ -11,19 +11,19 @@ from safe_gate.core.command import Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.importers import entries
-from safe_gate.inputs import conversion, disk, writing
+from safe_gate.inputs import disk, importing, writing
 from safe_gate.inputs.finding import expansion
 from safe_gate.render import console
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.settings.origins import CONFIG_FILE
-from safe_gate.settings.sources import Resolved
+from safe_gate.settings.precedence import Resolved
 
 _STREAM = "-"
 _MAKES = ", ".join(f"{name} for {one.makes}" for name, one in entries.IMPORTING.items())
 
 COMMAND = Command(
     place=14,
-    summary="write recorded exchanges of other tools as cases: CSV, chat messages, promptfoo, Inspect and others",
+    summary="make cases from recordings of other tools: CSV, chat messages, promptfoo, Inspect and others",
     exit_codes="0 written, 3 a record that cannot become a case, or error",
     verb="import",
     arguments={
@@ -73,7 +73,7 @@ def main(call: Call) -> int:
     request = _request(resolved, arguments)
     if out != _STREAM:
         _check_target(out, arguments["sources"], is_forced=arguments["force"])
-    imported = conversion.read(arguments["sources"], request)
+    imported = importing.read(arguments["sources"], request)
     for name, title, count in imported.found:
         say(f"{console.path_words(name)}: {title}, {plural(count, 'case')}")
     for what, count in sorted(imported.left_out.items()):
@@ -90,10 +90,10 @@ def main(call: Call) -> int:
             Problem(Place("safe-gate import"), "has no record that can become a case; nothing is written")
         )
     if out == _STREAM:
-        for line in conversion.lines(imported, request, ascii_only=True):
+        for line in importing.lines(imported, request, ascii_only=True):
             effects.out(line.removesuffix("\n"))
     else:
-        writing.write(Path(out), conversion.lines(imported, request))
+        writing.write(Path(out), importing.lines(imported, request))
     say(
         f"Written: {'standard output' if out == _STREAM else console.path_words(out)}, {plural(imported.count, 'case')}"
     )
@@ -112,7 +112,7 @@ def _request(resolved: Resolved, arguments: Mapping[str, Any]) -> entries.Reques
     for flag, given, is_known in (("checks", checks, "checks" in makes.keeps), ("tags", tags, "tags" in makes.fields)):
         if given and not is_known:
             raise CannotJudge(Problem(Place(f"--{flag}"), f"means nothing for {makes.makes}; leave it out"))
-    mapping = conversion.mapping_of(resolved.options.import_map, evaluator, may_not_fit=may_not_fit)
+    mapping = importing.mapping_of(resolved.options.import_map, evaluator, may_not_fit=may_not_fit)
     return entries.Request(evaluator, arguments["format"], mapping, checks, tags, may_not_fit)
 
 

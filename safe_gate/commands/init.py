@@ -11,9 +11,9 @@ from pathlib import Path
 
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
-from safe_gate.core.model import Verdict
+from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import schemas, writing
+from safe_gate.inputs import disk, schemas, writing
 from safe_gate.inputs.finding.commit_files import Missing
 from safe_gate.inputs.finding.git import Clone
 from safe_gate.render import console
@@ -48,12 +48,18 @@ _STAGES = re.compile(r"^stages:(?:.*\]|(?:\s+-.*)+)", re.MULTILINE)
 
 
 def main(call: Call) -> int:
-    """Write what is not there yet, all of it or nothing, and list the rest. Returns 0. Raises CannotJudge."""
+    """Write what is not there yet, all of it or nothing, and list the rest.
+
+    Returns 0. Raises CannotJudge, also where a link would lead what it writes out of the workspace.
+    """
     effects, is_dry = call.effects, call.arguments["dry_run"]
     platforms, folder = _platforms()
     wanted = _wanted(platforms)
     kept = {path: reason for path in wanted if (reason := _why_kept(path))}
     added = {path: text for path, text in wanted.items() if path not in kept}
+    if path := next(filter(disk.leads_out, added), None):
+        words = "cannot be written: a symbolic link leads out of the workspace; replace the link by a folder"
+        raise CannotJudge(Problem(Place(path.as_posix()), words))
     effects.out(f"Detected: {' and '.join(_PLATFORMS[name] for name in platforms) or 'neither GitHub nor GitLab'}")
     if not is_dry:
         writing.write_all(added)

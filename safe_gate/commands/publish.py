@@ -5,10 +5,10 @@ from __future__ import annotations
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
 from safe_gate.core.model import CannotJudge, Verdict
-from safe_gate.publish import delivery
+from safe_gate.publish import on_github
 from safe_gate.publish.effects import Effects
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
-from safe_gate.settings.publishing import Publishing
+from safe_gate.settings.destinations import Publishing
 
 COMMAND = Command(
     place=15,
@@ -30,6 +30,6 @@ def main(call: Call) -> int:
 def published(wanted: Publishing, effects: Effects) -> int:
     """Post what a run left behind. Returns 0 if the comment is up to date, 3 if not."""
     try:
-        return EXIT_CODES[Verdict.PASS if delivery.post_later(wanted, effects) else Verdict.ERROR]
+        return EXIT_CODES[Verdict.PASS if on_github.post_later(wanted, effects) else Verdict.ERROR]
     except CannotJudge as error:
         return complain(error.problems, effects)

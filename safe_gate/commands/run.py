@@ -13,16 +13,16 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk, writing
-from safe_gate.publish import delivery
+from safe_gate.publish import on_github
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
-from safe_gate.runs import judging
+from safe_gate.runs import pipeline
 from safe_gate.runs.conclusion import concluded, judged, refuse, unfinished
 from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.runs.workspace import untrusted
 from safe_gate.scoring.shards import Shard
+from safe_gate.settings.destinations import Publishing
 from safe_gate.settings.options import Options
-from safe_gate.settings.publishing import Publishing
 
 COMMAND = Command(
     place=1,
@@ -53,8 +53,8 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     begin = partial(
         unfinished, options=options, effects=effects, drawn={path: lambda run: jsonreport.pieces(run.report.to_json())}
     )
-    content = judging.scored(options, effects, options_at, shard, begin)
-    if isinstance(content, judging.Made):
+    content = pipeline.scored(options, effects, options_at, shard, begin)
+    if isinstance(content, pipeline.Made):
         writing.write_or_remove(path, jsonreport.to_json(content.report.to_json()))  # which `merge` does not accept
         report, _ = concluded(content.report, content.problems, options, effects)
         return EXIT_CODES[report.verdict]
@@ -65,5 +65,5 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     )
     said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
     effects.out(f"{said}\nShard: {console.path_words(disk.shown(path))}")
-    delivery.tell_of_shard(said, disk.shown(path), Publishing.of(options), effects)
+    on_github.tell_of_shard(said, disk.shown(path), Publishing.of(options), effects)
     return EXIT_CODES[Verdict.PASS]

@@ -11,7 +11,7 @@ from safe_gate.runs.exit_codes import EXIT_CODES
 
 COMMAND = Command(
     place=16,
-    summary="print a JSON Schema, such as config or waivers; list the names without one",
+    summary="print a JSON Schema, such as config or waivers; without a name, list all names",
     exit_codes="0 printed, 3 no such schema",
     verb="print the schema",
     arguments={"name": {"nargs": "?", "default": "", "metavar": "NAME", "help": "the schema; without it: all names"}},

@@ -15,12 +15,11 @@ from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem, Verdict
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, recorded
-from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, own_rules, recorded
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import asked, measure, progress, shards, tally, unknown_names
 from safe_gate.settings.options import Options
-from safe_gate.settings.sources import read
+from safe_gate.settings.precedence import read
 
 COMMAND = Command(
     place=13,
@@ -67,18 +66,19 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | int]:
             yield from error.problems
     lines: list[tuple[Evaluator, list[str], list[str]]] = []
     for evaluator in EVALUATORS.values():
-        form, own = evaluator.input, evaluator.rule_files
+        form, rules = evaluator.input, evaluator.rule_files
         if isinstance(form, Documents):
             joined = _joined(evaluator, by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, []))
             yield from (one if isinstance(one, Problem) else 1 for one in joined if not isinstance(one, _READ_TOO))
         else:
-            lines.append((evaluator, by_kind.pop(form.kind, []), by_kind.pop(own.kind, []) if own else []))
+            lines.append((evaluator, by_kind.pop(form.kind, []), by_kind.pop(rules.kind, []) if rules else []))
     found = dict.fromkeys(problem for kind, some in by_kind.items() for one in some for problem in _document(one, kind))
     if any(cases or packs for _, cases, packs in lines):
         options, problems = _settings(call, by_kind.get("config", []))
         found |= dict.fromkeys(problems)
+        own = own_rules.read(asked.settings(options)) if options else own_rules.NO_FILES
         for evaluator, cases, packs in lines:
-            for item in _under(options, evaluator, cases, packs):
+            for item in _under(options, own, evaluator, cases, packs):
                 if item not in found:  # a config that is given names packs, too
                     yield item
     yield from found
@@ -95,18 +95,19 @@ def _settings(call: Call, configs: Sequence[str]) -> tuple[Options | None, Seque
     except CannotJudge as error:
         return None, error.problems
     call.warn(resolved.warnings)
-    return replace(resolved.options, text="full", engine="local", tag=(), not_tag=()), ()
+    unfiltered: dict[str, Any] = dict.fromkeys(asked.FILTERS, ())
+    return replace(resolved.options, text="full", engine="local", **unfiltered), ()
 
 
 def _under(
-    options: Options | None, evaluator: Evaluator, cases: Sequence[str], packs: Sequence[str]
+    options: Options | None, own: own_rules.Own, evaluator: Evaluator, cases: Sequence[str], packs: Sequence[str]
 ) -> Iterator[Problem | int]:
     """Yield the problems of an evaluator's cases and packs under options, and the number of cases.
 
     Without options nobody knows what checks there are: packs are checked for their shape alone.
     """
     here = replace(options or Options(), **{evaluator.input.setting: tuple(cases)})  # type: ignore[arg-type]
-    own, problems = own_rules.read(asked.settings(here)), list[Problem]()
+    problems: list[Problem] = []
     if packs and evaluator.rule_files and options:
         own, problems = _with_packs(evaluator, evaluator.rule_files.setting, packs, own)
     elif packs and evaluator.rule_files:
@@ -140,10 +141,10 @@ def _with_packs(
     return own._replace(files={**own.files, name: tuple(sound)}), problems
 
 
-def _of_rules(evaluator: Evaluator, settings: JsonObject, config: str) -> Iterator[Problem]:
+def _of_rules(evaluator: Evaluator, settings: JsonObject, own: own_rules.Own, config: str) -> Iterator[Problem]:
     """Yield what is wrong with the rules that the settings of a config name, and with what they say of rules."""
     try:
-        recipe = asked.recipe(evaluator, settings, own_rules.read(settings), config)
+        recipe = asked.recipe(evaluator, settings, own, config)
         own_rules.made(evaluator.name, recipe)
     except CannotJudge as error:
         yield from error.problems
@@ -161,9 +162,10 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
         else:
             options = read({"config": path}, {}, config_file.read_config)
             settings = asked.settings(options)
+            own = own_rules.read(settings)
             with_rules = [one for one in EVALUATORS.values() if one.rule_files]
-            yield from (problem for one in with_rules for problem in _of_rules(one, settings, path))
-            yield from unknown_names.misnamed(options, EVALUATORS, own_rules.read(settings))
+            yield from (problem for one in with_rules for problem in _of_rules(one, settings, own, path))
+            yield from unknown_names.misnamed(options, EVALUATORS, own)
     except CannotJudge as error:
         yield from error.problems
 

@@ -13,7 +13,7 @@ from safe_gate.proof import verification
 from safe_gate.proof.verification import Standing
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console
-from safe_gate.runs import judging
+from safe_gate.runs import pipeline
 from safe_gate.runs.exit_codes import complain
 from safe_gate.settings.options import Options
 
@@ -56,5 +56,5 @@ def _recomputed(
     options: Options, generated_at: str, recorded: Earlier, effects: Effects
 ) -> tuple[Report, Sequence[Problem]]:
     """Return the report that a run at another time would have made."""
-    made = judging.made(options, effects._replace(generated_at=generated_at), lambda _: options, recorded)
+    made = pipeline.made(options, effects._replace(generated_at=generated_at), lambda _: options, recorded)
     return made.report, made.problems

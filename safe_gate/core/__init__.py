@@ -1,1 +1,1 @@
-"""Values, text, statistics, digests and validation, which every other room uses. Pure."""
+"""Values, text, statistics, digests and validation, which every other package uses. Pure."""

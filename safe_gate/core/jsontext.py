@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from safe_gate.core.text.patterns import later
@@ -204,6 +204,19 @@ def units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+def repeated(names: Iterable[str]) -> Iterator[str]:
+    """Yield names that appeared before, in order.
+
+    >>> list(repeated(["a", "b", "b", "a"]))
+    ['b', 'a']
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            yield name
+        seen.add(name)
+
+
 def _next(text: str, place: int) -> int:
     """Return the place of the next value, or of the end of its container."""
     return next(_BETWEEN.finditer(text, place)).end()  # it may also match nothing
@@ -233,12 +246,9 @@ def _finite(digits: str) -> float:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                words = f"the key {json.dumps(key[:40])} appears twice in one object"
-                raise _RefusedError(words, key=key, text_free="a key appears twice in one object")
-            seen.add(key)
+        key = next(repeated(name for name, _ in pairs))
+        words = f"the key {json.dumps(key[:40])} appears twice in one object"
+        raise _RefusedError(words, key=key, text_free="a key appears twice in one object")
     return result
 
 

@@ -103,12 +103,8 @@ def _digest(text: str) -> str:
 def as_line(entry: JsonObject) -> str:
     """Return an entry as a line of JSON, as UTF-8 if possible."""
     text = json.dumps(entry, ensure_ascii=False)
-    return text if text.isascii() or _is_utf_8(text) else json.dumps(entry)
-
-
-def _is_utf_8(text: str) -> bool:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:  # half a surrogate pair, which JSON can only escape
-        return False
-    return True
+        return json.dumps(entry)
+    return text

@@ -15,6 +15,7 @@ from enum import Enum, auto
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural
+from safe_gate.core.jsontext import repeated
 from safe_gate.core.text.patterns import later
 
 MOST = 64 << 20
@@ -46,8 +47,7 @@ class KeyTwiceError(ValueError):
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        key = next(name for place, name in enumerate(names) if name in names[:place])
+        key = next(repeated(name for name, _ in pairs))
         raise KeyTwiceError(f"has the key {json.dumps(key[:40])} twice in one object; keep one")
     return found
 
@@ -138,7 +138,7 @@ def table(lines: Iterable[str], delimiter: str) -> Iterator[Found | NotReadable]
     try:
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         header = next((row for row in reader if any(map(str.strip, row)) and row[0].lower() != "sep="), [])
-        twice = {name: TWICE for name in header if name.strip() and header.count(name) > 1}
+        twice = {name: TWICE for name in repeated(header) if name.strip()}
         while header and not header[-1].strip():
             header.pop()
         line = reader.line_num + 1

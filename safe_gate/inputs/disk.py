@@ -149,7 +149,7 @@ def open_regular(path: Path) -> BinaryIO:
         return io.BufferedReader(_Again(_standard_input()))
     if path.exists() and not path.is_file():
         raise OSError("Not a regular file")
-    if not _follows_links.get() and _leads_out(path):
+    if not _follows_links.get() and leads_out(path):
         raise OSError("a symbolic link leads out of the workspace; commit the file itself, or set follow-links")
     try:
         return path.open("rb")
@@ -212,7 +212,7 @@ def follow_links(*, is_on: bool) -> None:
     _follows_links.set(is_on)
 
 
-def _leads_out(path: Path) -> bool:
+def leads_out(path: Path) -> bool:
     """Return whether a path into the workspace leads out of it again by symbolic links.
 
     The path may name the workspace by another path, such as a link to it.

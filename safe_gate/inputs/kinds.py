@@ -23,7 +23,7 @@ from safe_gate.inputs.blocks import BOUNDS, TooLongError, bounded_lines, is_colu
 from safe_gate.inputs.disk import HERE, decode, open_regular, parsed, shown, text_of, unreadable
 from safe_gate.inputs.finding import folders
 from safe_gate.inputs.finding.expansion import no_match
-from safe_gate.settings.judging import WAIVERS_FILE
+from safe_gate.settings.gate_options import WAIVERS_FILE
 from safe_gate.settings.options import CONFIG_FILES
 
 OUTPUTS = ".outputs.jsonl"

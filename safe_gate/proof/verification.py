@@ -31,7 +31,7 @@ from safe_gate.gate import limits
 from safe_gate.inputs import checked, disk, schemas
 from safe_gate.proof import differences
 from safe_gate.settings.options import OFF, Options, settings
-from safe_gate.settings.sources import read
+from safe_gate.settings.precedence import read
 
 MOST_DIFFERENCES = 10
 

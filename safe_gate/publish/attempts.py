@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from safe_gate.core.model import (
     Untrusted,
 )
-from safe_gate.github import commands
+from safe_gate.github.annotations import Annotation
 from safe_gate.publish import preview
 from safe_gate.publish.effects import Effects
 from safe_gate.render.untrusted import plain
@@ -40,6 +40,6 @@ def warn(message: str, effects: Effects) -> None:
     """Warn of something that could not be published, as an annotation where there is a runner."""
     text = f"{plain(Untrusted(message), 500)}. The verdict does not depend on it."
     if effects.context.in_actions:
-        effects.out(commands.Annotation("warning", text, "SAFE Gate").command())
+        effects.out(Annotation("warning", text, "SAFE Gate").command())
     else:
         effects.err(f"safe-gate: warning: {text}")

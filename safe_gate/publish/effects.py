@@ -10,7 +10,7 @@ from safe_gate.github.event import Context
 
 if TYPE_CHECKING:
     from safe_gate.core.report import Report
-    from safe_gate.settings.publishing import Access, Sinks
+    from safe_gate.settings.destinations import Access, Sinks
     from safe_gate.sinks.events import Run
 
 

@@ -97,25 +97,21 @@ def read(path: Path) -> Publication:
     if not disk.exists(path):
         raise CannotJudge(Problem(Place(name), _MISSING))
     try:
-        found = _content(path, name)
+        content: JsonObject = checked.document(str(path), "publication", largest=_LARGEST)
+        if faults := schemas.load_schema("report").faults(content["report"]):
+            raise CannotJudge(*(Problem(Place(name), fault.message, "", f"report.{fault.field}") for fault in faults))
     except CannotJudge as error:
         for problem in error.problems:
             if problem.field in _VERSIONS:
                 raise CannotJudge(replace(problem, message=_OTHER)) from None
         raise
+    found = Publication.from_json(content)
     return found._replace(report=_judged_again(found.report, name))
 
 
 _VERSIONS = ("publication", "report.schema_version")
 _OTHER = "was made by another version of safe-gate; use the same version in both workflows"
 _MISSING = "is missing; download the run's artifact into report-dir"
-
-
-def _content(path: Path, name: str) -> Publication:
-    content: JsonObject = checked.document(str(path), "publication", largest=_LARGEST)
-    if faults := schemas.load_schema("report").faults(content["report"]):
-        raise CannotJudge(*(Problem(Place(name), fault.message, "", f"report.{fault.field}") for fault in faults))
-    return Publication.from_json(content)
 
 
 def _judged_again(report: Report, name: str) -> Report:

@@ -15,7 +15,8 @@ from safe_gate.core.model import (
     Verdict,
 )
 from safe_gate.core.report import Report
-from safe_gate.github import Api, ApiError, Refusal, commands, comment
+from safe_gate.github import Api, ApiError, Refusal, comment
+from safe_gate.github.annotations import Annotation
 from safe_gate.github.event import Context
 from safe_gate.inputs import disk, writing
 from safe_gate.publish import handover, preview
@@ -23,7 +24,7 @@ from safe_gate.publish.attempts import warn
 from safe_gate.publish.effects import Effects
 from safe_gate.render import SUMMARY_LIMIT, console, jsonreport, markdown
 from safe_gate.render.view import ReportView
-from safe_gate.settings.publishing import Publishing
+from safe_gate.settings.destinations import Publishing
 
 _REFUSED = {
     Refusal.CREDENTIALS: ("skipped-permissions", "; the token is wrong or has expired: correct github-token"),
@@ -112,7 +113,7 @@ def leave_behind(report: Report, draft: comment.Draft, wanted: Publishing, effec
 
 def rehearse(
     view: ReportView,
-    annotations: Sequence[commands.Annotation],
+    annotations: Sequence[Annotation],
     wanted: Publishing,
     origin: Origin,
     effects: Effects,

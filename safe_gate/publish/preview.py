@@ -12,8 +12,8 @@ from typing import Any
 
 from safe_gate.core.model import Untrusted, Words
 from safe_gate.github.event import Context
+from safe_gate.settings.destinations import Publishing
 from safe_gate.settings.options import Setting, settings
-from safe_gate.settings.publishing import Publishing
 
 _IN_CONTAINER = "/github/workspace"
 """GITHUB_WORKSPACE in the container of an action, and nowhere else."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import first_few, fixed, percent, plural, score, with_interval
@@ -131,19 +131,14 @@ def shown_sections(report: Report) -> tuple[Section, ...]:
 
 
 def _with_news(section: Section, part: Compared) -> Section:
-    news = _news(part)
-    findings = View(lambda: (one._replace(news=news.get(one.case_id.text, "")) for one in section.findings))
-    return section._replace(findings=findings)
-
-
-def _news(part: Compared) -> Mapping[str, str]:
-    """Return what is new about cases that fail, by id."""
-    told = {
+    """Return a section whose findings say what is new about them."""
+    news = {
         change.id: _BY_RULES if _fails_by_rules(change) else _NEWS[change.change]
         for change in part.changes
         if change.change in _NEWS
-    }
-    return {**told, **{one.id: "new case" for one in part.cases.added}}
+    } | {one.id: "new case" for one in part.cases.added}
+    findings = View(lambda: (one._replace(news=news.get(one.case_id.text, "")) for one in section.findings))
+    return section._replace(findings=findings)
 
 
 _BY_RULES = "fails by today's rules"
@@ -217,7 +212,12 @@ def _changed(parts: Sequence[tuple[Evaluator, Compared]], run: Parts) -> Iterato
 
 
 def _finding(evaluator: Evaluator, change: Change, before: JsonObject, result: JsonObject) -> Finding:
-    moved = [f"{metric} {_score(was)} to {_score(is_)}" for metric, (_, was, is_) in _scores(evaluator, change)]
+    whole = next(iter(evaluator.metrics))  # the yes or no that the change itself shows
+    moved = [
+        f"{metric.replace('_', ' ')} {_score(was)} to {_score(is_)}"
+        for metric, (_, was, is_) in change.scores.items()
+        if metric != whole and was != is_
+    ]
     because = f" by {' and '.join(change.because)}" if change.because else ""
     protected = ", protected" if change.protected else ""
     by_rules = _fails_by_rules(change)
@@ -231,14 +231,6 @@ def _finding(evaluator: Evaluator, change: Change, before: JsonObject, result: J
         evidence=(*_told("before", evaluator, before), *_told("now", evaluator, result)),
         place=evaluator.finding(result).place,
     )
-
-
-def _scores(evaluator: Evaluator, change: Change) -> Iterator[tuple[str, tuple[float | None, ...]]]:
-    """Yield the metrics that moved, except the yes or no that the change itself shows."""
-    whole = next(iter(evaluator.metrics))
-    for metric, scores in change.scores.items():
-        if metric != whole and scores[1] != scores[2]:
-            yield metric.replace("_", " "), tuple(scores)
 
 
 def _score(value: float | None) -> str:

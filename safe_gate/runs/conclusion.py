@@ -11,19 +11,19 @@ from safe_gate.baseline import comparison
 from safe_gate.core.model import NOTHING_RECORDED, CannotJudge, Place, Problem, Recorded
 from safe_gate.core.report import Report
 from safe_gate.inputs import disk, writing
-from safe_gate.publish import delivery, handover
+from safe_gate.publish import handover, on_github
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
 from safe_gate.render.view import ReportView
-from safe_gate.runs import judging
+from safe_gate.runs import pipeline
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.report import error_report
 from safe_gate.runs.workspace import read_by
 from safe_gate.scoring import refusals
 from safe_gate.scoring.shards import Shards
+from safe_gate.settings.destinations import Publishing
 from safe_gate.settings.options import Options
-from safe_gate.settings.publishing import Publishing
 
 
 def judged(options: Options, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None) -> int:
@@ -40,7 +40,7 @@ def finished(
 ) -> tuple[Report, Sequence[Problem]]:
     """Judge the run as `judged` does; return its report, and the problems that kept it from a verdict, if any."""
     begin = partial(unfinished, options=options, effects=effects, drawn=_reports(options.report_dir, options.reports))
-    report, problems, recorded = judging.made(options, effects, options_at, merged=merged, begin=begin)
+    report, problems, recorded = pipeline.made(options, effects, options_at, merged=merged, begin=begin)
     return concluded(report, problems, options, effects, recorded)
 
 
@@ -48,7 +48,7 @@ def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> i
     """Report wrong settings or usage, also in reports and to GitHub: no old verdict may remain. Returns 3."""
     problems = refusals.as_shown(problems, options.text)
     if options.mode == "publish":
-        delivery.tell_of_refusal(problems, effects, is_dry=options.dry_run)
+        on_github.tell_of_refusal(problems, effects, is_dry=options.dry_run)
         return complain(problems, effects)
     report, _ = concluded(error_report(problems, Options(), effects), problems, options, effects)
     return EXIT_CODES[report.verdict]
@@ -106,7 +106,7 @@ def concluded(
         effects.out(console.rules(run.view))
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
-    delivery.tell(run.view, Publishing.of(options), written, effects, run.recorded)
+    on_github.tell(run.view, Publishing.of(options), written, effects, run.recorded)
     return report, problems
 
 

@@ -24,7 +24,7 @@ from safe_gate.render import console, jsonreport
 from safe_gate.runs import world
 from safe_gate.runs.conclusion import finished, refuse
 from safe_gate.runs.exit_codes import EXIT_CODES
-from safe_gate.settings import sources
+from safe_gate.settings import precedence
 from safe_gate.settings.options import Options
 from safe_gate.settings.options import settings as every_setting
 
@@ -92,13 +92,13 @@ def _run(given: Mapping[str, Value], verbose: bool) -> Run:
     try:
         if problems := (*_unfit(plain), *_misplaced(flags)):
             raise CannotJudge(*problems)
-        resolved = sources.resolve(flags, {}, config_file.read_config, command=sources.IN_PYTHON)
+        resolved = precedence.resolve(flags, {}, config_file.read_config, command=precedence.IN_PYTHON)
         for text in resolved.warnings:
             warnings.warn(text, DeprecationWarning, stacklevel=4)
         return _judged(resolved.options, effects, flags, writes=writes)
     except CannotJudge as error:
         if writes:  # an old report must not say that the gate passed
-            refuse(error.problems, sources.reporting_options(flags, {}, _unchecked), effects)
+            refuse(error.problems, precedence.reporting_options(flags, {}, _unchecked), effects)
         raise
 
 
@@ -107,7 +107,7 @@ _unchecked = partial(config_file.read_config, is_checked=False)
 
 def _judged(options: Options, effects: Effects, flags: Mapping[str, Any], *, writes: bool) -> Run:
     def options_at(root: Path) -> Options:
-        return sources.read(flags, {}, partial(config_file.read_config, root=root), command=sources.IN_PYTHON)
+        return precedence.read(flags, {}, partial(config_file.read_config, root=root), command=precedence.IN_PYTHON)
 
     disk.follow_links(is_on=options.follow_links)
     disk.hold()

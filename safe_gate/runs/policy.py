@@ -11,11 +11,11 @@ from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import drops, limits
 from safe_gate.gate import rules as gate_rules
-from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs import own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding.commit_files import Pattern
 from safe_gate.publish.effects import Effects
-from safe_gate.runs.baselines import Sides
+from safe_gate.runs.sides import Sides
 from safe_gate.scoring import asked, unknown_names
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.options import Options, config_paths

@@ -10,7 +10,7 @@ from safe_gate.github.checkout import foreign_checkout
 from safe_gate.inputs import disk
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.publish.effects import Effects
-from safe_gate.settings.judging import WAIVERS_FILE
+from safe_gate.settings.gate_options import WAIVERS_FILE
 from safe_gate.settings.options import Options, config_paths
 
 

@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.github import Api, event, files, repository
+from safe_gate.github import Api, event, repository, runner_files
 from safe_gate.publish.effects import Effects
 
 if TYPE_CHECKING:
     from safe_gate.core.report import Report
-    from safe_gate.settings.publishing import Access, Sinks
+    from safe_gate.settings.destinations import Access, Sinks
     from safe_gate.sinks.events import Run
 
 _LAST_SECOND = 253_402_300_799  # the end of the year 9999
@@ -30,8 +30,8 @@ def effects(
         generated_at=generated_at,
         context=event.context(environ),
         connect=_connect,
-        write_outputs=files.write_outputs,
-        append_summary=files.append_summary,
+        write_outputs=runner_files.write_outputs,
+        append_summary=runner_files.append_summary,
         deliver=_deliver,
         folder=repository.working_folder(environ.get("GITHUB_WORKSPACE", "")),
     )

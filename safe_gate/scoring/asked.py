@@ -9,8 +9,7 @@ from typing import Any
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import CannotJudge, JsonObject
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import config_file
-from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs import config_file, own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.settings.options import Options
 

@@ -18,8 +18,7 @@ from safe_gate.core.figures import Sum
 from safe_gate.core.given import Lines
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem
 from safe_gate.core.problems import Problems
-from safe_gate.inputs import blocks, recorded
-from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs import blocks, own_rules, recorded
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.spool import Spool, Store

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set, Sized
+from collections.abc import Iterable, Iterator, Sequence, Set, Sized
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import JsonObject, Place, Problem
@@ -31,11 +31,29 @@ def no_case(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_o
     return Problem(Place(place), f"{words}; correct {pronoun}, or run without these files")
 
 
+_MOST_PAIRS = 20_000_000
+"""So many pairs of characters are compared to find out what was meant: that takes about a second."""
+
+
+def hinted(names: Iterable[str], groups: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield names with hints at the groups that they may mean, "" for none.
+
+    Where there is too much to compare, only the first names get hints.
+
+    >>> list(hinted(["GREIF", "work"], {"grief", "slow"}))
+    [('GREIF', ' (did you mean "grief"?)'), ('work', '')]
+    """
+    known = {one.casefold(): one for one in sorted(groups)}
+    characters, left = sum(map(len, known)), _MOST_PAIRS
+    for name in names:
+        left -= len(name) * characters
+        yield name, suggestion(name.casefold(), known) if left >= 0 else ""
+
+
 def unknown_tags(tags: Iterable[str], groups: Set[str]) -> list[str]:
     """Return words for each tag that no case has, with what may have been meant."""
-    known = {one.casefold(): one for one in sorted(groups)}
     missing = (tag for tag in tags if tag not in groups)
-    return [f"no case has {quote(tag)}{suggestion(tag.casefold(), known)}" for tag in missing]
+    return [f"no case has {quote(tag)}{hint}" for tag, hint in hinted(missing, groups)]
 
 
 def nothing_to_judge() -> Problem:

@@ -8,8 +8,7 @@ from pathlib import Path
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem
 from safe_gate.core.report import Waiver
-from safe_gate.inputs import checked, disk
-from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs import checked, disk, own_rules
 from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.scoring import asked

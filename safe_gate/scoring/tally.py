@@ -16,8 +16,7 @@ from safe_gate.core.given import Case
 from safe_gate.core.jsontext import offsets
 from safe_gate.core.model import JsonObject, Place, Problem
 from safe_gate.evaluators import EVALUATORS, without_texts
-from safe_gate.inputs import blocks, recorded
-from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs import blocks, own_rules, recorded
 from safe_gate.inputs.spool import lines
 from safe_gate.scoring.asked import selects
 from safe_gate.scoring.columns import deciding
@@ -84,9 +83,9 @@ def _columns(
 class Scoring(NamedTuple):
     """What makes a case's entry, wherever that is done: a value that can be sent, and holds no secret.
 
-    `recipe` is as in the evaluator's `rules.made`; `settings` are as in a report. `passes_over` leaves out cases that
-    do not fit what is scored by, which are else a problem. `rules_of` is the commit that the rules are of, "" for
-    that of the cases.
+    `recipe` is as in `own_rules.made`; `settings` are as in a report. `passes_over` leaves out cases that do not fit
+    what is scored by, which are else a problem. `rules_of` is the commit that the rules are of, "" for that of the
+    cases.
     """
 
     evaluator: str

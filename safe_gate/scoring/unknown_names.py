@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
-from safe_gate.core.validate import suggestion
+from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import config_file
-from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs import config_file, own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.scoring import asked, refusals
 from safe_gate.scoring.measure import Measured
@@ -48,52 +46,33 @@ def unknown_groups(
     leaves no case is already a problem. Of a selection of the cases, only what looks misspelt is a problem: the
     others may have the rest.
     """
-    limited = {name: groups_limited(EVALUATORS[name], vars(options)) for name in measured}
-    found = _groups(options.tag, limited, measured, is_selection=is_selection)
-    yield from config_file.in_config(found, options.config, root=root)
-
-
-def _groups(
-    tags: Iterable[str],
-    limited: Mapping[str, Mapping[str, Mapping[str, Any]]],
-    measured: Mapping[str, Measured | None],
-    *,
-    is_selection: bool,
-) -> Iterator[Problem]:
     present = [found for found in measured.values() if found]
-    every = {group for found in present for group in found.groups}
-    is_whole = all(found.knows_groups and found.cases for found in present)
-    for words in refusals.unknown_tags(tags, every) if is_whole else ():
-        yield Problem(Place("tag"), f"{words}; correct the name, or leave it out")
+    problems: list[Problem] = []
+    if all(found.knows_groups and found.cases for found in present):
+        every = {group for found in present for group in found.groups}
+        tags = refusals.unknown_tags(options.tag, every)
+        problems += (Problem(Place("tag"), f"{words}; correct the name, or leave it out") for words in tags)
     for evaluator, found in measured.items():
         if found is None or not found.knows_groups:
             continue
-        noun = EVALUATORS[evaluator].grouping.noun
-        setting = EVALUATORS[evaluator].grouping.setting
-        named = limited[evaluator]
-        meant = found.groups - named.keys() if is_selection else found.groups
-        known = {one.casefold(): one for one in sorted(meant)}
-        for name in sorted(named.keys() - found.groups):
-            hint = suggestion(name.casefold(), known)
-            if not named[name].get("optional") and (hint or not is_selection):
-                words = f"no case has this {noun}{hint}; correct the name, or set"
+        grouping, limited = EVALUATORS[evaluator].grouping, groups_limited(EVALUATORS[evaluator], vars(options))
+        meant = found.groups - limited.keys() if is_selection else found.groups
+        for name, hint in refusals.hinted(sorted(limited.keys() - found.groups), meant):
+            if not limited[name].get("optional") and (hint or not is_selection):
+                words = f"no case has this {grouping.noun}{hint}; correct the name, or set"
                 words = f"{words} `optional: true` if its cases may be absent"
-                yield Problem(Place(str(setting)), words, field=name)
+                problems.append(Problem(Place(str(grouping.setting)), words, field=name))
+    yield from config_file.in_config(problems, options.config, root=root)
 
 
 def misnamed(
     options: Options, evaluators: Iterable[str], own: own_rules.Own, *, root: Path = HERE
 ) -> Iterator[Problem]:
     """Yield a problem for each name that options give and that means nothing to evaluators."""
-    found = _misnamed(vars(options), asked.settings(options), evaluators, own)
-    yield from config_file.in_config(found, options.config, root=root)
-
-
-def _misnamed(
-    every: Mapping[str, Any], settings: JsonObject, evaluators: Iterable[str], own: own_rules.Own
-) -> Iterator[Problem]:
+    settings, problems = asked.settings(options), list[Problem]()
     for name in evaluators:
         by = partial(own_rules.load, EVALUATORS[name], settings, own)
         with suppress(CannotJudge):  # unreadable rules have no known names
-            for one in EVALUATORS[name].misnamed(every, by):
-                yield Problem(Place(one.setting.replace("_", "-")), one.message, field=one.name)
+            for one in EVALUATORS[name].misnamed(vars(options), by):
+                problems.append(Problem(Place(one.setting.replace("_", "-")), one.message, field=one.name))
+    yield from config_file.in_config(problems, options.config, root=root)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.setting import AS_RUN, GROUPS, Group, Setting, option, settings_of
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.settings.judging import Judging
+from safe_gate.settings.gate_options import Judging
 
 CONFIG_FILES = ("safe.config.json", "safe-gate.config.json")
 """The names of the config file: it has one of them, unless another is set."""
@@ -32,7 +32,7 @@ class General(Judging):
     reports: tuple[str, ...] = option(
         "reports",
         "The report formats that a run writes to report-dir: json, markdown, html, junit, sarif, gitlab, csv, "
-        "jsonl, badge. Write one per line, or commas between them.",
+        "jsonl, badge; one per line. Commas may separate them too.",
         ("json", "markdown"),
         choices=("json", "markdown", "html", "junit", "sarif", "gitlab", "csv", "jsonl", "badge"),
     )
@@ -46,7 +46,7 @@ class General(Judging):
     comment: str = option(
         "GitHub",
         "The pull-request comment: `always`, `on-failure` (created on a failure, then updated), `changes` "
-        "(rewritten only for another result) or `never`.",
+        "(rewritten only if the result changes) or `never`.",
         "always",
         flags=dict.fromkeys(_PUBLISHING, ("--comment",)),
         choices=("always", "on-failure", "changes", "never"),
@@ -101,8 +101,8 @@ class General(Judging):
     )
     mode: str = option(
         "advanced",
-        "What the action does: `run`, `merge` shards, or `publish` the result of a run without write access from "
-        "report-dir. Elsewhere, use the command.",
+        "What the action does: `run` the gate, `merge` shards, or `publish` the comment of a run that had no write "
+        "access, from report-dir. Outside the action, use the command.",
         "run",
         env=(),
         key=(),
@@ -119,8 +119,8 @@ class General(Judging):
     )
     shards: tuple[str, ...] = option(
         "advanced",
-        "The files for `mode: merge`, which runs with `shard` wrote: paths or globs, one per line. Elsewhere: "
-        "`safe-gate merge SHARD...`.",
+        "For `mode: merge`: the files that runs with `shard` wrote, as paths or globs, one per line. Outside the "
+        "action: `safe-gate merge SHARD...`.",
         (),
         env=(),
         key=(),
@@ -135,20 +135,20 @@ class General(Judging):
     )
     sink_file: str = option(
         "reports",
-        "Sink: a file that gets the results as events, one per line (JSONL). It is replaced by each run.",
+        "Sink: a file that gets the results as events, one per line (JSONL). Each run replaces it.",
         "",
         key=(),
     )
     sink_webhook: str = option(
         "reports",
-        "Sink: the https address that the results are posted to, as batches of CloudEvents.",
+        "Sink: the https address that gets the results as batches of CloudEvents.",
         "",
         key=(),
         secret=True,
     )
     sink_secret: str = option(
         "reports",
-        "Sink: the secret that signs what is posted to sink-webhook, by HMAC-SHA256. Unsigned unless set.",
+        "Sink: the secret that signs requests to sink-webhook with HMAC-SHA256. Without it, they are not signed.",
         "",
         key=(),
         flags={},
@@ -199,7 +199,7 @@ class General(Judging):
     )
     github_token: str = option(
         "GitHub",
-        "The token that writes the pull-request comment. In the action: the job's own token.",
+        "The token that writes the pull-request comment. In the action, the default is the job's own token.",
         "",
         env=("SAFE_GATE_GITHUB_TOKEN", "GITHUB_TOKEN"),
         key=(),
@@ -208,13 +208,14 @@ class General(Judging):
     )
     jobs: str = option(
         "advanced",
-        "Number of processes that score cases of JSONL files, or `auto` for one per core. The result is the same.",
+        "Number of processes that score cases in JSONL files, or `auto` for one per core. The result is the same.",
         "1",
         key=(),
     )
     engine: str = option(
         "advanced",
-        "What scores cases of JSONL files: `local`, or `dask`, a cluster (not in the image). The result is the same.",
+        "Where cases in JSONL files are scored: `local`, or `dask`, a cluster (not in the image). The result is the "
+        "same.",
         "local",
         key=(),
         choices=("local", "dask"),
@@ -227,7 +228,7 @@ class General(Judging):
     )
     import_map: tuple[str, ...] = option(
         "inputs",
-        "Where `import` finds fields with other names, as `user=PATH,assistant=PATH,id=PATH,tags=PATH`.",
+        "Where `import` finds fields with other names: `user=PATH,assistant=PATH,id=PATH,tags=PATH`.",
         (),
         flags={"import": ("--map",)},
     )

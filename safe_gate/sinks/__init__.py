@@ -14,7 +14,7 @@ from typing import TypeVar
 from safe_gate.core.deadline import within
 from safe_gate.core.model import CannotJudge
 from safe_gate.core.report import Report
-from safe_gate.settings.publishing import Sinks
+from safe_gate.settings.destinations import Sinks
 from safe_gate.sinks.events import Run, of_run
 
 NAMES = ("file", "otlp", "webhook")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from safe_gate.inputs import writing
 from safe_gate.render.jsonreport import line
-from safe_gate.settings.publishing import Sinks
+from safe_gate.settings.destinations import Sinks
 from safe_gate.sinks import SinkError, Timer
 from safe_gate.sinks.events import Run, Stream, cloud_events
 

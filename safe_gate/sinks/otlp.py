@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
-from safe_gate.settings.publishing import Sinks
+from safe_gate.settings.destinations import Sinks
 from safe_gate.sinks import SinkError, Timer, _http
 from safe_gate.sinks.events import VERDICT, Event, Run, Stream
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from safe_gate.core.figures import plural
 from safe_gate.render.jsonreport import line
-from safe_gate.settings.publishing import Sinks
+from safe_gate.settings.destinations import Sinks
 from safe_gate.sinks import SinkError, Timer, _http
 from safe_gate.sinks.events import Run, Stream, cloud_events
 

@@ -156,6 +156,27 @@ def test_a_link_that_leads_nowhere_is_left_alone(safe_gate: SafeGate) -> None:
     assert not Path("elsewhere.json").exists()
 
 
+@pytest.mark.parametrize("flags", [(), ("--dry-run",)])
+def test_nothing_is_written_behind_a_link_out_of_the_workspace(
+    safe_gate: SafeGate, tmp_path_factory: pytest.TempPathFactory, flags: tuple[str, ...]
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    Path("evals").symlink_to(outside)
+    ran = safe_gate("init", *flags)
+    words = "cannot be written: a symbolic link leads out of the workspace; replace the link by a folder"
+    assert ran.code == 3
+    assert f"evals/README.md: {words}\n" in ran.err
+    assert ran.err.count("symbolic link") == 1
+    assert (tree(), [*outside.iterdir()]) == ({}, [])
+
+
+def test_a_link_to_another_folder_of_the_workspace_is_followed(safe_gate: SafeGate) -> None:
+    Path("cases").mkdir()
+    Path("evals").symlink_to("cases")
+    assert safe_gate("init").code == 0
+    assert Path("cases/README.md").exists()
+
+
 def test_a_dry_run_lists_what_would_be_written_and_writes_nothing(safe_gate: SafeGate) -> None:
     Path(".github").mkdir()
     ran = safe_gate("init", "--dry-run")

@@ -12,7 +12,7 @@ import pytest
 
 from safe_gate.core.model import Origin
 from safe_gate.core.report import Report
-from safe_gate.github.files import append_summary
+from safe_gate.github.runner_files import append_summary
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs, scorecard
 from safe_gate.render.view import ReportView

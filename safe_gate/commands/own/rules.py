@@ -14,7 +14,7 @@ from safe_gate.core.given import Case, RuleFiles
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
 from safe_gate.core.shown import Table
 from safe_gate.inputs import checked, disk, recorded, writing
-from safe_gate.inputs.rules import made, read, shipped
+from safe_gate.inputs.own_rules import made, read, shipped
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, tables
 from safe_gate.runs.exit_codes import EXIT_CODES

@@ -33,7 +33,7 @@ class Score(ScoresInFormats):
 COMMANDS = {
     "score": Score(
         place=3,
-        summary="score SAFE v0 batches alone",
+        summary="score SAFE v0 batches only, without the rules of the gate",
         exit_codes="0 all Pass, 1 a Fail, 2 no Fail but a Review, 3 error",
         arguments={
             "--output": {

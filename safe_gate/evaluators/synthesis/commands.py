@@ -32,7 +32,7 @@ class Eval(Scores):
 COMMANDS = {
     "eval": Eval(
         place=4,
-        summary="evaluate Synthesis cases alone",
+        summary="evaluate Synthesis cases only; the only rule is max-unexpected-failures",
         exit_codes="0 passed, 2 more unexpected failures than allowed, 3 error",
         arguments={"--out": OUT, "--verbose": VERBOSE},
     ),

@@ -16,14 +16,14 @@ class Settings:
 
     synthesis_cases: tuple[str, ...] = option(
         "inputs",
-        "Synthesis case files (JSONL): paths or globs, or `-` for standard input, one per line.",
+        "Synthesis case files (JSONL): paths or globs, one per line, or `-` for standard input.",
         (),
         flags=renamed("synthesis-cases", "cases", "eval", "explain"),
     )
     profile: str = option(
         "gate",
-        "Synthesis: `standard` counts clauses by all shipped rules. `spec` counts hits by the rules and formulas of "
-        "the specification. `weighted` is the old name of `standard`.",
+        "Synthesis: `standard` counts clauses by all shipped rules. `spec` uses the rules and formulas of the "
+        "specification alone. `weighted` is the old name of `standard`.",
         "standard",
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--profile",)),
         choices=("standard", "spec", "weighted"),
@@ -49,14 +49,14 @@ class Settings:
     )
     rule_weights: Mapping[str, float] | None = option(
         "advanced",
-        "Synthesis: rules or packs that are on (1) or off (0), `ID=WEIGHT`, one per line; other weights count as 1.",
+        "Synthesis: switches rules or packs on (1) or off (0): `ID=WEIGHT`, one per line. Other weights count as 1.",
         None,
         limits=(0, 1000),
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rule-weights",)),
     )
     default_checks: tuple[str, ...] = option(
         "gate",
-        "Synthesis: the checks of cases that name none, one per line.",
+        "Synthesis: the checks of a case that names none, one per line.",
         DEFAULT_CHECKS,
         flags=dict.fromkeys(("run", "eval", "explain"), ("--default-checks",)),
     )
@@ -83,7 +83,7 @@ class Settings:
     )
     max_unexpected_failures: int | None = option(
         "gate",
-        "Rule: at most this many Synthesis cases fail that are not negative examples. `off` for any number.",
+        "Rule: at most this many Synthesis cases that are not negative examples fail. `off` allows any number.",
         0,
         limits=(0, None),
         flags={
@@ -96,14 +96,14 @@ class Settings:
     )
     max_not_english: int | None = option(
         "gate",
-        "Rule: at most this many Synthesis cases are in a language other than English, which no check can judge. "
-        "`off` for any number.",
+        "Rule: at most this many Synthesis cases are not in English, the only language that the checks read. "
+        "`off` allows any number.",
         0,
         limits=(0, None),
     )
     min_label_accuracy: Mapping[str, float] | None = option(
         "gate",
-        "Rule: the share of Synthesis labels that agree is at least this (0 to 1). A number is for all labels, "
+        "Rule: the checks agree with at least this share (0 to 1) of the Synthesis labels. A number is for all labels, "
         "`topic_pivot=0.9` for those of one check; one per line. Off unless set.",
         None,
         limits=(0, 1),

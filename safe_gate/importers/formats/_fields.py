@@ -98,7 +98,9 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
         raise NotACase(f"has no known pair of fields, but {known}", id_, is_unnamed=True)
     user, reply = pair or ("", "")
     said = _side(value, mapping.get("user", user), "user" in mapping)
-    context = "" if "user" in mapping or _plain(user) != "instruction" else next(filter(_is_input, value), "")
+    context = ""
+    if _plain(user) == "instruction" and "user" not in mapping:
+        context = next((key for key in value if _plain(key) == "input"), "")
     if context:
         said = _instructed(said, value[context], id_)
     answer = _side(value, mapping.get("assistant", reply), "assistant" in mapping)
@@ -136,10 +138,6 @@ def _check_output(value: dict[str, Any], id_: str) -> None:
         some = " and ".join(name for name in fields if name in one)
         missing = " and ".join(name for name in fields if name not in one)
         raise NotACase(f"has {some}, but no {missing}, which a {title} output needs too", id_)
-
-
-def _is_input(key: str) -> bool:
-    return _plain(key) == "input"
 
 
 def _instructed(instruction: Any, given: Any, id_: str) -> Any:

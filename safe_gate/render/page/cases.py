@@ -129,15 +129,8 @@ _LONGEST_QUOTE = 300
 
 
 def _waived(waiver: Waiver) -> list[Any]:
-    words: Phrase = (
-        "waived until ",
-        Untrusted(waiver.expires),
-        " by ",
-        Untrusted(waiver.owner),
-        ": ",
-        Untrusted(waiver.reason),
-    )
-    return _told(words)
+    until, owner, reason = map(Untrusted, (waiver.expires, waiver.owner, waiver.reason))
+    return _told(("waived until ", until, " by ", owner, ": ", reason))
 
 
 def _told(parts: Phrase) -> list[Any]:

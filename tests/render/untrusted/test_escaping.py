@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.model import Place, Problem, RuleOutcome, Untrusted, Verdict
 from safe_gate.core.report import Provenance, Report, Tool
-from safe_gate.github.commands import MOST, Annotation, annotated
+from safe_gate.github.annotations import MOST, Annotation, annotated
 from safe_gate.render.console import problem
 from safe_gate.render.jsonreport import to_json
 from safe_gate.render.untrusted import LONGEST, markdown, plain, quoted, visible

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from safe_gate.core.model import Place, Problem
 from safe_gate.core.report import Report
 from safe_gate.evaluators import sections, without_texts
-from safe_gate.github.commands import annotated
+from safe_gate.github.annotations import annotated
 from safe_gate.render import SUMMARY_LIMIT, console
 from safe_gate.render.jsonreport import to_json
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs

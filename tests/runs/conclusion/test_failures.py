@@ -54,7 +54,7 @@ def test_a_surprise_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("oh\nno ##[error]")
 
-    monkeypatch.setattr("safe_gate.inputs.rules.recipe", broken)
+    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", broken)
     write_cases(Path("c.jsonl"), turn("t"))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
@@ -68,7 +68,7 @@ def test_a_run_without_memory_says_so(safe_gate: SafeGate, monkeypatch: pytest.M
     def full(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("safe_gate.inputs.rules.recipe", full)
+    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", full)
     write_cases(Path("c.jsonl"), turn("t"))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
@@ -81,7 +81,7 @@ def test_a_surprise_that_cannot_be_told_is_no_pass_either(safe_gate: SafeGate, m
     def broken(*_: object, **__: object) -> None:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr("safe_gate.inputs.rules.recipe", broken)
+    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", broken)
     monkeypatch.setitem(sys.modules, "safe_gate.render.untrusted", None)
     write_cases(Path("c.jsonl"), turn("t"))
     ran = safe_gate("eval", "--cases", "c.jsonl")
@@ -92,7 +92,7 @@ def test_an_interrupt_ends_quietly(safe_gate: SafeGate, monkeypatch: pytest.Monk
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("safe_gate.inputs.rules.recipe", interrupted)
+    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", interrupted)
     write_cases(Path("c.jsonl"), turn("t"))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl") == Ran(130, "", "")
 
@@ -196,7 +196,7 @@ def test_a_runtime_error_reaches_the_step_outputs(safe_gate: SafeGate, monkeypat
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("oh")
 
-    monkeypatch.setattr("safe_gate.inputs.rules.recipe", broken)
+    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", broken)
     write_cases(Path("c.jsonl"), turn("t"))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
     assert outputs(Path("output").read_text("utf-8"))["verdict"] == "error"

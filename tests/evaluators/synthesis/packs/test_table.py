@@ -19,7 +19,7 @@ from safe_gate.evaluators.synthesis.deciding.turn import Rules
 from safe_gate.evaluators.synthesis.matching import network
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS, LATE
 from safe_gate.evaluators.synthesis.packs import TABLE, made, recipe, stored_table, table
-from safe_gate.inputs.rules import shipped
+from safe_gate.inputs.own_rules import shipped
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.options import Options
 from tests.support.cases import REPOSITORY
@@ -139,7 +139,7 @@ def test_a_table_is_the_network_that_was_written() -> None:
 @pytest.mark.untraced
 def test_a_table_does_not_depend_on_the_order_of_sets() -> None:
     code = (
-        "import sys; from safe_gate.inputs.rules import shipped; from safe_gate.evaluators.synthesis import packs;"
+        "import sys; from safe_gate.inputs.own_rules import shipped; from safe_gate.evaluators.synthesis import packs;"
         "sys.stdout.buffer.write(packs.table(shipped('synthesis')))"
     )
     environ = {**os.environ, "PYTHONHASHSEED": "7"}

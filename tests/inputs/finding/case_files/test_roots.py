@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import CannotJudge, Problem
-from safe_gate.inputs import config_file, documents, rules
+from safe_gate.inputs import config_file, documents, own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import expansion
 from safe_gate.scoring import asked, measure
@@ -169,9 +169,9 @@ def test_rules_and_policy_may_come_from_elsewhere(work: Path) -> None:
     shutil.copytree(work, HERE, dirs_exist_ok=True)
     shutil.rmtree(work / "rules")
     settings = asked.settings(OPTIONS)
-    own = rules.recipe(SYNTHESIS, settings, rules.read(settings))
+    own = own_rules.recipe(SYNTHESIS, settings, own_rules.read(settings))
     with pytest.raises(CannotJudge):
-        rules.recipe(SYNTHESIS, settings, rules.read(settings, root=work))
+        own_rules.recipe(SYNTHESIS, settings, own_rules.read(settings, root=work))
     assert not measure.part(SYNTHESIS, OPTIONS, NOW, root=work, recipe=own).problems
     strict = Options(cr_pass=1.0, ac_pass=1.0)
     lenient = Options(cr_pass=0.0, cr_review=0.0, ac_pass=0.0, ac_review=0.0, ah_pass=0.0, ah_review=0.0)
@@ -180,7 +180,7 @@ def test_rules_and_policy_may_come_from_elsewhere(work: Path) -> None:
         for policy in (strict, lenient)
         if (
             part := measure.part(
-                SAFE, OPTIONS, NOW, root=work, recipe=rules.recipe(SAFE, asked.settings(policy), rules.NO_FILES)
+                SAFE, OPTIONS, NOW, root=work, recipe=own_rules.recipe(SAFE, asked.settings(policy), own_rules.NO_FILES)
             ).part
         )
     ]

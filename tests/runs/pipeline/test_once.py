@@ -1,4 +1,4 @@
-"""A run fetches a commit once and opens each file of either side once, whatever asks for them."""
+"""A run fetches a commit once and opens each file of either side once, whatever asks for them. So do other commands."""
 
 from __future__ import annotations
 
@@ -133,6 +133,12 @@ def test_a_run_with_a_baseline_opens_each_file_of_both_sides_once(
 def test_a_comparison_of_two_commits_opens_each_file_of_both_once(pull_request: dict[str, str]) -> None:
     fetched, _, both = _opened("compare", "HEAD~1", "HEAD", **pull_request)
     assert (fetched, both) == (2, _ONCE + _ONCE)
+
+
+@pytest.mark.parametrize("command", ["explain a b c", "validate safe-gate.config.json", "validate cases/one.jsonl"])
+def test_a_command_for_cases_and_files_opens_a_teams_rules_once(command: str, pull_request: dict[str, str]) -> None:
+    _, opened, _ = _opened(*command.split(), **pull_request)
+    assert opened["packs/own.json"] == 1
 
 
 _CHANGED = """

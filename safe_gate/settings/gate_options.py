@@ -30,28 +30,28 @@ class Judging:
     )
     max_no_reply: int | None = option(
         "gate",
-        "Rule: at most this many cases have no reply: the text is empty, or is only an error. `off` for any number.",
+        "Rule: at most this many cases have no reply: the text is empty, or is only an error. `off` allows any number.",
         0,
         limits=(0, None),
     )
     max_disguised: int | None = option(
         "gate",
-        "Rule: at most this many replies have disguised letters: more than three that only look like ASCII "
+        "Rule: at most this many replies are disguised: more than three of their letters only look like ASCII "
         "letters. Off unless set.",
         None,
         limits=(0, None),
     )
     max_vacuous: float | None = option(
         "gate",
-        "Rule: at most this share (0 to 1) of results is vacuous: nothing is expected, or the check is not "
-        "applicable. Off unless set.",
+        "Rule: at most this share (0 to 1) of results is vacuous: nothing is expected, or the check does not "
+        "apply. Off unless set.",
         None,
         limits=(0, 1),
     )
     baseline: str = option(
         "baseline",
-        "What to compare with: an earlier safe-gate.json, a git ref, or `base`. That is the base commit of the pull "
-        "request, merge group or push. Off unless set.",
+        "What to compare with: an earlier safe-gate.json, a git ref, or `base`, the base commit of the pull request, "
+        "merge group or push. Off unless set.",
         "",
         flags={"run": ("--baseline",), "bless": ("--baseline",)},
     )
@@ -72,14 +72,14 @@ class Judging:
     )
     max_regressions: int | None = option(
         "baseline",
-        "Rule: at most this many cases newly fail against the baseline. Off unless set.",
+        "Rule: at most this many cases newly fail, compared with the baseline. Off unless set.",
         None,
         limits=(0, None),
         flags=dict.fromkeys(POWER, ("--max-regressions",)),
     )
     max_score_drop: float | None = option(
         "baseline",
-        "Rule: no mean score or pass rate falls by more than this (0 to 1) against the baseline. Off unless set.",
+        "Rule: no mean score or pass rate is lower than the baseline's by more than this (0 to 1). Off unless set.",
         None,
         limits=(0, 1),
     )
@@ -123,7 +123,7 @@ class Judging:
     )
     min_group: int = option(
         "gate",
-        "The minimum number of cases for a rule on a rate of an archetype or a tag. The report shows skipped rules.",
+        "Rules on a rate skip an archetype or a tag with fewer cases than this. The report shows skipped rules.",
         1,
         limits=(1, None),
     )

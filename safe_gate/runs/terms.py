@@ -23,12 +23,12 @@ from safe_gate.evaluators.results import results_of
 from safe_gate.gate import weakening
 from safe_gate.gate.weakening import WEAKER, Terms, settings_of
 from safe_gate.gate.weakening_cases import Asked, What
-from safe_gate.inputs import disk, rules
+from safe_gate.inputs import disk, own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.publish.effects import Effects
-from safe_gate.runs.baselines import OF_INPUTS, Sides
 from safe_gate.runs.policy import WARN_HERE, Ruling, base_commit, is_needed_by_base
+from safe_gate.runs.sides import OF_INPUTS, Sides
 from safe_gate.scoring import asked, facts
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
@@ -126,26 +126,24 @@ def _terms_at(side: Snapshot, head: Path, cases: Mapping[str, Facts] | None = No
     if cases is None:
         cases = {one.name: facts.read(one, side)[0] for one in asked.given(side.options)}
     return Terms(
-        settings=_settings(side, _baseline(side.options.baseline, side.root, head)),
+        settings=_settings(side, head),
         cases=cases,
-        rules=rules.facts(side.rules),
+        rules=own_rules.facts(side.rules),
         packs_sha256=side.rules_digest(),
         waivers=side.waivers_there(),
     )
 
 
-def _settings(side: Snapshot, baseline: str) -> Mapping[str, Any]:
-    """Return the settings of a side that judge; without a baseline, none is required."""
-    options = side.options
+def _settings(side: Snapshot, head: Path) -> Mapping[str, Any]:
+    """Return the settings of a side that judge; without a baseline, none is required.
+
+    A baseline report that is neither there nor below `head` is no baseline.
+    """
+    options, report = side.options, committed(side.options.baseline)
     left_out = () if options.baseline else ("baseline_required",)
-    return {name: getattr(options, name) for name in WEAKER if name not in left_out} | {"baseline": baseline}
-
-
-def _baseline(spec: str, *folders: Path) -> str:
-    """Return the baseline that the settings name, nothing where that is a report which is in none of the folders."""
-    path = committed(spec)
-    is_there = not path or any(disk.exists(folder / path) for folder in folders)
-    return spec if is_there else ""
+    found = {name: getattr(options, name) for name in WEAKER if name not in left_out}
+    is_there = not report or any(disk.exists(folder / report) for folder in (side.root, head))
+    return found | {"baseline": options.baseline if is_there else ""}
 
 
 def _replaced(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:

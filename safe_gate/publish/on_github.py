@@ -23,7 +23,8 @@ from safe_gate.core.model import (
 )
 from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.github import commands, comment, pulls
+from safe_gate.github import comment, pulls
+from safe_gate.github.annotations import annotated, of_refusal
 from safe_gate.github.event import NO_RUN, Context
 from safe_gate.inputs import disk
 from safe_gate.publish import handover, preview
@@ -34,7 +35,7 @@ from safe_gate.publish.posting import NOT_POSTED, drafted, leave_behind, post, r
 from safe_gate.render import SUMMARY_LIMIT, markdown
 from safe_gate.render.untrusted import plain
 from safe_gate.render.view import ReportView
-from safe_gate.settings.publishing import Publishing
+from safe_gate.settings.destinations import Publishing
 
 
 def tell(
@@ -53,7 +54,7 @@ def tell(
     report = view.report
     wanted = _as_loud_as_before(wanted, report)
     context, origin = effects.context, effects.context.origin(effects.folder, wanted.gate_id)
-    annotations = commands.annotated(view, effects.folder)
+    annotations = annotated(view, effects.folder)
     draft, file = None, ""
     if wanted.dry_run:
         rehearse(view, annotations, wanted, origin, effects, recorded)
@@ -193,7 +194,7 @@ def _moved_on(context: Context, posted: comment.Posted) -> str:
 def tell_of_refusal(problems: Sequence[Problem], effects: Effects, *, is_dry: bool) -> None:
     """Annotate what keeps a run's comment from being posted, and say in the step outputs that it was not."""
     if effects.context.in_actions and not is_dry:
-        for annotation in commands.of_refusal(problems, effects.folder):
+        for annotation in of_refusal(problems, effects.folder):
             effects.out(annotation.command())
     write_outputs({"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}, effects)
 

@@ -33,10 +33,10 @@ from safe_gate.inputs.spool import Store
 from safe_gate.proof import differences
 from safe_gate.publish.effects import Effects
 from safe_gate.render import formats
-from safe_gate.runs.baselines import Sides, opened
 from safe_gate.runs.policy import Ruling, gate_policy, refuse_itself, ruling_of
 from safe_gate.runs.report import error_report, provenance, report_of
-from safe_gate.runs.weakening import weakened
+from safe_gate.runs.sides import Sides, opened
+from safe_gate.runs.terms import weakened
 from safe_gate.scoring import asked, facts, intake, measure, refusals, shards, tally, unknown_names
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot

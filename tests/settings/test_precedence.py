@@ -11,7 +11,7 @@ from typing import Any
 import pydantic
 import pytest
 
-from safe_gate.settings import sources, values
+from safe_gate.settings import precedence, values
 from tests.support.cases import SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 
 SOURCES = ("flag", "input", "environment", "config")
@@ -481,5 +481,5 @@ def test_the_model_of_settings_is_built_once(monkeypatch: pytest.MonkeyPatch) ->
     values._model.cache_clear()
     monkeypatch.setattr("pydantic.create_model", counted)
     for share in ("0.5", "0.7"):
-        assert sources.resolve({"min_pass_rate": share}, {}, lambda _: None).options.min_pass_rate == float(share)
+        assert precedence.resolve({"min_pass_rate": share}, {}, lambda _: None).options.min_pass_rate == float(share)
     assert len(built) == 1

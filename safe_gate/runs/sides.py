@@ -16,8 +16,8 @@ from safe_gate.inputs.finding.commit_files import Pattern
 from safe_gate.publish.effects import Effects
 from safe_gate.scoring import asked, snapshot
 from safe_gate.scoring.snapshot import Snapshot
+from safe_gate.settings.destinations import Access
 from safe_gate.settings.options import Options
-from safe_gate.settings.publishing import Access
 
 _OF_THE_RUN = ("report_dir", "gate_id", "text", "engine")
 """Settings that judge nothing: who scores cases and how they are shown. The run's own always count."""
