@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from safe_gate.core.text.characters import MOST_SEGMENTS
 from safe_gate.core.text.lookalikes import LOOK_ALIKES
-from safe_gate.core.text.normalised import Normalised
+from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.core.text.patterns import later
 
 # Letters that pass for Latin ones: Unicode's, and some that Unicode takes for small capitals.

@@ -10,8 +10,8 @@ from functools import cache
 
 from safe_gate.core.text.characters import INVISIBLE, LONGEST_SEGMENT, MARKS, STRAIGHT, uniform
 from safe_gate.core.text.latin import in_latin
+from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.core.text.markup import markup_at, opening_after, uncommented, unescaped
-from safe_gate.core.text.normalised import Normalised
 from safe_gate.core.text.unwrapping import goes_on, unwrapped
 
 _SMALL = 16_384

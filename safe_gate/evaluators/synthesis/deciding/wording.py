@@ -15,7 +15,7 @@ from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import Hit, JsonObject, Place, Problem
-from safe_gate.core.text.normalised import Normalised
+from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Requirement, Wording
 from safe_gate.evaluators.synthesis.names import KINDS

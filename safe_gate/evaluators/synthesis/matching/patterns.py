@@ -16,7 +16,7 @@ from typing import Any
 import re2
 
 from safe_gate.core.model import JsonObject
-from safe_gate.core.text.normalised import Normalised
+from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.core.text.sentences import asks
 from safe_gate.evaluators.synthesis.matching.rules import Match, Rule
 from safe_gate.evaluators.synthesis.matching.tokens import Reading

@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from safe_gate.core.model import Hit, JsonObject
-from safe_gate.core.text.normalised import Normalised
+from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.synthesis.matching.network import Classes, compiled
 from safe_gate.evaluators.synthesis.matching.phrases import Automata, Automaton, Found, automaton
