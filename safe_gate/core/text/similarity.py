@@ -10,7 +10,7 @@ from itertools import chain, pairwise
 from operator import mul
 from typing import Any
 
-from safe_gate.core.text.kept import Kept
+from safe_gate.core.text.cache import Kept
 
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 

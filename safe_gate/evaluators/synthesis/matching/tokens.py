@@ -15,7 +15,7 @@ from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 from safe_gate.core.model import JsonObject
-from safe_gate.core.text.kept import Kept
+from safe_gate.core.text.cache import Kept
 from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.core.text.patterns import later
 from safe_gate.core.text.sentences import LONGEST_SENTENCE, may_end_at_emoji, sentence_ends, without_links

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from safe_gate.core.text import kept
+from safe_gate.core.text import cache
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.matching import phrases, states, tokens
 from safe_gate.evaluators.synthesis.matching.notation import Gap, Sequence_, parsed
@@ -213,7 +213,7 @@ def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> No
 def test_words_that_are_forgotten_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     text = normalise(f"It is fine, u see. {'long' * 15} {'o-' * 30}! The garden was calm and it is fine, u see.")
     plenty = placed(read_text(text, SPELLING))
-    monkeypatch.setattr(kept, "_MOST", 2)
+    monkeypatch.setattr(cache, "_MOST", 2)
     spelling = Spelling({"u": "you"})
     for _ in range(2):
         assert placed(read_text(text, spelling)) == plenty
