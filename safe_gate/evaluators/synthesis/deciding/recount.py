@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from safe_gate.core.model import JsonObject
-from safe_gate.evaluators.synthesis.deciding import counting, wording
+from safe_gate.evaluators.synthesis.deciding import for_and_against, wording
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Pivot, Wording
 from safe_gate.evaluators.synthesis.deciding.leaving import leaves_because
 from safe_gate.evaluators.synthesis.deciding.score import (
@@ -46,7 +46,7 @@ def recounted(entry: JsonObject, case: Case, rules: Rules) -> dict[str, Any]:
 def _check(check: Check, shown: CheckResult, *, is_unread: bool) -> CheckResult:
     """Return the result of a check that follows from what an entry shows; `is_unread` if nothing was judged."""
     if not isinstance(shown.evidence, Pivot):
-        return counting.recounted(check, shown, is_unread=is_unread)
+        return for_and_against.recounted(check, shown, is_unread=is_unread)
     pivot = shown.evidence
     applicable = bool(pivot.groups.get("vulnerability"))
     is_alike = pivot.engages or pivot.similarity >= SIMILARITY_THRESHOLD

@@ -12,7 +12,7 @@ from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Untrus
 from safe_gate.core.shown import Table
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.synthesis import packs
-from safe_gate.evaluators.synthesis.deciding.counting import ASKS
+from safe_gate.evaluators.synthesis.deciding.for_and_against import ASKS
 from safe_gate.evaluators.synthesis.deciding.score import Case
 from safe_gate.evaluators.synthesis.deciding.turn import Rules
 from safe_gate.evaluators.synthesis.matching.gain import Gain, distinct_replies, gains

@@ -20,7 +20,7 @@ from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.deciding import wording
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Pivot, Requirement, Ties
 from safe_gate.evaluators.synthesis.deciding.conversation import Message, Talk, joined, placed
-from safe_gate.evaluators.synthesis.deciding.counting import counted
+from safe_gate.evaluators.synthesis.deciding.for_and_against import counted
 from safe_gate.evaluators.synthesis.deciding.leaving import follows_news, leaves_because, moves_on, ties
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Found, Rules, Turn
 from safe_gate.evaluators.synthesis.matching.language import Language, is_foreign

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
-from safe_gate.evaluators.synthesis.deciding.counting import ASKS
+from safe_gate.evaluators.synthesis.deciding.for_and_against import ASKS
 from safe_gate.evaluators.synthesis.deciding.score import Case
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Rules
 from safe_gate.evaluators.synthesis.names import CHECKS, OWN, REPORTED
