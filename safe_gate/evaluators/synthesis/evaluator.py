@@ -143,7 +143,7 @@ class Synthesis(Modular):
     cases: Any = In("cases", "cases_of")
     unserved: Any = In("cases")
     misnamed: Any = In("cases")
-    recounted: Any = In("deciding.recount")
+    recounted: Any = In("deciding.consistency")
     recipe: Any = In("packs")
     made: Any = In("packs")
     digest: Any = In("packs")
