@@ -53,7 +53,7 @@ KNOWN = {
     "evaluators/safe_v0/totals.py": 1,  # scores by metric
     "evaluators/synthesis/commands.py": 1,  # settings
     "evaluators/synthesis/deciding/reasons.py": 6,  # words by group
-    "evaluators/synthesis/deciding/remarks.py": 9,  # settings
+    "evaluators/synthesis/deciding/settings_remarks.py": 9,  # settings
     "evaluators/synthesis/deciding/score.py": 4,  # texts by field
     "evaluators/synthesis/deciding/wording.py": 2,  # lines of input files
     "evaluators/synthesis/evaluator.py": 2,  # settings

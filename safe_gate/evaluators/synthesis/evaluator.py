@@ -151,7 +151,7 @@ class Synthesis(Modular):
     own_rules: Any = In("gate")
     fields_of: Any = In("evidence")
     measured: Any = In("section")
-    remarks: Any = In("deciding.remarks")
+    remarks: Any = In("deciding.settings_remarks")
 
     def way_of(self, setting: str, part: Sequence[str]) -> Way | None:
         if setting != "tags" or len(part) != _TO_AN_ENTRY:
