@@ -52,7 +52,7 @@ KNOWN = {
     "evaluators/safe_v0/section.py": 1,  # means by metric
     "evaluators/safe_v0/totals.py": 1,  # scores by metric
     "evaluators/synthesis/commands.py": 1,  # settings
-    "evaluators/synthesis/deciding/reasons.py": 6,  # words by group
+    "evaluators/synthesis/deciding/failure_reasons.py": 6,  # words by group
     "evaluators/synthesis/deciding/settings_remarks.py": 9,  # settings
     "evaluators/synthesis/deciding/score.py": 4,  # texts by field
     "evaluators/synthesis/deciding/wording.py": 2,  # lines of input files

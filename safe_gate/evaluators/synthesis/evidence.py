@@ -18,9 +18,9 @@ from safe_gate.evaluators.synthesis.deciding.check_result import (
     in_all,
 )
 from safe_gate.evaluators.synthesis.deciding.conversation import field_of
+from safe_gate.evaluators.synthesis.deciding.failure_reasons import either, named, of_wording, returning, says
 from safe_gate.evaluators.synthesis.deciding.for_and_against import ASKS
 from safe_gate.evaluators.synthesis.deciding.leaving import TOO_FEW_SHARED, leaves_because
-from safe_gate.evaluators.synthesis.deciding.reasons import either, named, of_wording, returning, says
 from safe_gate.evaluators.synthesis.deciding.score import SIMILARITY_THRESHOLD
 from safe_gate.evaluators.synthesis.names import IN_FAVOUR
 from safe_gate.evaluators.synthesis.result import Entry

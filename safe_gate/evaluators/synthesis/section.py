@@ -15,7 +15,7 @@ from safe_gate.core.text.no_reply import why_no_reply, without_reply
 from safe_gate.core.views import View
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
-from safe_gate.evaluators.synthesis.deciding.reasons import causes, evidence, hits_against
+from safe_gate.evaluators.synthesis.deciding.failure_reasons import causes, evidence, hits_against
 from safe_gate.evaluators.synthesis.names import WORDING, in_order, title, words
 from safe_gate.evaluators.synthesis.part import Part, Quality, Summary, Tagged, Verdicts
 from safe_gate.evaluators.synthesis.result import Entry

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from safe_gate.core.model import Place, Untrusted
-from safe_gate.evaluators.synthesis.deciding import reasons
+from safe_gate.evaluators.synthesis.deciding import failure_reasons
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
@@ -222,6 +222,6 @@ def test_of_hits_within_each_other_the_innermost_is_shown() -> None:
         {"rule": "r", "text": text, "field": field, "start": start, "end": end} for text, field, start, end in places
     ]
     check = CheckResult.from_json({"pass": False, "mind_reading_hits": [], "guarantee_hits": hits, "cancelled": []})
-    (phrase,) = reasons.evidence("unverifiable_reassurance", check)
+    (phrase,) = failure_reasons.evidence("unverifiable_reassurance", check)
     shown = [word.text for word in phrase if isinstance(word, Untrusted) and word.text != "r"]
     assert shown == ["of", "off"]
