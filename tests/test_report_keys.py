@@ -23,7 +23,7 @@ NO_REPORT = {
     "evaluators/safe_v0/settings.py": "settings",
     "evaluators/synthesis/cases.py": "lines of input files, settings",
     "evaluators/synthesis/deciding/conversation.py": "lines of input files",
-    "evaluators/synthesis/deciding/definitions.py": "packs",
+    "evaluators/synthesis/deciding/own_checks.py": "packs",
     "evaluators/synthesis/deciding/rulebook.py": "packs, settings",
     "evaluators/synthesis/deciding/turn.py": "packs",
     "evaluators/synthesis/matching/language.py": "data of the package",

@@ -16,7 +16,7 @@ from safe_gate.core.given import OwnFile, PackFact, Shipped
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.validate import masked, quote, suggestion
-from safe_gate.evaluators.synthesis.deciding import definitions, wording
+from safe_gate.evaluators.synthesis.deciding import own_checks, wording
 from safe_gate.evaluators.synthesis.deciding.checks import MESSAGE, SHIPPED
 from safe_gate.evaluators.synthesis.deciding.score import broken_promises as broken_by
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Rules
@@ -58,7 +58,7 @@ def recipe(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
     except CannotJudge as error:
         problems, packs = error.problems, [{"rules": [], **file.content} for file in own]
     problems += (
-        *_not_checks(settings["default_checks"], [*REPORTED, *definitions.defined(packs)]),
+        *_not_checks(settings["default_checks"], [*REPORTED, *own_checks.defined(packs)]),
         *wording.unreadable(wording_of_tags(words)),
         *(_unknown({"rules-off": off, "rule-weights": weights}, [*shipped(data), *packs]) if off or weights else ()),
     )
@@ -114,7 +114,7 @@ def rules(
     """
     spelling, named = _spelling(data), classes(data)
     checks = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
-    checks |= definitions.defined(own)
+    checks |= own_checks.defined(own)
     ready = Known(Automata(known.network, known.unnamed, known.steps), known.phrases) if known else None
 
     def shelf(field: str, *, is_late: bool) -> Iterator[Rule]:
@@ -131,7 +131,7 @@ def rules(
         spelling=spelling,
         languages=_languages(data),
         checks={name: Check.of(name, one) for name, one in checks.items()},
-        fields=definitions.fields((*packs, *own)),
+        fields=own_checks.fields((*packs, *own)),
         by_clause=profile != SPEC,
         words=Vocabulary(packs, named),
     )
@@ -220,7 +220,7 @@ def check(own: Sequence[OwnFile], data: Shipped) -> list[Pack]:
         broken = [Problem(file.place(*path), words, one, "id") for one, path in foreign]
         broken += _broken_promises(file, pack, data)
         problems += broken or (_too_large(file, pack, data) if _has_patterns(pack) else ())
-    problems += definitions.problems(own)
+    problems += own_checks.problems(own)
     if problems:
         raise CannotJudge(*problems)
     return found
@@ -246,18 +246,18 @@ def facts(own: Sequence[OwnFile], data: Shipped) -> dict[str, PackFact]:
     A rule can let a reply pass if its group speaks for the reply, or stops hits against it from counting.
     """
     teams = check(own, data)
-    lets_pass = IN_FAVOUR | MESSAGE.keys() | definitions.lets_pass(teams)
+    lets_pass = IN_FAVOUR | MESSAGE.keys() | own_checks.lets_pass(teams)
     every = [(id_, PackFact(sha256, group in lets_pass)) for id_, group, sha256 in _digests_of_shipped(data)]
     for pack in teams:
-        every += definitions.facts(pack) if "defines" in pack else ()
-        digests = definitions.digests_of_rules(pack)
+        every += own_checks.facts(pack) if "defines" in pack else ()
+        digests = own_checks.digests_of_rules(pack)
         every += ((id_, PackFact(sha256, group in lets_pass)) for id_, group, sha256 in digests)
     return dict(every)
 
 
 @cache
 def _digests_of_shipped(data: Shipped) -> tuple[tuple[str, str, str], ...]:
-    return tuple(chain.from_iterable(map(definitions.digests_of_rules, shipped(data))))
+    return tuple(chain.from_iterable(map(own_checks.digests_of_rules, shipped(data))))
 
 
 def _too_large(file: OwnFile, pack: Pack, data: Shipped) -> Iterator[Problem]:
