@@ -8,7 +8,7 @@ from pathlib import Path
 
 from safe_gate.core.validate import Schema
 from safe_gate.evaluators import BUILT_IN, EVALUATORS
-from safe_gate.evaluators.extended import extended
+from safe_gate.evaluators.extended_schemas import extended
 
 ADDED = [one for name, one in EVALUATORS.items() if name not in BUILT_IN]
 """The evaluators of installed packages."""

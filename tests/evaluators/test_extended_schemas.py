@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from safe_gate.core.setting import option
-from safe_gate.evaluators.extended import extended
+from safe_gate.evaluators.extended_schemas import extended
 from safe_gate.inputs.schemas import schema_folder
 from tests.support.cases import REPOSITORY
 
