@@ -12,10 +12,10 @@ from typing import Literal
 from safe_gate.core.model import Place
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators import synthesis
+from safe_gate.evaluators.package_files import shipped
 from safe_gate.evaluators.safe_v0 import result as safe_result
 from safe_gate.evaluators.safe_v0 import score as safe_score
 from safe_gate.evaluators.safe_v0.metrics import METRICS, THRESHOLDS, WEIGHTS
-from safe_gate.evaluators.shipped import shipped
 from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis import result as reply_result
 from safe_gate.evaluators.synthesis.deciding import score as reply_score

@@ -12,8 +12,8 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import OwnFile, PackFact
 from safe_gate.core.model import CannotJudge, JsonObject, Problem
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.shipped import Package
-from safe_gate.evaluators.shipped import shipped as of_module
+from safe_gate.evaluators.package_files import Package
+from safe_gate.evaluators.package_files import shipped as of_module
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import expansion
