@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safe_gate.core.lazy import HELD, View
 from safe_gate.core.model import CannotJudge
-from safe_gate.core.views import HELD, View
 from safe_gate.inputs import disk, spool
 from safe_gate.inputs.spool import Spool, Store
 from tests.support.cases import GOOD, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases

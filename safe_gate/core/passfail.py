@@ -12,6 +12,7 @@ from safe_gate.core.digests import digest
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import percent, plural, share
 from safe_gate.core.given import Grouping, OwnFile, Shipped
+from safe_gate.core.lazy import View
 from safe_gate.core.model import (
     Failure,
     JsonObject,
@@ -26,7 +27,6 @@ from safe_gate.core.model import (
 )
 from safe_gate.core.rules import ALL, Rule, Share, anything
 from safe_gate.core.shown import Finding, Rate, Section, Table
-from safe_gate.core.views import View
 
 _OBJECT = {"type": "object"}
 _COUNT = {"type": "integer", "minimum": 0}

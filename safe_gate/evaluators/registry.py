@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from safe_gate.core.digests import stand_in
 from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.lazy import Lookup, View
 from safe_gate.core.model import JsonObject, Outcome, Parts, entries_of
 from safe_gate.core.shown import Section
-from safe_gate.core.views import Lookup, View
 from safe_gate.evaluators.installed import installed
 from safe_gate.evaluators.safe_v0.evaluator import SafeV0
 from safe_gate.evaluators.synthesis.evaluator import Synthesis

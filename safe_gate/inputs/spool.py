@@ -12,8 +12,8 @@ from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
+from safe_gate.core.lazy import View
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
-from safe_gate.core.views import View
 
 if TYPE_CHECKING:
     from sqlite3 import Cursor

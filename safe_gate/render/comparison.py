@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import first_few, fixed, percent, plural, score, with_interval
+from safe_gate.core.lazy import View
 from safe_gate.core.model import JsonObject, Parts, Phrase, Severity, Test, Untrusted, Words
 from safe_gate.core.shown import Finding, Section, Table
 from safe_gate.core.stats import wilson
-from safe_gate.core.views import View
 from safe_gate.evaluators import EVALUATORS, parts_of, present
 from safe_gate.evaluators.results import results_of
 from safe_gate.gate.drops import smallest_visible

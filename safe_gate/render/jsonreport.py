@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
+from safe_gate.core.lazy import Lookup, View
 from safe_gate.core.model import JsonObject
-from safe_gate.core.views import Lookup, View
 
 _any = json.JSONEncoder(allow_nan=False).encode
 _SCALARS: Mapping[type, Callable[[Any], str]] = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from safe_gate.core.lazy import HELD
 from safe_gate.core.model import Origin, Phrase, Place, Severity, Untrusted
 from safe_gate.core.shown import Finding, Section, Table
 from safe_gate.core.text.patterns import later
-from safe_gate.core.views import HELD
 from safe_gate.render import excerpts
 from safe_gate.render.untrusted import address, markdown
 from safe_gate.render.wording import (

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from safe_gate import evaluators
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import enumerated, first_few, plural
+from safe_gate.core.lazy import View
 from safe_gate.core.model import JsonObject, Parts, Phrase, RuleOutcome, Severity, Untrusted, Verdict, Words
 from safe_gate.core.rules import ALL
 from safe_gate.core.shown import Cause, Finding, Section, Table
-from safe_gate.core.views import View
 from safe_gate.evaluators import EVALUATORS, parts_of, present
 from safe_gate.evaluators.results import results_of
 from safe_gate.gate import limits

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from safe_gate.core.lazy import Lookup
 from safe_gate.core.model import JsonObject
-from safe_gate.core.views import Lookup
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 
 _COMMON = {

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.figures import share
+from safe_gate.core.lazy import Lookup, View
 from safe_gate.core.model import Failure, JsonObject, entries_of
 from safe_gate.core.stats import wilson
-from safe_gate.core.views import Lookup, View
 from safe_gate.evaluators.synthesis.names import in_order
 from safe_gate.evaluators.synthesis.part import (
     Accuracy,
