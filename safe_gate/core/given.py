@@ -18,10 +18,6 @@ LineOf = Callable[[Sequence[str | int]], int]
 """Returns the line of a value in a document by its path; for a missing field, the line of its object."""
 
 
-def _never(_: Any) -> bool:
-    return False
-
-
 class FileKind(NamedTuple):
     """A kind of input file: its schema, what it is called, and how its objects differ from others.
 
@@ -38,7 +34,7 @@ class FileKind(NamedTuple):
     own: frozenset[str]
     hints: frozenset[str] = frozenset()
     instead: frozenset[str] = frozenset()
-    claims: Callable[[Any], bool] = _never
+    claims: Callable[[Any], bool] = lambda _: False
     sides: tuple[str, ...] = ()
 
 

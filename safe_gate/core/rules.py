@@ -27,10 +27,6 @@ class Share(NamedTuple):
     words: str
 
 
-def _nothing(_: Any) -> bool:
-    return False
-
-
 def anything(_: Any) -> bool:
     """Return True: the rule applies to all parts, or forgives all failing cases."""
     return True
@@ -55,7 +51,7 @@ class Rule(NamedTuple):
     evaluator: str
     measure: Callable[[Any], Count | Share]
     applies: Callable[[Any], bool] = anything
-    forgives: Callable[[JsonObject], bool] = _nothing
+    forgives: Callable[[JsonObject], bool] = lambda _: False
     blames: Callable[[JsonObject], bool] | None = None
     counts: bool = False
     finds: frozenset[Severity] = frozenset()

@@ -179,7 +179,11 @@ def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, genera
         unused={name: totals.unused[name] for name in UNUSED},
         results=results,
         worst=totals.worst,
-        common={metric: _common(totals.misses[metric]) for metric in METRICS},
+        # The most common first, ties by code point.
+        common={
+            metric: sorted(needles.items(), key=lambda item: (-item[1], item[0]))
+            for metric, needles in totals.misses.items()
+        },
         violations=totals.violations,
     ).to_json()
 
@@ -211,8 +215,3 @@ def _vacuous(number: int, total: int) -> Vacuous:
 
 def _merge(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> dict[str, Tally]:
     return {key: first.get(key, Tally()) + second.get(key, Tally()) for key in {**first, **second}}
-
-
-def _common(counts: Counter[str]) -> list[tuple[str, int]]:
-    """Return needles with their counts, the most common first, ties by code point."""
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -5,7 +5,7 @@ Pure: from the report's JSON alone, so that a stored report shows the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from safe_gate.core.figures import first_few, percent, plural, share, with_interval
 from safe_gate.core.lazy import View
@@ -186,9 +186,7 @@ def _finding(case: Entry) -> Finding:
         severity=Severity.REVIEW if case.passed else Severity.FAILING,
         what=f"fails {names}" if failed else _outcome(case),
         evidence=(
-            *why_no_reply(case.no_reply),
-            *_letters(case.disguised_letters),
-            *_languages(case.foreign),
+            *_doubts(case),
             *(phrase for name, check in failed.items() for phrase in evidence(name, check)),
         ),
         place=case.place,
@@ -271,12 +269,10 @@ def judgements(_part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
             yield Judgement(name, "fails", Severity.FAILING, evidence=found, hits=tuple(hits_against(check)))
 
 
-def _letters(count: int) -> Iterator[Phrase]:
-    if count:
-        yield (f"{count} disguised letters, read as the ones they look like",)
-
-
-def _languages(unread: Sequence[str]) -> Iterator[Phrase]:
-    if unread:
-        names = ", ".join(words(name) for name in unread)
-        yield (f"not in English, which {names} cannot read",)
+def _doubts(case: Entry) -> Iterator[Phrase]:
+    """Yield why nobody may rely on the verdicts of a case."""
+    yield from why_no_reply(case.no_reply)
+    if case.disguised_letters:
+        yield (f"{case.disguised_letters} disguised letters, read as the ones they look like",)
+    if unread := case.foreign:
+        yield (f"not in English, which {', '.join(map(words, unread))} cannot read",)

@@ -66,13 +66,11 @@ def as_asked(value: Mapping[str, Any]) -> dict[str, Any]:
 
     One more entry in `must_contain_any` asks for less, so its digest is used: it is compared as a whole.
     """
-    found = {kind: sorted(map(_named, map(_form, value.get(kind, ())))) for kind in KINDS}
+    found = {
+        kind: sorted(words if form == "text" else f"regex {words}" for form, words in map(_form, value.get(kind, ())))
+        for kind in KINDS
+    }
     return {kind: (digest(names) if kind == _ANY else names) if names else None for kind, names in found.items()}
-
-
-def _named(entry: tuple[str, str]) -> str:
-    form, words = entry
-    return words if form == "text" else f"regex {words}"
 
 
 def judged(every: Sequence[Requirement], reply: Normalised, *, is_wordless: bool) -> CheckResult:
