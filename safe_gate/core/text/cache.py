@@ -10,7 +10,7 @@ _MOST, _LONGEST = 8_000, 40
 T = TypeVar("T")
 
 
-class Kept(dict[str, T]):
+class Cache(dict[str, T]):
     """A cache of a function of texts. It skips long texts, and empties itself when it is full."""
 
     def __init__(self, function: Callable[[str], T]) -> None:

@@ -10,7 +10,7 @@ from itertools import chain, pairwise
 from operator import mul
 from typing import Any
 
-from safe_gate.core.text.cache import Kept
+from safe_gate.core.text.cache import Cache
 
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
@@ -28,7 +28,7 @@ def _words(typed: Iterable[str]) -> list[str]:
     return [*chain.from_iterable(map(_WORDS.__getitem__, typed))]
 
 
-_WORDS = Kept[Sequence[str]](lambda typed: WORD.findall(typed.lower()))
+_WORDS = Cache[Sequence[str]](lambda typed: WORD.findall(typed.lower()))
 """The words of a part between two blanks."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import compress
 
-from safe_gate.core.text.cache import Kept
+from safe_gate.core.text.cache import Cache
 
 FUNCTION_WORDS = frozenset(
     "the a an of to in and or but if so as at by for from with on off out up down that this these those it is am are "
@@ -62,5 +62,5 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] in "ey" else word
 
 
-_STEMS = Kept(stem)
-_CONTENT = Kept(lambda word: stem(word) if is_content(word) else "")
+_STEMS = Cache(stem)
+_CONTENT = Cache(lambda word: stem(word) if is_content(word) else "")

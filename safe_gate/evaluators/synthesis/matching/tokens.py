@@ -15,7 +15,7 @@ from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 from safe_gate.core.model import JsonObject
-from safe_gate.core.text.cache import Kept
+from safe_gate.core.text.cache import Cache
 from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.core.text.patterns import later
 from safe_gate.core.text.sentences import LONGEST_SENTENCE, may_end_at_emoji, sentence_ends, without_links
@@ -45,7 +45,7 @@ _MARKS = {"...": ".", "-": "—", "•": "—", "(": "—", ")": "—"}
 _NUMBERED, _LONGEST_NUMBER = later(r"\s*\d{1,3}\.\s*"), 3
 
 
-class _Parts(Kept[tuple[str, ...]]):
+class _Parts(Cache[tuple[str, ...]]):
     """The tokens of parts between blanks, kept; `after` is the blank after a part, "" at the end of a text.
 
     `places` gives the start and end of each token in a part, in turn. Only parts with hits need them.
@@ -54,7 +54,7 @@ class _Parts(Kept[tuple[str, ...]]):
     def __init__(self, spelling: Spelling, after: str) -> None:
         super().__init__(lambda typed: tuple(word for word, _, _ in self._tokens(typed)))
         self._spelling, self._after = spelling, after
-        self.places = Kept(lambda typed: _places(self._tokens(typed)))
+        self.places = Cache(lambda typed: _places(self._tokens(typed)))
 
     def _tokens(self, typed: str) -> Iterator[tuple[str, int, int]]:
         ends = [*sentence_ends(typed + self._after)]
@@ -177,7 +177,7 @@ class Reading:
         return Reading(self._typed, self._parts, self._places, ends) if ends else self
 
 
-class Spelling(Kept[tuple[str, ...]]):
+class Spelling(Cache[tuple[str, ...]]):
     """The words of a typed part in lower case: `Spelling(data)["don't"]` is `("do", "not")`.
 
     `parts` and `last` are for parts between blanks, and for the last part of a text.
