@@ -91,8 +91,8 @@ def _sides(evidence: Evidence) -> Iterator[tuple[str, Side, Sequence[Hit]]]:
             yield from ((group, side, some) for side, groups in sides for group, some in groups.items())
         case Wording(asked):
             yield from ((one.kind, Side.AGAINST if one.is_forbidden else Side.FOR, one.hits) for one in asked)
-        case Pivot(groups):
-            for group, some in groups.items():
+        case pivot:
+            for group, some in pivot.groups.items():
                 side = Side.FOR if group in IN_FAVOUR else Side.AGAINST
                 yield group, Side.NEITHER if group == "vulnerability" else side, some
 
@@ -154,7 +154,7 @@ def _decided(name: str, check: CheckResult) -> Phrase:
             return _FLAT[name](sides) if sides.is_flat else _counted(sides)
         case Wording() as wording:
             return _wording(wording)
-        case Pivot() as pivot:
+        case pivot:
             return _pivot(pivot, is_earlier=check.is_earlier)
 
 

@@ -11,7 +11,7 @@ from safe_gate.core.model import Hit, JsonObject
 Hits = Mapping[str, tuple[Hit, ...]]
 """Hits by group."""
 
-Place = Callable[[Sequence[Hit]], tuple[Hit, ...]]
+Placing = Callable[[Sequence[Hit]], tuple[Hit, ...]]
 """Returns hits with their places in a conversation."""
 
 _HITS = "_hits"
@@ -61,7 +61,7 @@ class Wording(NamedTuple):
         """The requirements that do not hold."""
         return [one for one in self.asked if not one.holds]
 
-    def placed(self, place: Place) -> Wording:
+    def placed(self, place: Placing) -> Wording:
         """Return the evidence with its hits elsewhere."""
         return Wording(tuple(one._replace(hits=place(one.hits)) for one in self.asked))
 
@@ -88,7 +88,7 @@ class Sides(NamedTuple):
     against: Hits
     is_flat: bool = False
 
-    def placed(self, place: Place) -> Sides:
+    def placed(self, place: Placing) -> Sides:
         """Return the evidence with its hits elsewhere."""
         applies, favour, against = (_placed(side, place) for side in (self.applies, self.favour, self.against))
         return self._replace(applies=applies, favour=favour, against=against)
@@ -152,7 +152,7 @@ class Pivot(NamedTuple):
     similarity: float
     ties: Ties | None = None
 
-    def placed(self, place: Place) -> Pivot:
+    def placed(self, place: Placing) -> Pivot:
         """Return the evidence with its hits elsewhere."""
         return self._replace(groups=_placed(self.groups, place))
 
@@ -232,8 +232,8 @@ class CheckResult:
                 return found
             case Sides(_, applies, favour, against):
                 return {**applies, **favour, **against}
-            case Pivot(groups):
-                return dict(groups)
+            case pivot:
+                return dict(pivot.groups)
 
     def agreement(self, expected: bool | None) -> Agreement:
         """Return how the verdict compares with a label.
@@ -278,7 +278,7 @@ def count(groups: Hits) -> int:
     return sum(map(len, groups.values()))
 
 
-def _placed(groups: Hits, place: Place) -> Hits:
+def _placed(groups: Hits, place: Placing) -> Hits:
     return {group: place(hits) for group, hits in groups.items()}
 
 

@@ -62,8 +62,8 @@ def hits_against(check: CheckResult) -> Iterator[Hit]:
             yield from in_all(sides.against)
         case Wording() as wording:
             yield from (hit for one in wording.unmet for hit in one.hits)
-        case Pivot(groups):
-            yield from (*groups.get("pivot", ()), *groups.get("elsewhere", ()))
+        case pivot:
+            yield from (*pivot.groups.get("pivot", ()), *pivot.groups.get("elsewhere", ()))
 
 
 def evidence(name: str, check: CheckResult) -> Iterator[Phrase]:
@@ -73,7 +73,7 @@ def evidence(name: str, check: CheckResult) -> Iterator[Phrase]:
             return _FLAT[name](sides) if sides.is_flat else _counted(sides)
         case Wording() as wording:
             return of_wording(wording)
-        case Pivot() as pivot:
+        case pivot:
             return _pivot(pivot, is_earlier=check.is_earlier)
 
 

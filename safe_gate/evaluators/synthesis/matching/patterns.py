@@ -251,9 +251,16 @@ def _leniently(match: re.Match[str]) -> str:
 def _add(patterns: Any, pattern: str) -> None:
     try:
         patterns.Add(pattern)
-    except re2.error:
-        compiled(pattern)  # says why RE2 refuses it; the set only says that something is wrong
-        raise
+    except re2.error as error:  # the set only says that something is wrong
+        raise next(_reasons(pattern), error) from None
+
+
+def _reasons(pattern: str) -> Iterator[Exception]:
+    """Yield why RE2 refuses a pattern, if it does."""
+    try:
+        compiled(pattern)
+    except re2.error as error:
+        yield error
 
 
 def _either(patterns: Sequence[str], classes: Mapping[str, Sequence[str]]) -> str:
