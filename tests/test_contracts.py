@@ -142,6 +142,12 @@ def test_a_schema_is_a_valid_schema_and_names_itself(name: str) -> None:
     assert SCHEMAS[name]["$id"] == name
 
 
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_copy_of_a_schema_works_wherever_it_lies(name: str) -> None:
+    references = re.findall(r'"\$(?:dynamicRef|ref)": "([^"]*)"', json.dumps(SCHEMAS[name]))
+    assert [one for one in references if not one.startswith("#/")] == []
+
+
 def test_an_output_has_one_shape_inline_and_on_a_line_of_its_own() -> None:
     inline = SCHEMAS["safe-batch.schema.json"]["$defs"]["output"]
     assert SCHEMAS["safe-output.schema.json"]["properties"]["output"] == inline
