@@ -22,6 +22,7 @@ from safe_gate.gate.rules import RULES
 from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import Options, settings
 from safe_gate.settings.sources import read
+from tests.support import actionlint
 from tests.support.cases import REPOSITORY, Ran
 
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text("utf-8"))
@@ -130,6 +131,23 @@ def test_the_documents_name_every_setting_rule_command_and_output() -> None:
     }.items():
         for name in names:
             assert f"| `{name}` |" in DOCS[page]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}" for name in DOCS)])
+def test_the_workflows_of_the_documents_pass_actionlint(page: str, tmp_path: Path) -> None:
+    blocks = re.findall(r"^```yaml\n(.*?)^```", (REPOSITORY / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    for block in blocks:
+        if re.search("^on:", block, re.MULTILINE):
+            workflow = tmp_path / "workflow.yml"
+            workflow.write_text(block, "utf-8")
+            assert actionlint.faults(workflow) == "", block
+
+
+@pytest.mark.soak
+def test_the_workflows_of_the_repository_pass_actionlint() -> None:
+    for workflow in (REPOSITORY / ".github/workflows").glob("*.yml"):
+        assert actionlint.faults(workflow) == ""
 
 
 def test_the_readme_is_short() -> None:

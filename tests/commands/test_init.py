@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support import actionlint
 from tests.support.cases import REPOSITORY, SafeGate, report
 from tests.support.git import git
 
@@ -209,6 +210,17 @@ def test_the_pipelines_are_yaml_that_runs_the_gate(safe_gate: SafeGate) -> None:
     assert safe_gate(*arguments).code == 0
     for path in job["artifacts"]["reports"].values():
         assert Path(path).is_file()
+
+
+@pytest.mark.soak
+def test_the_workflow_passes_actionlint(safe_gate: SafeGate) -> None:
+    remote("git@github.com:acme/app.git")
+    safe_gate("init")
+    (workflow,) = map(Path, GITHUB)
+    assert actionlint.faults(workflow) == ""
+    text = workflow.read_text("utf-8").replace("ubuntu-latest", "${{ nothing.known }}")
+    workflow.write_text(text, "utf-8")
+    assert '"nothing"' in actionlint.faults(workflow), "or it finds nothing at all"
 
 
 def record() -> subprocess.CompletedProcess[str]:
