@@ -96,6 +96,18 @@ def test_a_pipeline_of_gitlab_is_left_alone_and_the_job_written_beside_it(safe_g
     assert "Set stage" not in ran.out
 
 
+def test_a_job_of_gitlab_that_is_left_alone_is_said_not_to_run_the_gate(safe_gate: SafeGate) -> None:
+    Path(".gitlab").mkdir()
+    Path(".gitlab-ci.yml").write_text("include:\n  - local: .gitlab/safe-gate.yml\n", "utf-8")
+    words = "No job runs the gate: add `safe-gate run` to the script of one in .gitlab/safe-gate.yml\n"
+    for text, is_said in (("build:\n  script: make\n", True), ("gate:\n  script:\n    - safe-gate run\n", False)):
+        Path(".gitlab/safe-gate.yml").write_text(text, "utf-8")
+        ran = safe_gate("init")
+        assert Path(".gitlab/safe-gate.yml").read_text("utf-8") == text
+        assert (words in ran.out) is is_said
+        assert ("Next: safe-gate run judges" in ran.out) is not is_said
+
+
 @pytest.mark.parametrize("stages", ["stages: [build, deploy]", "stages:\n  - build\n  - deploy"])
 def test_a_pipeline_without_the_stage_of_the_job_is_said_to_lack_it(safe_gate: SafeGate, stages: str) -> None:
     Path(".gitlab-ci.yml").write_text(f"{stages}\n", "utf-8")
@@ -171,7 +183,10 @@ def test_a_place_that_cannot_be_written_is_one_sentence_and_nothing_is_written(s
     Path("evals").write_text("a file\n", "utf-8")
     ran = safe_gate("init")
     assert ran.code == 3
-    assert ran.err.startswith("evals/README.md: cannot be written: ")
+    words = (
+        "evals/README.md: cannot be written: evals is a file, and a folder is needed there; move it, or name another"
+    )
+    assert ran.err.startswith(words)
     assert "Written" not in ran.out
     assert tree() == {"evals": b"a file\n"}
 
