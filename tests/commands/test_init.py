@@ -49,6 +49,13 @@ def test_an_empty_folder_gets_the_samples_and_no_workflow(safe_gate: SafeGate) -
     assert {line.removeprefix("Written: ") for line in ran.out.splitlines() if "Written" in line} == SAMPLES
 
 
+def test_a_run_without_cases_names_it(safe_gate: SafeGate) -> None:
+    for command in (("run",), ("doctor",), ("explain", "a")):
+        ran = safe_gate(*command)
+        assert ran.code == 3
+        assert "; safe-gate init adds samples and a config file that names them\n" in ran.err
+
+
 def test_what_it_writes_passes_validate_doctor_and_run(safe_gate: SafeGate) -> None:
     safe_gate("init")
     cases = ("evals/clinical_batch_1.json", "evals/clinical_batch_1.outputs.jsonl", "evals/replies.jsonl")
