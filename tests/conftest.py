@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from tests.support.github import gate, github, in_actions, start, waits  # noqa:
 
 TESTS = Path(__file__).parent
 TRACED = {TESTS / name for name in ("gate", "evaluators", "test_library.py", "core", "importers", "commands")}
-"""Tests of which coverage looks at every case: of rooms that are covered completely, and of rooms whose tests are quick."""
+"""Tests of which every case is traced: of rooms that are covered completely, and of rooms whose tests are quick."""
 MOST_SECONDS = 5
 """The processor time that one test of `make test` may use."""
 STARTED = pytest.StashKey[float]()
@@ -53,11 +52,10 @@ def safe_gate(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 
 
 def _is_traced(item: pytest.Item) -> bool:
-    """Tell whether coverage looks at a test.
+    """Tell whether `make coverage` runs a test.
 
-    Coverage doubles what a test costs. It looks at no property, which tries the same code many times. Of a
-    parametrised test outside of `TRACED` it looks at the first case alone. What it does not look at can only cover
-    more, so the figures hold.
+    Tracing doubles what a test costs. No property is traced, which tries the same code many times. Of a parametrised
+    test outside of `TRACED`, the first case alone is. All tests together can only cover more, so the figures hold.
     """
     if item.get_closest_marker("untraced") is not None or is_hypothesis_test(getattr(item, "obj", None)):
         return False
@@ -65,19 +63,9 @@ def _is_traced(item: pytest.Item) -> bool:
     return case is None or not any(case.indices.values()) or not TRACED.isdisjoint((item.path, *item.path.parents))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Leave a test that is not traced out of coverage, and the processes that it starts."""
-    tracer = sys.gettrace()
-    if tracer is None or _is_traced(item):
-        return (yield)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
-        sys.settrace(None)
-        try:
-            return (yield)
-        finally:
-            sys.settrace(tracer)
+def is_free(item: pytest.Item) -> bool:
+    """Tell whether a test may take as long as it needs: it is traced, or `make soak` runs it."""
+    return bool(item.config.option.cov_source) or is_thorough() or item.get_closest_marker("soak") is not None
 
 
 def _processor_time() -> float:
@@ -98,15 +86,17 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
     """Fail a test that takes too long for `make test`. A busy machine changes wall time, so processor time counts."""
     done = yield
     taken = _processor_time() - item.stash[STARTED]
-    if taken > MOST_SECONDS and not is_thorough() and item.get_closest_marker("soak") is None:
+    if taken > MOST_SECONDS and not is_free(item):
         pytest.fail(
             f"took {taken:.1f} s of processor time, more than {MOST_SECONDS}; speed it up or mark it `soak`", False
         )
     return done
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave what needs a browser to `make soak`."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave what needs a browser to `make soak`, and what is not traced out of `make coverage`."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.soak)
+    if config.option.cov_source:
+        items[:] = [item for item in items if _is_traced(item)]

@@ -22,6 +22,7 @@ from safe_gate.gate.rules import RULES
 from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import Options, settings
 from safe_gate.settings.precedence import read
+from tests.support import actionlint
 from tests.support.cases import REPOSITORY, Ran
 
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text("utf-8"))
@@ -132,6 +133,23 @@ def test_the_documents_name_every_setting_rule_command_and_output() -> None:
             assert f"| `{name}` |" in DOCS[page]
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}" for name in DOCS)])
+def test_the_workflows_of_the_documents_pass_actionlint(page: str, tmp_path: Path) -> None:
+    blocks = re.findall(r"^```yaml\n(.*?)^```", (REPOSITORY / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    for block in blocks:
+        if re.search("^on:", block, re.MULTILINE):
+            workflow = tmp_path / "workflow.yml"
+            workflow.write_text(block, "utf-8")
+            assert actionlint.faults(workflow) == "", block
+
+
+@pytest.mark.soak
+def test_the_workflows_of_the_repository_pass_actionlint() -> None:
+    for workflow in (REPOSITORY / ".github/workflows").glob("*.yml"):
+        assert actionlint.faults(workflow) == ""
+
+
 def test_the_readme_is_short() -> None:
     assert len((REPOSITORY / "README.md").read_text("utf-8").splitlines()) <= 200
 
@@ -140,6 +158,12 @@ def test_the_readme_is_short() -> None:
 def test_a_schema_is_a_valid_schema_and_names_itself(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
     assert SCHEMAS[name]["$id"] == name
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_copy_of_a_schema_works_wherever_it_lies(name: str) -> None:
+    references = re.findall(r'"\$(?:dynamicRef|ref)": "([^"]*)"', json.dumps(SCHEMAS[name]))
+    assert [one for one in references if not one.startswith("#/")] == []
 
 
 def test_an_output_has_one_shape_inline_and_on_a_line_of_its_own() -> None:

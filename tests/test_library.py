@@ -164,6 +164,24 @@ def test_a_reply_costs_no_more_than_a_case_of_eval() -> None:
     assert median(cost(called) / cost(evaluated) for _ in range(7)) < 1.1
 
 
+def test_the_words_that_replies_leave_behind_are_no_work_for_the_garbage_collector() -> None:
+    code = (
+        "import gc\n"
+        "from safe_gate import score_reply\n"
+        "def looked_through():\n"
+        "    gc.collect()\n"
+        "    return sum(type(one) in (list, tuple) for one in gc.get_objects())\n"
+        "def reply(number):\n"
+        "    return f'That sounds hard{number}, and I am sorry{number}. You will be fine.'\n"
+        "score_reply('I failed my exam.', reply(0))\n"
+        "before = looked_through()\n"
+        "for number in range(1, 201):\n"
+        "    score_reply('I failed my exam.', reply(number))\n"
+        "print(looked_through() - before)"
+    )
+    assert int(python(code)) < 100
+
+
 @pytest.fixture
 def inputs() -> dict[str, Any]:
     """Return the inputs of a run that fails, as arguments."""

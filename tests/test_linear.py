@@ -27,6 +27,7 @@ from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.deciding.turn import Turn
+from safe_gate.evaluators.synthesis.deciding.wording import asked, judged
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.importers import records
 from tests.support import packs
@@ -119,6 +120,22 @@ def test_a_text_is_made_uniform_and_taken_apart_in_linear_time(unit: str) -> Non
         similarity(normalised.text, normalised.text)
 
     assert is_linear(work, unit, size=SIZE // 2)
+
+
+MARKED = (
+    "<a", "<a '", '<a "', "<a \"<b '", "<a x><", "<!--", "[a](", "[a](b(", "![", "[a]", "\n[a]:", "](", "\n> >", "\\\n", "`", "a ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", MARKED, ids=ascii)
+def test_words_are_looked_for_in_a_text_with_markup_in_linear_time(unit: str) -> None:
+    every = asked({"must_not_contain": ["9 8", {"regex": "9 8"}], "must_contain_any": ["<a", "[a"]})
+
+    def work(text: str) -> object:
+        reply = normalise(f"[q]: a\n{text}")
+        return judged(every, reply, is_wordless=False)
+
+    assert is_linear(work, unit, size=SIZE)
 
 
 WRITTEN = [(pack, rule) for pack in packs.shipped() for rule in pack["rules"] if rule["origin"] == packs.SPEC]

@@ -44,6 +44,7 @@ _WORKFLOWS = Path(".github/workflows")
 _PIPELINE = Path(".gitlab-ci.yml")
 _USES_THE_ACTION = "/safe-gate@"
 _INCLUDES_THE_JOB = ".gitlab/safe-gate.yml"
+_RUNS_THE_GATE = "safe-gate run"
 _STAGES = re.compile(r"^stages:(?:.*\]|(?:\s+-.*)+)", re.MULTILINE)
 
 
@@ -132,6 +133,8 @@ def _advice(kept: Mapping[Path, str]) -> Iterator[str]:
                     yield f"To judge the samples, add {file} to {setting} in {_config()}"
     if _PIPELINE in kept and _INCLUDES_THE_JOB not in _text(_PIPELINE):
         yield f"To run the gate, add `- local: {_INCLUDES_THE_JOB}` under include in {_PIPELINE}"
+    if Path(_INCLUDES_THE_JOB) in kept and _RUNS_THE_GATE not in _text(Path(_INCLUDES_THE_JOB)):
+        yield f"No job runs the gate: add `{_RUNS_THE_GATE}` to the script of one in {_INCLUDES_THE_JOB}"
     if (stages := _STAGES.search(_text(_PIPELINE))) and "test" not in re.findall(r"\w+", stages[0]):
         yield f"Set stage in {_INCLUDES_THE_JOB} to a stage of {_PIPELINE}, which has no stage test"
     if any(path.parent == _WORKFLOWS for path in kept) and not any(_workflows_with_the_gate()):

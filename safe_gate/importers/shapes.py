@@ -19,7 +19,7 @@ from safe_gate.importers.formats import Format, Record, Refused
 from safe_gate.importers.records import NotReadable
 
 _HEAD = 1 << 16
-_FIRST_LINE = 4 << 20  # a longer one is taken for a document in one line
+_FIRST_LINE = 4 << 20  # a longer one may be a document in one line
 _LOOKED_AT = 20
 _SAMPLE = later(r"samples/.*\.json|header\.json|_journal/start\.json")
 _HEADERS = ("header.json", "_journal/start.json")
@@ -123,6 +123,8 @@ def _shape(file: BinaryIO, wanted: Format | None) -> str:
         raise NotReadable("does not look like JSON, CSV, TSV, Parquet or .eval", 1)
     if wanted is not None and asked not in ("", _SHAPES.get(found, found)):
         raise NotReadable(f"is not {wanted.title}; leave --from out to detect the format", 0)
+    if found == "document" and b"\n" not in head and next(read(file, found), None) is None:
+        return "lines"  # the first is a long object without a list of records
     return "document" if found == "lines" and _is_document(head) else found
 
 

@@ -65,6 +65,8 @@ def kind_of(path: Path) -> str:
         return next(iter(_OF_OUTPUTS))
     if is_columnar(path):
         return OF_CASES[0]
+    if path.suffix.lower() in _TABLES and (convert := importable(path, shown(path), OF_CASES[0])):
+        raise CannotJudge(convert)  # before all of it is read
     has_suffix = path.suffix.lower() == ".jsonl"
     first = _first_object(path, most=None if has_suffix else 1)
     is_line = isinstance(first, dict) and any(first.keys() & kind.hints for kind in _FILES.values())  # as in c.ndjson

@@ -199,7 +199,8 @@ def _parts(
         yield unreadable(path, error, root)
         return
     except TooLongError as error:
-        yield Problem(Place(name, error.line), too_long(bounds.line, "max-line"))
+        convert = importable(path, name, kind) if is_start else None  # a document may be all in one line
+        yield convert or Problem(Place(name, error.line), too_long(bounds.line, "max-line"))
         return
     except parquet.NotReadable as error:
         yield Problem(Place(name), f"is not a readable Parquet file: {error}")

@@ -44,6 +44,9 @@ def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path]
     """Write what is to become a file beside it, and note in `drafts` where it is."""
     if (path.exists() and not path.is_file()) or path.absolute().parent == _DEVICES:
         raise OSError("Not a regular file")
+    nearest = next((folder for folder in path.parents if folder.exists()), path.parent)
+    if not nearest.is_dir():
+        raise OSError(f"{shown(nearest)} is a file, and a folder is needed there; move it, or name another place")
     path.parent.mkdir(parents=True, exist_ok=True)
     leftovers.delete_drafts(path.parent)
     begin, end = leftovers.DRAFT

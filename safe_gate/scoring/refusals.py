@@ -60,7 +60,8 @@ def nothing_to_judge() -> Problem:
     """Return the problem of a run without inputs."""
     inputs = [evaluator.input for evaluator in EVALUATORS.values()]
     named = " or ".join(one.setting.replace("_", "-") for one in inputs)
-    return missing(named, f"the files to judge: {', '.join(one.plural for one in inputs)}")
+    files = f"the files to judge: {', '.join(one.plural for one in inputs)}"
+    return missing(named, f"{files}; safe-gate init adds samples and a config file that names them")
 
 
 def no_rule() -> Problem:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.support import actionlint
 from tests.support.cases import REPOSITORY, SafeGate, report
 from tests.support.git import git
 
@@ -46,6 +47,13 @@ def test_an_empty_folder_gets_the_samples_and_no_workflow(safe_gate: SafeGate) -
     )
     assert set(tree()) == SAMPLES
     assert {line.removeprefix("Written: ") for line in ran.out.splitlines() if "Written" in line} == SAMPLES
+
+
+def test_a_run_without_cases_names_it(safe_gate: SafeGate) -> None:
+    for command in (("run",), ("doctor",), ("explain", "a")):
+        ran = safe_gate(*command)
+        assert ran.code == 3
+        assert "; safe-gate init adds samples and a config file that names them\n" in ran.err
 
 
 def test_what_it_writes_passes_validate_doctor_and_run(safe_gate: SafeGate) -> None:
@@ -93,6 +101,18 @@ def test_a_pipeline_of_gitlab_is_left_alone_and_the_job_written_beside_it(safe_g
     assert "Left alone: .gitlab-ci.yml (exists)\n" in ran.out
     assert "add `- local: .gitlab/safe-gate.yml` under include in .gitlab-ci.yml\n" in ran.out
     assert "Set stage" not in ran.out
+
+
+def test_a_job_of_gitlab_that_is_left_alone_is_said_not_to_run_the_gate(safe_gate: SafeGate) -> None:
+    Path(".gitlab").mkdir()
+    Path(".gitlab-ci.yml").write_text("include:\n  - local: .gitlab/safe-gate.yml\n", "utf-8")
+    words = "No job runs the gate: add `safe-gate run` to the script of one in .gitlab/safe-gate.yml\n"
+    for text, is_said in (("build:\n  script: make\n", True), ("gate:\n  script:\n    - safe-gate run\n", False)):
+        Path(".gitlab/safe-gate.yml").write_text(text, "utf-8")
+        ran = safe_gate("init")
+        assert Path(".gitlab/safe-gate.yml").read_text("utf-8") == text
+        assert (words in ran.out) is is_said
+        assert ("Next: safe-gate run judges" in ran.out) is not is_said
 
 
 @pytest.mark.parametrize("stages", ["stages: [build, deploy]", "stages:\n  - build\n  - deploy"])
@@ -191,7 +211,10 @@ def test_a_place_that_cannot_be_written_is_one_sentence_and_nothing_is_written(s
     Path("evals").write_text("a file\n", "utf-8")
     ran = safe_gate("init")
     assert ran.code == 3
-    assert ran.err.startswith("evals/README.md: cannot be written: ")
+    words = (
+        "evals/README.md: cannot be written: evals is a file, and a folder is needed there; move it, or name another"
+    )
+    assert ran.err.startswith(words)
     assert "Written" not in ran.out
     assert tree() == {"evals": b"a file\n"}
 
@@ -230,6 +253,17 @@ def test_the_pipelines_are_yaml_that_runs_the_gate(safe_gate: SafeGate) -> None:
     assert safe_gate(*arguments).code == 0
     for path in job["artifacts"]["reports"].values():
         assert Path(path).is_file()
+
+
+@pytest.mark.soak
+def test_the_workflow_passes_actionlint(safe_gate: SafeGate) -> None:
+    remote("git@github.com:acme/app.git")
+    safe_gate("init")
+    (workflow,) = map(Path, GITHUB)
+    assert actionlint.faults(workflow) == ""
+    text = workflow.read_text("utf-8").replace("ubuntu-latest", "${{ nothing.known }}")
+    workflow.write_text(text, "utf-8")
+    assert '"nothing"' in actionlint.faults(workflow), "or it finds nothing at all"
 
 
 def record() -> subprocess.CompletedProcess[str]:

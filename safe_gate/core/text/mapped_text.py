@@ -13,6 +13,7 @@ from safe_gate.core.text.sentences import quotations, sentences
 from safe_gate.core.text.similarity import WORD
 
 _LONGEST_STRETCH = 10_000
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 _CONTINUATION = re.compile(rb"[\x80-\xbf]")
 
 
@@ -118,3 +119,9 @@ class Normalised:
         """Return the span of the sentence that holds a position of `text`."""
         index = bisect_right(self.sentences, (position, len(self.text) + 1)) - 1
         return self.sentences[max(index, 0)]
+
+
+def as_typed(text: str) -> Normalised:
+    """Return a text as it is, to match against; half a surrogate pair, which no engine takes, is replaced."""
+    identity = range(len(text) + 1)
+    return Normalised(text, text if text.isascii() else _HALF_PAIR.sub("\ufffd", text), identity[:-1], identity[1:])

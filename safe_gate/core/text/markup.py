@@ -1,4 +1,4 @@
-"""Markup of HTML, Markdown and terminals: what stands for nothing, for a line break or for a character. Pure."""
+"""Markup of HTML, Markdown and terminals: what it stands for, and texts without it. Pure and linear."""
 
 from __future__ import annotations
 
@@ -29,6 +29,14 @@ _MARKUP = (
     r"|</?(?:a|abbr|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|img|ins|kbd|label|mark|q|s|samp|small|span|strike|strong|sub|summary|sup|tt|u|var|wbr)"
     rf"{_ATTRIBUTES}|\x1b\[[0-9;]*[a-z]"
 )
+# What a browser takes for a tag, and Markdown for a link or an image. The words of each stay.
+_ANY_TAG = later(r"</?([a-zA-Z][^\s<>/\"']*)(?:\"[^\"]{0,2000}+\"|'[^']{0,2000}+'|[^<>]){0,2000}+>")
+_LINE_OF_HTML = later(_LINES_OF_HTML, re.IGNORECASE)
+_ANY_LINK = later(r"!?\[([^\[\]\n]{0,300})\]\((?:[^()\n]|\([^()\n]{0,300}\)){0,2000}+\)")
+_DEFINITION = later(r"^ {0,3}\[[^\[\]\n]{1,300}\]:", re.MULTILINE)
+_DEFINED_LINK = later(r"!?\[(?!\^)([^\[\]\n]{1,300})\](?!:)(?:\[[^\[\]\n]{0,300}\])?")
+# Signs of code, the box around the digit of an emoji, and what comes before and after a break within a quoted text.
+_ANY_SIGN = later(r"[`\u20e3]|\\(?=\r?\n)|(?<=\n)[^\S\n]*+(?:>[ \t]?+)++")
 _LONGEST_MEANT = 2  # the characters of an entity; an unknown name stays unchanged
 
 
@@ -80,3 +88,28 @@ def unescaped(text: str) -> str:
     if "](" in text:
         text = _LINKED.sub(lambda link: f"\u200b{link[1]}".ljust(len(link[0]), "\u200b"), text)
     return _ESCAPE.sub("\u200b", text) if "\\" in text else text
+
+
+def bare(text: str) -> str:
+    """Return a text of the same length in which markup is invisible, whatever its tags and links hold.
+
+    It may make words invisible: in `<name>`, which a browser hides and a terminal shows.
+    """
+    text = uncommented(text)
+    if "<" in text:
+        text = _ANY_TAG.sub(_without_tag, text)
+    if "](" in text:
+        text = _ANY_LINK.sub(_without_address, text)
+    if "]:" in text and _DEFINITION.search(text):
+        text = _DEFINED_LINK.sub(_without_address, text)
+    return _ANY_SIGN.sub(lambda sign: "\u200b" * len(sign[0]), text)
+
+
+def _without_tag(tag: re.Match[str]) -> str:
+    begins_line = _LINE_OF_HTML.fullmatch(tag[1])
+    return ("\n" if begins_line else "").ljust(len(tag[0]), "\u200b")
+
+
+def _without_address(link: re.Match[str]) -> str:
+    words = "" if link[0].startswith("!") else link[1]
+    return f"\u200b{words}".ljust(len(link[0]), "\u200b")

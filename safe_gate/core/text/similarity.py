@@ -28,7 +28,7 @@ def _words(typed: Iterable[str]) -> list[str]:
     return [*chain.from_iterable(map(_WORDS.__getitem__, typed))]
 
 
-_WORDS = Cache[Sequence[str]](lambda typed: WORD.findall(typed.lower()))
+_WORDS = Cache[Sequence[str]](lambda typed: tuple(WORD.findall(typed.lower())))
 """The words of a part between two blanks."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from safe_gate.core.text.patterns import later
+from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers.formats._chat import are_messages, ended, is_message, parsed, text_of
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, error_of, id_of, texts
@@ -221,7 +222,8 @@ def at(value: Any, path: str) -> Any:
         elif isinstance(inner, list) and step.isdigit() and int(step) < len(inner):
             value = inner[int(step)]
         else:
-            raise NotACase(f"has no field {path}; correct --map")
+            close = suggestion(step, [*inner]) if isinstance(inner, dict) else ""
+            raise NotACase(f"has no field {path}{close}; correct --map")
     return value
 
 

@@ -105,6 +105,15 @@ def test_conversations_with_other_histories_are_other_cases(safe_gate: SafeGate)
     assert len({id_.partition("#")[0] for id_ in ids}) == 3
 
 
+def test_a_first_line_of_many_megabytes_is_a_row(safe_gate: SafeGate) -> None:
+    log = "a " * (5 << 19)
+    write("in.jsonl", {"log": log, "prompt": ASK, "response": REPLY}, {"log": "", "prompt": "Hi.", "response": REPLY})
+    assert [ask for _, ask, _ in exchanges(imported(safe_gate, "in.jsonl"))] == [ASK, "Hi."]
+    result = {"prompt": {"raw": ASK}, "vars": {"log": log}, "testCase": {}, "success": True}
+    write("in.jsonl", {"results": {"results": [result | {"response": {"output": REPLY}}]}})
+    assert [ask for _, ask, _ in exchanges(imported(safe_gate, "in.jsonl"))] == [ASK]
+
+
 def test_two_replies_in_a_row_are_a_case(safe_gate: SafeGate) -> None:
     messages = [*TURNS, {"role": "assistant", "content": "Anything else?"}]
     write("in.jsonl", {"id": "a", "messages": messages})

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.cases import SafeGate, safe_case, turn, write_batch
 from tests.support.importing import ASK, FIXTURES, REPLY, TURNS, exchanges, imported, write
+from tests.support.memory import on_linux, peak
 
 TO_CASES = "safe-gate import in.jsonl --out cases.jsonl"
 TO_OUTPUTS = "--out recorded.outputs.jsonl --evaluator safe_v0\n"
@@ -74,6 +75,29 @@ def test_our_own_columns_in_csv_name_the_command(safe_gate: SafeGate) -> None:
     Path("in.csv").write_text("id,user,assistant,checks\na,x,y,topic_pivot\n", "utf-8")
     err = safe_gate("eval", "--cases", "in.csv").err
     assert err.startswith("in.csv: looks like CSV, not Synthesis cases; convert it: safe-gate import in.csv")
+
+
+@on_linux
+def test_a_large_table_is_not_read_to_its_end() -> None:
+    Path("in.csv").write_text("prompt,response\n" + f"{ASK * 100},{REPLY}\n" * 20_000, "utf-8")
+    size = Path("in.csv").stat().st_size
+    assert size > 30 << 20
+    for command in (("validate",), ("eval", "--cases")):
+        code, most = peak(*command, "in.csv")
+        assert code == "3"
+        assert most < 2 * size >> 10
+
+
+def test_a_document_in_one_line_over_the_limit_names_the_command(safe_gate: SafeGate) -> None:
+    results = [
+        {"prompt": {"raw": ASK}, "vars": {}, "testCase": {}, "success": True, "response": {"output": REPLY * 50}}
+    ] * 50
+    Path("in.json").write_text(json.dumps({"results": {"results": results}}), "utf-8")
+    ran = safe_gate("eval", "--cases", "in.json", "--max-line", "9000")
+    words = "in.json: looks like promptfoo results, not Synthesis cases; convert it: safe-gate import in.json --out"
+    assert (ran.code, ran.err.startswith(words)) == (3, True), ran.err
+    write("in.jsonl", turn("a", assistant=REPLY * 1_000))
+    assert "in.jsonl:1: is longer than 9000 bytes" in safe_gate("eval", "--cases", "in.jsonl", "--max-line", "9000").err
 
 
 def test_a_batch_of_any_format_names_the_command(safe_gate: SafeGate) -> None:

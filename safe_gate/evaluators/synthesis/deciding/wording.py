@@ -1,21 +1,23 @@
 """The check `wording`: what a reply must contain and must not contain, by its case and by the case's tags. Pure.
 
-Literal text is looked for without regard to case, as it was typed and with typography made uniform. A regular
-expression runs on RE2, which is loaded only where there is one.
+Texts and regular expressions are looked for without regard to case, in the reply as it was typed, with typography made
+uniform, and as a page shows it. RE2 is loaded only where there is an expression.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate, chain, islice, repeat
-from typing import Any
+from typing import Any, TypeAlias
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import Hit, JsonObject, Place, Problem
-from safe_gate.core.text.mapped_text import Normalised
+from safe_gate.core.text.mapped_text import Normalised, as_typed
+from safe_gate.core.text.markup import bare
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Requirement, Wording
 from safe_gate.evaluators.synthesis.names import KINDS
@@ -24,6 +26,8 @@ MOST_HITS = 20
 """So many places of one text or expression are shown."""
 
 _ANY = KINDS[1]
+
+_Find: TypeAlias = Callable[[str, Normalised], Iterator[tuple[int, int]]]
 
 
 def asked(value: Mapping[str, Any], tag: str = "") -> tuple[Requirement, ...]:
@@ -78,7 +82,8 @@ def judged(every: Sequence[Requirement], reply: Normalised, *, is_wordless: bool
 
     It does not apply to a reply without a word of which nothing is required.
     """
-    return _result([one._replace(hits=tuple(_hits(one, reply))) for one in every], is_wordless=is_wordless)
+    readings = _readings(reply)
+    return _result([one._replace(hits=tuple(_hits(one, readings))) for one in every], is_wordless=is_wordless)
 
 
 def recounted(every: Sequence[Requirement], shown: CheckResult | None) -> CheckResult:
@@ -95,26 +100,42 @@ def _result(found: Sequence[Requirement], *, is_wordless: bool) -> CheckResult:
     return CheckResult(passed, applicable, Wording(tuple(found)))
 
 
-def _hits(one: Requirement, reply: Normalised) -> Iterator[Hit]:
-    spans = sorted({span for form, words in one.of for span in islice(_FIND[form](words, reply), MOST_HITS)})
+def _readings(reply: Normalised) -> tuple[Normalised, ...]:
+    """Return the distinct readings of a reply: as it was typed, with uniform typography, and as a page shows it."""
+    visible = bare(reply.original)
+    shown = reply if visible == reply.original else replace(normalise(visible), original=reply.original)
+    lines = replace(shown, text=shown.text.replace("\n", " "))
+    return tuple({reading.text: reading for reading in (lines, reply, as_typed(reply.original))}.values())[::-1]
+
+
+def _hits(one: Requirement, readings: Sequence[Normalised]) -> Iterator[Hit]:
+    spans = sorted({span for form, words in one.of for span in _spans(_FIND[form], words, readings)})
     for start, end in spans[:MOST_HITS]:
-        yield Hit(one.kind, reply.original[start:end], "assistant", start, end)
+        yield Hit(one.kind, readings[0].original[start:end], "assistant", start, end)
 
 
-def _literal(words: str, reply: Normalised) -> Iterator[tuple[int, int]]:
-    """Yield the spans of a text in a recorded reply: as it was typed, else with typography made uniform."""
+def _spans(find: _Find, words: str, readings: Sequence[Normalised]) -> Sequence[tuple[int, int]]:
+    """Return the spans of the recorded reply in the first reading that has any."""
+    for reading in readings:
+        if found := [reading.span(*span) for span in islice(find(words, reading), MOST_HITS)]:
+            return found
+    return ()
+
+
+def _literal(words: str, reading: Normalised) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a text in a reading: as it was typed, else with uniform typography."""
     found = False
-    for span in _found(words.casefold(), reply.original):
+    for span in _found(words.casefold(), reading.text):
         found = True
         yield span
     uniform = _uniform(words)
     if uniform.strip() and not found:
-        yield from (reply.span(*span) for span in _found(uniform, reply.text))
+        yield from _found(uniform, reading.text)
 
 
 @lru_cache(maxsize=1_000)
 def _uniform(words: str) -> str:
-    return normalise(words).text.casefold()
+    return normalise(words).text.replace("\n", " ").casefold()
 
 
 def _found(needle: str, text: str) -> Iterator[tuple[int, int]]:
@@ -134,10 +155,10 @@ def _found(needle: str, text: str) -> Iterator[tuple[int, int]]:
         at = folded.find(needle, end)
 
 
-def _expression(pattern: str, reply: Normalised) -> Iterator[tuple[int, int]]:
+def _expression(pattern: str, reading: Normalised) -> Iterator[tuple[int, int]]:
     from safe_gate.evaluators.synthesis.matching import patterns  # RE2, which only these need
 
-    yield from (reply.span(*span) for span in patterns.spans(pattern, reply) if span[0] < span[1])
+    yield from (span for span in patterns.spans(pattern, reading) if span[0] < span[1])
 
 
-_FIND = {"text": _literal, "regex": _expression}
+_FIND: Mapping[str, _Find] = {"text": _literal, "regex": _expression}

@@ -116,7 +116,8 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
             )
             _add(any_rule, patterns[-1].pattern)
         except re2.error as error:
-            raise ValueError(f"rule {rule['id']}: pattern: RE2 refuses it: {_words(error)}") from error
+            words = f"RE2 refuses it: {_words(error)}; correct it, or write a phrase"
+            raise ValueError(f"rule {rule['id']}: pattern: {words}") from error
         except UnicodeEncodeError as error:
             raise ValueError(f"rule {rule['id']}: pattern: {_words(error)}") from error
         except KeyError as error:

@@ -54,7 +54,7 @@ class _Parts(Cache[tuple[str, ...]]):
     def __init__(self, spelling: Spelling, after: str) -> None:
         super().__init__(lambda typed: tuple(word for word, _, _ in self._tokens(typed)))
         self._spelling, self._after = spelling, after
-        self.places = Cache(lambda typed: _places(self._tokens(typed)))
+        self.places = Cache[Sequence[int]](lambda typed: tuple(_places(self._tokens(typed))))
 
     def _tokens(self, typed: str) -> Iterator[tuple[str, int, int]]:
         ends = [*sentence_ends(typed + self._after)]

@@ -67,6 +67,71 @@ def test_texts_and_expressions_are_found_with_their_exact_words(
     assert quoted(reply, **asked) == (passes, hits)
 
 
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ("Call <b>9</b>88.", "9</b>88"),
+        ('Call <a href="tel:9" title="a line">9</a>88.', "9</a>88"),
+        ("Call <x-box>9</x-box>88.", "9</x-box>88"),
+        ("Call 9<svg/>88.", "9<svg/>88"),
+        ("Call 9<i title='a>b'>8</i>8.", "9<i title='a>b'>8</i>8"),
+        ("Call 9<!-- a line -->88.", "9<!-- a line -->88"),
+        ("Call 9&#56;8.", "9&#56;8"),
+        ("Call 9**8**8.", "9**8**8"),
+        ("Call `9`88.", "9`88"),
+        ('Call [9](https://help.example "A line")88.', '9](https://help.example "A line")88'),
+        ("Call 9[](#a)88.", "9[](#a)88"),
+        ("Call 9![](a.png)88.", "9![](a.png)88"),
+        ("Call [9][line]88.\n\n[line]: https://help.example", "9][line]88"),
+        ("Call [9]88.\n\n[9]: https://help.example", "9]88"),
+        ("Call 9\ufe0f\u20e38\ufe0f\u20e38\ufe0f\u20e3.", "9\ufe0f\u20e38\ufe0f\u20e38\ufe0f\u20e3"),
+    ],
+)
+def test_markup_hides_no_text_and_no_expression(reply: str, words: str) -> None:
+    for asked in ("988", {"regex": "988"}):
+        assert quoted(reply, must_not_contain=[asked]) == (False, [words])
+        assert quoted(reply, must_contain=[asked]) == quoted(reply, must_contain_any=["112", asked]) == (True, [words])
+
+
+@pytest.mark.parametrize(
+    "reply", ["Call [9][line]88.", "Call &lt;b&gt;9&lt;/b&gt;88.", "Call 9_8_8.", "Call 9 < 88.", "Call 9[^1]88."]
+)
+def test_what_a_reader_sees_between_the_letters_of_a_text_keeps_them_apart(reply: str) -> None:
+    assert quoted(reply, must_not_contain=["988", {"regex": "988"}]) == (True, [])
+
+
+@pytest.mark.parametrize(
+    "blank",
+    [
+        "  ",
+        "\t",
+        "\n",
+        "\r\n",
+        "\n\n",
+        "\n \n\n",
+        "\u2028",
+        "  \n",
+        "\\\n",
+        "<br>",
+        "</p>\n<p>",
+        '<p class="a" title="a b">',
+        "\n> ",
+        "\n>\n> > ",
+        "&nbsp;",
+    ],
+)
+def test_a_blank_of_a_text_is_any_white_space_of_the_reply(blank: str) -> None:
+    for asked in ("calm down", {"regex": "calm down"}, {"regex": r"calm\s+down"}):
+        assert quoted(f"Be calm{blank}down.", must_not_contain=[asked]) == (False, [f"calm{blank}down"]), asked
+
+
+def test_expressions_match_the_reply_as_it_was_typed_too() -> None:
+    reply = "# Help\r\n\r\nI\u2019m **here**.\ud83d"
+    for regex in (r"\*\*", "i\u2019m", "i'm here", "^# help\r", r"(?m)^i.m \*", "(?m)^i.m h", "p\r\n", "\ufffd"):
+        assert quoted(reply, must_contain=[{"regex": regex}])[0], regex
+    assert quoted(reply, must_not_contain=[{"regex": r"[^\x00-\x7f]"}]) == (False, ["\u2019", "\ud83d"])
+
+
 @given(st.text(), st.text(min_size=1, max_size=5), st.text())
 def test_a_text_is_found_wherever_it_was_typed(before: str, words: str, after: str) -> None:
     assert quoted(f"{before} {words} {after}", must_contain=[words])[0]
