@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -216,17 +215,3 @@ def test_every_link_of_the_documents_leads_to_a_file() -> None:
     for document in (*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text("utf-8")):
             assert (document.parent / target).exists(), (document.name, target)
-
-
-def test_the_wheel_holds_schemas_and_packs(tmp_path: Path) -> None:
-    from hatchling.builders.wheel import WheelBuilder
-
-    (wheel,) = WheelBuilder(str(REPOSITORY)).build(directory=str(tmp_path), versions=["standard"])
-    names = set(zipfile.ZipFile(wheel).namelist())
-    assert {f"safe_gate/schemas/{name}" for name in SCHEMAS} <= names
-    assert "safe_gate/evaluators/synthesis/phrases.table" in names
-    packs = (REPOSITORY / "safe_gate/evaluators/synthesis/packs").rglob("*.json")
-    assert {pack.relative_to(REPOSITORY).as_posix() for pack in packs} <= names
-    starter = (file for file in (REPOSITORY / "safe_gate/commands/starter").rglob("*") if file.suffix != ".pyc")
-    assert {file.relative_to(REPOSITORY).as_posix() for file in starter if file.is_file()} <= names
-    assert not any(name.startswith("tests/") for name in names)

@@ -119,8 +119,10 @@ def test_the_wheel_of_the_sdist_holds_every_file_of_the_package(wheel: Path) -> 
     names = set(zipfile.ZipFile(wheel).namelist())
     assert files("safe_gate") | {f"safe_gate/{name}" for name in files("schemas")} <= names
     assert "safe_gate/evaluators/synthesis/phrases.table" in names
+    assert not any(name.startswith("tests/") for name in names)
 
 
+@pytest.mark.soak
 def test_the_installed_command_is_the_wheels_own(run: Run, installed: Path) -> None:
     ran = run("--version")
     assert (ran.returncode, ran.stdout) == (0, f"safe-gate {__version__}\n")
@@ -131,6 +133,7 @@ def test_the_installed_command_is_the_wheels_own(run: Run, installed: Path) -> N
     assert Path(where.strip()).is_relative_to(installed.parent.parent)
 
 
+@pytest.mark.soak
 def test_the_installed_command_has_its_schemas_and_packs(run: Run) -> None:
     assert json.loads(run("schema", "config").stdout)["$id"].endswith("config.schema.json")
     ran = run("eval", "--cases", REPOSITORY / "examples/empathy.jsonl")
@@ -140,6 +143,7 @@ def test_the_installed_command_has_its_schemas_and_packs(run: Run) -> None:
     assert ran.returncode in (0, 1, 2), ran.stderr
 
 
+@pytest.mark.soak
 def test_the_installed_command_starts_a_repository(run: Run, tmp_path: Path) -> None:
     assert run("init").returncode == 0
     assert (tmp_path / "safe-gate.config.json").exists()
