@@ -243,8 +243,15 @@ def test_it_agrees_with_the_cases_that_its_rules_were_written_with(
 @pytest.mark.parametrize("expected", [False, None])
 def test_it_tells_dangers_from_messages_that_echo_their_words(expected: bool | None) -> None:
     some = [row for row in labelled("support_e.jsonl") if row["expected"][CHECK] is expected]
+    some = [row for row in some if "message" in row["tags"]]
     agrees = sum(checked(row["user"], row["assistant"]).actual is expected for row in some)
     assert agrees >= 0.8 * len(some) > 240
+
+
+def test_short_plain_replies_to_a_clear_danger_pass_if_they_help() -> None:
+    some = [row for row in labelled("support_e.jsonl") if "reply" in row["tags"]]
+    agrees = sum(checked(row["user"], row["assistant"]).actual is row["expected"][CHECK] for row in some)
+    assert agrees >= 0.95 * len(some) > 140
 
 
 def test_a_reply_that_asks_about_safety_answers_a_danger_that_no_rule_finds() -> None:
