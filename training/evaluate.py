@@ -12,7 +12,8 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ def read(paths: Iterable[Path]) -> list[Row]:
     """Return the rows of JSONL files that have texts and labels, merged by id, in the order of the ids' first rows.
 
     A row without `x_source` gets its file's name as its source; else its source is what stands before a colon.
+    Labels without text name it by id and `x_sha256`. Raises ValueError if the text of that id is another one.
     """
     merged: dict[str, Row] = {}
     for path in paths:
@@ -71,11 +73,15 @@ def read(paths: Iterable[Path]) -> list[Row]:
             row = json.loads(line)
             found = merged.setdefault(row["id"], {"x_source": path.stem})
             found |= row
-    return [
-        {**row, "x_source": row["x_source"].split(":")[0]}
-        for row in merged.values()
-        if "expected" in row and "assistant" in row
-    ]
+    rows = [row for row in merged.values() if "expected" in row and "assistant" in row]
+    if changed := [row["id"] for row in rows if "x_sha256" in row and row["x_sha256"] != text_digest(row)]:
+        raise ValueError(f"the text is not the one that was labelled: {', '.join(changed)}")
+    return [{**row, "x_source": row["x_source"].split(":")[0]} for row in rows]
+
+
+def text_digest(row: Row) -> str:
+    """Return the SHA-256 that labels name a row's text by."""
+    return sha256(f"{row['user']}\0{row['assistant']}".encode()).hexdigest()
 
 
 def labels(rows: Iterable[Row], default: Rules, spec: Rules) -> list[Label]:
@@ -186,9 +192,12 @@ def confusions(found: Sequence[Label]) -> list[str]:
 def recalls(found: Sequence[Label], check: str) -> list[str]:
     """Return the table of a check by source: agreement, then recall and precision of each verdict.
 
-    A source whose cases were read in part, by their first tag, has two rows.
+    A source whose cases were read in part, by their first tag, has two rows. So have all of several such sources.
     """
     some = [label for label in found if label.check == check]
+    in_part = [label for label in some if label.kind in READ]
+    if len({label.source for label in in_part}) > 1:
+        some += [replace(label, source="all") for label in in_part]
     rows = [
         "| text | labels | all agree | pass | fail | n/a | right when it says pass | fail | n/a |",
         "|:--|--:|--:|--:|--:|--:|--:|--:|--:|",
@@ -278,7 +287,10 @@ def main(arguments: Sequence[str]) -> None:
         "--fill", metavar="NAME", help="write the tables that docs/checks.md marks by <!-- NAME-TABLE -->"
     )
     chosen = parser.parse_args(arguments)
-    rows = read(chosen.files)
+    try:
+        rows = read(chosen.files)
+    except ValueError as error:
+        parser.error(str(error))
     if not rows:
         parser.error("no row has both a text and labels")
     if chosen.fill:

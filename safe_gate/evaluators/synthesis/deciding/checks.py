@@ -2,10 +2,11 @@
 
 A team's pack defines a check in the same form (`defines` of `rule-pack.schema.json`).
 
-A check applies if the message has a clause of one of the groups `applies`. Without `applies` it always applies. Such
-a clause does not count in a sentence of a group of `not_in`. If the message has a group of `only_crisis_after`, only
-grave clauses count. If it has a group of `void_after`, hits in the reply count only by `counts_after` of their rule.
-Clauses of the groups `for` speak for the reply, clauses of `against` speak against it. `decides` says how:
+A check applies if the message has a clause of one of the groups `applies`, or the reply if the group looks there.
+Without `applies` it always applies. Such a clause does not count in a sentence of a group of `not_in`. If the message
+has a group of `only_crisis_after`, only grave clauses count. If it has a group of `void_after`, hits in the reply
+count only by `counts_after` of their rule. Clauses of the groups `for` speak for the reply, clauses of `against` speak
+against it. `decides` says how:
 
 | `decides` | a reply passes with |
 |:--|:--|
@@ -88,7 +89,7 @@ SHIPPED: Mapping[str, Mapping[str, Any]] = {
             "harm": "assistant",
         },
         "opt_in": True,
-        "applies": ["danger", "answered"],
+        "applies": ["danger", "answered", "safety_question"],
         "for": ["help", "safety_question"],
         "against": ["harm"],
         "decides": "one_for",
