@@ -130,7 +130,7 @@ _LONGEST_BODY = 65_536
 
 _TITLE = later(r"<(title|h1)\b[^<>]{0,300}>([^<>]{0,300})</\1>", re.IGNORECASE)
 _PAGE = later(r"(?:<\?xml[^<>]{0,300}>\s*)?(?:<!doctype html|<html)\b", re.IGNORECASE)
-_BLANKS = " \t\r\n\v\f\u00a0\u200b\u2060\ufeff"
+BLANKS = " \t\r\n\v\f\u00a0\u200b\u2060\ufeff"
 _INVISIBLE = later("[\u00ad\u200b-\u200f\u2060\ufeff]+")
 _BLANK_RUN = later(r" [^\S\r\n]+|[^\S\r\n ][^\S\r\n]*")
 _END = later("</html>", re.IGNORECASE)
@@ -152,7 +152,7 @@ def no_reply(text: str) -> NoReply | None:
     """
     if _first_seen(text) == len(text):
         return NoReply.EMPTY
-    bare = text.strip(_BLANKS)
+    bare = text.strip(BLANKS)
     if bare in NOTHING:
         return NoReply.EMPTY
     return _page(bare) or _body(bare) or _lines(bare) or _lines(bare, _tidied)

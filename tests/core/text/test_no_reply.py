@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from safe_gate.core.text.error_lines import FOLLOWING, TELLING, NoReply, Pattern
-from safe_gate.core.text.no_reply import BODIES, PAGES, no_reply
+from safe_gate.core.text.no_reply import BLANKS, BODIES, PAGES, no_reply
 from tests.support.cases import BAD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
 
 PATTERNS = (*TELLING, *PAGES, *BODIES)
@@ -44,10 +44,10 @@ def test_every_pattern_has_a_text_that_no_other_pattern_hits() -> None:
 
 
 def line_of(pattern: str, data: st.DataObject) -> str:
-    """Return a line that a pattern hits, as it is looked at: without line breaks and blanks at its end."""
+    """Return a line that a pattern hits, as it is looked at: without line breaks, and without blanks or invisible characters at its end."""
     compiled = re.compile(pattern, re.IGNORECASE)
     line: str = data.draw(st.from_regex(compiled, fullmatch=True)).rstrip()
-    assume(line and compiled.fullmatch(line) and not {"\r", "\n"} & {*line})
+    assume(line == line.rstrip(BLANKS) and compiled.fullmatch(line) and not {"\r", "\n"} & {*line})
     return line
 
 
