@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import Place
+from safe_gate.core.text.markup import bare
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
@@ -136,6 +137,11 @@ def test_words_are_looked_for_in_a_text_with_markup_in_linear_time(unit: str) ->
         return judged(every, reply, is_wordless=False)
 
     assert is_linear(work, unit, size=SIZE)
+
+
+def test_the_name_of_a_tag_without_an_end_is_read_once() -> None:
+    # From 2,000 letters on, reading it several times costs much, but grows no faster than the text.
+    assert is_linear(lambda text: bare(f"<{text}"), "a", size=500)
 
 
 WRITTEN = [(pack, rule) for pack in packs.shipped() for rule in pack["rules"] if rule["origin"] == packs.SPEC]

@@ -30,7 +30,7 @@ _MARKUP = (
     rf"{_ATTRIBUTES}|\x1b\[[0-9;]*[a-z]"
 )
 # What a browser takes for a tag, and Markdown for a link or an image. The words of each stay.
-_ANY_TAG = later(r"</?([a-zA-Z][^\s<>/\"']*)(?:\"[^\"]{0,2000}+\"|'[^']{0,2000}+'|[^<>]){0,2000}+>")
+_ANY_TAG = later(r"</?([a-zA-Z][^\s<>/\"']*+)(?:\"[^\"]{0,2000}+\"|'[^']{0,2000}+'|[^<>]){0,2000}+>")
 _LINE_OF_HTML = later(_LINES_OF_HTML, re.IGNORECASE)
 _ANY_LINK = later(r"!?\[([^\[\]\n]{0,300})\]\((?:[^()\n]|\([^()\n]{0,300}\)){0,2000}+\)")
 _DEFINITION = later(r"^ {0,3}\[[^\[\]\n]{1,300}\]:", re.MULTILINE)
