@@ -87,7 +87,8 @@ def _sides(evidence: Evidence) -> Iterator[tuple[str, Side, Sequence[Hit]]]:
     """Yield the groups of a check, each with the side that it is on and its hits."""
     match evidence:
         case Sides(_, applies, favour, against):
-            sides = (Side.NEITHER, applies), (Side.FOR, favour), (Side.AGAINST, against)
+            only = {group: some for group, some in applies.items() if group not in {**favour, **against}}
+            sides = (Side.NEITHER, only), (Side.FOR, favour), (Side.AGAINST, against)
             yield from ((group, side, some) for side, groups in sides for group, some in groups.items())
         case Wording(asked):
             yield from ((one.kind, Side.AGAINST if one.is_forbidden else Side.FOR, one.hits) for one in asked)

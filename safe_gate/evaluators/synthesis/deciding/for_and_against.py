@@ -31,7 +31,7 @@ def counted(check: Check, turn: Turn) -> CheckResult:
     """
     speaking = (*check.favour, *check.against)
     found = turn.found(check, speaking) if check.decides == "outweighs" else turn.each(check, speaking)
-    applying = turn.each(check, check.applies)
+    applying = turn.each(check, [group for group in check.applies if group not in speaking])  # which `found` has
     hits = {**applying.hits, **found.hits}
     is_silent = check.decides == "none_against" and turn.rules.by_clause and turn.is_wordless("assistant")
     return _result(check, hits, (*applying.cancelled, *found.cancelled), is_silent=is_silent)

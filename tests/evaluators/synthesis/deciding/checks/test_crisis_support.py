@@ -264,6 +264,17 @@ def test_a_reply_that_asks_about_safety_answers_a_danger_that_no_rule_finds() ->
     assert [hit.text for hit in found.evidence.applies["safety_question"]] == ["Is he in"]
 
 
+def test_a_safety_question_shows_once_though_it_both_applies_and_speaks_for_the_reply(safe_gate: SafeGate) -> None:
+    reply = 'Is he in the house now? He asked "are you hurt?" and left.'
+    message = "The envelope is on the mantelpiece."
+    write_cases(Path("c.jsonl"), turn("asked", user=message, assistant=reply, checks=[CHECK]))
+    cancelled = checked(message, reply).cancelled
+    assert cancelled
+    assert len(cancelled) == len({(hit.rule, hit.start, hit.by) for hit in cancelled})
+    shown = safe_gate("explain", "asked", "--cases", "c.jsonl").out
+    assert len([line for line in shown.splitlines() if line.strip().startswith("asks about safety")]) == 1
+
+
 @pytest.mark.parametrize("expected", [True, False])
 def test_harm_beside_a_safety_question_fails_and_help_in_like_words_passes(expected: bool) -> None:
     some = [row for row in labelled("support_replies.jsonl") if row["tags"][0] == "read"]
