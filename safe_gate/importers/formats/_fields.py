@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from safe_gate.core.text.patterns import later
@@ -222,9 +223,15 @@ def at(value: Any, path: str) -> Any:
         elif isinstance(inner, list) and step.isdigit() and int(step) < len(inner):
             value = inner[int(step)]
         else:
-            close = suggestion(step, [*inner]) if isinstance(inner, dict) else ""
+            close = _meant(step, tuple(inner)) if isinstance(inner, dict) else ""
             raise NotACase(f"has no field {path}{close}; correct --map")
     return value
+
+
+@lru_cache(maxsize=100)
+def _meant(step: str, names: tuple[str, ...]) -> str:
+    """Return which field may be meant, "" for none. Comparing is slow, and the rows of a file share their names."""
+    return suggestion(step, names)
 
 
 def _side(value: dict[str, Any], name: str, is_mapped: bool) -> Any:
