@@ -62,7 +62,12 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
     from safe_gate.render.untrusted import plain
 
     what = f"internal error: {type(error).__name__}"
-    advice = "this is a defect of safe-gate: please report it with the command and the input"
+    others = ""
+    with suppress(Exception):
+        from safe_gate.evaluators import BUILT_IN, EVALUATORS
+
+        others = "".join(f" or of the evaluator {name}" for name in EVALUATORS if name not in BUILT_IN)
+    advice = f"this is a defect of safe-gate{others}: please report it with the command and the input"
     words = f"{what}: {plain(Untrusted(str(error)))}; {advice}"
     problem = Problem(Place("safe-gate"), words, text_free=f"{what}; {advice}")
     if isinstance(error, MemoryError):

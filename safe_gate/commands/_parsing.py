@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from safe_gate import __version__, commands
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.core.validate import suggestion
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators import EVALUATORS, PROBLEMS
 from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import AS_RUN, GROUPS, Setting, settings
 
@@ -24,7 +24,7 @@ def read(argv: Sequence[str]) -> dict[str, Any] | CannotJudge:
     try:
         return _parsed(argv)
     except CannotJudge as error:
-        return error
+        return CannotJudge(*PROBLEMS, *error.problems)  # an evaluator that cannot be used may have the flag
 
 
 def _parsed(argv: Sequence[str]) -> dict[str, Any]:

@@ -23,8 +23,9 @@ class FileKind(NamedTuple):
 
     `called` names what it holds, `file` one file of it. An object with all keys of `needed` or of `instead`, and
     one of `own`, is meant as this kind, despite any faults. A key of `hints` in a file's first object means lines of
-    this or a similar kind, whatever the file's suffix. `claims` tells whether the object is certainly of
-    this kind. `sides` are the fields that `import --map` must fill.
+    this or a similar kind, whatever the file's suffix. `claims` tells whether the object is certainly of this kind.
+    `validate` asks `claims` first, and then goes by `needed`, `instead` and `own`. `sides` are the fields that
+    `import --map` must fill.
     """
 
     name: str

@@ -212,9 +212,18 @@ class PassFail(Evaluator):
         return recipe
 
     def score(self, case: Any, by: Any) -> JsonObject:
-        found = {name: list(faults) for name, faults in self.check(case.value).items()}
+        found = {name: list(faults) for name, faults in self._faults(case.value)}
         passed = not any(found.values())
         return Result(case.id, passed, found, case.groups, case.place, case.digests(), case.cluster).to_json()
+
+    def _faults(self, value: JsonObject) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield each check with its faults. Raises TypeError for what no report could show, or withhold."""
+        for name, faults in self.check(value).items():
+            if name not in self.explained:
+                raise TypeError(f"check returns faults of {name!r}, which explained lacks")
+            if isinstance(faults, str):
+                raise TypeError(f"check returns a text for {name!r}; expected a list of texts")
+            yield name, faults
 
     def value(self, entry: JsonObject) -> Result:
         return Result.from_json(entry)

@@ -7,12 +7,14 @@ of a pull request cannot become code of the gate.
 from __future__ import annotations
 
 import site
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 
 from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.given import Documents
 from safe_gate.core.model import Place, Problem, reason
+from safe_gate.core.rules import Rule
 from safe_gate.core.text.patterns import later
 
 GROUP = "safe_gate.evaluators"
@@ -30,7 +32,7 @@ def installed(known: Mapping[str, Evaluator]) -> tuple[dict[str, Evaluator], tup
     found: dict[str, Evaluator] = {}
     problems: list[Problem] = []
     for place, evaluator in _loaded():
-        words = evaluator if isinstance(evaluator, str) else _unfit(evaluator, {**known, **found})
+        words = evaluator if isinstance(evaluator, str) else next(_flaws(evaluator, {**known, **found}), "")
         if isinstance(evaluator, str) or words:
             problems.append(Problem(Place(place), f"{words}; correct or uninstall the package"))
         else:
@@ -57,23 +59,60 @@ def _of(folder: Path) -> Iterator[tuple[str, Evaluator | str]]:
             yield place, f"cannot be loaded: {reason(error)}"
 
 
-def _unfit(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> str:
-    """Return why an evaluator cannot be used with the others, "" if it can."""
+def _flaws(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> Iterator[str]:
+    """Yield why an evaluator cannot be used with the others. Only the first is sure to be a cause, not an effect."""
     name = getattr(evaluator, "name", None)
+    if isinstance(evaluator, type):
+        yield "is a class; expected an instance of it"
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        return "has no name in lower case with underscores"
+        yield "has no name in lower case with underscores"
     if name in known or name in _TAKEN:
-        return f"has the name {name}, which is taken"
+        yield f"has the name {name}, which is taken"
+    for member in (*Evaluator.__annotations__, "explained"):
+        if getattr(evaluator, member, None) is None and member not in vars(Evaluator):
+            yield f"has no {member}"
     settings = {setting: other for other, one in known.items() for setting in _names(one)}
-    if doubled := sorted(_names(evaluator) & settings.keys()):
-        return f"has the setting {doubled[0]}, which is one of {settings[doubled[0]]}"
+    for setting in sorted(_names(evaluator) & settings.keys()):
+        yield f"has the setting {setting}, which is one of {settings[setting]}"
     commands = {command: other for other, one in known.items() for command in one.commands}
-    for command in getattr(evaluator, "commands", ()):
+    for command in evaluator.commands:
         if not _COMMAND.fullmatch(command):
-            return f"has the command {command!r}, which is not a word in lower case"
+            yield f"has the command {command!r}, which is not a word in lower case"
         if command in commands or command in _own_commands():
-            return f"has the command {command}, which is one of {commands.get(command, 'safe-gate')}"
-    return ""
+            yield f"has the command {command}, which is one of {commands.get(command, 'safe-gate')}"
+    yield from _loose_ends(evaluator)
+    general = {_setting(rule) for one in known.values() for rule in one.rules} - settings.keys()
+    yield from _idle_rules(evaluator, general)
+
+
+def _loose_ends(evaluator: Evaluator) -> Iterator[str]:
+    """Yield the names in an evaluator's input that its other members lack."""
+    form = evaluator.input
+    for setting in form.settings:
+        if setting not in _names(evaluator):
+            yield f"has input from the setting {setting}, which its settings lack"
+    kinds = [form.kind, form.outputs_kind] if isinstance(form, Documents) else [form.kind]
+    for kind in kinds:
+        if kind not in {one.name for one in evaluator.kinds}:
+            yield f"has no {kind} among its kinds"
+    for schema in (*kinds, "part"):
+        if schema not in evaluator.schemas:
+            yield f"has no schema {schema}"
+
+
+def _idle_rules(evaluator: Evaluator, general: Collection[str]) -> Iterator[str]:
+    """Yield the rules that no setting switches on, or whose limit a change may loosen without a word."""
+    own = _names(evaluator)
+    for rule in evaluator.rules:
+        setting = _setting(rule)
+        if setting not in own and setting not in general:
+            yield f"has the rule {rule.name}, but no setting {setting}"
+        if setting in own and setting not in evaluator.weaker:
+            yield f"has the rule {rule.name}, but {setting} is not in weaker"
+
+
+def _setting(rule: Rule) -> str:
+    return rule.name.replace("-", "_")
 
 
 def _own_commands() -> set[str]:

@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,9 @@ def kind_of(path: Path) -> str:
     first = _first_object(path, most=None if has_suffix else 1)
     is_line = isinstance(first, dict) and any(first.keys() & kind.hints for kind in _FILES.values())  # as in c.ndjson
     if has_suffix or is_line:
-        return next((kind.name for kind in _FILES.values() if kind.claims(first)), OF_CASES[0])
+        claimed = (kind.name for kind in _FILES.values() if kind.claims(first))
+        meant = (kind for kind in OF_CASES if is_meant_as(first, kind))
+        return next(chain(claimed, meant), OF_CASES[0])
     try:
         content = parsed(text_of(path, shown(path)), shown(path), comments=True)
     except CannotJudge:

@@ -1,6 +1,6 @@
 """The console scorecard, drawn with `tabulate`. Pure.
 
-No colours: a terminal gets them later, and may ask for narrower tables (`run/terminal.py`).
+No colours: a terminal gets them later, and may ask for narrower tables (`runs/terminal.py`).
 """
 
 from __future__ import annotations

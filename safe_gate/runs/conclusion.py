@@ -29,7 +29,7 @@ from safe_gate.settings.options import Options
 def judged(options: Options, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None) -> int:
     """Judge the run under these options and conclude it; `merged` has its results if they are scored already.
 
-    Returns 0, 1 or 3. Raises CannotJudge as `judging.made` does.
+    Returns 0, 1 or 3. Raises CannotJudge as `pipeline.made` does.
     """
     report, _ = finished(options, effects, options_at, merged)
     return EXIT_CODES[report.verdict]

@@ -206,8 +206,9 @@ def _expected(setting: Setting) -> str:
         by_check, by_id = f"{limits}, or CHECK=NUMBER, each check once", f"ID=NUMBER, each id once, {limits}"
         return by_check if setting.general else by_id
     kind = "a whole number" if setting.kind in (int, int | None) else "a number"
+    to = "" if setting.high is None else f" to {setting.high}"
     if setting.can_be_off:
-        return f"{kind} from {setting.low}, or {OFF}"
+        return f"{kind} from {setting.low}{to}, or {OFF}"
     if setting.excluded:
         return f"{kind} above {setting.low} and below {setting.high}"
-    return f"{kind} from {setting.low}" + ("" if setting.high is None else f" to {setting.high}")
+    return f"{kind} from {setting.low}{to}"

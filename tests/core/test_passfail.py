@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+import pytest
+
 from safe_gate.core.given import Lines
 from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.passfail import Part, PassFail, Result
@@ -48,3 +50,18 @@ def test_its_results_are_values() -> None:
     assert (good.passed, good.failed, bad.passed, bad.failed) == (True, (), False, ("length",))
     assert bad.checks == {"length": ["has 8 characters"]}
     assert (short.read(part).summary, short.read(part).by_tag["t"]) == ((2, 1), (2, 1))
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ({"size": []}, "check returns faults of 'size', which explained lacks"),
+        ({"length": "is long"}, "check returns a text for 'length'; expected a list of texts"),
+    ],
+)
+def test_faults_that_no_report_could_show_or_withhold_are_refused(
+    found: Mapping[str, Sequence[str]], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Short, "check", lambda *_: found)
+    with pytest.raises(TypeError, match=words):
+        part_of("a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import subprocess
@@ -10,11 +11,14 @@ import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import make_dataclass
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
+from typing import Any
 
 import pytest
 
+from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import JsonObject
+from safe_gate.core.rules import Rule, no_reply
 from safe_gate.evaluators import BUILT_IN
 from safe_gate.evaluators.installed import GROUP, installed
 from safe_gate.inputs.schemas import load_schema
@@ -221,6 +225,24 @@ def test_the_example_is_small() -> None:
     assert sum(len(path.read_text("utf-8").splitlines()) for path in EXAMPLE.rglob("*.py")) <= 150
 
 
+def example(**changes: object) -> Any:
+    """Return the evaluator of the example with some members changed."""
+    spec = importlib.util.spec_from_file_location("example_json", EXAMPLE / "safe_gate_json" / "__init__.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclass looks there
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[spec.name]
+    return type("Changed", (type(module.EVALUATOR),), changes)()
+
+
+def named(name: str) -> Rule:
+    return Rule(name, "json", lambda part: no_reply(part.summary.cases))
+
+
 @pytest.mark.parametrize(
     ("point", "words"),
     [
@@ -231,6 +253,17 @@ def test_the_example_is_small() -> None:
         ("own_evaluator:SPACED", "has the command 'a b', which is not a word in lower case"),
         ("own_evaluator:SECOND", "has the command eval, which is one of synthesis"),
         ("own_evaluator:RUNS", "has the command import, which is one of safe-gate"),
+        ("own_evaluator:CLASS", "is a class; expected an instance of it"),
+        ("own_evaluator:UNTITLED", "has no title"),
+        ("own_evaluator:UNEXPLAINED", "has no explained"),
+        ("own_evaluator:ELSEWHERE", "has input from the setting json_case, which its settings lack"),
+        ("own_evaluator:KINDLESS", "has no json-case among its kinds"),
+        ("own_evaluator:FORMLESS", "has no schema part"),
+        ("own_evaluator:WITHOUT_OUTPUTS", "has no json-output among its kinds"),
+        ("own_evaluator:UNLIMITED", "has the rule min-json-pass-rate, but no setting min_json_pass_rate"),
+        ("own_evaluator:BORROWED", "has the rule max-unexpected-passes, but no setting max_unexpected_passes"),
+        ("own_evaluator:UNGUARDED", "has the rule min-json-pass-rate, but min_json_pass_rate is not in weaker"),
+        ("own_evaluator:SHARED", ""),
         ("own_evaluator:GOOD", ""),
     ],
 )
@@ -243,21 +276,33 @@ def test_a_package_that_cannot_stand_beside_others_is_named(
     (tmp_path / "other-1.dist-info").mkdir()
     (tmp_path / "other-1.dist-info" / "entry_points.txt").write_text("[console_scripts]\nx = y:z\n", "utf-8")
     own = ModuleType("own_evaluator")
-    synthesis, own_settings = BUILT_IN["synthesis"], make_dataclass("Settings", ["own_cases"])
+    synthesis = BUILT_IN["synthesis"]
     own.__dict__.update(
         NAMELESS=object(),
         TAKEN=synthesis,
-        DOUBLED=SimpleNamespace(name="own", settings=synthesis.settings),
-        GOOD=SimpleNamespace(name="own", settings=own_settings, commands={"own": ()}),
-        **{
-            name: SimpleNamespace(name="own", settings=own_settings, commands={command: ()})
-            for name, command in (("SPACED", "a b"), ("SECOND", "eval"), ("RUNS", "import"))
-        },
+        DOUBLED=example(settings=synthesis.settings),
+        CLASS=type(example()),
+        GOOD=example(),
+        SPACED=example(commands={"a b": ()}),
+        SECOND=example(commands={"eval": ()}),
+        RUNS=example(commands={"import": ()}),
+        UNTITLED=example(title=None),
+        UNEXPLAINED=example(explained=None),
+        ELSEWHERE=example(input=Lines(setting="json_case", kind="json-case", plural="JSON cases")),
+        KINDLESS=example(kinds=()),
+        FORMLESS=example(schemas={"json-case": {}}),
+        WITHOUT_OUTPUTS=example(
+            input=Documents("json_cases", "json-case", "", "", "json_cases", "json-output", "json_cases")
+        ),
+        UNLIMITED=example(settings=make_dataclass("Settings", ["json_cases"])),
+        BORROWED=example(rules=(named("max-unexpected-passes"),)),
+        UNGUARDED=example(weaker={}),
+        SHARED=example(rules=(named("max-no-reply"),)),
     )
     monkeypatch.setitem(sys.modules, "own_evaluator", own)
     monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])
     found, problems = installed(BUILT_IN)
-    assert list(found) == ([] if words else ["own"])
+    assert list(found) == ([] if words else ["json"])
     assert len(problems) == bool(words)
     for problem in problems:
         assert problem.place.path == f"evaluator own ({point})"

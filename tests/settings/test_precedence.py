@@ -11,6 +11,7 @@ from typing import Any
 import pydantic
 import pytest
 
+from safe_gate.core.setting import Setting
 from safe_gate.settings import precedence, values
 from tests.support.cases import SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 
@@ -483,3 +484,9 @@ def test_the_model_of_settings_is_built_once(monkeypatch: pytest.MonkeyPatch) ->
     for share in ("0.5", "0.7"):
         assert precedence.resolve({"min_pass_rate": share}, {}, lambda _: None).options.min_pass_rate == float(share)
     assert len(built) == 1
+
+
+def test_a_limit_that_can_be_off_is_expected_between_both_its_bounds() -> None:
+    setting = Setting("min_own", "gate", float | None, 1.0, "", low=0, high=1)
+    assert values._expected(setting) == "a number from 0 to 1, or off"
+    assert values._expected(setting._replace(high=None)) == "a number from 0, or off"

@@ -72,7 +72,6 @@ class Json(PassFail):
             needed=frozenset({"output", "schema"}),
             own=frozenset({"id", "output"}),
             hints=frozenset({"schema"}),
-            claims=lambda value: isinstance(value, dict) and {"output", "schema"} <= value.keys(),
         ),
     )
     schemas = MappingProxyType({"json-case": CASE, "part": PART})

@@ -230,7 +230,7 @@ def _causes(failed: Mapping[str, CheckResult]) -> Iterator[Cause]:
         rules = dict.fromkeys(causes(check))
         yield from (Cause(title(name), rule) for rule in rules)
         if not rules:
-            yield Cause(f"{title(name)} (no rule)")
+            yield Cause(f"{title(name)} (no rule matches)")
 
 
 _IF_WRONG = "If the check is wrong, change its rules or waive the failure."

@@ -45,7 +45,7 @@ def terms(**settings_: Any) -> Terms:
 
 def test_every_setting_either_judges_or_does_not() -> None:
     names = {setting.name for setting in settings()}
-    assert WEAKER.keys() | BESIDE == names
+    assert WEAKER.keys() | BESIDE == names, "add a new setting that judges to WEAKER or `weaker`, another one to BESIDE"
     assert not WEAKER.keys() & BESIDE
 
 

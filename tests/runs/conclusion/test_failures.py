@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.settings.options import GROUPS, settings
 from tests.support.cases import (
     BAD,
@@ -62,6 +63,18 @@ def test_a_surprise_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch
     assert report()["verdict"] == "error"
     assert "internal error: RuntimeError" in ran.err
     assert "##[" not in ran.err
+
+
+def test_a_surprise_names_the_installed_evaluators(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("oh")
+
+    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", broken)
+    monkeypatch.setattr("safe_gate.evaluators.registry.EVALUATORS", {**EVALUATORS, "own": None})
+    write_cases(Path("c.jsonl"), turn("t"))
+    ran = safe_gate("eval", "--cases", "c.jsonl")
+    assert ran.code == 3
+    assert "this is a defect of safe-gate or of the evaluator own: please report it" in ran.err
 
 
 def test_a_run_without_memory_says_so(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:

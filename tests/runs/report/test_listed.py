@@ -75,6 +75,11 @@ def test_a_rule_that_one_listed_case_breaks_is_not_counted(safe_gate: SafeGate) 
     assert "  1  " not in counts
 
 
+def test_failures_for_want_of_a_wording_say_that_no_rule_matches(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant="Hello.", checks=["agency_language"]) for i in range(4)))
+    assert "  4  Agency language (no rule matches)\n" in safe_gate("run", "--cases", "c.jsonl").out
+
+
 def test_three_failures_are_listed_without_counts(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD, tags=["x"]) for i in range(3)))
     log = safe_gate("run", "--cases", "c.jsonl").out
