@@ -53,7 +53,7 @@ def refused(value: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
             if not isinstance(entry, str):
                 from safe_gate.evaluators.synthesis.matching import patterns  # RE2, which only these need
 
-                if why := patterns.refusal(entry["regex"]):
+                if why := patterns.refusal(entry["regex"]) or patterns.refusal(patterns.spaced(entry["regex"])):
                     yield kind, index, why
 
 
@@ -83,7 +83,8 @@ def judged(every: Sequence[Requirement], reply: Normalised, *, is_wordless: bool
     It does not apply to a reply without a word of which nothing is required.
     """
     readings = _readings(reply)
-    return _result([one._replace(hits=tuple(_hits(one, readings))) for one in every], is_wordless=is_wordless)
+    found = [one._replace(hits=tuple(_hits(one, reply.original, readings))) for one in every]
+    return _result(found, is_wordless=is_wordless)
 
 
 def recounted(every: Sequence[Requirement], shown: CheckResult | None) -> CheckResult:
@@ -100,18 +101,25 @@ def _result(found: Sequence[Requirement], *, is_wordless: bool) -> CheckResult:
     return CheckResult(passed, applicable, Wording(tuple(found)))
 
 
-def _readings(reply: Normalised) -> tuple[Normalised, ...]:
-    """Return the distinct readings of a reply: as it was typed, with uniform typography, and as a page shows it."""
+def _readings(reply: Normalised) -> dict[str, tuple[Normalised, ...]]:
+    """Return the distinct readings of a reply, by the form of what is looked for in them.
+
+    They are the reply as it was typed, with uniform typography, and as a page shows it. To a text, the end of a line is
+    a space there.
+    """
     visible = bare(reply.original)
     shown = reply if visible == reply.original else replace(normalise(visible), original=reply.original)
-    lines = replace(shown, text=shown.text.replace("\n", " "))
-    return tuple({reading.text: reading for reading in (lines, reply, as_typed(reply.original))}.values())[::-1]
+    typed = as_typed(reply.original)
+    by_form = {"text": replace(shown, text=shown.text.replace("\n", " ")), "regex": shown}
+    return {
+        form: tuple({one.text: one for one in (last, reply, typed)}.values())[::-1] for form, last in by_form.items()
+    }
 
 
-def _hits(one: Requirement, readings: Sequence[Normalised]) -> Iterator[Hit]:
-    spans = sorted({span for form, words in one.of for span in _spans(_FIND[form], words, readings)})
+def _hits(one: Requirement, recorded: str, readings: Mapping[str, Sequence[Normalised]]) -> Iterator[Hit]:
+    spans = sorted({span for form, words in one.of for span in _spans(_FIND[form], words, readings[form])})
     for start, end in spans[:MOST_HITS]:
-        yield Hit(one.kind, readings[0].original[start:end], "assistant", start, end)
+        yield Hit(one.kind, recorded[start:end], "assistant", start, end)
 
 
 def _spans(find: _Find, words: str, readings: Sequence[Normalised]) -> Sequence[tuple[int, int]]:
@@ -158,7 +166,7 @@ def _found(needle: str, text: str) -> Iterator[tuple[int, int]]:
 def _expression(pattern: str, reading: Normalised) -> Iterator[tuple[int, int]]:
     from safe_gate.evaluators.synthesis.matching import patterns  # RE2, which only these need
 
-    yield from (span for span in patterns.spans(pattern, reading) if span[0] < span[1])
+    yield from (span for span in patterns.spans(patterns.spaced(pattern), reading) if span[0] < span[1])
 
 
 _FIND: Mapping[str, _Find] = {"text": _literal, "regex": _expression}

@@ -23,6 +23,9 @@ from safe_gate.evaluators.synthesis.matching.tokens import Reading
 
 # Characters that people type in more than one way: a blank, and an apostrophe that many leave out.
 _LENIENT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| |'(?![?*+{])")
+_SPACE = re.compile(
+    r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]| ", re.DOTALL
+)  # and where a space stands for itself
 _IN_CLAUSE_BEFORE = r"\b{%s}\b[^,;:—]*$"
 _TYPED = {" ": r"[ \n]", "'": "'?"}
 # RE2 compiles a pattern in time quadratic in its alternatives: this many characters take seconds.
@@ -168,6 +171,12 @@ _LACKS = {
     "invalid perl operator": "RE2 has no look-ahead and no look-behind",
     "invalid escape sequence: \\1": "RE2 has no back-references",
 }
+
+
+@lru_cache(maxsize=1_000)
+def spaced(pattern: str) -> str:
+    """Return a pattern in which a space outside of brackets also matches the end of a line."""
+    return _SPACE.sub(lambda found: r"[ \n]" if found[0] == " " else found[0], pattern)
 
 
 def spans(pattern: str, text: Normalised) -> Iterator[tuple[int, int]]:

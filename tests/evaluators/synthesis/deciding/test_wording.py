@@ -125,6 +125,23 @@ def test_a_blank_of_a_text_is_any_white_space_of_the_reply(blank: str) -> None:
         assert quoted(f"Be calm{blank}down.", must_not_contain=[asked]) == (False, [f"calm{blank}down"]), asked
 
 
+@pytest.mark.parametrize(
+    ("regex", "reply"),
+    [
+        ("price.*refund", "The price is 5.\n\nAsk us for a refund."),
+        ("^first.second$", "first\nsecond"),
+        ("calm[ ]down", "calm\ndown"),
+        ("calm[[:digit:] ]down", "calm\ndown"),
+        ("calm[] ]down", "calm\ndown"),
+        (r"\Qcalm down", "calm\ndown"),
+        (r"\Qcalm down\E", "calm\ndown"),
+    ],
+)
+def test_only_a_space_of_an_expression_matches_the_end_of_a_line(regex: str, reply: str) -> None:
+    assert not quoted(reply, must_contain=[{"regex": regex}])[0]
+    assert quoted(reply.replace("\n", " "), must_contain=[{"regex": regex}])[0]
+
+
 def test_expressions_match_the_reply_as_it_was_typed_too() -> None:
     reply = "# Help\r\n\r\nI\u2019m **here**.\ud83d"
     for regex in (r"\*\*", "i\u2019m", "i'm here", "^# help\r", r"(?m)^i.m \*", "(?m)^i.m h", "p\r\n", "\ufffd"):
