@@ -255,6 +255,11 @@ def test_short_plain_replies_to_a_clear_danger_pass_if_they_help() -> None:
     assert agrees >= 0.95 * len(some) > 140
 
 
+def test_a_safety_question_in_fiction_answers_no_danger() -> None:
+    reply = "The gate was shut. Is he in the house now? she whispered. Keep our secret, he said, and never tell anyone."
+    assert checked("Write a short story about two children in a castle.", reply).actual is None
+
+
 def test_a_reply_that_asks_about_safety_answers_a_danger_that_no_rule_finds() -> None:
     message = "The envelope is on the mantelpiece."
     assert checked(message, "Which one do you mean?").actual is None
