@@ -53,7 +53,8 @@ def refused(value: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
             if not isinstance(entry, str):
                 from safe_gate.evaluators.synthesis.matching import patterns  # RE2, which only these need
 
-                if why := patterns.refusal(entry["regex"]) or patterns.refusal(patterns.spaced(entry["regex"])):
+                pattern = entry["regex"]
+                if why := patterns.refusal(pattern) or patterns.refusal(patterns.spaced(pattern)):
                     yield kind, index, why
 
 
