@@ -138,9 +138,9 @@ def _measured(
         measured[evaluator.name] = one
         intake.tell_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
     present = [one for one in measured.values() if one is not None]
-    problems = (
-        tuple(problem for one in present for problem in one.problems) if present else (refusals.nothing_to_judge(),)
-    )
+    problems = tuple(problem for one in present for problem in one.problems)
+    if not present:
+        problems = (refusals.nothing_to_judge(merges=bool(side.options.shards)),)
     problems = (*problems, *_unknown_names(ruling, run, measured))
     return measured, problems, tuple(file for one in present for file in one.inputs)
 

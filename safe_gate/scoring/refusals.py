@@ -56,12 +56,16 @@ def unknown_tags(tags: Iterable[str], groups: Set[str]) -> list[str]:
     return [f"no case has {quote(tag)}{hint}" for tag, hint in hinted(missing, groups)]
 
 
-def nothing_to_judge() -> Problem:
-    """Return the problem of a run without inputs."""
+_INIT = "safe-gate init adds samples and a config file that names them"
+
+
+def nothing_to_judge(*, merges: bool = False) -> Problem:
+    """Return the problem of a run without inputs, which may be one that merges shards."""
     inputs = [evaluator.input for evaluator in EVALUATORS.values()]
     named = " or ".join(one.setting.replace("_", "-") for one in inputs)
     files = f"the files to judge: {', '.join(one.plural for one in inputs)}"
-    return missing(named, f"{files}; safe-gate init adds samples and a config file that names them")
+    how = "name the files of the runs that wrote the shards" if merges else _INIT
+    return missing(named, f"{files}; {how}")
 
 
 def no_rule() -> Problem:
