@@ -164,6 +164,7 @@ class _Text:
         self.text = ""
         self.place = 0
         self.is_all = False
+        self.wanted = 0  # lists and values under the keys that are asked for
         self._line, self._counted = 1, 0
 
     def more(self) -> bool:
@@ -268,17 +269,24 @@ class _Text:
 def document(chunks: Iterable[str], paths: Collection[Keys]) -> Iterator[Found]:
     """Yield the items of the list that a JSON text is, or of the lists under keys in its objects.
 
-    Any other value under keys of `paths` is yielded as one value. Raises NotReadable for broken JSON.
+    Any other value under keys of `paths` is yielded as one value. Raises NotReadable for broken JSON, and for a later
+    text that has none of this.
     """
     text = _Text(chunks)
     while text.peek():
+        line, before = text.here, text.wanted
         yield from _inside(text, (), paths)
+        if before and text.wanted == before:
+            raise NotReadable(
+                "has no list of records, as the document before it has; put it into a file of its own", line
+            )
 
 
 def _inside(text: _Text, at: Keys, paths: Collection[Keys]) -> Iterator[Found]:
     letter = text.peek()
     is_wanted = at in paths or not at
     if letter == "[" and is_wanted:
+        text.wanted += 1
         text.expect("[")
         if text.peek() == "]":
             text.expect("]")
@@ -304,6 +312,7 @@ def _inside(text: _Text, at: Keys, paths: Collection[Keys]) -> Iterator[Found]:
                 return
             text.peek()
     elif at in paths:
+        text.wanted += 1
         line = text.here
         yield Found(line, text.value(), at)
     else:

@@ -112,7 +112,7 @@ def _shape(file: BinaryIO, wanted: Format | None) -> str:
     if head.startswith(b"\x1f\x8b"):
         raise NotReadable("is compressed with gzip; unpack it first", 0)
     if b"\n" not in head and len(head) == _HEAD:  # a first line that is long, or all in one line
-        head += file.readline(_FIRST_LINE)
+        head += file.readline(_FIRST_LINE) + file.readline(_FIRST_LINE)
     found = records.shape(head)
     asked = wanted.shape if wanted is not None else ""
     if asked in _OF_TEXT and found in ("", *_OF_TEXT):  # one column has no delimiter to tell
@@ -129,10 +129,14 @@ def _shape(file: BinaryIO, wanted: Format | None) -> str:
 
 
 def _is_document(head: bytes) -> bool:
-    """Tell whether the first line is a whole document, whose records are inside."""
-    first = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
+    """Tell whether the first line is a whole document, whose records are inside, and so is the next if there is one."""
+    lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
+    return all(map(_has_list, lines[:2]))
+
+
+def _has_list(line: bytes) -> bool:
     try:
-        value = json.loads(first)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return False
     return any(isinstance(_at(value, path), list) for path in formats.paths())

@@ -135,3 +135,24 @@ def test_import_replaces_no_file_that_holds_something_unless_told_to(safe_gate: 
     assert out.read_text("utf-8") == labelled
     assert safe_gate("import", "in.jsonl", "--out", out, "--force").code == 0
     assert "expected" not in out.read_text("utf-8")
+
+
+PAGE = {"data": [{"prompt": ASK, "response": REPLY}]}
+
+
+def test_a_line_with_a_list_of_records_hides_no_later_line(safe_gate: SafeGate) -> None:
+    row = {"prompt": ASK, "response": REPLY}
+    write("in.jsonl", {**row, **PAGE}, row)
+    assert "in.jsonl: JSON objects with named fields, 2 cases" in safe_gate("import", "in.jsonl", "--out", "-").err
+    write("pages.jsonl", PAGE, PAGE, {"data": []})
+    assert (
+        "pages.jsonl: JSON objects with named fields, 2 cases" in safe_gate("import", "pages.jsonl", "--out", "-").err
+    )
+
+
+def test_a_later_document_without_a_list_of_records_is_an_error(safe_gate: SafeGate) -> None:
+    write("in.jsonl", PAGE, PAGE, {"prompt": ASK, "response": REPLY})
+    ran = safe_gate("import", "in.jsonl", "--out", "cases.jsonl")
+    assert ran.code == 3
+    assert "in.jsonl:3: has no list of records, as the document before it has" in ran.err
+    assert not Path("cases.jsonl").exists()
