@@ -127,10 +127,11 @@ def address(path: bytes) -> str:
     >>> address(b"a b/c#d")
     'a%20b/c%23d'
     """
-    return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in path)
+    return path.decode("latin-1").translate(_RESERVED)
 
 
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
+_RESERVED = {byte: f"%{byte:02X}" for byte in range(256) if byte not in _UNRESERVED}
 
 
 def quoted(phrase: Iterable[Words]) -> str:
