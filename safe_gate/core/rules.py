@@ -56,6 +56,11 @@ class Rule(NamedTuple):
     counts: bool = False
     finds: frozenset[Severity] = frozenset()
 
+    @property
+    def setting(self) -> str:
+        """The name of the setting that holds the limit."""
+        return self.name.replace("-", "_")
+
     def judge(self, part: Any, limit: float | int, waived: Sequence[Failure] = (), group: str = "") -> RuleOutcome:
         """Return the rule's outcome on what it measures.
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Documents
 from safe_gate.core.model import Place, Problem, reason
-from safe_gate.core.rules import Rule
 from safe_gate.core.text.patterns import later
 
 GROUP = "safe_gate.evaluators"
@@ -81,7 +80,7 @@ def _flaws(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> Iterator[str
         if command in commands or command in _own_commands():
             yield f"has the command {command}, which is one of {commands.get(command, 'safe-gate')}"
     yield from _loose_ends(evaluator)
-    general = {_setting(rule) for one in known.values() for rule in one.rules} - settings.keys()
+    general = {rule.setting for one in known.values() for rule in one.rules} - settings.keys()
     yield from _idle_rules(evaluator, general)
 
 
@@ -104,15 +103,10 @@ def _idle_rules(evaluator: Evaluator, general: Collection[str]) -> Iterator[str]
     """Yield the rules that no setting switches on, or whose limit a change may loosen without a word."""
     own = _names(evaluator)
     for rule in evaluator.rules:
-        setting = _setting(rule)
-        if setting not in own and setting not in general:
-            yield f"has the rule {rule.name}, but no setting {setting}"
-        if setting in own and setting not in evaluator.weaker:
-            yield f"has the rule {rule.name}, but {setting} is not in weaker"
-
-
-def _setting(rule: Rule) -> str:
-    return rule.name.replace("-", "_")
+        if rule.setting not in own and rule.setting not in general:
+            yield f"has the rule {rule.name}, but no setting {rule.setting}"
+        if rule.setting in own and rule.setting not in evaluator.weaker:
+            yield f"has the rule {rule.name}, but {rule.setting} is not in weaker"
 
 
 def _own_commands() -> set[str]:

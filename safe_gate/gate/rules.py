@@ -50,7 +50,7 @@ _EVERY = tuple(rule for evaluator in EVALUATORS.values() for rule in evaluator.r
 RULES = tuple(sorted(_EVERY, key=lambda rule: _SHARED.index(rule.name) if rule.name in _SHARED else -1))
 """The rules in the order they are reported; each is named as its option."""
 
-LIMITS = tuple(dict.fromkeys(rule.name.replace("-", "_") for rule in RULES))
+LIMITS = tuple(dict.fromkeys(rule.setting for rule in RULES))
 """The names of the limits, as options and the policy have them."""
 
 
@@ -69,7 +69,7 @@ def judge(found: Found, policy: Policy) -> tuple[RuleOutcome, ...]:
     read = {evaluator.name: evaluator.read(part) for evaluator, part in parts_of(found.parts)}
     outcomes = []
     own = (pair for evaluator in EVALUATORS.values() for pair in evaluator.own_rules(policy.limits))
-    for rule, limit in (*((rule, policy.limits[rule.name.replace("-", "_")]) for rule in RULES), *own):
+    for rule, limit in (*((rule, policy.limits[rule.setting]) for rule in RULES), *own):
         part = read.get(rule.evaluator)
         if limit is not None and part is not None and rule.applies(part):
             outcome = rule.judge(part, limit, waived[rule.evaluator])

@@ -10,7 +10,7 @@ import codecs
 import csv
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
@@ -164,7 +164,6 @@ class _Text:
         self.text = ""
         self.place = 0
         self.is_all = False
-        self.wanted = 0  # lists and values under the keys that are asked for
         self._line, self._counted = 1, 0
 
     def more(self) -> bool:
@@ -272,48 +271,50 @@ def document(chunks: Iterable[str], paths: Collection[Keys]) -> Iterator[Found]:
     Any other value under keys of `paths` is yielded as one value. Raises NotReadable for broken JSON, and for a later
     text that has none of this.
     """
-    text = _Text(chunks)
+    text, has_records = _Text(chunks), False
     while text.peek():
-        line, before = text.here, text.wanted
-        yield from _inside(text, (), paths)
-        if before and text.wanted == before:
+        line = text.here
+        has_more = yield from _inside(text, (), paths)
+        if has_records and not has_more:
             raise NotReadable(
                 "has no list of records, as the document before it has; put it into a file of its own", line
             )
+        has_records = has_more
 
 
-def _inside(text: _Text, at: Keys, paths: Collection[Keys]) -> Iterator[Found]:
+def _inside(text: _Text, at: Keys, paths: Collection[Keys]) -> Generator[Found, None, bool]:
+    """Yield what is found in the next value, and return whether it has a list or a value that is asked for."""
     letter = text.peek()
     is_wanted = at in paths or not at
     if letter == "[" and is_wanted:
-        text.wanted += 1
         text.expect("[")
         if text.peek() == "]":
             text.expect("]")
-            return
+            return True
         while True:
             text.peek()
             line = text.here
             yield Found(line, text.value(), at)
             if text.expect(",]") == "]":
-                return
+                return True
     elif letter == "{" and any(path[: len(at)] == at and path != at for path in paths):
+        has_one = False
         text.expect("{")
         if text.peek() == "}":
             text.expect("}")
-            return
+            return has_one
         while True:
             key = text.value()
             if not isinstance(key, str):
                 raise NotReadable("is not valid JSON: a key of an object is not a string", text.here)
             text.expect(":")
-            yield from _inside(text, (*at, key), paths)
+            has_one |= yield from _inside(text, (*at, key), paths)
             if text.expect(",}") == "}":
-                return
+                return has_one
             text.peek()
     elif at in paths:
-        text.wanted += 1
         line = text.here
         yield Found(line, text.value(), at)
-    else:
-        text.skip()
+        return True
+    text.skip()
+    return False

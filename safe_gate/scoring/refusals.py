@@ -56,16 +56,14 @@ def unknown_tags(tags: Iterable[str], groups: Set[str]) -> list[str]:
     return [f"no case has {quote(tag)}{hint}" for tag, hint in hinted(missing, groups)]
 
 
-_INIT = "safe-gate init adds samples and a config file that names them"
-
-
 def nothing_to_judge(*, merges: bool = False) -> Problem:
     """Return the problem of a run without inputs, which may be one that merges shards."""
     inputs = [evaluator.input for evaluator in EVALUATORS.values()]
     named = " or ".join(one.setting.replace("_", "-") for one in inputs)
     files = f"the files to judge: {', '.join(one.plural for one in inputs)}"
-    how = "name the files of the runs that wrote the shards" if merges else _INIT
-    return missing(named, f"{files}; {how}")
+    if merges:
+        return missing(named, f"{files}; name the files of the runs that wrote the shards")
+    return missing(named, f"{files}; safe-gate init adds samples and a config file that names them")
 
 
 def no_rule() -> Problem:

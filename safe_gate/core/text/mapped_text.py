@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, islice, pairwise
 
+from safe_gate.core.text.patterns import later
 from safe_gate.core.text.sentences import quotations, sentences
 from safe_gate.core.text.similarity import WORD
 
 _LONGEST_STRETCH = 10_000
-_HALF_PAIR = re.compile("[\ud800-\udfff]")
+_HALF_PAIR = later("[\ud800-\udfff]")
 _CONTINUATION = re.compile(rb"[\x80-\xbf]")
 
 

@@ -129,12 +129,7 @@ class Ties(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return them in the shape of the report."""
-        return {
-            "shared": list(self.shared),
-            "comes_back": self.comes_back,
-            "only_acknowledges": self.only_acknowledges,
-            "addresses": self.addresses,
-        }
+        return {**self._asdict(), "shared": list(self.shared)}
 
     @classmethod
     def from_json(cls, value: JsonObject) -> Ties:

@@ -176,7 +176,7 @@ _LACKS = {
 @lru_cache(maxsize=1_000)
 def spaced(pattern: str) -> str:
     """Return a pattern in which a space outside of brackets also matches the end of a line."""
-    return _SPACE.sub(lambda found: r"[ \n]" if found[0] == " " else found[0], pattern)
+    return _SPACE.sub(lambda found: _TYPED.get(found[0], found[0]), pattern)
 
 
 def spans(pattern: str, text: Normalised) -> Iterator[tuple[int, int]]:
