@@ -6,10 +6,8 @@ import json
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import pytest
@@ -22,6 +20,7 @@ from safe_gate.inputs.blocks import Part
 from safe_gate.scoring import asked, tally
 from safe_gate.settings.options import Options
 from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.counted import calls
 
 PAGE = (REPOSITORY / "docs/library.md").read_text("utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -154,14 +153,9 @@ def test_a_reply_costs_no_more_than_a_case_of_eval() -> None:
         for case in cases:
             score_reply(case["user"], case["assistant"], checks=case["checks"])
 
-    def cost(work: Callable[[], None]) -> float:
-        start = time.process_time()
-        work()
-        return time.process_time() - start
-
-    evaluated()
-    called()
-    assert median(cost(called) / cost(evaluated) for _ in range(7)) < 1.1
+    for warm_up in (evaluated, called):
+        warm_up()
+    assert calls(called) <= calls(evaluated)
 
 
 def test_the_words_that_replies_leave_behind_are_no_work_for_the_garbage_collector() -> None:

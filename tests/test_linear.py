@@ -1,10 +1,10 @@
 """What any text costs: at most 2.2 times as much for twice the length, whatever is matched, read or normalised.
 
-A text is doubled twice, in `make soak` three times and from twice the length. Cost is counted twice. Calls of functions are exact, and the limit holds for
-them. Time is what the rest costs, matching above all: processor time, the fastest of rounds that go on until it
-is within the limit, which leaves room for a busy machine: a linear step of two doublings takes 4 times as long, or half as long
-again where a larger text no longer fits a cache; a quadratic one takes 16 times as long however often it is
-measured. The planted ones show that either is found out.
+A text is doubled twice, in `make soak` three times and from twice the length. Cost is counted twice. Calls of Python
+functions are exact, and the limit holds for them. Time is what the rest costs, matching above all: processor time, the
+fastest of rounds that go on until it is within the limit, which leaves room for a busy machine. A linear step of two
+doublings takes 4 times as long, or half as long again where a larger text no longer fits a cache. A quadratic one takes
+16 times as long however often it is measured. The planted ones show that either is found out.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.importers import records
 from tests.support import packs
 from tests.support.cases import REPOSITORY
+from tests.support.counted import calls
 from tests.support.examples import is_thorough
 from tests.support.safe_v0 import scored
 
@@ -53,22 +54,6 @@ def seconds(work: Work, text: str) -> float:
     return time.process_time() - start
 
 
-def calls(work: Work, text: str) -> int:
-    """Return how many functions are called, those written in C too."""
-    counted = 0
-
-    def count(_: object, event: str, __: object) -> None:
-        nonlocal counted
-        counted += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    try:
-        work(text)
-    finally:
-        sys.setprofile(None)
-    return counted
-
-
 def is_linear(work: Work, *units: str, size: int, doublings: int = DOUBLINGS) -> bool:
     """Tell whether work on a text, each unit repeated to so many characters, grows no faster than the text."""
     small, large = ("".join((unit * length)[:length] for unit in units) for length in (size, size << doublings))
@@ -76,7 +61,7 @@ def is_linear(work: Work, *units: str, size: int, doublings: int = DOUBLINGS) ->
     for _ in range(ROUNDS):
         fastest = [min(best, seconds(work, text)) for best, text in zip(fastest, (small, large), strict=True)]
         if fastest[1] <= TIME_LIMIT**doublings * fastest[0]:
-            return calls(work, large) <= LIMIT**doublings * calls(work, small)
+            return calls(lambda: work(large)) <= LIMIT**doublings * calls(lambda: work(small))
     return False
 
 

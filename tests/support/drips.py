@@ -19,7 +19,7 @@ DRIPS = {  # what comes at once, then what comes again and again
     "body": (b"HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n", b" "),
 }
 LONG_ENOUGH = 0.2  # seconds, in which some twenty drips come
-TOO_LONG = 5  # seconds, for a busy machine: a client that waits for the end of a drip never comes back
+TOO_LONG = 30  # seconds, for a busy machine: a client that waits for the end of a drip never comes back
 
 
 @contextmanager
