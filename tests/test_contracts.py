@@ -176,6 +176,14 @@ def test_a_waiver_has_one_shape_in_its_file_and_in_the_report() -> None:
     assert SCHEMAS["report.schema.json"]["$defs"]["waiver"] == waiver
 
 
+def test_the_report_has_the_settings_of_its_verdict_within_their_bounds() -> None:
+    policy = SCHEMAS["report.schema.json"]["properties"]["provenance"]["properties"]["policy"]["properties"]
+    bounded = {one.name: one for one in settings() if one.name in policy and one.low is not None and not one.is_mapping}
+    assert {"min_pass_rate", "cr_weight", "max_vacuous", "max_regressions", "min_group"} <= bounded.keys()
+    shown = {name: (policy[name].get("minimum"), policy[name].get("maximum")) for name in bounded}
+    assert shown == {name: (one.low, one.high) for name, one in bounded.items()}
+
+
 def test_defaults_of_the_settings_are_the_defaults_of_the_options() -> None:
     assert read({}, {}, lambda _: None) == Options()
 

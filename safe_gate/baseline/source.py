@@ -240,7 +240,7 @@ def any_report(path: str, *, or_commit: bool = False) -> Report:
 
 
 def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
-    """Yield what no run writes, although its digests match: an impossible day, a case twice."""
+    """Yield what no run writes, although its digests match: an impossible day, a case twice, more than the whole."""
     try:
         datetime.fromisoformat(found.generated_at)
     except ValueError:
@@ -252,6 +252,10 @@ def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
                 yield Problem(
                     place, f"has this case {times} times; expected each once", case_id, f"{evaluator.name}.results"
                 )
+        for rate in evaluator.rates(part):
+            if rate.part > rate.whole:
+                words = f"has counts that no run writes ({rate.part} of {rate.whole} cases or labels); run again"
+                yield Problem(place, words, "", evaluator.name)
 
 
 def _ref(spec: str) -> str:

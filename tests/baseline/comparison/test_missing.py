@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import Ran, signed
+from tests.support.cases import REPOSITORY, Ran, signed
 from tests.support.compared import ALL, report, write
 from tests.support.git import commit_here as commit
 from tests.support.git import git
@@ -77,7 +77,42 @@ def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: Ca
     assert "forged.json: T-0: synthesis.results: has this case 2 times" in refusal(signed(twice))
     late = {**made, "generated_at": "2026-02-31T00:00:00Z"}
     assert "forged.json: generated_at: is 2026-02-31T00:00:00Z, which is not a time" in refusal(late)
+    summary = {**made["synthesis"]["summary"], "strict_passed": 1000}
+    many = {**made, "synthesis": {**made["synthesis"], "summary": summary}}
+    assert "forged.json: synthesis: has counts that no run writes (" in refusal(signed(many))
+    history = safe_gate("history", "forged.json")
+    assert history.code == 3
+    assert "forged.json: synthesis: has counts that no run writes (" in history.err
     assert "forged.json: is a file of waivers, not a report" in refusal({"waivers": []})
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "words"),
+    [
+        ("min_pass_rate", "x", 'min_pass_rate: is "x"; expected'),
+        ("cluster_key", 5, "cluster_key: is 5; expected text"),
+        ("tags", {"urgent": 1}, "tags.urgent: is 1; expected an object"),
+    ],
+)
+def test_a_setting_of_another_kind_in_a_baseline_is_named(
+    safe_gate: Callable[..., Ran], setting: str, value: object, words: str
+) -> None:
+    write()
+    safe_gate("run", *ALL, "--report-dir", "old")
+    made = report("old/safe-gate.json")
+    made["provenance"]["policy"][setting] = value
+    Path("forged.json").write_text(json.dumps(signed(made)))
+    done = safe_gate("compare", "forged.json", "old/safe-gate.json")
+    assert done.code == 3
+    assert f"forged.json:1: provenance.policy.{words}" in done.err
+
+
+def test_the_policy_of_a_report_has_no_setting_that_its_schema_does_not_name(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    safe_gate("run", *ALL)
+    schema = json.loads((REPOSITORY / "schemas/report.schema.json").read_text("utf-8"))
+    named = schema["properties"]["provenance"]["properties"]["policy"]["properties"]
+    assert report()["provenance"]["policy"].keys() <= named.keys()
 
 
 def test_the_commit_that_a_baseline_judged_is_named(gate: Gate) -> None:
