@@ -263,7 +263,7 @@ class _Compiler:
     def _members(self, name: str) -> Options:
         if name not in self._class_options:
             if name not in self._classes:
-                raise ValueError(f"names the unknown word class {{{name}}}")
+                raise ValueError(f"names the unknown word class {{{name}}}; add it to `classes` of the pack")
             self._class_options[name] = sorted_out([parsed(member) for member in self._classes[name]])
         return self._class_options[name]
 

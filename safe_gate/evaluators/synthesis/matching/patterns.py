@@ -21,11 +21,10 @@ from safe_gate.core.text.sentences import asks
 from safe_gate.evaluators.synthesis.matching.rules import Match, Rule
 from safe_gate.evaluators.synthesis.matching.tokens import Reading
 
+_ITSELF = r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]"  # what is quoted, escaped or in brackets
 # Characters that people type in more than one way: a blank, and an apostrophe that many leave out.
-_LENIENT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| |'(?![?*+{])")
-_SPACE = re.compile(
-    r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]| ", re.DOTALL
-)  # and where a space stands for itself
+_LENIENT = re.compile(_ITSELF + r"| |'(?![?*+{])", re.DOTALL)
+_SPACE = re.compile(_ITSELF + "| ", re.DOTALL)
 _IN_CLAUSE_BEFORE = r"\b{%s}\b[^,;:—]*$"
 _TYPED = {" ": r"[ \n]", "'": "'?"}
 # RE2 compiles a pattern in time quadratic in its alternatives: this many characters take seconds.
@@ -233,7 +232,7 @@ def _expand(pattern: str, classes: Mapping[str, Sequence[str]]) -> str:
 
     def alternatives(match: re.Match[str]) -> str:
         if match[1] not in classes:
-            raise KeyError(f"unknown word class {match[0]}")
+            raise KeyError(f"unknown word class {match[0]}; add it to `classes` of the pack")
         return _bounded("(?:" + "|".join(classes[match[1]]) + ")")  # otherwise a frequent class fills memory
 
     for _ in range(_DEEPEST_CLASS):  # a class may name another one

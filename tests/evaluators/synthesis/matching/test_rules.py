@@ -55,6 +55,8 @@ def found(text: str, *rules: dict[str, Any], **fields: Any) -> list[str]:
     ("rule", "text", "hits"),
     [
         ({"pattern": "{offer}"}, "Fancy\ncake, or some tea?", ["Fancy\ncake", "some tea"]),
+        ({"pattern": r"\QA b\E"}, "A b or a\nb.", ["A b"]),
+        ({"pattern": r"a[[:digit:] ]b"}, "a1b, a b or a\nb.", ["a1b", "a b", "a\nb"]),
         ({"pattern": "go", "start": True}, "Go on. I go. And go!", ["Go", "go"]),
         ({"pattern": "want", "question": True}, "You want it. Do you want it?", ["want"]),
         ({"pattern": "want", "question": False}, "You want it. Do you want it?", ["want"]),

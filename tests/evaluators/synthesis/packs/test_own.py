@@ -39,7 +39,7 @@ def test_a_pack_of_ones_own_counts_and_is_part_of_the_digest(safe_gate: SafeGate
         ({"hit": ["Nothing of the kind."]}, 'team-guarantee/refund: hit: does not hit "Nothing of the kind."'),
         ({"miss": ["The refund is  certain."]}, 'team-guarantee/refund: miss: hits "The refund is  certain.", which it promises to miss: matched "refund is  certain"'),
         ({"pattern": "a(?=b)"}, "own.json:1: team-guarantee/refund: cannot run: pattern: RE2 refuses it: invalid perl operator: (?= (RE2 has no look-ahead and no look-behind); correct it, or write a phrase"),
-        ({"pattern": "{no_such_class}"}, "unknown word class {no_such_class}"),
+        ({"pattern": "{no_such_class}"}, "unknown word class {no_such_class}; add it to `classes` of the pack"),
         ({"pattern": "\ud800"}, "own.json:1: team-guarantee/refund: cannot run: pattern: half a surrogate pair, which no text holds"),
         ({"unless": ["\ud800"]}, "own.json:1: team-guarantee/refund: cannot run: unless: half a surrogate pair, which no text holds"),
         ({"why": ""}, "own.json:1: rules[0].why"),
