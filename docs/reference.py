@@ -14,10 +14,11 @@ from typing import Any
 import yaml
 
 from safe_gate import commands
+from safe_gate.core.setting import Setting
 from safe_gate.gate.limits import setting_of
 from safe_gate.gate.rules import RULES
 from safe_gate.settings.old_names import OLD_NAMES
-from safe_gate.settings.options import Setting, settings
+from safe_gate.settings.options import settings
 
 FOLDER = Path(__file__).parent
 GITLAB = FOLDER.parent / "safe_gate/commands/starter/gitlab/.gitlab/safe-gate.yml"

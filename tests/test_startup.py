@@ -16,8 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.core.model import CannotJudge, Config
+from safe_gate.core.setting import Setting
 from safe_gate.settings import precedence
-from safe_gate.settings.options import Setting
 from safe_gate.settings.options import settings as every_setting
 from tests.support.cases import safe_case, turn, write_batch, write_cases
 from tests.support.examples import examples

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from safe_gate import __version__, commands
 from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.setting import AS_RUN, GROUPS, Setting
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, PROBLEMS
 from safe_gate.settings.old_names import OLD_NAMES
-from safe_gate.settings.options import AS_RUN, GROUPS, Setting, settings
+from safe_gate.settings.options import settings
 
 if TYPE_CHECKING:
     from safe_gate.core.command import Command

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from safe_gate.core.model import Untrusted, Words
+from safe_gate.core.setting import Setting
 from safe_gate.github.event import Context
 from safe_gate.settings.destinations import Publishing
-from safe_gate.settings.options import Setting, settings
+from safe_gate.settings.options import settings
 
 _IN_CONTAINER = "/github/workspace"
 """GITHUB_WORKSPACE in the container of an action, and nowhere else."""
@@ -48,8 +49,7 @@ def no_comment(wanted: Publishing, context: Context) -> str:
 
 def no_sink(wanted: Publishing) -> str | None:
     """Return the status of sinks that are not even tried, "" if none is on; None if they are tried."""
-    sinks = wanted.sinks
-    if not any((sinks.file, sinks.otlp, sinks.webhook)):
+    if not wanted.sinks.chosen:
         return ""
     if wanted.is_shard:
         return "skipped-shard"
@@ -61,9 +61,9 @@ def _sinks(wanted: Publishing) -> Words:
     skipped, sinks = no_sink(wanted), wanted.sinks
     if skipped is not None:
         return {"": "no: none is set", "skipped-shard": "no: merge sends them"}.get(skipped, "no: this is a dry run")
-    places = (sinks.file, sinks.otlp and "OTLP", sinks.webhook and "a webhook")
+    places = {"file": sinks.file, "otlp": "OTLP", "webhook": "a webhook"}
     text = "with recorded text" if sinks.with_text else "without recorded text"
-    return Untrusted(f"to {', '.join(filter(None, places))}; {text}")
+    return Untrusted(f"to {', '.join(places.get(name, name) for name in sinks.chosen)}; {text}")
 
 
 def lost_reports(report_dir: str, context: Context) -> str:

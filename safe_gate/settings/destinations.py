@@ -7,6 +7,9 @@ from typing import Literal
 
 from safe_gate.settings.options import Options
 
+SINKS = ("file", "otlp", "webhook")
+"""The sinks, by their modules in `sinks/` and their fields of `Sinks`."""
+
 Timeout = Literal["publish_timeout", "fetch_timeout"]
 """The options that limit the time of requests to GitHub."""
 
@@ -32,6 +35,11 @@ class Sinks:
     ca_bundle: str
     with_text: bool
     timeout: float
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The names of the sinks that are on."""
+        return tuple(name for name in SINKS if getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

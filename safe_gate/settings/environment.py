@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from safe_gate.core.model import Place, Problem
+from safe_gate.core.setting import Setting
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.settings.old_names import OLD_NAMES
-from safe_gate.settings.options import Setting, settings
+from safe_gate.settings.options import settings
 from safe_gate.settings.origins import Source
 from safe_gate.settings.values import BOOLEANS
 

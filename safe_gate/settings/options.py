@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.setting import AS_RUN, GROUPS, Group, Setting, option, settings_of
+from safe_gate.core.setting import Setting, option, settings_of
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.settings.gate_options import Judging
 
@@ -21,8 +21,6 @@ OFF = "off"
 _PUBLISHING = ("run", "publish")
 _SCORING = ("run", "power", "explain")
 _READING = ("run", "power", "explain", "publish", "bless", "validate", "verify", "import")
-
-__all__ = ["AS_RUN", "GROUPS", "Group", "Setting"]
 
 
 @dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)

@@ -15,13 +15,14 @@ from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 from safe_gate.core.model import CannotJudge, Config, PathKind, Place
+from safe_gate.core.setting import AS_RUN
 from safe_gate.evaluators import PROBLEMS
 from safe_gate.settings.config_paths import moves
 from safe_gate.settings.contradictions import ADDRESSES, contradictions, unfit_address, unfit_addresses
 from safe_gate.settings.environment import from_environ, unknown_names
 from safe_gate.settings.misplaced import misplaced
 from safe_gate.settings.old_names import OLD_NAMES
-from safe_gate.settings.options import AS_RUN, CONFIG_FILES, Options, settings
+from safe_gate.settings.options import CONFIG_FILES, Options, settings
 from safe_gate.settings.origins import Given, Source, in_config
 from safe_gate.settings.values import BOOLEANS, by_entry, by_pydantic, without_pydantic
 

@@ -13,9 +13,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 from safe_gate.core.model import CannotJudge, Problem
+from safe_gate.core.setting import Setting
 from safe_gate.core.text.patterns import later
 from safe_gate.settings.old_names import OLD_NAMES
-from safe_gate.settings.options import OFF, Options, Setting, settings
+from safe_gate.settings.options import OFF, Options, settings
 
 if TYPE_CHECKING:
     from pydantic import ValidationError

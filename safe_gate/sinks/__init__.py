@@ -17,9 +17,6 @@ from safe_gate.core.report import Report
 from safe_gate.settings.destinations import Sinks
 from safe_gate.sinks.events import Run, of_run
 
-NAMES = ("file", "otlp", "webhook")
-"""The sinks by their modules. Each is on if its field of `Sinks` is set."""
-
 Given = TypeVar("Given")
 
 
@@ -51,18 +48,13 @@ class Timer:
         return within(min(most, self.left), action)
 
 
-def chosen(to: Sinks) -> list[str]:
-    """Return the names of the sinks that are on."""
-    return [name for name in NAMES if getattr(to, name)]
-
-
 def deliver(report: Report, run: Run, to: Sinks, sleep: Callable[[float], None]) -> list[str]:
     """Send the events of a report to every sink that is on. Return a sentence for each that did not get them all.
 
     Each sink has its share of `sink-timeout`, and what the ones before it left.
     """
     stream = partial(of_run, report, run, with_text=to.with_text)
-    names, failures = chosen(to), []
+    names, failures = to.chosen, list[str]()
     end = time.monotonic() + to.timeout
     for place, name in enumerate(names):
         timer = Timer((end - time.monotonic()) / (len(names) - place), sleep)

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from safe_gate.core.setting import GROUPS
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.settings.options import GROUPS, settings
+from safe_gate.settings.options import settings
 from tests.support.cases import (
     BAD,
     REPOSITORY,
