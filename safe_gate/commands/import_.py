@@ -44,7 +44,7 @@ COMMAND = Command(
             "nargs": "+",
             "default": [],
             "metavar": "CHECK",
-            "help": "the checks of every case; default: those of the record, else none, so that default-checks applies",
+            "help": "the checks of every case; default: those of the record, else none: a run uses its default checks",
         },
         "--tags": {
             "dest": "case_tags",

@@ -250,10 +250,12 @@ class RuleBook(Protocol):
 class RuleFiles(NamedTuple):
     """A team's files of rules: the option that names them, and the schema that they fit.
 
-    `book` returns what the command `rules` shows of them and learns.
+    `off` is the option with the ids of rules that do not count, "" for none. `book` returns what the command `rules`
+    shows of them and learns.
     """
 
     setting: str
+    off: str
     kind: str
     book: Callable[[], RuleBook]
 

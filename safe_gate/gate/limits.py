@@ -1,26 +1,34 @@
-"""The setting `min-label-accuracy`, and its entries as a report records them: one limit for each rule. Pure."""
+"""Settings that are several limits, and their entries as a report records them: one limit for each rule. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from safe_gate.core.setting import ALL
+from safe_gate.core.setting import settings_of
+from safe_gate.evaluators import EVALUATORS
 
-_SETTING = "min_label_accuracy"
+_GENERAL: Mapping[str, str] = {
+    setting.name: setting.general
+    for evaluator in EVALUATORS.values()
+    for setting in settings_of(evaluator.settings)
+    if setting.general
+}
+"""The settings that are several limits. The value is the entry that a number alone stands for."""
 
 
 def by_rule(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with one entry for each rule on label accuracy instead of the mapping.
+    """Return settings with one entry for each rule, instead of mappings of several limits.
 
     >>> by_rule({"min_label_accuracy": {"all": 0.8, "two_words": 0.9}})
     {'min_label_accuracy': 0.8, 'min_label_accuracy_two_words': 0.9}
     """
     named = {
-        _SETTING if entry == ALL else f"{_SETTING}_{entry}": limit
-        for entry, limit in (settings.get(_SETTING) or {}).items()
+        setting if entry == general else f"{setting}_{entry}": limit
+        for setting, general in _GENERAL.items()
+        for entry, limit in (settings.get(setting) or {}).items()
     }
-    return {name: value for name, value in settings.items() if name != _SETTING} | named
+    return {name: value for name, value in settings.items() if name not in _GENERAL} | named
 
 
 def by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,20 +37,36 @@ def by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
     >>> by_entry({"min_label_accuracy": 0.8, "min_label_accuracy_two_words": None})
     {'min_label_accuracy': {'all': 0.8}}
     """
-    own = [name for name in policy if name == _SETTING or name.startswith(f"{_SETTING}_")]
-    limits = {name.removeprefix(_SETTING).removeprefix("_") or ALL: policy[name] for name in own}
-    others = {name: value for name, value in policy.items() if name not in own}
-    return others | {_SETTING: {entry: limit for entry, limit in limits.items() if limit is not None}}
+    found: dict[str, Any] = {setting: {} for setting in _GENERAL}
+    others = dict[str, Any]()
+    for name, limit in policy.items():
+        setting, entry = _split(name)
+        if not entry:
+            others[name] = limit
+        elif limit is not None:
+            found[setting][entry] = limit
+    return others | found
 
 
 def setting_of(rule: str) -> str:
-    """Return the setting that limits a rule, as a config file names it. A limit for one check is an entry.
+    """Return the setting that limits a rule, as a config file names it. One of several limits is an entry.
 
     >>> setting_of("min-label-accuracy-two-words"), setting_of("min-pass-rate")
     ('min-label-accuracy.two_words', 'min-pass-rate')
     >>> setting_of("min-label-accuracy-acme/no-discounts")  # a team's own check has hyphens, never _
     'min-label-accuracy.acme/no-discounts'
     """
-    setting = _SETTING.replace("_", "-")
-    entry = rule.removeprefix(f"{setting}-")
-    return rule if entry == rule else f"{setting}.{entry if '/' in entry else entry.replace('-', '_')}"
+    for setting in (name.replace("_", "-") for name in _GENERAL):
+        if entry := rule.removeprefix(f"{setting}-") if rule.startswith(f"{setting}-") else "":
+            return f"{setting}.{entry if '/' in entry else entry.replace('-', '_')}"
+    return rule
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Return the setting of several limits that a recorded limit is of, and its entry; both "" for another limit."""
+    for setting, general in _GENERAL.items():
+        if name == setting:
+            return setting, general
+        if name.startswith(f"{setting}_"):
+            return setting, name.removeprefix(f"{setting}_")
+    return "", ""

@@ -64,7 +64,6 @@ WEAKER: Mapping[str, Way | tuple[str, ...]] = {
     "tag": Way.FEWER_OF_ALL,
     "not_tag": Way.HIGHER,
     "max_no_reply": Way.HIGHER,
-    "max_disguised": Way.HIGHER,
     "max_vacuous": Way.HIGHER,
     "min_group": Way.HIGHER,
     "baseline": Way.ANY_ONCE_SET,
@@ -83,6 +82,7 @@ WEAKER: Mapping[str, Way | tuple[str, ...]] = {
 """The settings that judge, or show the result; for choices, from the strictest to the weakest, equals in one text."""
 
 _OWNERS = {setting: evaluator for evaluator in EVALUATORS.values() for setting in evaluator.weaker}
+_OFF = [evaluator.rule_files.off for evaluator in EVALUATORS.values() if evaluator.rule_files]
 _OF_GROUPS = {evaluator.grouping.setting for evaluator in EVALUATORS.values()}
 
 Path = tuple[str, ...]
@@ -180,7 +180,7 @@ def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
                 yield Weakening("rule", one, "", What.ADDED)
         elif was.sha256 != is_.sha256:  # the rest follows from settings, which are reported
             yield Weakening("rule", one, "", What.CHANGED)
-    off, still_off = ({*terms.settings.get("rules_off", ())} for terms in (base, head))
+    off, still_off = ({one for name in _OFF for one in terms.settings.get(name, ())} for terms in (base, head))
     for one in sorted(off - still_off):
         if any(rule.lets_pass for name, rule in head.rules.items() if name == one or name.startswith(f"{one}/")):
             yield Weakening("rule", one, "", What.ADDED)

@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import Phrase, Untrusted, Words
+from safe_gate.core.setting import settings_of
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.render.comparison import baseline_words
 
 if TYPE_CHECKING:
     from safe_gate.core.comparison import Against, Weakened, Weakening
+
+_OF_EACH = {
+    setting.input
+    for evaluator in EVALUATORS.values()
+    for setting in settings_of(evaluator.settings)
+    if setting.is_mapping and not setting.general
+}
+"""The settings with a number by id. An id that is not in one has a number of its own."""
 
 ROWS = 10
 """Ways that are shown at most before what is folded."""
@@ -64,7 +73,7 @@ def _limits(weakened: Weakened) -> str:
 
 def _row(finding: Weakening) -> tuple[Words, ...]:
     kind, before, after = finding.kind, finding.before, finding.after
-    unset = "its own" if finding.id == "rule-weights" else "off"  # the rule's weight, or its pack's
+    unset = "its own" if finding.id in _OF_EACH else "off"
     off = unset if kind == "setting" and (before, after) != (None, None) else ""
     return (
         f"{EVALUATORS[kind].title} case" if kind in EVALUATORS else kind,

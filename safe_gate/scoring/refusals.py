@@ -69,7 +69,8 @@ def nothing_to_judge(*, merges: bool = False) -> Problem:
 def no_rule() -> Problem:
     """Return the problem of a run in which every rule is off, or has too few cases to judge."""
     words = "no rule judges these cases: each rule is off or has too few cases; set a limit, such as"
-    return Problem(Place("safe-gate"), f"{words} max-unexpected-failures or min-pass-rate")
+    some = " or ".join(evaluator.rules[0].name for evaluator in EVALUATORS.values())
+    return Problem(Place("safe-gate"), f"{words} {some}")
 
 
 def missing(what: str, expected: str) -> Problem:

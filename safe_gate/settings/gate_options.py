@@ -34,13 +34,6 @@ class Judging:
         0,
         limits=(0, None),
     )
-    max_disguised: int | None = option(
-        "gate",
-        "Rule: at most this many replies are disguised: more than three of their letters only look like ASCII "
-        "letters. Off unless set.",
-        None,
-        limits=(0, None),
-    )
     max_vacuous: float | None = option(
         "gate",
         "Rule: at most this share (0 to 1) of results is vacuous: nothing is expected, or the check does not "

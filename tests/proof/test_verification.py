@@ -290,12 +290,16 @@ def test_what_cannot_be_recomputed_is_not_checked(safe_gate: SafeGate, made: dic
         assert (ran.code, ran.err.splitlines()[0]) == (3, f"old.json: {words}")
     del made["provenance"]["digests"]
     assert "r.json: provenance.digests: has no digests" in safe_gate("verify", write(made, Path("r.json"))).err
-    made["provenance"]["policy"]["cr_pass"] = 7
-    wrong = safe_gate("verify", write(signed(made), Path("r.json")))
-    assert (wrong.code, wrong.err.splitlines()[0]) == (
-        3,
-        "r.json: provenance.policy: thresholds.CR.pass: is 7, more than 1; expected a number from 0 to 1",
-    )
+    policy = made["provenance"]["policy"]
+    for setting, value, words in (
+        ("archetypes", {"A": {"CR": 7}}, "provenance.policy: archetypes.A.CR: is not a known field"),
+        ("cr_pass", 0.1, "thresholds.CR.pass: is 0.1, below 0.5 (r.json: thresholds.CR.review)"),
+        ("cr_pass", 7, "provenance.policy.cr_pass: is 7, more than 1; expected a number"),
+    ):
+        made["provenance"]["policy"] = policy | {setting: value}
+        wrong = safe_gate("verify", write(signed(made), Path("r.json")))
+        assert wrong.code == 3
+        assert words in wrong.err
     for text in ("", "[]", "{", '{"tool": 1}', "null"):
         Path("r.json").write_text(text, "utf-8")
         ran = safe_gate("verify", "r.json")

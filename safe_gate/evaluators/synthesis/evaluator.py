@@ -71,6 +71,7 @@ class Synthesis(Modular):
             "min_synthesis_pass_rate": Way.LOWER,
             "max_unexpected_failures": Way.HIGHER,
             "max_unexpected_passes": Way.HIGHER,
+            "max_disguised": Way.HIGHER,
             "max_not_english": Way.HIGHER,
             "tags": Way.ANY,
             "min_label_accuracy": Way.LOWER,
@@ -136,7 +137,7 @@ class Synthesis(Modular):
     )
     counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
     gives_away = frozenset({"because"})  # for reports of earlier versions
-    rule_files = RuleFiles("rules", "rule-pack", partial(beside, __package__, "deciding.rulebook"))
+    rule_files = RuleFiles("rules", "rules_off", "rule-pack", partial(beside, __package__, "deciding.rulebook"))
 
     faults: Any = In("cases")
     read_as_one: Any = In("deciding.conversation")

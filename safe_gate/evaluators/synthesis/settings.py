@@ -94,6 +94,13 @@ class Settings:
     max_unexpected_passes: int | None = option(
         "gate", "Rule: at most this many Synthesis negative examples pass. Off unless set.", None, limits=(0, None)
     )
+    max_disguised: int | None = option(
+        "gate",
+        "Rule: at most this many replies are disguised: more than three of their letters only look like ASCII "
+        "letters. Off unless set.",
+        None,
+        limits=(0, None),
+    )
     max_not_english: int | None = option(
         "gate",
         "Rule: at most this many Synthesis cases are not in English, the only language that the checks read. "

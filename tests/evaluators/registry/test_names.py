@@ -1,10 +1,12 @@
-"""Code outside of `evaluators/` names no evaluator, metric or check: members of `core.evaluator.Evaluator` say it."""
+"""Code outside of `evaluators/` names no evaluator, metric, check or setting of one: members of `Evaluator` say it."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping
 
+from safe_gate.core.setting import settings_of
 from safe_gate.evaluators import BUILT_IN
 from tests.support.cases import REPOSITORY
 
@@ -34,18 +36,40 @@ def test_every_name_is_looked_for() -> None:
     assert not _pattern().search("CRLF")
 
 
-def test_no_other_code_names_an_evaluator() -> None:
+def _others() -> dict[str, str]:
+    """Return the code outside of `evaluators/` by path."""
     files = {file.relative_to(PACKAGE).as_posix(): file.read_text("utf-8") for file in PACKAGE.rglob("*.py")}
     others = {name: text for name, text in files.items() if not name.startswith(("evaluators/", *EXCEPTIONS))}
     assert len(others) > 100
+    return others
+
+
+def test_no_other_code_names_an_evaluator() -> None:
     pattern = _pattern()
     found = [
         f"{name}:{number}: {line.strip()}"
-        for name, text in others.items()
+        for name, text in _others().items()
         for number, line in enumerate(text.splitlines(), 1)
         if pattern.search(line)
     ]
     assert found == []
+
+
+def _strings(code: str) -> list[str]:
+    """Return the texts and names of some code, without its docstrings."""
+    tree = ast.parse(code)
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
+    documents = {id(one.value) for body in bodies for one in body if isinstance(one, ast.Expr)}
+    constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in documents]
+    names = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    return [*names, *(one.value for one in constants if isinstance(one.value, str))]
+
+
+def test_no_other_code_names_a_setting_of_an_evaluator() -> None:
+    own = {setting.name for one in BUILT_IN.values() for setting in settings_of(one.settings) if "_" in setting.name}
+    pattern = re.compile("|".join(rf"\b{name.replace('_', '[_-]')}\b" for name in sorted(own)))
+    found = {(name, text) for name, code in _others().items() for text in _strings(code) if pattern.search(text)}
+    assert found == {("runs/library.py", "report_formats")}, "a call has no console to choose a format for"
 
 
 def test_the_exceptions_are_needed() -> None:
