@@ -45,10 +45,11 @@ KNOWN = {
     "core/model.py": 1,  # the results of a part that may lack all else
     "core/passfail.py": 6,  # fields of a case, digests
     "core/report.py": 4,  # a file of waivers, the tool of a shard, settings
+    "evaluators/entry.py": 7,  # an entry, read as its properties are asked for
     "evaluators/results.py": 7,  # an entry of any evaluator, read as its properties are asked for
     "evaluators/safe_v0/evaluator.py": 1,  # a line of an input file
     "evaluators/safe_v0/part.py": 1,  # rates by metric
-    "evaluators/safe_v0/result.py": 16,  # an entry, read as its properties are asked for
+    "evaluators/safe_v0/result.py": 9,  # an entry, read as its properties are asked for
     "evaluators/safe_v0/score.py": 30,  # scores by metric, settings, the policy of a part that may lack all else
     "evaluators/safe_v0/section.py": 1,  # means by metric
     "evaluators/safe_v0/totals.py": 1,  # scores by metric
@@ -62,7 +63,7 @@ KNOWN = {
     "evaluators/synthesis/deciding/wording.py": 2,  # lines of input files
     "evaluators/synthesis/evaluator.py": 5,  # settings
     "evaluators/synthesis/evidence.py": 1,  # hits by group
-    "evaluators/synthesis/result.py": 28,  # an entry, read as its properties are asked for; data of the package
+    "evaluators/synthesis/result.py": 21,  # an entry, read as its properties are asked for; data of the package
     "evaluators/synthesis/section.py": 3,  # data of the package
     "evaluators/synthesis/totals.py": 25,  # counters
     "gate/drops.py": 1,  # settings

@@ -8,6 +8,7 @@ from typing import Any
 
 from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.text.error_lines import NoReply
+from safe_gate.evaluators.entry import StoredEntry
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 
 
@@ -86,13 +87,10 @@ _AGAINST = {"CR": "missing", "AH": "violations", "AC": "missing"}
 """Where the details of a metric have what counts against it."""
 
 
-class Entry:
-    """An entry of `results[]` that is read as its properties are asked for: totals and tables ask for few."""
+class Entry(StoredEntry):
+    """A stored result: an entry of `results[]`."""
 
-    __slots__ = ("_json",)
-
-    def __init__(self, entry: JsonObject) -> None:
-        self._json = entry
+    __slots__ = ()
 
     @property
     def id(self) -> str:
@@ -108,11 +106,6 @@ class Entry:
     def archetype(self) -> str:
         """The archetype of the case."""
         return str(self._json["archetype"])
-
-    @property
-    def place(self) -> Place:
-        """Where the case stands."""
-        return Place(**self._json["source"])
 
     @property
     def label(self) -> Label:
@@ -150,23 +143,3 @@ class Entry:
         """Return the needles of a metric that would match if typography did not count."""
         near: Sequence[str] = self._json.get("near_misses", {}).get(metric, ())
         return near
-
-    @property
-    def no_reply(self) -> str:
-        """Why the output is none, "" for one."""
-        return str(self._json.get("no_reply", ""))
-
-    @property
-    def cluster(self) -> str:
-        """The cluster of the case, "" for none."""
-        return str(self._json.get("cluster", ""))
-
-    @property
-    def case_digest(self) -> str:
-        """The digest of the case, which its output does not change."""
-        return str(self._json["digests"]["case"])
-
-    @property
-    def output_digest(self) -> str:
-        """The digest of the output."""
-        return str(self._json["digests"]["output"])

@@ -8,6 +8,7 @@ from typing import Any
 
 from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.text.error_lines import NoReply
+from safe_gate.evaluators.entry import StoredEntry
 from safe_gate.evaluators.synthesis.deciding.check_result import Agreement, CheckResult
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
 from safe_gate.evaluators.synthesis.matching.language import Language, is_foreign
@@ -83,23 +84,15 @@ class Result:
         )
 
 
-class Entry:
-    """An entry of `results[]` that is read as its properties are asked for: totals and tables ask for few."""
+class Entry(StoredEntry):
+    """A stored result: an entry of `results[]`."""
 
-    __slots__ = ("_json",)
-
-    def __init__(self, entry: JsonObject) -> None:
-        self._json = entry
+    __slots__ = ()
 
     @property
     def id(self) -> str:
         """The id of the case."""
         return str(self._json["id"])
-
-    @property
-    def place(self) -> Place:
-        """Where the case stands."""
-        return Place(**self._json["source"])
 
     @property
     def tags(self) -> Sequence[str]:
@@ -127,11 +120,6 @@ class Entry:
         return self.passed != is_negative and not (is_negative and self.no_reply)
 
     @property
-    def no_reply(self) -> str:
-        """Why the reply is none, "" for one."""
-        return str(self._json.get("no_reply", ""))
-
-    @property
     def disguised_letters(self) -> int:
         """The number of letters read as the ASCII letters that they look like, 0 for only a few."""
         return int(self._json.get("disguised_letters", 0))
@@ -141,21 +129,6 @@ class Entry:
         """The index of the reply in a conversation."""
         found: int | None = self._json.get("message")
         return found
-
-    @property
-    def cluster(self) -> str:
-        """The cluster of the case, "" for none."""
-        return str(self._json.get("cluster", ""))
-
-    @property
-    def case_digest(self) -> str:
-        """The digest of the case, which its output does not change."""
-        return str(self._json["digests"]["case"])
-
-    @property
-    def output_digest(self) -> str:
-        """The digest of the output."""
-        return str(self._json["digests"]["output"])
 
     @property
     def language(self) -> Mapping[str, Language]:
