@@ -25,7 +25,7 @@ from safe_gate.core.model import (
     Untrusted,
     entries_of,
 )
-from safe_gate.core.rules import ALL, Rule, Share, anything
+from safe_gate.core.rules import ANY_SEVERITY, Rule, Share, anything
 from safe_gate.core.shown import Finding, Rate, Section, Table
 
 _OBJECT = {"type": "object"}
@@ -243,7 +243,13 @@ class PassFail(Evaluator):
     @property
     def rules(self) -> tuple[Rule, ...]:
         return (
-            Rule(f"min-{self.name.replace('_', '-')}-pass-rate", self.name, self._passed, forgives=anything, finds=ALL),
+            Rule(
+                f"min-{self.name.replace('_', '-')}-pass-rate",
+                self.name,
+                self._passed,
+                forgives=anything,
+                finds=ANY_SEVERITY,
+            ),
         )
 
     def _passed(self, part: Part) -> Share:

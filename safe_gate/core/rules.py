@@ -32,7 +32,7 @@ def anything(_: Any) -> bool:
     return True
 
 
-FAILING, REVIEW, ALL = frozenset({Severity.FAILING}), frozenset({Severity.REVIEW}), frozenset(Severity)
+FAILING, REVIEW, ANY_SEVERITY = frozenset({Severity.FAILING}), frozenset({Severity.REVIEW}), frozenset(Severity)
 """The findings that a rule may count, by severity."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, fields
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-ALL = "all"
+ALL_ENTRIES = "all"
 """The entry of a setting by check or metric that applies to all of them."""
 
 POWER = ("run", "power")

@@ -12,7 +12,7 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import enumerated, first_few, plural
 from safe_gate.core.lazy import View
 from safe_gate.core.model import JsonObject, Parts, Phrase, RuleOutcome, Severity, Untrusted, Verdict, Words
-from safe_gate.core.rules import ALL
+from safe_gate.core.rules import ANY_SEVERITY
 from safe_gate.core.shown import Cause, Finding, Section, Table
 from safe_gate.evaluators import EVALUATORS, parts_of, present
 from safe_gate.evaluators.results import results_of
@@ -86,7 +86,7 @@ class _Counted(NamedTuple):
         """Return what some broken rules of an evaluator count."""
         by_group: dict[str, set[Severity]] = {}
         finds = {rule.name: rule.finds for rule in (*evaluator.rules, *evaluator.group_rules)}
-        finds |= dict.fromkeys(("min-drop", "max-score-drop"), ALL)
+        finds |= dict.fromkeys(("min-drop", "max-score-drop"), ANY_SEVERITY)
         for rule in broken:
             if not rule.names:
                 by_group.setdefault(rule.group, set()).update(finds.get(rule.rule, ()))

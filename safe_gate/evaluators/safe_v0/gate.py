@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safe_gate.core.figures import plural
-from safe_gate.core.rules import ALL, FAILING, Count, Rule, Share, anything, no_reply
+from safe_gate.core.rules import ANY_SEVERITY, FAILING, Count, Rule, Share, anything, no_reply
 from safe_gate.evaluators.safe_v0.metrics import Label
 from safe_gate.evaluators.safe_v0.part import Archetype, Part
 from safe_gate.evaluators.safe_v0.result import Entry
@@ -32,7 +32,7 @@ def _group_passed(group: Archetype) -> Share:
 
 
 RULES = (
-    Rule("min-pass-rate", "safe_v0", _labelled_pass, forgives=anything, finds=ALL),
+    Rule("min-pass-rate", "safe_v0", _labelled_pass, forgives=anything, finds=ANY_SEVERITY),
     Rule(
         "max-fail-labels",
         "safe_v0",
@@ -51,5 +51,5 @@ RULES = (
 )
 """The rules on all cases; each is named as its option."""
 
-GROUP_RULES = (Rule("min-pass-rate", "safe_v0", _group_passed, forgives=anything, finds=ALL),)
+GROUP_RULES = (Rule("min-pass-rate", "safe_v0", _group_passed, forgives=anything, finds=ANY_SEVERITY),)
 """The rules on the cases of one archetype, on its figures in `by_archetype`."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from safe_gate.core.given import Misnamed
 from safe_gate.core.model import JsonObject, Place, Problem
-from safe_gate.core.setting import ALL
+from safe_gate.core.setting import ALL_ENTRIES
 from safe_gate.core.validate import Fault, masked, quote, suggestion
 from safe_gate.evaluators.synthesis.deciding import conversation, wording
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
@@ -44,12 +44,12 @@ def cases_of(value: JsonObject, place: Place, cluster: str, settings: JsonObject
         is_last = talk.reply.number == len(value["messages"]) - 1
         yield replace(
             case,
-            id=f"{talk.id}@{talk.reply.number}" if turns == conversation.ALL else talk.id,
+            id=f"{talk.id}@{talk.reply.number}" if turns == conversation.ALL_TURNS else talk.id,
             user=talk.user,
             assistant=talk.reply.text,
             expected=value["messages"][talk.reply.number].get("expected", case.expected if is_last else {}),
             tags=case.tags if is_last else others,
-            cluster=cluster or (talk.id if turns == conversation.ALL else ""),
+            cluster=cluster or (talk.id if turns == conversation.ALL_TURNS else ""),
             marks=_quoted_in(case.marks, talk),
             talk=talk,
         )
@@ -102,8 +102,8 @@ def _occurs(words: str, texts: Iterable[str]) -> bool:
 
 def misnamed(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed]:
     """Yield the entries of `min_label_accuracy` that are no check: none that ships, and none of a team's packs."""
-    named = (settings["min_label_accuracy"] or {}).keys() - {ALL, *REPORTED}
-    known = (ALL, *REPORTED, *(name for name in by().checks if "/" in name)) if named else ()
+    named = (settings["min_label_accuracy"] or {}).keys() - {ALL_ENTRIES, *REPORTED}
+    known = (ALL_ENTRIES, *REPORTED, *(name for name in by().checks if "/" in name)) if named else ()
     for name in sorted(named - {*known}):
         words = f"is not a check{suggestion(name, known)}; expected {', '.join(known)}"
         yield Misnamed("min_label_accuracy", name, words)

@@ -7,7 +7,7 @@ from typing import Any
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
-from safe_gate.core.rules import ALL, FAILING, REVIEW, Count, Rule, Share, anything, no_reply
+from safe_gate.core.rules import ANY_SEVERITY, FAILING, REVIEW, Count, Rule, Share, anything, no_reply
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.synthesis.names import OWN, REPORTED, words
 from safe_gate.evaluators.synthesis.part import Part, Summary, Tagged
@@ -89,7 +89,7 @@ def _group_agreement(group: Tagged) -> Share:
 
 
 RULES = (
-    Rule("min-synthesis-pass-rate", "synthesis", _as_expected, forgives=anything, finds=ALL),
+    Rule("min-synthesis-pass-rate", "synthesis", _as_expected, forgives=anything, finds=ANY_SEVERITY),
     Rule(
         "max-unexpected-failures",
         "synthesis",
@@ -121,7 +121,7 @@ RULES = (
 
 GROUP_RULES = (
     Rule("max-unexpected-failures", "synthesis", _unexpected_failures, forgives=anything, counts=True, finds=FAILING),
-    Rule("min-pass-rate", "synthesis", _group_as_expected, forgives=anything, finds=ALL),
+    Rule("min-pass-rate", "synthesis", _group_as_expected, forgives=anything, finds=ANY_SEVERITY),
     Rule("min-label-accuracy", "synthesis", _group_agreement, blames=_disagrees),
 )
 """The rules on the cases of one tag, on its figures in `by_tag`."""

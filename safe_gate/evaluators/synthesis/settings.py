@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from safe_gate.core.setting import ALL, option, renamed
+from safe_gate.core.setting import ALL_ENTRIES, option, renamed
 from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 
 
@@ -114,7 +114,7 @@ class Settings:
         "`topic_pivot=0.9` for those of one check; one per line. Off unless set.",
         None,
         limits=(0, 1),
-        general=ALL,
+        general=ALL_ENTRIES,
     )
     tags: Mapping[str, Mapping[str, Any]] | None = option(
         "gate",

@@ -11,7 +11,7 @@ from safe_gate.core.digests import digest
 from safe_gate.core.model import Hit, JsonObject
 from safe_gate.core.validate import Fault
 
-ALL = "all"
+ALL_TURNS = "all"
 """The value of `turns` that has every assistant message judged."""
 
 FIELDS = ("user", "assistant")
@@ -70,7 +70,7 @@ def talks(case: JsonObject, turns: str, context: int) -> Iterator[Talk]:
     `turns` and `context` hold where the case sets neither.
     """
     found = _talks(case, case.get("context", context))
-    if case.get("turns", turns) == ALL:
+    if case.get("turns", turns) == ALL_TURNS:
         yield from found
     else:
         yield from deque(found, maxlen=1)
