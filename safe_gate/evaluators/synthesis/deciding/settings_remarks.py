@@ -19,6 +19,8 @@ def remarks(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
         yield (f"Synthesis ran with profile {policy['profile']}{idle}.",)
     elif policy["sensitivity"] != "balanced":
         yield (f"Synthesis ran with sensitivity {policy['sensitivity']}.",)
+    if policy["profile"] == "weighted":
+        yield ("Profile weighted is the old name of standard: write standard, because version 2 removes the old name.",)
     yield from _of_conversations(policy)
     if packs := list(dict.fromkeys(policy["rules"])):  # a glob names any number of packs
         yield ("Synthesis ran with rule packs from the repository: ", *first_few(packs, len(packs)), ".")

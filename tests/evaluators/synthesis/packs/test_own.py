@@ -345,3 +345,10 @@ def test_a_sensitivity_that_means_nothing_is_not_said_to_have_counted(safe_gate:
     write_cases(Path("c.jsonl"), turn("a"))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--profile", "spec", "--sensitivity", "strict")
     assert "Synthesis ran with profile spec; it ignores sensitivity (strict)." in ran.out
+
+
+def test_the_old_name_of_a_profile_gets_a_warning(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    command = ("run", "--synthesis-cases", "c.jsonl", "--profile")
+    words = "Profile weighted is the old name of standard: write standard"
+    assert (words in safe_gate(*command, "weighted").out, words in safe_gate(*command, "standard").out) == (True, False)
