@@ -291,6 +291,13 @@ class Evaluator(Presentation, Protocol):
         """Return whether a case is meant to fail by its tags."""
         return False
 
+    def missable(self, _key: str, _asks: JsonObject, _settings: Mapping[str, Any]) -> Sequence[int]:
+        """Return how many entries of a list in what a case asks for its output may miss, for each limit on its result.
+
+        Empty for a list of which it may miss none.
+        """
+        return ()
+
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
         """Return the JSON value that scores follow from besides cases, code and files of rules.
 

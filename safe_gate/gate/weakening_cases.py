@@ -91,11 +91,21 @@ def _asked(
                     what = What.CHANGED if part in is_ else What.DROPPED
                     yield Weakening(name, case_id, f"{key}.{part}", what, was[part], is_.get(part))
         elif isinstance(was, list):
-            if gone := _less(was, is_ or ()):
-                new = _less(is_ or (), was)
-                yield Weakening(name, case_id, key, What.CHANGED if new else What.DROPPED, gone, new)
+            misses = (EVALUATORS[name].missable(key, asks, settings[1]) for asks in (before.asks, after.asks))
+            yield from (Weakening(name, case_id, key, *how) for how in _entries(was, is_ or (), *misses))
         elif was is not None and was != is_:
             yield Weakening(name, case_id, key, What.CHANGED)
+
+
+def _entries(
+    before: Sequence[str], after: Sequence[str], could_miss: Sequence[int], can_miss: Sequence[int]
+) -> Iterator[tuple[What, Any, Any]]:
+    """Yield how a list asks for less. With more entries, an output may miss more of them: one of before, too."""
+    gone, new = _less(before, after), _less(after, before)
+    if gone:
+        yield What.CHANGED if new else What.DROPPED, gone, new
+    elif any(now > then for then, now in zip(could_miss, can_miss, strict=True)):
+        yield What.ADDED, None, new
 
 
 def _groups(

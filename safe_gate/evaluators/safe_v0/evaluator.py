@@ -20,7 +20,7 @@ from safe_gate.core.given import (
 from safe_gate.core.setting import SCORING_FLAGS
 from safe_gate.evaluators.modular import In, Modular, beside
 from safe_gate.evaluators.safe_v0.metrics import METRICS
-from safe_gate.evaluators.safe_v0.settings import Settings, contradictions, unset, way_of
+from safe_gate.evaluators.safe_v0.settings import Settings, contradictions, missable, unset, way_of
 
 if TYPE_CHECKING:
     from safe_gate.core.model import JsonObject
@@ -145,6 +145,9 @@ class SafeV0(Modular):
 
     def unset(self, setting: str, part: Sequence[str], settings: Mapping[str, Any]) -> Any:
         return unset(setting, part, settings)
+
+    def missable(self, key: str, asks: JsonObject, settings: Mapping[str, Any]) -> Sequence[int]:
+        return missable(key, asks, settings)
 
     def contradictions(self, settings: Any) -> Iterator[Contradiction]:
         return contradictions(settings)

@@ -17,7 +17,7 @@ from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.synthesis.deciding import own_checks, wording
-from safe_gate.evaluators.synthesis.deciding.checks import MESSAGE, SHIPPED
+from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
 from safe_gate.evaluators.synthesis.deciding.score import broken_promises as broken_by
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Rules
 from safe_gate.evaluators.synthesis.matching import network
@@ -27,7 +27,7 @@ from safe_gate.evaluators.synthesis.matching.network import Table
 from safe_gate.evaluators.synthesis.matching.phrases import Automata
 from safe_gate.evaluators.synthesis.matching.rules import Book, Known, Rule, Vocabulary
 from safe_gate.evaluators.synthesis.matching.tokens import Spelling, read
-from safe_gate.evaluators.synthesis.names import FIELDS, IN_FAVOUR, LATE, REPORTED, wording_of_tags
+from safe_gate.evaluators.synthesis.names import FIELDS, GROUPS, IN_FAVOUR, LATE, REPORTED, wording_of_tags
 
 Pack = dict[str, Any]
 SPEC = "spec"
@@ -243,10 +243,11 @@ def digest(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
 def facts(own: Sequence[OwnFile], data: Shipped) -> dict[str, PackFact]:
     """Return all rules and a team's checks by their ids, including those that are switched off.
 
-    A rule can let a reply pass if its group speaks for the reply, or stops hits against it from counting.
+    A rule can let a reply pass unless its group makes a check apply or speaks against the reply: others stop hits.
     """
     teams = check(own, data)
-    lets_pass = IN_FAVOUR | MESSAGE.keys() | own_checks.lets_pass(teams)
+    strict = {group for one in SHIPPED.values() for side in ("applies", "against") for group in one.get(side, ())}
+    lets_pass = IN_FAVOUR | (GROUPS.keys() - strict) | own_checks.lets_pass(teams)
     every = [(id_, PackFact(sha256, group in lets_pass)) for id_, group, sha256 in _digests_of_shipped(data)]
     for pack in teams:
         every += own_checks.facts(pack) if "defines" in pack else ()

@@ -117,6 +117,7 @@ CLOSED: Mapping[str, tuple[tuple[Any, ...], Any, tuple[str, str, str]]] = {
     "a protected tag that a case loses": (("c.jsonl", 0, "tags"), ["grief"], ("synthesis", "a", "tags")),
     "an expectation that is gone": (("b.json", "test_cases", 0, "expectations", "signal_generation", "must_find_signals"), [], ("safe_v0", "s", "CR")),
     "a forbidden term that is replaced": (("b.json", "test_cases", 0, "expectations", "followup_questions", "forbidden_terms"), ["x"], ("safe_v0", "s", "AH")),
+    "signals that hide a missing one": (("b.json", "test_cases", 0, "expectations", "signal_generation", "must_find_signals"), ["fever", *"abcdefghi"], ("safe_v0", "s", "CR")),
     "other data of a patient": (("b.json", "test_cases", 0, "patient_payload", "age"), 30, ("safe_v0", "s", "patient_payload")),
     "another archetype": (("b.json", "test_cases", 0, "archetype"), "B", ("safe_v0", "s", "archetype")),
     "a batch's case that is gone": (("b.json", "test_cases", 0), GONE, ("safe_v0", "s", "")),

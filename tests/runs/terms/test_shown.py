@@ -150,10 +150,15 @@ def test_a_team_pack_that_lets_more_pass_is_named(safe_gate: SafeGate, base: str
         Path(f"{group}.json").write_text(json.dumps(learned), "utf-8")
     asked = {**kind, "pack": "asked", "check": "message", "group": "asked_text", "field": "user"}
     Path("asked.json").write_text(json.dumps({**asked, "rules": [{**PACK["rules"][0], "id": "asked/a"}]}), "utf-8")
-    more = {**CONFIG, "rules": ["ours.json", "kind.json", "positive.json", "negative.json", "asked.json"]}
+    fiction = {**asked, "pack": "tales", "check": "crisis_support", "group": "fiction"}
+    Path("tales.json").write_text(json.dumps({**fiction, "rules": [{**PACK["rules"][0], "id": "tales/a"}]}), "utf-8")
+    names = ("ours", "kind", "positive", "negative", "asked", "tales")
+    more = {**CONFIG, "rules": [f"{name}.json" for name in names]}
     put(more, turn("a"), turn("</code> @octo | b", tags=["<b>@octo | x"]), cases=(full(),))
     assert safe_gate("run", "--baseline", base).code == 0
-    assert section() == [("rule", id_, "", "added") for id_ in ("asked/a", "kind/a", "learned-positive/zorp")]
+    assert section() == [
+        ("rule", id_, "", "added") for id_ in ("asked/a", "kind/a", "learned-positive/zorp", "tales/a")
+    ]
 
 
 def test_a_tag_whose_rate_the_base_limits_is_named_where_a_known_case_gets_it(safe_gate: SafeGate, base: str) -> None:
