@@ -232,7 +232,8 @@ def any_report(path: str, *, or_commit: bool = False) -> Report:
     if found.verdict is Verdict.ERROR:
         return found
     if found.provenance.digests != differences.digests(found):
-        words = "its digests do not match its contents, so no run wrote it; run again"
+        what = "its digests do not match its contents" if found.provenance.digests else "has no digests"
+        words = f"{what}, so no run wrote it; run again"
         raise CannotJudge(Problem(place, words, "", "provenance.digests"))
     if problems := tuple(_beyond_the_schema(found, place)):
         raise CannotJudge(*problems)

@@ -49,6 +49,8 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
     original: dict[str, str] = {}
     if isinstance(content, dict):
         content, original = _canonical_keys(content, name, bare)
+    elif not is_checked:
+        content = {}
     faults = [_of_setting(fault) for fault in schema.faults(content)] if is_checked else []
     problems = problems_of(faults, name, bare, original=original)
     if problems:

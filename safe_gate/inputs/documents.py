@@ -222,10 +222,12 @@ def _read_outputs(
     are_read = True
     last = None
     for path in paths:
+        is_empty = True
         for item in recorded_outputs(documents_of(evaluator).outputs_kind, path, root, bounds):
             if isinstance(item, InputFile):
                 yield item
                 continue
+            is_empty = False
             if isinstance(item, Problem):
                 are_read = False
                 yield item
@@ -240,4 +242,6 @@ def _read_outputs(
             first = into.setdefault(test_id, here)
             if first is not here:
                 yield twin(place, first["path"], first["line"], test_id, evaluator.id_key)
+        if is_empty:
+            yield Problem(Place(shown(path, root)), "is empty: no outputs; expected one JSON object per line")
     return are_read

@@ -36,6 +36,16 @@ def test_a_case_without_output_and_an_output_without_case_are_errors(
         assert mention in ran.err
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_an_empty_file_of_outputs_is_an_error_although_the_cases_have_outputs(safe_gate: SafeGate, named: bool) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    file = Path("o.jsonl" if named else "b.outputs.jsonl")
+    file.write_text("\n", "utf-8")
+    ran = safe_gate("run", "--batch", "b.json", *(("--outputs", file) if named else ()))
+    assert ran.code == 3
+    assert ran.err.startswith(f"{file}: is empty: no outputs; expected one JSON object per line\n")
+
+
 def test_an_output_that_is_invalid_is_reported_once(safe_gate: SafeGate) -> None:
     batches(ids=("a",))
     with Path("b.outputs.jsonl").open("a") as file:

@@ -73,6 +73,8 @@ def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: Ca
     results = made["synthesis"]["results"]
     failing = {**made, "synthesis": {**made["synthesis"], "results": [{**one, "pass": False} for one in results]}}
     assert "forged.json: provenance.digests: its digests do not match its contents" in refusal(failing)
+    undigested = {**made, "provenance": {key: it for key, it in made["provenance"].items() if key != "digests"}}
+    assert "forged.json: provenance.digests: has no digests, so no run wrote it" in refusal(undigested)
     twice = {**made, "synthesis": {**made["synthesis"], "results": [*results, results[0]]}}
     assert "forged.json: T-0: synthesis.results: has this case 2 times" in refusal(signed(twice))
     late = {**made, "generated_at": "2026-02-31T00:00:00Z"}

@@ -52,6 +52,17 @@ def test_no_earlier_verdict_stands_beside_a_report_that_cannot_be_written(safe_g
     assert "has no verdict" in card.read_text("utf-8").splitlines()[0]
 
 
+@pytest.mark.parametrize("content", ["null", "true", "5", "[]"])
+def test_no_earlier_verdict_stands_beside_a_config_that_is_no_object(safe_gate: SafeGate, content: str) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    Path("safe-gate.config.json").write_text(content, "utf-8")
+    ran = safe_gate("run", "--cases", "c.jsonl")
+    assert ran.code == 3
+    assert "expected an object of settings" in ran.err.splitlines()[0]
+    assert report()["verdict"] == "error"
+
+
 def test_a_surprise_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("oh\nno ##[error]")
