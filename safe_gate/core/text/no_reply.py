@@ -119,7 +119,7 @@ BODIES = (
 )
 """Texts that are bodies of errors, and texts that are not."""
 
-NOTHING = frozenset({"null", "None", "undefined", "NaN", "[object Object]"})
+NOTHING = frozenset({"null", "Null", "NULL", "None", "undefined", "NaN", "nan", '""', "[object Object]"})
 """What programs write where they have no text."""
 
 _LONGEST_LINE = 2_000

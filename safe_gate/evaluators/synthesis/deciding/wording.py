@@ -109,7 +109,8 @@ def _readings(reply: Normalised) -> dict[str, tuple[Normalised, ...]]:
     a space there.
     """
     visible = bare(reply.original)
-    shown = reply if visible == reply.original else replace(normalise(visible), original=reply.original)
+    is_other = not (visible == reply.original == reply.text)  # the text of the reply may have lost its diacritics
+    shown = replace(normalise(visible), original=reply.original) if is_other else reply
     typed = as_typed(reply.original)
     by_form = {"text": replace(shown, text=shown.text.replace("\n", " ")), "regex": shown}
     return {
