@@ -206,8 +206,8 @@ class Client:
         # Before anybody reads it: text that is cut or quoted later could hide pieces of the token.
         # Short strings are not GitHub tokens. File bytes are never printed.
         is_file = media is _RAW and answer.ok
-        is_told = len(self._token) >= _SHORTEST_TOKEN and not is_file
-        return bytes(data.replace(self._token.encode(), b"***") if is_told else data)
+        hides_token = len(self._token) >= _SHORTEST_TOKEN and not is_file
+        return bytes(data.replace(self._token.encode(), b"***") if hides_token else data)
 
     def _error(
         self, message: str, refusal: Refusal = Refusal.OTHER, status: int = 0, retry_after: float = 0

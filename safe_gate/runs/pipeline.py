@@ -136,7 +136,7 @@ def _measured(
             rules_of=commit,
         )
         measured[evaluator.name] = one
-        intake.tell_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
+        intake.report_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
     present = [one for one in measured.values() if one is not None]
     problems = tuple(problem for one in present for problem in one.problems)
     if not present:
