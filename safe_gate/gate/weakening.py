@@ -232,7 +232,7 @@ def judge(weakened: Weakened) -> tuple[RuleOutcome, ...]:
 
 
 def fails(base: Terms, head: Terms) -> bool:
-    """Tell whether a weaker gate breaks the run: if either side says so. Otherwise a change could approve itself."""
+    """Return whether a weaker gate breaks the run: if either side says so. Otherwise a change could approve itself."""
     return "fail" in (base.settings.get("on_weakened"), head.settings.get("on_weakened"))
 
 

@@ -239,7 +239,7 @@ _MEANINGS = {
 
 
 def _meaning(answer: _Answer) -> Refusal:
-    """Tell what a refusal means. 403 has four meanings: no permission, a lock, and two kinds of rate limit."""
+    """Return what a refusal means. 403 has four meanings: no permission, a lock, and two kinds of rate limit."""
     status, headers = answer.status, answer.headers
     limited = (
         "Retry-After" in headers

@@ -115,7 +115,7 @@ def _excuses(evaluator: Evaluator, result: JsonObject, policy: JsonObject) -> Se
 
 
 def is_compared(report: Report, name: str) -> bool:
-    """Tell whether a report says of an evaluator's cases what became of them since a baseline."""
+    """Return whether a report says of an evaluator's cases what became of them since a baseline."""
     return bool(report.comparison and report.comparison.parts[name])
 
 

@@ -79,12 +79,12 @@ def headline(comparison: Comparison) -> str:
 
 
 def _fails_by_rules(change: Change) -> bool:
-    """Tell whether a case fails only because rules changed. Its output did not change, but it is still news."""
+    """Return whether a case fails only because rules changed. Its output did not change, but it is still news."""
     return change.change == "still failing" and change.passed[0]
 
 
 def _passes_by_rules(change: Change) -> bool:
-    """Tell a case that failed and passes because rules changed."""
+    """Return whether a case that failed passes only because rules changed."""
     return change.change == "still passing" and not change.passed[0]
 
 

@@ -98,7 +98,7 @@ class _Counted(NamedTuple):
         return cls({name for rule in broken for name in rule.names}, in_groups, anywhere)
 
     def has(self, finding: Finding) -> bool:
-        """Tell whether a case is counted."""
+        """Return whether a case is counted."""
         case_id, severity = finding.case_id.text, finding.severity
         return case_id in self.named or severity in self.anywhere or (case_id, severity) in self.in_groups
 

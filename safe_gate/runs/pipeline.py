@@ -300,7 +300,7 @@ def _compared(
 
 
 def _seeks_weakening(base: source.Baseline | None, ruling: Ruling, on_weakened: str, effects: Effects) -> bool:
-    """Tell whether a run is to find where the gate is weaker than before."""
+    """Return whether a run is to find where the gate is weaker than before."""
     has_base = base or ruling.base or (ruling.options.baseline and effects.context.subject.base_sha)
     return bool(has_base) or ruling.breaks_on_weakened(on_weakened)
 

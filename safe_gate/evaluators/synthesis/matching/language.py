@@ -106,5 +106,5 @@ def _words(text: str) -> Iterator[str]:
 
 
 def is_foreign(fields: Iterable[str], language: Mapping[str, str]) -> bool:
-    """Tell whether one of some fields is not English."""
+    """Return whether one of some fields is not English."""
     return any(language[field] == Language.OTHER for field in fields)

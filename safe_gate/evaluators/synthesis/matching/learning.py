@@ -97,7 +97,7 @@ def _pack(group: str, found: Sequence[Row]) -> dict[str, Any]:
 
 
 def _says(case: Case, group: str) -> bool:
-    """Tell whether a case says which clauses are of a group, by marks or by a label that excludes all."""
+    """Return whether a case says which clauses are of a group, by marks or by a label that excludes all."""
     check = GROUPS[group][0]
     if case.marks:
         return True
