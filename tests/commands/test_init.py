@@ -235,8 +235,9 @@ def test_a_folder_inside_the_repository_says_how_the_gate_runs_at_its_top(
     with monkeypatch.context() as within:
         within.chdir("app")
         out = safe_gate("init").out
-    assert "set its input config to app/safe-gate.config.json: this is not the top\n" in out
-    assert "flag --config app/safe-gate.config.json: this is not the top\n" in out
+    why = "because the working folder is not the top of the repository"
+    assert f"set its input config to app/safe-gate.config.json, {why}\n" in out
+    assert f"flag --config app/safe-gate.config.json, {why}\n" in out
     assert safe_gate("run", "--config", "app/safe-gate.config.json").code == 0
 
 
