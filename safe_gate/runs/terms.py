@@ -97,7 +97,7 @@ def held_against(
         [*left_out, *_replaced(base, kept, run), *weakening.weakenings(before, head)],
         comparison.named(base, run.options.baseline, generated_at),
         partial=before.rules is None or head.rules is None,
-        fails=weakening.fails(before, head),
+        fails=weakening.breaks_the_run(before, head),
         texts=run.options.text == "full",
     )
 
