@@ -161,7 +161,7 @@ class Client:
 
     def _onward(self, url: str, target: str, what: str) -> str:
         """Return the address that an answer leads to. Another host is not followed: it would get the token."""
-        with suppress(ValueError):  # an address that is none
+        with suppress(ValueError):  # an invalid address
             onward = urljoin(url, target)
             if _origin(onward) == _origin(self._api_url):
                 return onward

@@ -42,7 +42,7 @@ class Explanation:
 
     @property
     def place(self) -> Place:
-        """Where the case stands."""
+        """The place of the case."""
         return CaseResult(self.evaluator, self.result).place
 
 

@@ -98,7 +98,7 @@ class Entry:
 
     @property
     def place(self) -> Place:
-        """Where the case stands."""
+        """The place of the case."""
         return Place(**self._json["source"])
 
     @property

@@ -82,7 +82,8 @@ def _case(
         shown["oldMarks"] = [_mark(one) for one in evaluator.marks(before, old)] if before else []
     filled = {key: value for key, value in shown.items() if value not in ("", [], {}, None)}
     if before:
-        filled["before"] = [_as_json(one) for one in evaluator.finding(before).evidence]  # none is news, too
+        # An empty list means: no evidence before.
+        filled["before"] = [_as_json(one) for one in evaluator.finding(before).evidence]
     return filled
 
 

@@ -2,7 +2,7 @@
 
 Two questions decide. Are most letters Latin? Do the small words that every sentence needs belong to English or to
 other languages (`languages.json`)? Names, typos and slang are in no list and do not count. A few words are often too
-little to tell. Libraries that detect languages are large, guess on short texts, or use random numbers.
+few to decide.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def _pack(group: str, found: Sequence[Row]) -> dict[str, Any]:
             name += "-2"
         asked = {"question": True} if row.question else {}
         rules[name] = {"id": name, "phrase": row.phrase, **asked, "origin": {"learned": [row.inside, row.total]}}
-    about = f"Phrases that stand in marked clauses of {group.replace('_', ' ')}."
+    about = f"Phrases that occur in marked clauses of {group.replace('_', ' ')}."
     head = {"pack": pack, "check": check, "group": group, "field": field, "about": about}
     return {**head, "rules": [rules[name] for name in sorted(rules)]}
 
