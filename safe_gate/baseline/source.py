@@ -58,7 +58,7 @@ class Baseline:
 
 
 class Repository(Protocol):
-    """Who has commits. All that it cannot tell is `Missing`."""
+    """A source of commits. Raises `Missing` for what it lacks."""
 
     def commit(self, ref: str) -> Commit:
         """Return the commit that a ref names."""

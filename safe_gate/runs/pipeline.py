@@ -247,7 +247,7 @@ def _recorded(measured: _Measured, found: Comparison | None, past: comparison.Pa
 
 
 def _without_dropped(known: Waivers, run: Snapshot) -> Waivers:
-    """Return the base commit's waivers; of those that have expired or are unused without those that the change drops.
+    """Return the base commit's waivers, less the expired or unused ones that the change removes.
 
     Otherwise no change could remove them. Raises CannotJudge for the change's own.
     """
