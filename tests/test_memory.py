@@ -202,7 +202,7 @@ def test_a_view_is_a_sequence_that_holds_little(length: int, part: slice) -> Non
 
 
 @on_linux
-def test_a_temporary_folder_without_room_is_said(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_temporary_folder_is_reported(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "_IN_MEMORY", -1)
     full = Path("/dev/full").open("r+b")  # noqa: SIM115 - the spool closes it
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: full)
@@ -213,7 +213,7 @@ def test_a_temporary_folder_without_room_is_said(safe_gate: SafeGate, monkeypatc
     assert not Path("o.json").exists()
 
 
-def test_a_store_without_room_is_said() -> None:
+def test_a_full_store_is_reported() -> None:
     store = Store(held=0)
     store.setdefault("a", 1)
     database = store._kept

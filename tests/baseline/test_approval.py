@@ -131,7 +131,7 @@ def test_an_evaluator_that_did_not_run_leaves_its_cases_gone(safe_gate: SafeGate
     assert (ran.code, "│ added  │ s    │ Pass │" in ran.out) == (0, True)
 
 
-def test_a_report_of_files_that_changed_since_is_said_to_be_stale(safe_gate: SafeGate) -> None:
+def test_bless_warns_about_files_that_changed_since_the_report(safe_gate: SafeGate) -> None:
     run(safe_gate, [turn("t")], [safe_case("s")])
     write_cases(Path("c.jsonl"), turn("t"), turn("u"))
     Path("b.json").unlink()

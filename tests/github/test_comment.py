@@ -171,7 +171,7 @@ def test_after_an_unclear_answer_another_runs_comment_is_not_taken_for_the_one_c
 
 
 @pytest.mark.parametrize(("verdict", "status"), [("fail", "created"), ("pass", "skipped-passed")])
-def test_a_comment_deleted_before_it_is_rewritten_is_created_anew(
+def test_a_deleted_comment_is_created_again(
     gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, verdict: str, status: str
 ) -> None:
     gate("fail", "--comment", "on-failure")
@@ -401,7 +401,7 @@ def test_changes_rewrites_for_another_result_only(gate: Gate) -> None:
 # --- whose comment ------------------------------------------------------------------------------
 
 
-def test_an_app_is_told_to_say_who_it_is(gate: Gate, github: GitHub) -> None:
+def test_an_app_gets_a_warning_that_names_the_setting_for_its_account(gate: Gate, github: GitHub) -> None:
     github.writes_as = "my-app[bot]"
     step = gate("fail")
     assert step.status == "created"

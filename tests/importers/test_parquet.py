@@ -258,7 +258,9 @@ def test_a_file_without_rows_is_empty(safe_gate: SafeGate) -> None:
     assert "c.parquet: is empty: no cases; expected one case a row" in ran.err
 
 
-def test_without_the_extra_one_is_told_how_to_get_it(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_error_says_how_to_install_it(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write("a.parquet", [turn("a")])
     write_cases(Path("b.jsonl"), turn("b", checks=[]))
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -147,7 +147,7 @@ def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 
 @pytest.mark.untraced
 @pytest.mark.thorough
-def test_no_value_can_be_altered_unseen(safe_gate: SafeGate, made: dict[str, Any]) -> None:
+def test_a_change_of_any_value_is_detected(safe_gate: SafeGate, made: dict[str, Any]) -> None:
     free = {("source", "path"), ("source", "line"), ("provenance", "commit")}  # and generated_at: when and where
 
     @given(st.sampled_from(list(leaves(made))))

@@ -299,7 +299,7 @@ def test_the_words_of_an_answer_cannot_act_in_the_log(gate: Gate, github: GitHub
 
 
 @pytest.mark.parametrize("verdict", ["pass", "fail"])
-def test_nobody_listening_is_a_warning(gate: Gate, verdict: str) -> None:
+def test_a_refused_connection_is_a_warning(gate: Gate, verdict: str) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))  # taken, but nobody listens
         step = gate(verdict, GITHUB_API_URL=f"http://127.0.0.1:{free.getsockname()[1]}")
