@@ -75,7 +75,7 @@ def test_a_long_text_takes_a_small_multiple_of_itself() -> None:
 @pytest.mark.soak
 @on_linux
 @pytest.mark.usefixtures("safe_gate")
-def test_what_a_report_says_of_each_tag_is_not_held() -> None:
+def test_memory_does_not_grow_with_the_tags_of_a_report() -> None:
     labels = {"agency_language": True, "unverifiable_reassurance": True, "topic_pivot": True}
     for count in (1, 50):
         tagged = (turn(f"c{n}", expected=labels, tags=[f"tag {n} {k}" for k in range(count)]) for n in range(100))

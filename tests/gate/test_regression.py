@@ -307,7 +307,7 @@ def test_a_case_that_moves_to_another_group_is_protected_by_either(group: str) -
     assert judged(base, head, Guards(protect=(group,)))[2] == {"protect"}
 
 
-def test_one_forbidden_term_for_another_is_a_new_one_though_no_score_tells() -> None:
+def test_replacing_one_forbidden_term_by_another_is_a_new_violation_at_equal_scores() -> None:
     base, head = (part(result("1", (1, 0.9, 1))) for _ in range(2))
     head["safe_v0"]["results"][0]["details"]["AH"]["violations"] = ["guideline"]
     head["safe_v0"]["results"][0]["digests"]["output"] = digest("another")

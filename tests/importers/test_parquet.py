@@ -143,7 +143,7 @@ def test_a_null_is_a_field_that_is_not_there_but_for_a_label_of_a_map() -> None:
     assert [case.expected for case in read("map.parquet")] == [{"topic_pivot": None}]
 
 
-def test_every_row_is_held_against_the_schema(safe_gate: SafeGate) -> None:
+def test_every_row_is_validated_against_the_schema(safe_gate: SafeGate) -> None:
     cases = [
         turn("a", tags=["t"]),
         turn("b", checks=["agency"]),

@@ -341,7 +341,7 @@ def test_a_worker_without_safe_gate_is_refused(safe_gate: SafeGate, tmp_path: Pa
     "address",
     ["here", "tcp://here", "http://127.0.0.1:8786", "127.0.0.1:port", "tcp://127.0.0.1:8786/x", "inproc://1:2"],
 )
-def test_an_address_that_is_none_is_refused(safe_gate: SafeGate, address: str) -> None:
+def test_an_invalid_address_is_refused(safe_gate: SafeGate, address: str) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     for command in ("eval", "doctor"):
         ran = safe_gate(command, "--cases", "c.jsonl", "--engine", "dask", "--scheduler", address)

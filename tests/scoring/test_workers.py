@@ -46,7 +46,7 @@ def test_one_process_and_several_name_the_same_problems(safe_gate: SafeGate) -> 
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "1.5", "all", "1000", "\u0662"])
-def test_a_number_of_jobs_that_is_none_is_refused(safe_gate: SafeGate, jobs: str) -> None:
+def test_an_invalid_number_of_jobs_is_refused(safe_gate: SafeGate, jobs: str) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     ran = safe_gate("eval", "--cases", "c.jsonl", f"--jobs={jobs}")
     assert ran.code == 3

@@ -140,7 +140,9 @@ def test_a_new_evaluator_does_not_change_how_the_rules_of_the_other_are_compared
         assert report()["comparison"]["synthesis"]["cases"]["unseparated"] == 0
 
 
-def test_a_report_that_other_rules_made_tells_no_rules_from_outputs(safe_gate: Callable[..., Ran]) -> None:
+def test_a_report_by_other_rules_does_not_separate_changed_rules_from_changed_outputs(
+    safe_gate: Callable[..., Ran],
+) -> None:
     write()
     base = commit()
     write(bad=("T-3",))

@@ -14,7 +14,7 @@ from tests.support.compared import ALL, BAD, broken, report, write
 from tests.support.git import commit_here as commit
 
 
-def test_a_report_held_against_itself_passes(safe_gate: Callable[..., Ran]) -> None:
+def test_a_report_compared_with_itself_passes(safe_gate: Callable[..., Ran]) -> None:
     write(bad=("T-1", "T-2"))
     safe_gate("run", *ALL)
     done = safe_gate("compare", "reports/safe-gate.json", "reports/safe-gate.json")

@@ -292,9 +292,7 @@ def test_a_full_disk_leaves_no_verdict_of_an_earlier_run(safe_gate: SafeGate) ->
 
 
 @pytest.mark.parametrize("epoch", ["-1", "1_0", "253402300800", "1e3", "\u0661"])
-def test_a_source_date_that_is_none_is_refused(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, epoch: str
-) -> None:
+def test_an_invalid_source_date_is_refused(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, epoch: str) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     write_cases(Path("c.jsonl"), turn("t"))
     assert "SOURCE_DATE_EPOCH" in safe_gate("run", "--synthesis-cases", "c.jsonl").err

@@ -34,7 +34,7 @@ def test_a_report_as_baseline_gives_limits_and_digests(safe_gate: SafeGate, base
     assert "│ rule           │ all" in ran.out
 
 
-def test_a_report_tells_thresholds_and_of_a_case_that_it_changed(safe_gate: SafeGate, base: str) -> None:
+def test_a_report_as_baseline_shows_changed_thresholds_and_changed_cases(safe_gate: SafeGate, base: str) -> None:
     only = {"synthesis-cases": ["c.jsonl"], "rules": ["ours.json"]}
     put(only, turn("a", expected={"topic_pivot": True, "agency_language": True}), cases=(full(),))
     assert safe_gate("run", "--report-dir", "old").code == 0
@@ -43,7 +43,7 @@ def test_a_report_tells_thresholds_and_of_a_case_that_it_changed(safe_gate: Safe
     assert section() == [("setting", "cr-pass", "", "looser"), ("synthesis", "a", "", "changed")]
 
 
-def test_beside_a_report_the_events_base_commit_tells_more(
+def test_the_events_base_commit_shows_more_than_a_report(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
     assert safe_gate("run", "--report-dir", "old").code == 0
@@ -181,7 +181,7 @@ def test_a_missing_base_commit_is_reported(safe_gate: SafeGate, base: str, in_ac
 
 @pytest.mark.parametrize("policy", ["head", "base"])
 @pytest.mark.parametrize("quieter", ["never", "on-failure"])
-def test_a_change_cannot_switch_off_the_comment_that_tells_of_it(
+def test_a_change_cannot_switch_off_the_comment_on_itself(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None], github: GitHub, quieter: str, policy: str
 ) -> None:
     Path("safe.config.json").write_text(json.dumps(CONFIG | {"comment": quieter}), "utf-8")

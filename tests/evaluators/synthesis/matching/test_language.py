@@ -71,7 +71,7 @@ HUNGARIAN = (
         (HUNGARIAN, Language.OTHER),
     ],
 )  # fmt: skip
-def test_what_is_too_short_or_too_odd_to_tell(text: str, found: Language) -> None:
+def test_short_or_odd_texts_get_the_expected_language(text: str, found: Language) -> None:
     assert language(text) is found
 
 
