@@ -35,7 +35,7 @@ coverage: $(READY) $(TABLE) ## what the tests cover: all of what decides, and mo
 soak: $(READY) ## the tests that take long or need containers, act or a browser; properties with all examples
 	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal --hypothesis-profile=thorough -m 'soak or thorough'
 
-lint: $(READY) ## style, types, import floors
+lint: $(READY) ## style, types, import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -26,7 +26,7 @@ SIGNALS = "fever, low blood pressure, fall, wound opened, no consent form, delay
 
 
 def synthesis_cases(kind: str) -> Iterator[dict[str, Any]]:
-    """Yield cases without end: sentences that people wrote, drawn anew for each text."""
+    """Yield cases without end: sentences that people wrote, drawn again for each text."""
     draw = random.Random(kind)
     lines = [line for path in sorted(DATA.glob("dev_*.jsonl")) for line in path.read_text("utf-8").splitlines()]
     turns = [json.loads(line) for line in lines]

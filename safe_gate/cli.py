@@ -90,6 +90,6 @@ def _print(line: str, stream: TextIO) -> OSError | None:
     try:
         print(line, file=stream, flush=True)
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # the exit code is still owed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # the command must still return its exit code
         return error
     return None

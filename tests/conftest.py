@@ -52,7 +52,7 @@ def safe_gate(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 
 
 def _is_traced(item: pytest.Item) -> bool:
-    """Tell whether `make coverage` runs a test.
+    """Return whether `make coverage` runs a test.
 
     Tracing doubles what a test costs. No property is traced, which tries the same code many times. Of a parametrised
     test outside of `TRACED`, the first case alone is. All tests together can only cover more, so the figures hold.
@@ -64,7 +64,7 @@ def _is_traced(item: pytest.Item) -> bool:
 
 
 def is_free(item: pytest.Item) -> bool:
-    """Tell whether a test may take as long as it needs: it is traced, or `make soak` runs it."""
+    """Return whether a test may take as long as it needs: it is traced, or `make soak` runs it."""
     return bool(item.config.option.cov_source) or is_thorough() or item.get_closest_marker("soak") is not None
 
 

@@ -188,7 +188,7 @@ def test_defaults_of_the_settings_are_the_defaults_of_the_options() -> None:
     assert read({}, {}, lambda _: None) == Options()
 
 
-def test_the_version_is_written_alike_everywhere() -> None:
+def test_the_version_is_the_same_everywhere() -> None:
     project = (REPOSITORY / "pyproject.toml").read_text("utf-8")
     assert f'version = "{__version__}"' in project
     assert f"## {__version__}" in (REPOSITORY / "CHANGELOG.md").read_text("utf-8")

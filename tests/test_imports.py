@@ -54,7 +54,7 @@ def _is_listed(module: str) -> bool:
 
 
 def _by_name(tree: ast.Module) -> bool:
-    """Tell whether functions import modules by names that they put together."""
+    """Return whether functions import modules by names that they put together."""
     return any(
         isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") for node in ast.walk(tree)
     )

@@ -55,7 +55,7 @@ def seconds(work: Work, text: str) -> float:
 
 
 def is_linear(work: Work, *units: str, size: int, doublings: int = DOUBLINGS) -> bool:
-    """Tell whether work on a text, each unit repeated to so many characters, grows no faster than the text."""
+    """Return whether work on a text, each unit repeated to so many characters, grows no faster than the text."""
     small, large = ("".join((unit * length)[:length] for unit in units) for length in (size, size << doublings))
     fastest = [math.inf, math.inf]
     for _ in range(ROUNDS):

@@ -75,7 +75,7 @@ def test_a_long_text_takes_a_small_multiple_of_itself() -> None:
 @pytest.mark.soak
 @on_linux
 @pytest.mark.usefixtures("safe_gate")
-def test_what_a_report_says_of_each_tag_is_not_held() -> None:
+def test_memory_does_not_grow_with_the_tags_of_a_report() -> None:
     labels = {"agency_language": True, "unverifiable_reassurance": True, "topic_pivot": True}
     for count in (1, 50):
         tagged = (turn(f"c{n}", expected=labels, tags=[f"tag {n} {k}" for k in range(count)]) for n in range(100))
@@ -202,7 +202,7 @@ def test_a_view_is_a_sequence_that_holds_little(length: int, part: slice) -> Non
 
 
 @on_linux
-def test_a_temporary_folder_without_room_is_said(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_temporary_folder_is_reported(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "_IN_MEMORY", -1)
     full = Path("/dev/full").open("r+b")  # noqa: SIM115 - the spool closes it
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: full)
@@ -213,7 +213,7 @@ def test_a_temporary_folder_without_room_is_said(safe_gate: SafeGate, monkeypatc
     assert not Path("o.json").exists()
 
 
-def test_a_store_without_room_is_said() -> None:
+def test_a_full_store_is_reported() -> None:
     store = Store(held=0)
     store.setdefault("a", 1)
     database = store._kept

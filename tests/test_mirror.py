@@ -30,7 +30,7 @@ NO_ROOMS = {"data", "support"}
 
 
 def _exists(path: Path) -> bool:
-    """Tell whether a path, less its suffix, names a module or a folder of the package or of the repository."""
+    """Return whether a path, less its suffix, names a module or a folder of the package or of the repository."""
     names = (path.name, f"_{path.name}", f"{path.name}_")
     homes = [home / path.parent for home in (PACKAGE, REPOSITORY)]
     return any((home / name).is_dir() or (home / f"{name}.py").is_file() for home in homes for name in names)
@@ -42,7 +42,7 @@ def _modules() -> list[Path]:
 
 
 def _has_its_place(module: Path) -> bool:
-    """Tell whether a test module is named after what it tests, or is one part of the tests of a module.
+    """Return whether a test module is named after what it tests, or is one part of the tests of a module.
 
     `tests/ROOM/test_X.py` tests the module or folder X of the room, or the room itself if X is the room. If these
     tests are many, `tests/ROOM/X/` has them, each file named after its subject.

@@ -189,7 +189,7 @@ def test_problems_quote_nothing(published: Callable[..., dict[str, str]]) -> Non
         ('{"checks": ["topic_pivotkanari"]}', "checks[0]: text of 17 characters is not allowed; expected one of"),
     ],
 )
-def test_a_problem_tells_no_character_number_or_likeness_of_it(
+def test_a_problem_reveals_nothing_of_a_withheld_text(
     published: Callable[..., dict[str, str]], line: str, told: str
 ) -> None:
     Path("c.jsonl").write_text(line + "\n", "utf-8")

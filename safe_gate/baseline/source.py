@@ -58,7 +58,7 @@ class Baseline:
 
 
 class Repository(Protocol):
-    """Who has commits. All that it cannot tell is `Missing`."""
+    """A source of commits. Raises `Missing` for what it lacks."""
 
     def commit(self, ref: str) -> Commit:
         """Return the commit that a ref names."""
@@ -154,18 +154,18 @@ def is_missing(spec: str) -> bool:
 
 
 def _is_report(spec: str) -> bool:
-    """Tell the path of a file to read as a report. One that may be named as a ref is could come with the change."""
+    """Return whether a spec is the path of a report."""
     path = Path(spec)
     return path.suffix in (".json", ".jsonl") and disk.exists(path) and not folders.is_folder(path)
 
 
 def names_commit(spec: str) -> bool:
-    """Tell a baseline that is there and no report: a commit, or the working folder."""
+    """Return whether a baseline names a commit or the working folder, not a report."""
     return bool(spec) and not (_is_report(spec) or is_missing(spec))
 
 
 def is_replaced(spec: str, report_dir: str) -> bool:
-    """Tell a baseline that a run writes its own report over: the next run is compared with that."""
+    """Return whether a run would overwrite its baseline with its own report."""
     own = Path(report_dir) / "safe-gate.json"
     return disk.exists(own) and disk.is_among(spec, (own,))
 

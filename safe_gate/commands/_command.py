@@ -95,7 +95,7 @@ def run(read: Mapping[str, Any] | CannotJudge, argv: Sequence[str], environ: Map
 
 
 def refuses_aloud(argv: Sequence[str]) -> bool:
-    """Tell whether a command line that fails is also reported in reports and to GitHub."""
+    """Return whether a command line that fails is also reported in reports and to GitHub."""
     named = _named(argv)
     return named is not None and named.refuses_aloud
 

@@ -75,11 +75,11 @@ def main(call: Call) -> int:
     else:
         words = "names no file to write; expected the path of a .json file, such as --baseline evals/baseline.json"
         return complain((Problem(Place("--baseline"), words, target),), effects)
-    effects.out(console.sentence(approved.title))
+    effects.out(console.words_of(approved.title))
     if approved.rows.rows:
         effects.out(console.table(approved.rows))
     for remark in approved.remarks:
-        effects.out(console.sentence(remark))
+        effects.out(console.words_of(remark))
     if approved.refusal:
         effects.err(f"safe-gate: refused, nothing is written: {approved.refusal}")
         return 1

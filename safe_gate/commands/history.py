@@ -49,7 +49,7 @@ def main(call: Call) -> int:
     writing.write_all(written)
     effects.out(console.table(trends.runs_table(moments, with_labels=False)))
     for note in notes:
-        effects.out(console.sentence(note))
+        effects.out(console.words_of(note))
     effects.out(f"Written: {', '.join(console.path_words(disk.shown(path)) for path in written)}")
     on_github.append_to_summary(text, effects, is_dry=options.dry_run)
     return EXIT_CODES[Verdict.PASS]

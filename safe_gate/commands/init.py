@@ -154,4 +154,4 @@ def _where(platforms: list[str], folder: str) -> Iterator[str]:
     elif folder:
         config = console.path_words(folder + _config())
         for name in platforms:
-            yield f"{_MOVES[name]} {config}: this is not the top"
+            yield f"{_MOVES[name]} {config}, because the working folder is not the top of the repository"

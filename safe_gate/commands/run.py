@@ -65,5 +65,5 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     )
     said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
     effects.out(f"{said}\nShard: {console.path_words(disk.shown(path))}")
-    on_github.tell_of_shard(said, disk.shown(path), Publishing.of(options), effects)
+    on_github.publish_shard(said, disk.shown(path), Publishing.of(options), effects)
     return EXIT_CODES[Verdict.PASS]

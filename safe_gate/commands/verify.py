@@ -46,7 +46,7 @@ def main(call: Call) -> int:
             continue
         effects.out(console.table(one.digests))
         for remark in one.remarks:
-            effects.out(console.sentence(remark))
+            effects.out(console.words_of(remark))
         effects.out(f"{console.path_words(path)}: {one.standing} ({one.reason})")
         found.add(one.standing)
     return next(code for standing, code in _EXIT_CODES.items() if standing in found)

@@ -59,5 +59,5 @@ def stand_in(text: str) -> str:
 
 
 def is_stand_in(text: str) -> bool:
-    """Tell whether a text is a stand-in, or looks like one."""
+    """Return whether a text is a stand-in, or looks like one."""
     return _STAND_IN.fullmatch(text) is not None

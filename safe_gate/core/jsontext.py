@@ -265,7 +265,7 @@ def _line_of(text: str, refused: _RefusedError) -> int:
 
 
 def _is_deep(value: Any) -> bool:
-    """Tell whether values are nested more than `MAX_DEPTH` deep, level by level: a large text has few levels."""
+    """Return whether values are nested more than `MAX_DEPTH` deep, level by level: a large text has few levels."""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [

@@ -1,4 +1,4 @@
-"""The values every floor shares: places, problems, hits, rule outcomes, and what a renderer shows.
+"""The values that all packages share: places, problems, hits, rule outcomes, and what a renderer shows.
 
 Pure data: frozen, no IO, nothing imported from the rest of the package.
 """
@@ -43,10 +43,10 @@ class Untrusted:
     text: str
 
     def __str__(self) -> NoReturn:
-        raise TypeError("untrusted text must pass a renderer's door, not str()")
+        raise TypeError("escape untrusted text with a function of render/untrusted.py; str() is refused")
 
     def __format__(self, spec: str) -> NoReturn:
-        raise TypeError("untrusted text must pass a renderer's door, not an f-string")
+        raise TypeError("escape untrusted text with a function of render/untrusted.py; an f-string is refused")
 
 
 Words = str | Untrusted

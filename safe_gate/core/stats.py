@@ -131,7 +131,7 @@ def sign_flip(differences: Iterable[float]) -> float:
     changed = [difference for difference in differences if abs(difference) > _ROUNDING]
     if not changed:
         return 1.0
-    # The unit follows from sizes alone: if it depended on signs, the test would not be exact.
+    # The unit follows from sizes alone, so the test is exact.
     sizes = set(map(abs, changed))
     affordable = int(_WORK / (max(16, len(changed)) ** 2 * math.fsum(map(abs, changed))))  # 16: for memory
     if affordable < 1:

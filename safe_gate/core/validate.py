@@ -89,7 +89,7 @@ class Schema:
         return tuple(sorted(found, key=lambda f: ([str(part).zfill(9) for part in f.path], f.message)))
 
     def _is_plainly_valid(self, value: Any) -> bool:
-        """Tell whether a value is valid by the fast validator. It cannot read half a surrogate pair."""
+        """Return whether a value is valid by the fast validator. It cannot read half a surrogate pair."""
         try:
             return self._quick.is_valid(value)
         except ValueError:

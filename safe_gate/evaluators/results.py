@@ -22,7 +22,7 @@ class CaseResult(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """Where the case stands."""
+        """The place of the case."""
         source = self.entry["source"]
         return Place(source["path"], source["line"])
 

@@ -179,17 +179,17 @@ def _count(
 
 
 def _matters(metric: MetricChange, guards: Guards) -> bool:
-    """Tell whether a drop is large enough to matter."""
+    """Return whether a drop is large enough to matter."""
     return metric.drop > 0 and not _is_below(metric.drop, guards.min_drop)
 
 
 def _is_enough(metric: MetricChange) -> bool:
-    """Tell whether a drop of a yes-or-no metric is more than one or two cases."""
+    """Return whether a drop of a yes-or-no metric is more than one or two cases."""
     return metric.test is not Test.SIGN or metric.worse - metric.better >= stats.LEAST_CASES
 
 
 def _is_below(drop: float, limit: float) -> bool:
-    """Tell whether a difference of means is below a limit, up to rounding."""
+    """Return whether a difference of means is below a limit, up to rounding."""
     return round(drop - limit, _EXACT) < 0
 
 
@@ -198,7 +198,7 @@ def _is_real(metric: MetricChange, guards: Guards) -> bool:
 
 
 def _is_blind(metric: MetricChange, guards: Guards) -> bool:
-    """Tell whether a metric has too few cases to show a drop that would matter."""
+    """Return whether a metric has too few cases to show a drop that would matter."""
     smallest = metric.smallest_drop
     return metric.test is Test.SIGN and (smallest is None or smallest > guards.min_drop)
 

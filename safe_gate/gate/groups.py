@@ -24,7 +24,7 @@ class Group:
     figures: Any
 
     def has(self, result: JsonObject) -> bool:
-        """Tell whether a case is in the group, by its entry of `results[]`."""
+        """Return whether a case is in the group, by its entry of `results[]`."""
         return self.name in EVALUATORS[self.evaluator].grouping.groups_of(result)
 
 

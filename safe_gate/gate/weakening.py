@@ -231,8 +231,9 @@ def judge(weakened: Weakened) -> tuple[RuleOutcome, ...]:
     return (RuleOutcome("on-weakened", "gate", ways, 0, ways == 0, f"{words}, 0 allowed"),)
 
 
-def fails(base: Terms, head: Terms) -> bool:
-    """Tell whether a weaker gate breaks the run: if either side says so. Otherwise a change could approve itself."""
+def breaks_the_run(base: Terms, head: Terms) -> bool:
+    """Return whether a weaker gate fails the run: yes, if either side sets `on-weakened: fail`."""
+    # With the change's own setting alone, a change could approve itself.
     return "fail" in (base.settings.get("on_weakened"), head.settings.get("on_weakened"))
 
 

@@ -117,7 +117,7 @@ def _groups(
     was left may be named by the settings. It may also mark the case as meant to fail, if the gate counts
     such cases that pass.
     """
-    if isinstance(before, str):  # its one group, left for another
+    if isinstance(before, str):  # an evaluator with one group per case
         if before != after and named & {before, after}:
             yield What.CHANGED, before, after
         return

@@ -161,7 +161,7 @@ class Client:
 
     def _onward(self, url: str, target: str, what: str) -> str:
         """Return the address that an answer leads to. Another host is not followed: it would get the token."""
-        with suppress(ValueError):  # an address that is none
+        with suppress(ValueError):  # an invalid address
             onward = urljoin(url, target)
             if _origin(onward) == _origin(self._api_url):
                 return onward
@@ -206,8 +206,8 @@ class Client:
         # Before anybody reads it: text that is cut or quoted later could hide pieces of the token.
         # Short strings are not GitHub tokens. File bytes are never printed.
         is_file = media is _RAW and answer.ok
-        is_told = len(self._token) >= _SHORTEST_TOKEN and not is_file
-        return bytes(data.replace(self._token.encode(), b"***") if is_told else data)
+        hides_token = len(self._token) >= _SHORTEST_TOKEN and not is_file
+        return bytes(data.replace(self._token.encode(), b"***") if hides_token else data)
 
     def _error(
         self, message: str, refusal: Refusal = Refusal.OTHER, status: int = 0, retry_after: float = 0
@@ -239,7 +239,7 @@ _MEANINGS = {
 
 
 def _meaning(answer: _Answer) -> Refusal:
-    """Tell what a refusal means. 403 has four meanings: no permission, a lock, and two kinds of rate limit."""
+    """Return what a refusal means. 403 has four meanings: no permission, a lock, and two kinds of rate limit."""
     status, headers = answer.status, answer.headers
     limited = (
         "Retry-After" in headers

@@ -165,7 +165,7 @@ def _update(api: Api, repository: str, ours: Sequence[_Comment], draft: Draft) -
 
 
 def _rewrite(api: Api, path: str, kept: _Comment, draft: Draft) -> Posted:
-    """Make a comment tell what a draft does."""
+    """Replace a comment's text with that of a draft, unless it says the same."""
     same = _says_the_same(kept, draft)
     if same and draft.marker.run <= kept.marker.run:
         return Posted("unchanged", kept.url)
@@ -184,7 +184,7 @@ _SAME_GATE = (
 
 
 def _says_the_same(comment: _Comment, draft: Draft) -> bool:
-    """Tell whether a comment's text may stay: the result is the same, and nobody has edited it.
+    """Return whether a comment's text may stay: the result is the same, and nobody has edited it.
 
     But for `changes` its links must lead to this commit, too.
     """
@@ -199,7 +199,7 @@ def _digest(text: str) -> str:
 
 
 def _is_overwritten(api: Api, path: str, run: Run) -> bool:
-    """Tell whether an older run has overwritten what was just written: it had read the comment before."""
+    """Return whether an older run has overwritten what was just written: it had read the comment before."""
     with suppress(ApiError):  # it was written despite the error
         body = api.call("GET", path).get("body")
         marker = Marker.read(body) if isinstance(body, str) else None

@@ -45,7 +45,7 @@ class Contents:
         self._requests = 0
 
     def commit(self, ref: str) -> Commit:
-        """Return the commit that a branch, a tag or an id names. Raises Missing if GitHub does not tell.
+        """Return the commit that a branch, a tag or an id names. Raises Missing if GitHub does not say.
 
         Raises CannotJudge for a tag by the name of a branch elsewhere: GitHub does not say which it takes.
         """
@@ -63,7 +63,7 @@ class Contents:
         return found
 
     def entries(self, commit: str, selection: Selection) -> list[Entry]:
-        """Return what patterns meet at a commit. Raises Missing where GitHub does not tell all of it."""
+        """Return what patterns meet at a commit. Raises Missing if GitHub does not list all of it."""
         return [entry for entry in self._below("", commit, selection) if selection.meets(entry)]
 
     def contents(self, commit: str, files: Sequence[Entry]) -> Iterator[bytes]:

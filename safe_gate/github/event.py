@@ -203,7 +203,7 @@ _SHA = later(r"(?!0{40})[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def _is_from_fork(event: Mapping[str, Any]) -> bool:
-    """Tell whether a pull request's head is in another repository, which may be deleted by now."""
+    """Return whether a pull request's head is in another repository, which may be deleted by now."""
     pull = _object(event, "pull_request")
     head, base = (_object(_object(pull, side), "repo").get("full_name") for side in ("head", "base"))
     return bool(pull) and head != base

@@ -21,14 +21,14 @@ SUFFIX = ".parquet"
 
 
 _BYTES = 1 << 20
-"""Of a file and of a batch, so many are held at once."""
+"""The bytes of a file or batch that memory holds."""
 
 _READ, _MOST_ROWS = 16 << 20, 5_000
-"""Of a file with dictionaries, so many bytes and rows are read at once."""
+"""The bytes and rows read at once from a file with dictionaries."""
 
 
 class NotReadable(Exception):
-    """A file is no Parquet, or a row of it nothing that JSON can say; the words tell why."""
+    """A file is not Parquet, or JSON cannot express a row. The message says why."""
 
 
 def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:

@@ -61,7 +61,7 @@ def value_of(text: str) -> Any:
 
 
 class NotReadable(Exception):
-    """The rest of a file cannot be read; the words tell why, `line` where, from 1."""
+    """The rest of a file cannot be read. The message says why; `line` is where, from 1."""
 
     def __init__(self, why: str, line: int) -> None:
         super().__init__(why)
@@ -167,7 +167,7 @@ class _Text:
         self._line, self._counted = 1, 0
 
     def more(self) -> bool:
-        """Take in as much again as is held; tell whether there was any."""
+        """Read as much again as is held. Return whether there was any."""
         _ = self.here
         wanted = max(_CHUNK, len(self.text) - self.place)
         parts = [self.text[self.place :]]

@@ -129,7 +129,7 @@ def _shape(file: BinaryIO, wanted: Format | None) -> str:
 
 
 def _is_document(head: bytes) -> bool:
-    """Tell whether the first line is a whole document, whose records are inside, and so is the next if there is one."""
+    """Return whether the first line is a whole document with records inside, and the next one too, if any."""
     lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
     return all(map(_has_list, lines[:2]))
 

@@ -134,7 +134,7 @@ def _ours(paths: Sequence[Path], root: Path) -> str:
 
 
 def _is_ours(form: Documents, path: Path, *, is_named: bool) -> bool:
-    """Tell our own config, waivers and reports, which a glob may meet, from batches.
+    """Return whether a file is our own config, waivers or report, which a glob may match, and not a batch.
 
     `is_named` says that a setting names the file as one of them: then it is, unless it holds cases.
     """

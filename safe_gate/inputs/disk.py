@@ -65,7 +65,7 @@ def unreadable(path: Path, error: Exception, root: Path = HERE) -> Problem:
 
 
 def is_among(path: str, others: Iterable[str | Path]) -> bool:
-    """Tell whether a path leads to the same file as one of others. An impossible file name leads nowhere."""
+    """Return whether a path leads to the same file as one of others. An impossible file name leads nowhere."""
     target = _real(path)
     return bool(target) and any(_real(other) == target for other in others)
 
@@ -92,7 +92,7 @@ def too_long(most: int, setting: str) -> str:
 
 
 def exists(path: Path) -> bool:
-    """Tell whether something has this path, even a broken link. An impossible file name does not exist.
+    """Return whether something has this path, even a broken link. An impossible file name does not exist.
 
     A path in an unreadable folder counts as there: reading it gives the error.
     """
@@ -103,7 +103,7 @@ def exists(path: Path) -> bool:
 
 
 def holds_something(path: Path) -> bool:
-    """Tell whether a path leads to anything but an empty file."""
+    """Return whether a path leads to anything but an empty file."""
     return exists(path) and not (path.is_file() and path.stat().st_size == 0)
 
 
@@ -287,7 +287,7 @@ def hold() -> None:
 
 
 def is_other(path: Path, start: int, tells: Callable[[bytes], bool]) -> bool:
-    """Tell by its first `start` bytes whether a file is not a document; hold it if it is one.
+    """Return whether the first `start` bytes show that a file is not a document. Hold it if it is one.
 
     A start of -1 is the whole file. An unreadable file counts as a document: reading it gives the error.
     """

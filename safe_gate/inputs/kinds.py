@@ -157,7 +157,7 @@ def cases_of_another(text: str, name: str, kind: str) -> Problem | None:
 
 
 def is_meant_as(value: Any, kind: str) -> bool:
-    """Tell whether a value is meant as one of a kind, however many faults it has."""
+    """Return whether a value is meant as one of a kind, however many faults it has."""
     if not isinstance(value, dict):
         return False
     meant = _FILES[kind]
@@ -175,7 +175,7 @@ def _other_pair(value: Mapping[str, Any], meant: FileKind) -> tuple[str, str] | 
 
 
 def _lacks_sides(value: Mapping[str, Any], meant: FileKind) -> bool:
-    """Tell whether an object has as many recorded values as a kind needs, but none under its names."""
+    """Return whether an object has as many recorded values as a kind needs, but none under its names."""
     said = [key for key, one in value.items() if isinstance(one, str | dict) and key != OWNERS[meant.name].id_key]
     is_known = bool({*meant.sides, *meant.instead} & value.keys())
     return bool(meant.sides) and len(said) >= len(meant.sides) and not is_known

@@ -87,7 +87,7 @@ def verify(path: str, make: Make) -> Verification:
     return Verification(
         standing,
         Table(("Digest", "Recorded", "Its contents", "Its files"), "<<<<", tuple(rows)),
-        (*changed, *gone, *_told_apart(differing), *_not_recomputed(report, recomputed)),
+        (*changed, *gone, *_differences(differing), *_not_recomputed(report, recomputed)),
         reason,
     )
 
@@ -243,7 +243,7 @@ def _held(recorded: str, found: str) -> str:
     return "holds" if found == recorded else f"gives {found[:12]}"
 
 
-def _told_apart(differing: Sequence[differences.Difference]) -> Iterator[Phrase]:
+def _differences(differing: Sequence[differences.Difference]) -> Iterator[Phrase]:
     for one in differing[:MOST_DIFFERENCES]:
         yield (Untrusted(one.pointer), " is ", Untrusted(one.first), ", its files give ", Untrusted(one.second))
     if differing[MOST_DIFFERENCES:]:

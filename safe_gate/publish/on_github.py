@@ -38,14 +38,14 @@ from safe_gate.render.view import ReportView
 from safe_gate.settings.destinations import Publishing
 
 
-def tell(
+def publish_run(
     view: ReportView,
     wanted: Publishing,
     paths: Sequence[str],
     effects: Effects,
     recorded: Recorded = NOTHING_RECORDED,
 ) -> None:
-    """Tell GitHub. Whatever fails here is a warning: the verdict is already decided.
+    """Publish a run on GitHub. Whatever fails here is a warning: the verdict is already decided.
 
     The comment comes after everything that needs no server, and sinks come last. A slow server must not cost the
     other results if the job is killed.
@@ -119,8 +119,8 @@ def append_to_summary(text: str, effects: Effects, *, is_dry: bool) -> None:
         attempt("the job summary", lambda: effects.append_summary(file, (text,)), effects)
 
 
-def tell_of_shard(said: str, path: str, wanted: Publishing, effects: Effects) -> None:
-    """Tell GitHub that a shard is scored, by a summary line and outputs without a verdict."""
+def publish_shard(said: str, path: str, wanted: Publishing, effects: Effects) -> None:
+    """Publish that a shard is scored, by a summary line and outputs without a verdict."""
     warn_of_loss(wanted.report_dir, effects)
     append_to_summary(f"{said}\n", effects, is_dry=wanted.dry_run)
     measured = (output for one in EVALUATORS.values() for output in one.step_outputs(None))
@@ -147,7 +147,7 @@ def post_later(wanted: Publishing, effects: Effects) -> bool:
     try:
         found, context, draft = left_behind(wanted, effects.context)
     except CannotJudge as error:
-        tell_of_refusal(error.problems, effects, is_dry=wanted.dry_run)
+        publish_refusal(error.problems, effects, is_dry=wanted.dry_run)
         raise
     if wanted.dry_run:
         effects.out("Dry run: step outputs are written; the comment is not.")
@@ -191,8 +191,8 @@ def _moved_on(context: Context, posted: comment.Posted) -> str:
     return f"No open pull request of {label or repository} has the head {head}."
 
 
-def tell_of_refusal(problems: Sequence[Problem], effects: Effects, *, is_dry: bool) -> None:
-    """Annotate what keeps a run's comment from being posted, and say in the step outputs that it was not."""
+def publish_refusal(problems: Sequence[Problem], effects: Effects, *, is_dry: bool) -> None:
+    """Publish why a run's comment is not posted, as annotations and step outputs."""
     if effects.context.in_actions and not is_dry:
         for annotation in of_refusal(problems, effects.folder):
             effects.out(annotation.command())

@@ -47,7 +47,7 @@ NOT_POSTED = {"failed", "skipped-no-token", "skipped-same-gate", *(status for st
 
 
 _INSTALLATION = "ghs_"
-"""How a token starts that is a job's own or an App's: GitHub does not tell those whose they are."""
+"""The prefix of tokens of jobs and Apps. GitHub does not name the account of such a token."""
 
 
 def drafted(

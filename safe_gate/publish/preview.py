@@ -1,6 +1,6 @@
 """What a run would publish and what it knows in advance: facts for `doctor` and `--dry-run`.
 
-Pure: from the options and the context alone. Nobody is asked what a token may do.
+Pure: from the options and the context alone. It sends no request, so the token's permissions are unknown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _IN_CONTAINER = "/github/workspace"
 """GITHUB_WORKSPACE in the container of an action, and nowhere else."""
 
 _KEPT = (f"{_IN_CONTAINER}/", "/github/runner_temp/")
-"""The machine's folders in that container; the runner spells paths of theirs in inputs so."""
+"""Folders of the runner that the container mounts. The runner rewrites input paths to them."""
 
 Facts = list[tuple[str, Words]]
 """Named facts in reading order."""
@@ -35,7 +35,7 @@ _REASONS = {
 
 
 def no_comment(wanted: Publishing, context: Context) -> str:
-    """Return the status of a comment that is not even tried, or nothing if it is."""
+    """Return why no comment is attempted, "" if one is."""
     if wanted.is_shard:
         return "skipped-shard"
     if wanted.comment == "never":
@@ -48,7 +48,7 @@ def no_comment(wanted: Publishing, context: Context) -> str:
 
 
 def no_sink(wanted: Publishing) -> str | None:
-    """Return the status of sinks that are not even tried, "" if none is on; None if they are tried."""
+    """Return why no sink is attempted, "" if none is on, None if one is attempted."""
     if not wanted.sinks.chosen:
         return ""
     if wanted.is_shard:

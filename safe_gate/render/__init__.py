@@ -1,7 +1,7 @@
 """Renderers: a report in, text out; one module per format.
 
-Pure. They know only the report and the sections evaluators make of it; recorded text passes one
-door, `untrusted.py`.
+Pure. They know only the report and the sections that evaluators make of it; only `untrusted.py`
+reads recorded text.
 """
 
 SUMMARY_LIMIT = 1_048_576

@@ -95,7 +95,7 @@ LONGEST_MESSAGE = 1_000
 """Characters that a message about a case has at most."""
 
 
-def told(case: JudgedCase, judgement: Judgement) -> str:
+def message_of(case: JudgedCase, judgement: Judgement) -> str:
     """Return in a line what a metric or check says of a case, with its evidence."""
     title = "" if judgement.by == WHOLE else f"{case.evaluator.explanation(judgement.by).title}: "
     figure = "" if judgement.score is None else f" {judgement.score:.2f}"
@@ -115,7 +115,7 @@ def _excuses(evaluator: Evaluator, result: JsonObject, policy: JsonObject) -> Se
 
 
 def is_compared(report: Report, name: str) -> bool:
-    """Tell whether a report says of an evaluator's cases what became of them since a baseline."""
+    """Return whether a report says of an evaluator's cases what became of them since a baseline."""
     return bool(report.comparison and report.comparison.parts[name])
 
 

@@ -79,12 +79,12 @@ def headline(comparison: Comparison) -> str:
 
 
 def _fails_by_rules(change: Change) -> bool:
-    """Tell whether a case fails only because rules changed. Its output did not change, but it is still news."""
+    """Return whether a case fails only because rules changed. Its output did not change, but it is still news."""
     return change.change == "still failing" and change.passed[0]
 
 
 def _passes_by_rules(change: Change) -> bool:
-    """Tell a case that failed and passes because rules changed."""
+    """Return whether a case that failed passes only because rules changed."""
     return change.change == "still passing" and not change.passed[0]
 
 
@@ -228,7 +228,7 @@ def _finding(evaluator: Evaluator, change: Change, before: JsonObject, result: J
         case_id=Untrusted(change.id),
         severity=Severity.FAILING if by_rules or change.change == NEWLY_FAILING else Severity.REVIEW,
         what=f"{what}{protected}" + (f": {', '.join(moved)}" if moved else ""),
-        evidence=(*_told("before", evaluator, before), *_told("now", evaluator, result)),
+        evidence=(*_evidence_lines("before", evaluator, before), *_evidence_lines("now", evaluator, result)),
         place=evaluator.finding(result).place,
     )
 
@@ -237,7 +237,7 @@ def _score(value: float | None) -> str:
     return "none" if value is None else score(value)
 
 
-def _told(when: str, evaluator: Evaluator, result: JsonObject) -> Iterator[Phrase]:
+def _evidence_lines(when: str, evaluator: Evaluator, result: JsonObject) -> Iterator[Phrase]:
     outcome = evaluator.outcome(result)
     is_feigned = outcome.is_meant_to_fail and not outcome.passed
     nothing: Phrase = ("passes, although it is a negative example" if is_feigned else "nothing found",)

@@ -145,8 +145,8 @@ def table(found: Table) -> str:
     return tables.drawn(found._replace(rows=rows), "simple_outline") + more
 
 
-def sentence(phrase: Phrase) -> str:
-    """Return a phrase as a line."""
+def words_of(phrase: Phrase) -> str:
+    """Return a phrase as a line, with its recorded text escaped."""
     return "".join(plain(words) for words in phrase)
 
 
@@ -217,7 +217,7 @@ def _place(path: str, line: int) -> str:
 
 
 def _box(section: Section) -> Iterator[str]:
-    title = sentence(section.title)
+    title = words_of(section.title)
     counts = "    ".join(section.counts)
     metrics = tables.boxed(section.metrics)
     lacking = max(tables.width(line) for line in (title, counts, section.footer)) + 4 - tables.width(metrics[0])
@@ -288,6 +288,6 @@ def _counted(found: Ranked) -> Iterator[str]:
         yield ""
         yield f"{found.number} cases to look at, by {noun}:"
         for phrase, cases in counts[:MOST_COUNTED]:
-            yield f"  {cases:>{len(str(counts[0][1]))}}  {sentence(phrase)}"
+            yield f"  {cases:>{len(str(counts[0][1]))}}  {words_of(phrase)}"
         if len(counts) > MOST_COUNTED:
             yield f"  ... and {len(counts) - MOST_COUNTED} more"

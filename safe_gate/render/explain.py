@@ -42,7 +42,7 @@ class Explanation:
 
     @property
     def place(self) -> Place:
-        """Where the case stands."""
+        """The place of the case."""
         return CaseResult(self.evaluator, self.result).place
 
 
@@ -166,7 +166,7 @@ def _judged(one: Explanation, judgement: Judgement, numbers: Mapping[_Span, int]
 
 
 def _is_said(phrase: Phrase, decision: str, rules: Set[str]) -> bool:
-    """Tell whether a decision gives the reason that a phrase begins with, or marks by these rules show its quotes."""
+    """Return whether a decision gives the reason that a phrase begins with, or marks by these rules show its quotes."""
     reason = quoted(phrase[:1]).rstrip(" :")
     return bool(reason and reason in decision) or any(
         isinstance(one, Untrusted) and one.text in rules for one in phrase

@@ -110,7 +110,7 @@ def _row(
 
 
 def _continued(words: str) -> str:
-    """Return our own words as they stand within a sentence."""
+    """Return our own words as they are written inside a sentence."""
     return words[0].lower() + words[1:]
 
 

@@ -1,4 +1,4 @@
-"""The one door for recorded text: ids, quotes, file names, tags, on their way to a reader.
+"""Escapes recorded text for each format: ids, quotes, file names, tags.
 
 Pure. Each format has one function that escapes `Words`. The text then has no terminal escape, workflow command,
 markup, mention, or hidden or reordering character.
@@ -17,7 +17,7 @@ LONGEST = 160
 
 # Control, format (bidi overrides and zero-width characters among them), surrogates, line separators.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-# Letters and marks that leave no ink, which categories do not tell, and two codes that no XML may hold.
+# Letters and marks that leave no ink, which categories do not show, and two codes that no XML may hold.
 _INKLESS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffe\uffff")
 # What every bare address has between its parts: pat@host.example, https://host, www.host (cmark-gfm, autolink.c).
 _LINKING = ".:@"

@@ -98,7 +98,7 @@ class _Counted(NamedTuple):
         return cls({name for rule in broken for name in rule.names}, in_groups, anywhere)
 
     def has(self, finding: Finding) -> bool:
-        """Tell whether a case is counted."""
+        """Return whether a case is counted."""
         case_id, severity = finding.case_id.text, finding.severity
         return case_id in self.named or severity in self.anywhere or (case_id, severity) in self.in_groups
 
@@ -108,7 +108,7 @@ def _marked(findings: Sequence[Finding], known: Set[str], counted: _Counted) -> 
         case_id = finding.case_id.text
         if case_id not in known:
             return finding._replace(breaks=counted.has(finding))
-        waived = f"{finding.what}, waived"  # some rules know no waivers, and name whom they count
+        waived = f"{finding.what}, waived"  # rules that ignore waivers name the cases they count
         return finding._replace(severity=Severity.REVIEW, what=waived, breaks=case_id in counted.named)
 
     return View(lambda: map(marked, findings))
@@ -173,7 +173,8 @@ def counted(found: Ranked) -> Iterator[tuple[str, Sequence[tuple[Phrase, int]]]]
         for one, cases in found.causes
         if cases >= least
     ]
-    groups = [((Untrusted(group),), cases) for group, cases in found.groups if cases > 1]  # one says nothing of many
+    # A group of one case is not a pattern.
+    groups = [((Untrusted(group),), cases) for group, cases in found.groups if cases > 1]
     for noun, counts in (("rule", causes), ("tag or archetype", groups)):
         if found.number > _FEW and counts:
             yield noun, counts

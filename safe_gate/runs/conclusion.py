@@ -48,7 +48,7 @@ def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> i
     """Report wrong settings or usage, also in reports and to GitHub: no old verdict may remain. Returns 3."""
     problems = refusals.as_shown(problems, options.text)
     if options.mode == "publish":
-        on_github.tell_of_refusal(problems, effects, is_dry=options.dry_run)
+        on_github.publish_refusal(problems, effects, is_dry=options.dry_run)
         return complain(problems, effects)
     report, _ = concluded(error_report(problems, Options(), effects), problems, options, effects)
     return EXIT_CODES[report.verdict]
@@ -106,7 +106,7 @@ def concluded(
         effects.out(console.rules(run.view))
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
-    on_github.tell(run.view, Publishing.of(options), written, effects, run.recorded)
+    on_github.publish_run(run.view, Publishing.of(options), written, effects, run.recorded)
     return report, problems
 
 

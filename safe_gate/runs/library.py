@@ -64,7 +64,7 @@ class Run:
 
     @property
     def passed(self) -> bool:
-        """Tell whether the gate passed."""
+        """Return whether the gate passed."""
         return self.verdict is Verdict.PASS
 
 
@@ -170,7 +170,7 @@ def _expected(name: str, value: Any) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    """Tell a number from True and False, which Python takes for 1 and 0."""
+    """Return whether a value is a number. True and False are not, although Python counts them as 1 and 0."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -136,7 +136,7 @@ def _measured(
             rules_of=commit,
         )
         measured[evaluator.name] = one
-        intake.tell_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
+        intake.report_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
     present = [one for one in measured.values() if one is not None]
     problems = tuple(problem for one in present for problem in one.problems)
     if not present:
@@ -247,7 +247,7 @@ def _recorded(measured: _Measured, found: Comparison | None, past: comparison.Pa
 
 
 def _without_dropped(known: Waivers, run: Snapshot) -> Waivers:
-    """Return the base commit's waivers; of those that have expired or are unused without those that the change drops.
+    """Return the base commit's waivers, less the expired or unused ones that the change removes.
 
     Otherwise no change could remove them. Raises CannotJudge for the change's own.
     """
@@ -300,7 +300,7 @@ def _compared(
 
 
 def _seeks_weakening(base: source.Baseline | None, ruling: Ruling, on_weakened: str, effects: Effects) -> bool:
-    """Tell whether a run is to find where the gate is weaker than before."""
+    """Return whether a run is to find where the gate is weaker than before."""
     has_base = base or ruling.base or (ruling.options.baseline and effects.context.subject.base_sha)
     return bool(has_base) or ruling.breaks_on_weakened(on_weakened)
 

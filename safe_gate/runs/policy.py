@@ -58,7 +58,7 @@ class Ruling:
         return self.side.options
 
     def breaks_on_weakened(self, own: str) -> bool:
-        """Tell whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
+        """Return whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
         return "fail" in (self.options.on_weakened, own)
 
 
@@ -115,7 +115,7 @@ def refuse_base_elsewhere(options: Options, effects: Effects) -> None:
 
 
 def is_needed_by_base(effects: Effects, sides: Sides) -> bool:
-    """Tell whether the base commit's config lets a weaker gate break the run; no other file of it is read."""
+    """Return whether the base commit's config lets a weaker gate break the run; no other file of it is read."""
     if effects.context.subject.base_sha:
         with suppress(CannotJudge):
             run = sides.settings_at(HERE)

@@ -34,7 +34,7 @@ _PAINTED = later(rf"((?:^(?:Gate|Eval|Compare): |[│║] +))({'|'.join(_COLOURS
 
 
 def has_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Tell whether a stream gets colours: a terminal does, unless NO_COLOR is set; FORCE_COLOR gives them to any.
+    """Return whether a stream gets colours: a terminal does, unless NO_COLOR is set; FORCE_COLOR gives them to any.
 
     Sources: https://no-color.org and https://force-color.org.
     """

@@ -97,7 +97,7 @@ def held_against(
         [*left_out, *_replaced(base, kept, run), *weakening.weakenings(before, head)],
         comparison.named(base, run.options.baseline, generated_at),
         partial=before.rules is None or head.rules is None,
-        fails=weakening.fails(before, head),
+        fails=weakening.breaks_the_run(before, head),
         texts=run.options.text == "full",
     )
 
@@ -166,7 +166,7 @@ def _replaced(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:
 
 
 def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
-    """Tell whether a case is missing or worse in the new report, or unknown.
+    """Return whether a case is missing or worse in the new report, or unknown.
 
     A changed case or output is unknown if other rules than `today`'s judged it. What they let pass
     would later count as failing by rules alone.
@@ -189,7 +189,7 @@ def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
 
 
 def _is_kept(was: Outcome, now: Outcome) -> bool:
-    """Tell whether a case does as well as before and is grouped as before."""
+    """Return whether a case does as well as before and is grouped as before."""
     is_as_good = now.rank >= was.rank and all(now.scores.get(name, -1) >= one for name, one in was.scores.items())
     return is_as_good and now.violations <= was.violations and now.cluster == was.cluster
 

@@ -45,7 +45,7 @@ def recipe(
 
 
 def selects(settings: Mapping[str, Any], groups: Iterable[str]) -> bool:
-    """Tell whether the filters let a case in, by its tags or its archetype. Earlier reports have no filters.
+    """Return whether the filters let a case in, by its tags or its archetype. Earlier reports have no filters.
 
     >>> selects({"tag": ["grief", "work"], "not_tag": ["slow"]}, ["work"]), selects({"not_tag": ["slow"]}, ["slow"])
     (True, False)

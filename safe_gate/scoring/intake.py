@@ -88,12 +88,12 @@ def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
     return counts, as_shown(problems, options.text)
 
 
-def tell_skipped(skipped: Sequence[str], setting: str, tell: Callable[[str], None]) -> None:
+def report_skipped(skipped: Sequence[str], setting: str, show: Callable[[str], None]) -> None:
     """Print which of our own files the globs of a setting skipped, if any; no report depends on them."""
     if skipped:
         count = plural(len(skipped), "file")
         named = quoted(first_few(skipped, len(skipped), _MOST_SKIPPED))
-        tell(f"safe-gate: skipped {count} of its own that {setting} matches: {named}")
+        show(f"safe-gate: skipped {count} of its own that {setting} matches: {named}")
 
 
 _MOST_SKIPPED = 20

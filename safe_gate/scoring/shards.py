@@ -57,7 +57,7 @@ class Shard:
         return f"safe-gate.shard-{self.index}-of-{self.of}.json"
 
     def has(self, evaluator: str, case_id: str) -> bool:
-        """Tell whether a case is in the shard: by its id alone, so that no other case moves it.
+        """Return whether a case is in the shard: by its id alone, so that no other case moves it.
 
         >>> [Shard(index, 3).has("chat", "EMP-001") for index in (1, 2, 3)]
         [False, True, False]

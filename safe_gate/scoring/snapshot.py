@@ -80,7 +80,7 @@ class Snapshot:
         return replace(self, options=replace(self.options, **alike))
 
     def reads_alike(self, other: Snapshot) -> bool:
-        """Tell whether two sides name the same cases, and read the same of them."""
+        """Return whether two sides name the same cases, and read the same of them."""
         return all(getattr(self.options, name) == getattr(other.options, name) for name in asked.READING)
 
 

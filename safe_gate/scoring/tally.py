@@ -189,10 +189,10 @@ def _tallied(
     asked = list[JsonObject]()
 
     def fresh(case: Case) -> JsonObject:
-        return _told(evaluator.name, evaluator.score(case, by), text)
+        return _withheld(evaluator.name, evaluator.score(case, by), text)
 
     def recounted(case: Any, entry: JsonObject) -> JsonObject:
-        cluster = _told(evaluator.name, {"cluster": case.cluster}, text)["cluster"]
+        cluster = _withheld(evaluator.name, {"cluster": case.cluster}, text)["cluster"]
         again = evaluator.recounted(entry, replace(case, cluster=cluster), by)
         return fresh(case) if again is None else again
 
@@ -242,6 +242,6 @@ def _misfit(evaluator: Evaluator, case: Case, by: Any, rules_of: str) -> Problem
     return found
 
 
-def _told(evaluator: str, entry: JsonObject, text: str) -> JsonObject:
-    """Return a case's entry as it may be shown. All that is added up from entries holds no more than they do."""
+def _withheld(evaluator: str, entry: JsonObject, text: str) -> JsonObject:
+    """Return a case's entry without the texts that `text` withholds. Sums of entries hold no more than the entries."""
     return entry if text == "full" else without_texts(evaluator, entry)

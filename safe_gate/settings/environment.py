@@ -38,7 +38,7 @@ def from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Source, str]]:
 
 
 def switched_on(name: str, environ: Mapping[str, str]) -> bool:
-    """Tell whether an action input or a variable switches an option on; another value than true or false does not."""
+    """Return whether an action input or a variable switches an option on; another value than true or false does not."""
     _, value = from_environ(environ).get(name, (None, ""))
     return BOOLEANS.get(value.strip(), False)
 

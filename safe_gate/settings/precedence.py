@@ -149,7 +149,7 @@ def _from_config(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ..
 
 
 def _is_blank(value: Any) -> bool:
-    """Tell a flag that an unset shell variable left empty: like an empty input it sets nothing."""
+    """Return whether a flag is empty, as an unset shell variable leaves it. It then sets nothing."""
     texts = value if isinstance(value, list) else [value]
     return all(isinstance(text, str) and not text.strip() for text in texts)
 

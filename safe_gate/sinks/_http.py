@@ -77,7 +77,7 @@ def cause(error: Exception) -> str:
 
 
 def is_passing(error: Exception) -> bool:
-    """Tell what may be gone at the next try from what is wrong with an address or a certificate."""
+    """Return whether a retry may help; not for a wrong address or certificate."""
     return isinstance(error, requests.RequestException | HTTPError | TimeoutError) and not isinstance(
         error, ValueError | requests.exceptions.SSLError
     )

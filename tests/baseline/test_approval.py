@@ -131,7 +131,7 @@ def test_an_evaluator_that_did_not_run_leaves_its_cases_gone(safe_gate: SafeGate
     assert (ran.code, "│ added  │ s    │ Pass │" in ran.out) == (0, True)
 
 
-def test_a_report_of_files_that_changed_since_is_said_to_be_stale(safe_gate: SafeGate) -> None:
+def test_bless_warns_about_files_that_changed_since_the_report(safe_gate: SafeGate) -> None:
     run(safe_gate, [turn("t")], [safe_case("s")])
     write_cases(Path("c.jsonl"), turn("t"), turn("u"))
     Path("b.json").unlink()
@@ -184,7 +184,7 @@ def test_the_help_says_what_a_setting_means_to_the_command(safe_gate: SafeGate) 
 
 
 @pytest.mark.parametrize("name", ["", " "])
-def test_waivers_of_no_name_are_no_approval_of_a_baseline(safe_gate: SafeGate, name: str) -> None:
+def test_an_empty_path_of_waivers_is_refused_and_writes_no_baseline(safe_gate: SafeGate, name: str) -> None:
     run(safe_gate, [turn("t", assistant=BAD)])
     Path("safe.config.json").write_text(json.dumps({"baseline": BASELINE.as_posix()}), "utf-8")
     ran = safe_gate("bless", "--waivers", name, "--reason", "known", "--owner", "ada")
@@ -296,7 +296,7 @@ Written: safe-gate.waivers.json
     assert WAIVERS.read_bytes() == before
 
 
-def test_ids_are_looked_up_and_not_held_against_every_failure(safe_gate: SafeGate) -> None:
+def test_ids_are_looked_up_and_not_compared_with_every_failure(safe_gate: SafeGate) -> None:
     class Id(str):
         __hash__ = str.__hash__
         compared = 0

@@ -28,7 +28,7 @@ modest = settings(max_examples=60)
 
 @modest
 @given(plans, costs, st.integers(1, 300), st.integers(1, 40))
-def test_a_run_takes_as_long_as_whoever_needs_longest_alone_and_no_longer_than_all_in_turn(
+def test_a_run_takes_at_least_its_slowest_worker_and_at_most_their_sum(
     plan: sim.Plan, cost: sim.Costs, parts: int, workers: int
 ) -> None:
     path = sim.Path.of(plan, cost)

@@ -167,7 +167,7 @@ def test_recorded_text_is_escaped_in_every_form(safe_gate: SafeGate) -> None:
         assert not any(line.lstrip().startswith("::") for line in out.splitlines())
 
 
-def test_a_negative_example_is_told_as_one(safe_gate: SafeGate) -> None:
+def test_explain_names_negative_examples(safe_gate: SafeGate) -> None:
     negative = {"tags": ["negative_example"]}
     write_cases(Path("c.jsonl"), turn("a", assistant=BAD, **negative), turn("b", **negative), turn("c", assistant=BAD))
     told = heads(safe_gate("explain", "a", "b", "c", "--cases", "c.jsonl"))

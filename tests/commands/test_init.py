@@ -103,7 +103,7 @@ def test_a_pipeline_of_gitlab_is_left_alone_and_the_job_written_beside_it(safe_g
     assert "Set stage" not in ran.out
 
 
-def test_a_job_of_gitlab_that_is_left_alone_is_said_not_to_run_the_gate(safe_gate: SafeGate) -> None:
+def test_init_reports_a_gitlab_job_that_does_not_run_the_gate(safe_gate: SafeGate) -> None:
     Path(".gitlab").mkdir()
     Path(".gitlab-ci.yml").write_text("include:\n  - local: .gitlab/safe-gate.yml\n", "utf-8")
     words = "No job runs the gate: add `safe-gate run` to the script of one in .gitlab/safe-gate.yml\n"
@@ -116,7 +116,7 @@ def test_a_job_of_gitlab_that_is_left_alone_is_said_not_to_run_the_gate(safe_gat
 
 
 @pytest.mark.parametrize("stages", ["stages: [build, deploy]", "stages:\n  - build\n  - deploy"])
-def test_a_pipeline_without_the_stage_of_the_job_is_said_to_lack_it(safe_gate: SafeGate, stages: str) -> None:
+def test_init_reports_that_the_pipeline_lacks_the_stage_of_the_job(safe_gate: SafeGate, stages: str) -> None:
     Path(".gitlab-ci.yml").write_text(f"{stages}\n", "utf-8")
     words = "Set stage in .gitlab/safe-gate.yml to a stage of .gitlab-ci.yml, which has no stage test\n"
     assert words in safe_gate("init").out
@@ -235,8 +235,9 @@ def test_a_folder_inside_the_repository_says_how_the_gate_runs_at_its_top(
     with monkeypatch.context() as within:
         within.chdir("app")
         out = safe_gate("init").out
-    assert "set its input config to app/safe-gate.config.json: this is not the top\n" in out
-    assert "flag --config app/safe-gate.config.json: this is not the top\n" in out
+    why = "because the working folder is not the top of the repository"
+    assert f"set its input config to app/safe-gate.config.json, {why}\n" in out
+    assert f"flag --config app/safe-gate.config.json, {why}\n" in out
     assert safe_gate("run", "--config", "app/safe-gate.config.json").code == 0
 
 

@@ -24,7 +24,7 @@ def test_the_mean_is_exact_and_free_of_order(values: list[float], random: Random
 
 @given(finite, finite)
 @example(0.5, 0.5 + 1e-11)
-def test_unequal_shares_are_never_shown_alike(value: float, limit: float) -> None:
+def test_unequal_shares_are_never_shown_as_equal(value: float, limit: float) -> None:
     shown = apart(value, limit)
     assert (shown[0] == shown[1]) is (value == limit) or abs(value - limit) < 1e-12
 

@@ -38,7 +38,7 @@ def part_of(*outputs: str, cluster: str = "") -> dict[str, Any]:
     return short.report(short.totals(scored, ""), [entry for _, entry in scored], "", "")
 
 
-def test_results_and_parts_are_read_and_written_alike() -> None:
+def test_results_and_parts_are_written_as_they_are_read() -> None:
     for part in (part_of("a", "too long"), part_of("a", cluster="k"), part_of()):
         assert Part.from_json(part).to_json() == part
         assert [Result.from_json(entry).to_json() for entry in part["results"]] == part["results"]

@@ -80,7 +80,7 @@ def patterns(schema: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("pattern", sorted({one for schema in SCHEMAS.values() for one in patterns(schema)}))
-def test_both_validators_read_a_pattern_alike(pattern: str) -> None:
+def test_both_validators_agree_on_a_pattern(pattern: str) -> None:
     schema = Schema({"pattern": pattern})
     for text in ("", *map(chr, range(0x3100)), *BLANK, *map("a{}".format, BLANK)):
         assert schema._validator.is_valid(text) == schema._is_plainly_valid(text)

@@ -83,7 +83,7 @@ def runs(drawn: list[tuple[tuple[float, float, float], tuple[float, float, float
 
 
 @given(pairs, policies)
-def test_a_run_held_against_itself_never_fails(drawn: Any, guards: Guards) -> None:
+def test_a_run_compared_with_itself_never_fails(drawn: Any, guards: Guards) -> None:
     base, _ = runs(drawn)
     found, said, broken = judged(base, base, guards)
     assert (said, broken) == (Status.PASS, set())
@@ -124,7 +124,7 @@ def test_one_more_failing_case_never_turns_a_failed_comparison_into_a_better_one
     assert broken <= after
 
 
-def test_a_change_of_rules_and_one_of_outputs_are_told_apart() -> None:
+def test_changes_of_rules_and_changes_of_outputs_are_separated() -> None:
     base = part(result("1", (1, 1, 1)), result("2", (1, 1, 1)))
     today = part(result("1", (0.5, 1, 1)), result("2", (1, 1, 1)))
     today["safe_v0"]["results"][0]["digests"] = base["safe_v0"]["results"][0]["digests"]
@@ -145,7 +145,7 @@ def test_a_change_of_rules_and_one_of_outputs_are_told_apart() -> None:
     assert (recall.baseline, recall.today, recall.head) == (1.0, 0.75, 0.25)
 
 
-def test_without_the_outputs_of_a_baseline_rules_and_outputs_are_told_apart_only_where_one_is_the_same() -> None:
+def test_without_the_outputs_of_a_baseline_changes_are_separated_only_if_the_rules_or_the_outputs_are_equal() -> None:
     base, head = (
         part(result("1", (1, 1, 1)), result("2", (1, 1, 1))),
         part(result("1", (1, 1, 1)), result("2", (0.5, 1, 1))),
@@ -179,7 +179,7 @@ def test_a_drop_that_is_real_and_matters_fails_and_one_that_is_not_both_warns(
     assert judged(base, head, Guards(min_drop=min_drop))[1:] == (said, broken)
 
 
-def test_a_drop_of_a_case_or_two_is_told_and_fails_nothing() -> None:
+def test_a_drop_of_one_or_two_cases_is_a_warning() -> None:
     base = part(*(result(str(i), (1, 1, 1)) for i in range(20)))
     head = part(*(result(str(i), (1, 1, 0.75 if i < 2 else 1)) for i in range(20)))
     guards = Guards(alpha=0.9, min_drop=0.05)
@@ -206,7 +206,7 @@ def test_a_drop_of_just_as_much_as_is_allowed_is_allowed(failing: int) -> None:
         assert message == f"The share of cases labelled Pass falls by {words} allowed"
 
 
-def test_where_no_metric_falls_it_is_said_beside_what_is_allowed() -> None:
+def test_a_rule_on_drops_says_if_no_metric_falls() -> None:
     base, head = part(result("1", (0.5, 1, 1))), part(result("1", (1, 1, 1)))
     guards = Guards(max_score_drop=0.1)
     (outcome,) = [one for one in judge(judged(base, head, guards)[0], guards) if one.rule == "max-score-drop"]
@@ -307,7 +307,7 @@ def test_a_case_that_moves_to_another_group_is_protected_by_either(group: str) -
     assert judged(base, head, Guards(protect=(group,)))[2] == {"protect"}
 
 
-def test_one_forbidden_term_for_another_is_a_new_one_though_no_score_tells() -> None:
+def test_replacing_one_forbidden_term_by_another_is_a_new_violation_at_equal_scores() -> None:
     base, head = (part(result("1", (1, 0.9, 1))) for _ in range(2))
     head["safe_v0"]["results"][0]["details"]["AH"]["violations"] = ["guideline"]
     head["safe_v0"]["results"][0]["digests"]["output"] = digest("another")

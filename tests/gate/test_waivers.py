@@ -298,7 +298,7 @@ def test_a_case_that_is_waived_in_part_is_not_called_waived(run: Callable[..., R
     assert f"Known failures: 1 waiver in force, {still}\n" in run().out
 
 
-def test_what_a_waived_case_still_fails_by_is_told_in_order(safe_gate: SafeGate) -> None:
+def test_the_metrics_that_a_waived_case_still_fails_are_listed_in_order(safe_gate: SafeGate) -> None:
     said = {"signals": [], "summary": "", "followup_questions": ["Which policy?"]}
     write_batch(Path("b.json"), safe_case("s", output=said))
     write_waivers(*waive("s", "AH"))

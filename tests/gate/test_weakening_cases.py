@@ -71,7 +71,7 @@ def test_more_asked_of_a_case_and_groups_without_rules_are_not(name: str, before
     assert found(asking(name, **before), asking(name, **after)) == []
 
 
-def test_a_group_that_something_is_asked_of_by_name_is_not_left_unseen() -> None:
+def test_a_case_that_leaves_a_group_named_by_the_settings_is_reported() -> None:
     protected = {"protect": ("x", "A")}
     assert found(asking("synthesis", protected, tags=["x", "y"]), asking("synthesis", tags=["z"])) == [
         ("setting", "protect", "A", "dropped"),
@@ -124,7 +124,7 @@ def test_a_topic_tag_that_ends_in_fail_excuses_under_the_specification_alone(pro
     assert left == [("synthesis", "c", "tags", "dropped")] * len(said)
 
 
-def test_under_another_profile_it_is_the_profile_that_is_told() -> None:
+def test_a_change_of_profile_is_reported_instead_of_its_effects() -> None:
     weighted, spec = ({"profile": profile} for profile in ("weighted", "spec"))
     changed = ("setting", "profile", "", "changed")
     tags = {"tags": ["exam-fail"]}
@@ -147,7 +147,7 @@ def test_cases_that_are_gone_are_named_and_new_ones_are_not() -> None:
     assert both_ways(with_case, without) == ([("safe_v0", "c", "", "dropped")], [])
 
 
-def test_of_a_case_known_by_its_digest_alone_it_is_told_that_it_changed() -> None:
+def test_a_case_known_only_by_its_digest_is_reported_as_changed() -> None:
     known, changed = (Terms({}, {"synthesis": {"c": Asked(sha256, None)}}, {}, "") for sha256 in "ab")
     assert found(known, known) == []
     asks = asking("synthesis", user="1")

@@ -171,7 +171,7 @@ def test_after_an_unclear_answer_another_runs_comment_is_not_taken_for_the_one_c
 
 
 @pytest.mark.parametrize(("verdict", "status"), [("fail", "created"), ("pass", "skipped-passed")])
-def test_a_comment_deleted_before_it_is_rewritten_is_created_anew(
+def test_a_deleted_comment_is_created_again(
     gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, verdict: str, status: str
 ) -> None:
     gate("fail", "--comment", "on-failure")
@@ -197,7 +197,7 @@ def test_a_look_at_what_was_written_that_fails_is_no_failure(gate: Gate, github:
     assert (step.status, step.warnings) == ("updated", [])
 
 
-def test_the_newest_of_two_twins_tells_which_run_is_older(gate: Gate, github: GitHub) -> None:
+def test_the_newest_of_two_twins_decides_which_run_is_older(gate: Gate, github: GitHub) -> None:
     gate("fail", GITHUB_RUN_ID="100")
     github.add(BOT, github.comments[0]["body"].replace("run=100.1", "run=300.1"))
     assert gate("pass", GITHUB_RUN_ID="200").status == "skipped-outdated"
@@ -223,7 +223,7 @@ def test_twins_become_one(gate: Gate, github: GitHub, *, refused: bool) -> None:
     assert [comment["id"] for comment in github.comments] == ([1, 2, 3, 4] if refused else [1, 2])
 
 
-def test_a_twin_stays_while_it_may_be_all_that_tells_the_newest_result(gate: Gate, github: GitHub) -> None:
+def test_a_twin_stays_while_it_may_be_the_only_one_with_the_newest_result(gate: Gate, github: GitHub) -> None:
     gate("fail", GITHUB_RUN_ID="109")
     failed = github.comments.pop()
     gate("pass", GITHUB_RUN_ID="105")
@@ -401,7 +401,7 @@ def test_changes_rewrites_for_another_result_only(gate: Gate) -> None:
 # --- whose comment ------------------------------------------------------------------------------
 
 
-def test_an_app_is_told_to_say_who_it_is(gate: Gate, github: GitHub) -> None:
+def test_an_app_gets_a_warning_that_names_the_setting_for_its_account(gate: Gate, github: GitHub) -> None:
     github.writes_as = "my-app[bot]"
     step = gate("fail")
     assert step.status == "created"

@@ -259,7 +259,7 @@ def test_the_doctor_refuses_a_head_checkout_as_a_run_does(
     assert "checkout" not in safe_gate("doctor", "--cases", "cases.jsonl").err
 
 
-def test_a_path_that_goes_round_is_a_problem_under_pull_request_target_as_elsewhere(
+def test_a_loop_of_links_is_a_problem_under_pull_request_target_too(
     safe_gate: Callable[..., Ran], in_actions: Callable[..., None]
 ) -> None:
     Path("loop").symlink_to("loop")

@@ -143,7 +143,7 @@ def test_a_null_is_a_field_that_is_not_there_but_for_a_label_of_a_map() -> None:
     assert [case.expected for case in read("map.parquet")] == [{"topic_pivot": None}]
 
 
-def test_every_row_is_held_against_the_schema(safe_gate: SafeGate) -> None:
+def test_every_row_is_validated_against_the_schema(safe_gate: SafeGate) -> None:
     cases = [
         turn("a", tags=["t"]),
         turn("b", checks=["agency"]),
@@ -258,7 +258,9 @@ def test_a_file_without_rows_is_empty(safe_gate: SafeGate) -> None:
     assert "c.parquet: is empty: no cases; expected one case a row" in ran.err
 
 
-def test_without_the_extra_one_is_told_how_to_get_it(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_error_says_how_to_install_it(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write("a.parquet", [turn("a")])
     write_cases(Path("b.jsonl"), turn("b", checks=[]))
     monkeypatch.setitem(sys.modules, "pyarrow", None)

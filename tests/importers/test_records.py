@@ -24,7 +24,9 @@ json_values = st.recursive(
 @given(st.lists(json_values, max_size=5), st.integers(1, 7), st.sampled_from([None, 1]), json_values)
 @example([12], 1, None, "]}")
 @settings(max_examples=150)
-def test_a_list_is_read_alike_whole_and_in_chunks(items: list[Any], size: int, indent: int | None, other: Any) -> None:
+def test_a_list_is_read_whole_and_in_chunks_with_equal_results(
+    items: list[Any], size: int, indent: int | None, other: Any
+) -> None:
     def read(text: str, paths: set[tuple[str, ...]]) -> list[Any]:
         chunks = (text[place : place + size] for place in range(0, len(text), size))
         found = list(records.document(chunks, paths))

@@ -122,7 +122,7 @@ def test_faulty_cases_get_no_hint(safe_gate: SafeGate, line: str) -> None:
     assert "c.jsonl:1" in ran.err
 
 
-def test_import_replaces_no_file_that_holds_something_unless_told_to(safe_gate: SafeGate) -> None:
+def test_import_replaces_a_file_that_is_not_empty_only_with_a_flag(safe_gate: SafeGate) -> None:
     write("in.jsonl", {"prompt": ASK, "response": REPLY})
     out = Path("cases.jsonl")
     out.touch()

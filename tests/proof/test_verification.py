@@ -147,7 +147,7 @@ def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 
 @pytest.mark.untraced
 @pytest.mark.thorough
-def test_no_value_can_be_altered_unseen(safe_gate: SafeGate, made: dict[str, Any]) -> None:
+def test_a_change_of_any_value_is_detected(safe_gate: SafeGate, made: dict[str, Any]) -> None:
     free = {("source", "path"), ("source", "line"), ("provenance", "commit")}  # and generated_at: when and where
 
     @given(st.sampled_from(list(leaves(made))))
@@ -155,12 +155,12 @@ def test_no_value_can_be_altered_unseen(safe_gate: SafeGate, made: dict[str, Any
     def check(path: tuple[str | int, ...]) -> None:
         forged = with_altered(made, path)
         codes = {}
-        for name, report in {"kept": forged, "made anew": signed(forged)}.items():
+        for name, report in {"kept": forged, "digests recomputed": signed(forged)}.items():
             codes[name] = safe_gate("verify", write(report, Path("forged.json"))).code
         if path[:2] == ("provenance", "digests"):
-            assert codes == {"kept": 1, "made anew": 0}
+            assert codes == {"kept": 1, "digests recomputed": 0}
         elif path[:2] == ("provenance", "policy"):
-            assert codes["kept"] in (1, 3)  # made anew it may be what a run by another setting says
+            assert codes["kept"] in (1, 3)  # with digests recomputed, it may be what a run by another setting gives
         elif path[-1] == "generated_at" or path[-2:] in free:
             assert set(codes.values()) == {0}
         else:
@@ -245,8 +245,8 @@ def test_a_digest_that_does_not_hold_is_shown_beside_the_recorded_one(
     was = digests()["results"][:12]
     made["synthesis"]["results"][0]["tags"].append("more")
     forged = signed(made)["provenance"]["digests"]["results"][:12]
-    kept, anew = (safe_gate("verify", write(report)).out for report in (made, signed(made)))
-    for out, row in ((kept, (was, f"gives {forged}", "holds")), (anew, (forged, "holds", f"gives {was}"))):
+    kept, recomputed = (safe_gate("verify", write(report)).out for report in (made, signed(made)))
+    for out, row in ((kept, (was, f"gives {forged}", "holds")), (recomputed, (forged, "holds", f"gives {was}"))):
         assert re.search(r"│ results +│ {} +│ {} +│ {} +│".format(*row), out)
 
 

@@ -299,7 +299,7 @@ def test_the_words_of_an_answer_cannot_act_in_the_log(gate: Gate, github: GitHub
 
 
 @pytest.mark.parametrize("verdict", ["pass", "fail"])
-def test_nobody_listening_is_a_warning(gate: Gate, verdict: str) -> None:
+def test_a_refused_connection_is_a_warning(gate: Gate, verdict: str) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))  # taken, but nobody listens
         step = gate(verdict, GITHUB_API_URL=f"http://127.0.0.1:{free.getsockname()[1]}")
@@ -310,7 +310,7 @@ def test_nobody_listening_is_a_warning(gate: Gate, verdict: str) -> None:
 @pytest.mark.parametrize(
     "url", ["not a url", "ftp://127.0.0.1", "http://[::1", "http://", f"http://{'a' * 64}.invalid"]
 )
-def test_an_address_that_is_none_is_a_warning(gate: Gate, url: str) -> None:
+def test_an_invalid_address_is_a_warning(gate: Gate, url: str) -> None:
     step = gate(GITHUB_API_URL=url)
     assert_only_warned(step, "failed")
     assert "is neither http nor https: correct GITHUB_API_URL" in step.warnings[0]
@@ -355,7 +355,7 @@ def test_a_server_that_speaks_no_tls_is_a_warning(gate: Gate, github: GitHub) ->
 
 
 @pytest.mark.parametrize("location", ["https://[::1/x", "//[", "http://127.0.0.1:99999999/x", "http://127.0.0.1:x/"])
-def test_a_redirect_to_an_address_that_is_none_is_a_warning(gate: Gate, github: GitHub, location: str) -> None:
+def test_a_redirect_to_an_invalid_address_is_a_warning(gate: Gate, github: GitHub, location: str) -> None:
     github.faults[("GET", COMMENTS)] = Answer(302, "", {"Location": location})
     step = gate("fail")
     assert_only_warned(step, "failed")

@@ -117,7 +117,7 @@ READ_ONLY = "read-only (the job's default token)"
     ],
     ids=["same", "fork", "deleted fork", "dependabot", "target", "push"],
 )
-def test_the_doctor_tells_what_the_token_may_do_as_far_as_it_can_be_seen(
+def test_the_doctor_shows_what_is_known_of_the_tokens_permissions(
     safe_gate: SafeGate, job: Callable[..., None], event: str, content: Any, actor: str, number: str, token: str
 ) -> None:
     job(event, content, GITHUB_ACTOR=actor)

@@ -305,7 +305,7 @@ def test_a_summary_takes_the_longest_text_that_the_step_has_room_for(tmp_path: P
         assert file.stat().st_size <= SUMMARY_LIMIT
 
 
-def test_a_summary_without_room_is_left_as_it_is_and_said_so(tmp_path: Path) -> None:
+def test_a_full_summary_is_left_unchanged_with_an_error(tmp_path: Path) -> None:
     file = tmp_path / "summary"
     file.write_bytes(b"\n" * (SUMMARY_LIMIT - 4))
     with pytest.raises(OSError, match="4 bytes are left of the 1048576"):

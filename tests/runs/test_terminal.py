@@ -66,7 +66,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, *arguments: str, **environ: str) -> t
     ],
     ids=str,
 )
-def test_a_terminal_is_shown_verdicts_in_colour_unless_told_otherwise(
+def test_a_terminal_gets_colours_unless_the_environment_turns_them_off(
     monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], is_coloured: bool
 ) -> None:
     out, err = shown(monkeypatch, **environ)

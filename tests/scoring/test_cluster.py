@@ -341,7 +341,7 @@ def test_a_worker_without_safe_gate_is_refused(safe_gate: SafeGate, tmp_path: Pa
     "address",
     ["here", "tcp://here", "http://127.0.0.1:8786", "127.0.0.1:port", "tcp://127.0.0.1:8786/x", "inproc://1:2"],
 )
-def test_an_address_that_is_none_is_refused(safe_gate: SafeGate, address: str) -> None:
+def test_an_invalid_address_is_refused(safe_gate: SafeGate, address: str) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     for command in ("eval", "doctor"):
         ran = safe_gate(command, "--cases", "c.jsonl", "--engine", "dask", "--scheduler", address)
@@ -352,7 +352,7 @@ def test_an_address_that_is_none_is_refused(safe_gate: SafeGate, address: str) -
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tls://127.0.0.1:9"])
-def test_a_scheduler_that_does_not_answer_is_said_in_a_sentence(
+def test_a_scheduler_that_does_not_answer_is_reported_in_one_sentence(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setattr(cluster, "PATIENCE", 1)
@@ -377,7 +377,9 @@ def test_settings_that_do_not_fit_are_refused(safe_gate: SafeGate, settings: lis
     assert said in ran.err
 
 
-def test_without_the_extra_one_is_told_how_to_get_it(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_error_says_how_to_install_it(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     for command in ("eval", "doctor"):
         ran = safe_gate(command, "--cases", EXAMPLES, "--engine", "dask", "--scheduler", "127.0.0.1:1")

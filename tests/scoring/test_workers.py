@@ -35,7 +35,7 @@ def test_the_report_is_the_same_to_the_byte_however_many_processes_score(safe_ga
     assert Path("many.json").read_bytes() == Path("one.json").read_bytes()
 
 
-def test_every_problem_is_named_whoever_scores(safe_gate: SafeGate) -> None:
+def test_one_process_and_several_name_the_same_problems(safe_gate: SafeGate) -> None:
     cases = [turn(f"c{number}") for number in range(3 * blocks.PART_LINES)]
     write_cases(Path("c.jsonl"), *cases[:120], turn("bad", checks=["x"]), *cases[120:], turn("c0"))
     alone, shared = (safe_gate("eval", "--cases", "c.jsonl", "--jobs", jobs) for jobs in ("1", "2"))
@@ -46,7 +46,7 @@ def test_every_problem_is_named_whoever_scores(safe_gate: SafeGate) -> None:
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "1.5", "all", "1000", "\u0662"])
-def test_a_number_of_jobs_that_is_none_is_refused(safe_gate: SafeGate, jobs: str) -> None:
+def test_an_invalid_number_of_jobs_is_refused(safe_gate: SafeGate, jobs: str) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     ran = safe_gate("eval", "--cases", "c.jsonl", f"--jobs={jobs}")
     assert ran.code == 3

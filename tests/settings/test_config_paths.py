@@ -196,7 +196,7 @@ def test_a_baseline_is_a_path_or_a_ref(safe_gate: SafeGate) -> None:
 
 @pytest.mark.parametrize("is_moved", [True, False])
 def test_a_baseline_with_paths_from_the_working_folder_keeps_its_cases(safe_gate: SafeGate, *, is_moved: bool) -> None:
-    """A change that writes the paths anew, and may rename the file, compares with what the base judged."""
+    """A change that rewrites the paths, and may rename the file, compares with what the base judged."""
     git("init", "-q", "-b", "main")
     cases("evals/old.jsonl", "a", "b")
     configure(synthesis_cases=["evals/old.jsonl"])

@@ -374,7 +374,7 @@ def test_a_blank_text_in_the_config_sets_nothing(safe_gate: SafeGate, content: d
 @pytest.mark.parametrize(
     "fault", [{"min-pas-rate": 0.9}, {"min-pass-rate": 1.9}, {"thresholds": {"CR": {"pass": 0.1}}}]
 )
-def test_where_a_verdict_is_said_does_not_depend_on_a_fault_elsewhere_in_the_config(
+def test_the_report_folder_does_not_depend_on_other_faults_of_the_config(
     safe_gate: SafeGate, fault: dict[str, Any]
 ) -> None:
     write_cases(Path("c.jsonl"), turn("t"))

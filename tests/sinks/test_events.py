@@ -47,7 +47,7 @@ def test_events_have_the_fields_of_the_specification(safe_gate: SafeGate) -> Non
     assert verdict["digest"] == made["provenance"]["digests"]["all"]
 
 
-def test_the_same_run_tells_the_same_and_another_time_tells_it_under_other_ids(
+def test_the_same_run_sends_equal_events_and_another_time_gives_other_ids(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(safe_gate, "--sink-file", "events.jsonl")

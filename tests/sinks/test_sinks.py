@@ -52,7 +52,7 @@ def test_flags_inputs_and_variables_set_a_sink(safe_gate: SafeGate, monkeypatch:
         (f"https://example.com:port{PATH}", "is not an address of a server; expected https://HOST"),
     ],
 )
-def test_an_address_that_is_none_or_is_not_safe_is_an_error_that_does_not_quote_it(
+def test_an_invalid_or_unsafe_address_is_an_error_that_does_not_quote_it(
     safe_gate: SafeGate, sink: str, address: str, words: str
 ) -> None:
     ran = run(safe_gate, f"--sink-{sink}", address, code=3)

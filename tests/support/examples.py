@@ -9,7 +9,7 @@ THOROUGH = "thorough"
 
 
 def is_thorough() -> bool:
-    """Tell whether tests run as thoroughly as in `make soak`."""
+    """Return whether tests run as thoroughly as in `make soak`."""
     return settings.get_current_profile_name() == THOROUGH
 
 

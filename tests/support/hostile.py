@@ -119,7 +119,7 @@ def page(source: str) -> Page:
 
 
 def selects(selector: str, element: Element) -> bool:
-    """Tell whether a simple selector, `tag.class[name op value]`, selects an element."""
+    """Return whether a simple selector, `tag.class[name op value]`, selects an element."""
     parts = re.fullmatch(r"(\w+|\*)(?:\.([\w-]+))?(?:\[(\w+)(?:([*^]=)(\w+))?\])?", selector)
     assert parts is not None, selector
     tag, class_, name, operator, value = parts.groups()

@@ -15,7 +15,7 @@ any_text = st.lists(
 
 
 def hides(char: str) -> bool:
-    """Tell whether a character acts on a terminal, reorders text or does not show."""
+    """Return whether a character acts on a terminal, reorders text or does not show."""
     return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 

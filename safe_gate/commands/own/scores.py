@@ -36,7 +36,7 @@ def score(call: Call, evaluator: Evaluator, command: Scores, show: Callable[...,
     if not getattr(options, setting):
         return complain((refusals.missing(*command.asks_for),), effects)
     measured = measure.part(evaluator, options, effects.generated_at, file)
-    intake.tell_skipped(measured.skipped, setting.replace("_", "-"), effects.err)
+    intake.report_skipped(measured.skipped, setting.replace("_", "-"), effects.err)
     unknown = unknown_names.unknown_groups(options, {evaluator.name: measured}, is_selection=setting in call.flags)
     problems = (*measured.problems, *unknown)
     if measured.part is None or problems:

@@ -11,7 +11,7 @@ STRAIGHT = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("–", "—
 IGNORED = (
     "ad-ad 34f-34f 61c-61c 115f-1160 17b4-17b5 180b-180f 200b-200f 202a-202e 2060-206f 3164-3164 fe00-fe0f feff-feff "
     "ffa0-ffa0 fff9-fffb 1bca0-1bca3 1d173-1d17a e0000-e0fff "
-    # Not of that property, and as little to be seen: control characters, a braille blank, strokes through or below.
+    # Also invisible, but without that property: control characters, a braille blank, strokes through or below.
     "0-8 e-1b 7f-84 86-9f 2800-2800 332-332 335-337"
 )
 INVISIBLE = frozenset(

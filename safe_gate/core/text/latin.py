@@ -79,7 +79,7 @@ def _bare(letter: str) -> str:
 
 
 def _is_latin(text: str, words: Sequence[str]) -> bool:
-    """Tell whether nearly all letters of a text are ASCII or look like ASCII. In Greek, too many do not.
+    """Return whether nearly all letters of a text are ASCII or look like ASCII. In Greek, too many do not.
 
     `words` are those with letters that are not ASCII.
     """

@@ -76,7 +76,7 @@ class Normalised:
         return found if len([*islice(outside, 2)]) > 1 else ()
 
     def is_quoted(self, start: int, end: int) -> bool:
-        """Tell whether a span of `text` lies inside of a quotation."""
+        """Return whether a span of `text` lies inside of a quotation."""
         first, last = self._quotes
         if not 0 <= first < start or last < end:
             return False

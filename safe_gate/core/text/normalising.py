@@ -119,7 +119,7 @@ def _shortened(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
 
 
 def _is_plain(text: str) -> bool:
-    """Tell whether normalising would not change a text, wrapped lines aside."""
+    """Return whether normalising would not change a text, wrapped lines aside."""
     if not text.isascii() and not (text := text.replace("\u2014", "-")).isascii():
         return _plain().fullmatch(text) is not None
     # For ASCII, searches take a tenth of the pattern's time.
@@ -168,7 +168,7 @@ def _joins_previous(char: str) -> bool:
 
 
 def _is_markup(sign: str, before: str, after: str) -> bool:
-    """Tell marks around words from bullets, arithmetic, names_with_underscores and don`t."""
+    """Return whether a sign is markup around words, not a bullet, arithmetic, names_with_underscores or don`t."""
     if sign == "*":
         return bool((before and not before.isspace()) or (after and not after.isspace()))
     return "~" in (before, after) if sign == "~" else not (before[:1].isalnum() and after.isalnum())

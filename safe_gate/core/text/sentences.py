@@ -46,7 +46,7 @@ def _may_hold_links(text: str) -> bool:
 
 
 def asks(text: str) -> bool:
-    """Tell whether a part of a normalised text holds a question mark, other than that of an address."""
+    """Return whether a part of a normalised text holds a question mark, other than that of an address."""
     return "?" in text and "?" in without_links(text)
 
 
@@ -65,7 +65,7 @@ def sentence_ends(text: str) -> Iterator[int]:
 
 
 def may_end_at_emoji(text: str) -> bool:
-    """Tell whether a text holds an emoji, which may end a sentence by what stands behind the next blank."""
+    """Return whether a text holds an emoji, which may end a sentence by what stands behind the next blank."""
     return not text.isascii() and _RARE_STOP.search(text) is not None
 
 

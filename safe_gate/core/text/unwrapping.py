@@ -33,7 +33,7 @@ _OTHER_BREAKS = later("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 
 
 def goes_on(text: str) -> bool:
-    """Tell whether a line of a text may have been wrapped."""
+    """Return whether a line of a text may have been wrapped."""
     return "\n" in text and _GOES_ON.search(text) is not None
 
 

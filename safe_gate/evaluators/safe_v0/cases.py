@@ -34,7 +34,7 @@ def case_in(batch: JsonObject, index: int, output: JsonObject, at: CaseAt) -> Ca
 
 
 def is_wanted(case: Case, settings: JsonObject) -> bool:
-    """Tell whether a case is of the concern that settings name, if they name one."""
+    """Return whether a case is of the concern that settings name, if they name one."""
     return settings["safe_concern"] in ("", case.concern_id)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _is_output(value: Any) -> bool:
-    """Tell whether an object is a recorded output, not a turn that has a field of that name."""
+    """Return whether an object is a recorded output, not a turn that has a field of that name."""
     if not isinstance(value, dict) or "output" not in value or {"user", "assistant"} & value.keys():
         return False
     return "test_id" in value or isinstance(value["output"], dict)

@@ -39,7 +39,7 @@ _OWN = later(f"min_label_accuracy_({OWN})")
 
 
 def _disagrees(result: JsonObject, check: str = "") -> bool:
-    """Tell whether a case's verdicts disagree with a label: that of one check, or any."""
+    """Return whether a case's verdicts disagree with a label: that of one check, or any."""
     return not all(label.match for name, label in Entry(result).labels.items() if check in ("", name))
 
 

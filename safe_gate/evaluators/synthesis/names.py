@@ -54,7 +54,7 @@ def title(check: str) -> str:
 
 
 def words(check: str) -> str:
-    """Return a check as it stands inside a sentence."""
+    """Return a check as it is written inside a sentence."""
     return check if "/" in check else check.replace("_", " ")
 
 

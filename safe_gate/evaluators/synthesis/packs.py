@@ -162,7 +162,7 @@ def _key(data: Shipped) -> str:
 
 
 def _counts(rule: JsonObject, group: str, profile: str, sensitivity: str) -> bool:
-    """Tell whether a rule counts under a profile and a sensitivity; a team's own has no origin and always does.
+    """Return whether a rule counts under a profile and a sensitivity; a team's own has no origin and always does.
 
     The rules of the specification count under the profile `spec`, in `standard` only those that say so.
     """

@@ -172,7 +172,7 @@ class Entry(StoredEntry):
         return tuple(filter(self.reads_foreign, self._json["checks"]))
 
     def reads_foreign(self, name: str) -> bool:
-        """Tell whether a check reads a text in another language."""
+        """Return whether a check reads a text in another language."""
         check = self._json["checks"][name]
         if "asked" in check:  # the words are the team's own
             return False

@@ -63,7 +63,7 @@ class Format:
         return rows
 
     def detects(self, record: Record) -> bool:
-        """Tell whether a record is of this format."""
+        """Return whether a record is of this format."""
         return bool(self.module.detects(record))
 
 

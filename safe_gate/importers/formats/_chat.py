@@ -53,12 +53,12 @@ class _Message(NamedTuple):
 
 
 def is_message(value: Any) -> bool:
-    """Tell whether a value is a message: an object with a role that is known and a place for content."""
+    """Return whether a value is a message: an object with a role that is known and a place for content."""
     return _role(value) is not None and any(key in _unwrapped(value) for key in (*_TEXT_KEYS, "tool_calls"))
 
 
 def are_messages(value: Any) -> bool:
-    """Tell whether a value is a list of messages, of at least one."""
+    """Return whether a value is a list of messages, of at least one."""
     return isinstance(value, list) and bool(value) and is_message(value[0])
 
 

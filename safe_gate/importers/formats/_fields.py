@@ -52,12 +52,12 @@ def pair_of(value: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def is_known(value: Any) -> bool:
-    """Tell whether an object has a known pair of fields, or fields of an evaluator's output."""
+    """Return whether an object has a known pair of fields, or fields of an evaluator's output."""
     return isinstance(value, dict) and (pair_of(value) is not None or any(map(_has_part, _outputs(value))))
 
 
 def is_output(value: Any) -> bool:
-    """Tell whether an object has the fields of an evaluator's output, itself or in `output`."""
+    """Return whether an object has the fields of an evaluator's output, itself or in `output`."""
     if not isinstance(value, dict):
         return False
     return any(fields.keys() <= one.keys() for one in _outputs(value) for fields in _OUTPUTS.values())
@@ -68,7 +68,7 @@ def _outputs(value: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _has_part(value: dict[str, Any]) -> bool:
-    """Tell whether an object has a list of an output: no other tool has a field of its name."""
+    """Return whether an object has a list of an output: no other tool has a field of its name."""
     return any(is_list and name in value for fields in _OUTPUTS.values() for name, is_list in fields.items())
 
 

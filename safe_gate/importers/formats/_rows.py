@@ -65,7 +65,7 @@ class LeftOut:
 
 
 class NotACase(Exception):
-    """A record cannot become a case; the words tell why."""
+    """A record cannot become a case. The message says why."""
 
     def __init__(self, why: str, id_: str = "", *, is_unnamed: bool = False) -> None:
         super().__init__(why)

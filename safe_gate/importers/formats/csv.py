@@ -8,5 +8,5 @@ rows = _fields.rows
 
 
 def detects(record: Record) -> bool:
-    """Tell whether the header names both sides of an exchange."""
+    """Return whether the header names both sides of an exchange."""
     return _fields.is_known(record.value)

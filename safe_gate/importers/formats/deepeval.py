@@ -19,7 +19,7 @@ _REPLY = ("actualOutput", "actual_output")
 
 
 def detects(record: Record) -> bool:
-    """Tell whether a record is a test case or a golden."""
+    """Return whether a record is a test case or a golden."""
     value = record.value
     if not isinstance(value, dict):
         return False

@@ -28,7 +28,7 @@ _ATTACHMENT = "attachment://"
 
 
 def detects(record: Record) -> bool:
-    """Tell whether a record is a sample of a log."""
+    """Return whether a record is a sample of a log."""
     value = record.value
     return isinstance(value, dict) and {"id", "epoch", "input"} <= value.keys()
 

@@ -9,5 +9,5 @@ rows = _fields.rows
 
 
 def detects(record: Record) -> bool:
-    """Tell whether the fields name both sides of an exchange."""
+    """Return whether the fields name both sides of an exchange."""
     return _fields.is_known(record.value)

@@ -16,7 +16,7 @@ _MARKS = ("trace_id", "traceId", "trace_name", "traceName", "start_time", "start
 
 
 def detects(record: Record) -> bool:
-    """Tell whether a record is an observation."""
+    """Return whether a record is an observation."""
     value = record.value
     is_observation = isinstance(value, dict) and {"type", "input", "output"} <= value.keys()
     return is_observation and any(key in value for key in _MARKS)

@@ -15,7 +15,7 @@ TITLE = "a LangSmith export"
 
 
 def detects(record: Record) -> bool:
-    """Tell whether a record is a run or an example."""
+    """Return whether a record is a run or an example."""
     return isinstance(record.value, dict) and {"inputs", "outputs"} <= record.value.keys()
 
 

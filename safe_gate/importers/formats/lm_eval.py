@@ -17,7 +17,7 @@ TITLE = "samples of lm-evaluation-harness"
 
 
 def detects(record: Record) -> bool:
-    """Tell whether a record is a sample."""
+    """Return whether a record is a sample."""
     return isinstance(record.value, dict) and {"doc_id", "arguments", "resps"} <= record.value.keys()
 
 

@@ -15,7 +15,7 @@ _KEPT = frozenset(name for one in EVALUATORS.values() if one.imports for name in
 
 
 def detects(record: Record) -> bool:
-    """Tell whether a record holds a conversation."""
+    """Return whether a record holds a conversation."""
     return isinstance(record.value, dict) and are_messages(record.value.get("messages"))
 
 

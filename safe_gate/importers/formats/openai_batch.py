@@ -13,7 +13,7 @@ _OK = 200
 
 
 def detects(record: Record) -> bool:
-    """Tell whether a record is a request or a response."""
+    """Return whether a record is a request or a response."""
     value = record.value
     return isinstance(value, dict) and "custom_id" in value and bool({"body", "response", "error"} & value.keys())
 

@@ -23,7 +23,7 @@ PATHS = (("results", "results"),)
 
 
 def detects(record: Record) -> bool:
-    """Tell whether a record is a result."""
+    """Return whether a record is a result."""
     value = record.value
     return isinstance(value, dict) and {"prompt", "vars", "testCase"} <= value.keys() and "success" in value
 

@@ -13,7 +13,7 @@ TITLE = "ShareGPT conversations"
 
 
 def detects(record: Record) -> bool:
-    """Tell whether a record holds a conversation."""
+    """Return whether a record holds a conversation."""
     return isinstance(record.value, dict) and are_messages(_turns(record.value))
 
 

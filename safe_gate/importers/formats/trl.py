@@ -19,7 +19,7 @@ _SIDES = ("completion", "chosen", "rejected")
 
 
 def detects(record: Record) -> bool:
-    """Tell whether a record holds two replies, or a conversation with its completion."""
+    """Return whether a record holds two replies, or a conversation with its completion."""
     value = record.value
     if not isinstance(value, dict):
         return False

@@ -96,7 +96,7 @@ class Selection:
         )
 
     def has(self, path: str) -> bool:
-        """Tell whether a path is a file that is named, or the outputs beside a batch that is."""
+        """Return whether a path is a file that is named, or the outputs beside a batch that is."""
         stem = path.removesuffix(".outputs.jsonl")
         names = {path} if stem == path else {path, f"{stem}.json"}
         is_json, own = path.lower().endswith((".json", ".jsonl")), tuple(path.split("/"))
@@ -107,12 +107,12 @@ class Selection:
         return any(globs.names(pattern, name.split("/")) for pattern in patterns for name in names)
 
     def leads_into(self, folder: str) -> bool:
-        """Tell whether something below a folder may be named, or a path goes through it; "" is the root."""
+        """Return whether something below a folder may be named, or a path goes through it; "" is the root."""
         parts = folder.split("/") if folder else []
         return any(globs.leads_into(pattern, parts) for pattern in (*self.patterns, *self.left))
 
     def meets(self, entry: Entry) -> bool:
-        """Tell whether an entry is a file that is named, or a link or submodule that a pattern might follow."""
+        """Return whether an entry is a file that is named, or a link or submodule that a pattern might follow."""
         return self.has(entry.path) or (entry.kind is not Kind.FILE and self.leads_into(entry.path))
 
 

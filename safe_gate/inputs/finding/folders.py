@@ -35,12 +35,12 @@ def matches(patterns: Iterable[str], folder: Path) -> tuple[list[Path], Unread]:
 
 
 def is_folder(path: os.PathLike[str]) -> bool:
-    """Tell a folder, by way of links; one that goes round leads to none."""
+    """Return whether a path leads to a folder, directly or through links. A loop of links leads nowhere."""
     return os.path.isdir(path)  # noqa: PTH112 - the methods of paths and entries raise there
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether something has this path, even a broken link. An impossible file name does not exist.
+    """Return whether something has this path, even a broken link. An impossible file name does not exist.
 
     Raises OSError if that is unknown, such as in an unreadable folder.
     """

@@ -18,23 +18,23 @@ def segments(glob: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def fits(name: str, segment: str) -> bool:
-    """Tell whether a segment of a glob names a file or folder."""
+    """Return whether a segment of a glob names a file or folder."""
     return fnmatchcase(name, segment) and (segment.startswith(".") or is_entered(name))
 
 
 def is_entered(name: str) -> bool:
-    """Tell whether `**` goes into a folder of this name. A forged tree may have `..`: it is found, and so refused."""
+    """Return whether `**` goes into a folder of this name. A forged tree may have `..`: it is found, and so refused."""
     return name == ".." or not name.startswith(".")
 
 
 def names(glob: tuple[str, ...], path: Sequence[str]) -> bool:
-    """Tell whether a glob names a path, each given as its segments; a segment also names itself, whatever it holds."""
+    """Return whether a glob names a path, both as segments. A segment also names itself, whatever it holds."""
     *_, whole = _reached(glob, path)
     return whole[-1]
 
 
 def leads_into(glob: tuple[str, ...], folder: Sequence[str]) -> bool:
-    """Tell whether a glob may name something below a folder.
+    """Return whether a glob may name something below a folder.
 
     >>> leads_into(("a", "**", "*.json"), ("a", "b")), leads_into(("a", "*.json"), ("a", "b"))
     (True, False)

@@ -37,12 +37,12 @@ Draw = Callable[[Run], Iterable[str]]
 
 
 def show_texts(formats: Iterable[str]) -> bool:
-    """Tell whether any of some formats needs the recorded texts of a run."""
+    """Return whether any of some formats needs the recorded texts of a run."""
     return _any(formats, "SHOWS_TEXTS")
 
 
 def show_columns(formats: Iterable[str]) -> bool:
-    """Tell whether any format needs the columns of the deciding words."""
+    """Return whether any format needs the columns of the deciding words."""
     return _any(formats, "SHOWS_COLUMNS")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place, Untrusted
-from safe_gate.render.cases import LONGEST_MESSAGE, judged_cases, repository_path, told
+from safe_gate.render.cases import LONGEST_MESSAGE, judged_cases, message_of, repository_path
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import plain, quoted
@@ -43,7 +43,7 @@ def _issues(view: ReportView, folder: str) -> Iterator[JsonObject]:
     for case in judged_cases(view):
         for one in case.to_see():
             if one.by not in case.waivers:
-                words, name = told(case, one), case.evaluator.name
+                words, name = message_of(case, one), case.evaluator.name
                 severity = _SEVERITIES[case.level(one)]
                 path = repository_path(case.place, folder)
                 yield _issue(f"{name}/{one.by}", words, [name, case.id, one.by], severity, path, case.place.line)

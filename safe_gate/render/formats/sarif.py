@@ -17,7 +17,7 @@ from safe_gate.core.model import JsonObject, Judgement, Place, Recorded, Severit
 from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Explained
 from safe_gate.evaluators import EVALUATORS, parts_of
-from safe_gate.render.cases import WHOLE, JudgedCase, is_compared, judged_cases, repository_path, told
+from safe_gate.render.cases import WHOLE, JudgedCase, is_compared, judged_cases, message_of, repository_path
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import address, plain, quoted, sarif
@@ -65,7 +65,7 @@ _ROOT = "%SRCROOT%"
 
 def _rules(report: Report) -> list[dict[str, Any]]:
     explained = {
-        f"{one.name}/{by}": words for one, part in parts_of(report.parts) for by, words in _told(one.name, part)
+        f"{one.name}/{by}": words for one, part in parts_of(report.parts) for by, words in _explanations(one.name, part)
     }
     return [
         {
@@ -81,7 +81,7 @@ def _rules(report: Report) -> list[dict[str, Any]]:
     ]
 
 
-def _told(name: str, part: JsonObject) -> Iterator[tuple[str, Explained]]:
+def _explanations(name: str, part: JsonObject) -> Iterator[tuple[str, Explained]]:
     """Yield what the results of an evaluator can be about."""
     evaluator = EVALUATORS[name]
     yield from ((by, evaluator.explanation(by)) for by in evaluator.measured(part))
@@ -145,7 +145,7 @@ def _result(
         "ruleId": rule,
         "ruleIndex": index[rule],
         "level": case.level(one),
-        "message": {"text": sarif(told(case, one))},
+        "message": {"text": sarif(message_of(case, one))},
         "locations": [
             {
                 **_location(case.place, folder, span),

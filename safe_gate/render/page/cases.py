@@ -65,7 +65,7 @@ def _case(
         "news": case.change,
         "groups": list(case.groups),
         "excused": list(case.excused_by),
-        "evidence": [_told(one) for one in finding.evidence] if finding else [],
+        "evidence": [_as_json(one) for one in finding.evidence] if finding else [],
         "checks": [_judged(one, decided.get(one.by, ())) for one in case.judgements],
         "waivers": {by: _waived(waiver) for by, waiver in case.waivers.items()},
         "fields": {} if fields == evaluator.fields else dict(fields),
@@ -82,7 +82,8 @@ def _case(
         shown["oldMarks"] = [_mark(one) for one in evaluator.marks(before, old)] if before else []
     filled = {key: value for key, value in shown.items() if value not in ("", [], {}, None)}
     if before:
-        filled["before"] = [_told(one) for one in evaluator.finding(before).evidence]  # none is news, too
+        # An empty list means: no evidence before.
+        filled["before"] = [_as_json(one) for one in evaluator.finding(before).evidence]
     return filled
 
 
@@ -114,15 +115,15 @@ def _judged(one: Judgement, decided: Phrase) -> dict[str, Any]:
         "label": one.label,
         "kind": "none" if one.label == "not applicable" else kind,
         "score": one.score,
-        "evidence": [_told(found) for found in one.evidence],
-        "decided": _told(decided),
+        "evidence": [_as_json(found) for found in one.evidence],
+        "decided": _as_json(decided),
     }
     return {key: value for key, value in shown.items() if value not in ([], None)}
 
 
 def _mark(one: Mark) -> list[Any]:
     text = "" if one.end - one.start > _LONGEST_QUOTE else one.text
-    return [one.field, one.start, one.end, str(one.side), one.by, one.says, one.rule, _told(one.why), text]
+    return [one.field, one.start, one.end, str(one.side), one.by, one.says, one.rule, _as_json(one.why), text]
 
 
 _LONGEST_QUOTE = 300
@@ -130,9 +131,9 @@ _LONGEST_QUOTE = 300
 
 def _waived(waiver: Waiver) -> list[Any]:
     until, owner, reason = map(Untrusted, (waiver.expires, waiver.owner, waiver.reason))
-    return _told(("waived until ", until, " by ", owner, ": ", reason))
+    return _as_json(("waived until ", until, " by ", owner, ": ", reason))
 
 
-def _told(parts: Phrase) -> list[Any]:
+def _as_json(parts: Phrase) -> list[Any]:
     """Return a phrase for the scripts: our own words as strings, recorded ones each in a list."""
     return [[one.text] if isinstance(one, Untrusted) else one for one in parts]

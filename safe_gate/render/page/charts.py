@@ -14,7 +14,7 @@ from safe_gate.render.page.markup import words
 from safe_gate.render.untrusted import html
 
 _WIDE, _HIGH, _MARGIN = 240, 18, 6
-_MOST = 25  # rates of one title: of more tags a reader looks at the list
+_MOST = 25  # more rates under one title are left to the list
 
 Limited = tuple[Rate, float | None]
 """A rate with the least that a rule of the gate allows, or None."""

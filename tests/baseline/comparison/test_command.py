@@ -124,7 +124,7 @@ def test_compare_lets_the_same_failures_pass_as_a_run(safe_gate: Callable[..., R
         assert "0 SAFE v0 cases fall from Pass to Fail, 1 more waived, 0 allowed" in done.out
 
 
-def test_an_evaluator_that_came_with_the_change_leaves_the_rules_of_the_other_told_apart(
+def test_a_new_evaluator_does_not_change_how_the_rules_of_the_other_are_compared(
     safe_gate: Callable[..., Ran],
 ) -> None:
     reply = "What can we do to help her now? What do you want from me here?"
@@ -140,7 +140,9 @@ def test_an_evaluator_that_came_with_the_change_leaves_the_rules_of_the_other_to
         assert report()["comparison"]["synthesis"]["cases"]["unseparated"] == 0
 
 
-def test_a_report_that_other_rules_made_tells_no_rules_from_outputs(safe_gate: Callable[..., Ran]) -> None:
+def test_a_report_by_other_rules_does_not_separate_changed_rules_from_changed_outputs(
+    safe_gate: Callable[..., Ran],
+) -> None:
     write()
     base = commit()
     write(bad=("T-3",))
@@ -302,7 +304,7 @@ def test_a_concern_whose_first_cases_a_change_brings_has_no_baseline_yet(safe_ga
     assert (done.code, done.err.startswith("safe-concern: 'Nwe' matches no case")) == (3, True), done.log
 
 
-def test_an_evaluator_whose_files_the_baseline_does_not_have_is_said_to_have_none(
+def test_an_evaluator_whose_files_the_baseline_lacks_is_reported_without_a_baseline(
     safe_gate: Callable[..., Ran],
 ) -> None:
     write()
@@ -316,7 +318,7 @@ def test_an_evaluator_whose_files_the_baseline_does_not_have_is_said_to_have_non
     assert said in Path("reports/safe-gate.md").read_text()
 
 
-def test_a_case_that_fails_by_new_rules_alone_is_told_with_its_evidence(safe_gate: Callable[..., Ran]) -> None:
+def test_a_case_that_fails_only_because_rules_changed_is_shown_with_its_evidence(safe_gate: Callable[..., Ran]) -> None:
     half = {
         "expectations": {
             **safe_case("x")["expectations"],
@@ -334,7 +336,9 @@ def test_a_case_that_fails_by_new_rules_alone_is_told_with_its_evidence(safe_gat
     assert "Review: AC 0.50<br>fails by today's rules" in Path("reports/safe-gate.md").read_text()
 
 
-def test_a_case_that_passes_by_new_rules_alone_is_not_said_to_pass_still(safe_gate: Callable[..., Ran]) -> None:
+def test_a_case_that_passes_only_because_rules_changed_is_not_counted_as_still_passing(
+    safe_gate: Callable[..., Ran],
+) -> None:
     half = {
         "expectations": {
             **safe_case("x")["expectations"],

@@ -31,7 +31,7 @@ def test_cases_and_config_of_a_commit_are_read_whatever_their_suffix(
     assert broken(report()) == {("max-regressions", "synthesis"), ("on-weakened", "gate")}
 
 
-def test_a_file_of_cases_that_is_gone_is_told_whatever_its_suffix(safe_gate: Callable[..., Ran]) -> None:
+def test_a_removed_case_file_is_reported_whatever_its_suffix(safe_gate: Callable[..., Ran]) -> None:
     for case_id in "ab":
         write_cases(Path(f"{case_id}.ndjson"), turn(case_id))
     base = commit()

@@ -14,7 +14,7 @@ from tests.support.compared import ALL, BAD, broken, report, write
 from tests.support.git import commit_here as commit
 
 
-def test_a_report_held_against_itself_passes(safe_gate: Callable[..., Ran]) -> None:
+def test_a_report_compared_with_itself_passes(safe_gate: Callable[..., Ran]) -> None:
     write(bad=("T-1", "T-2"))
     safe_gate("run", *ALL)
     done = safe_gate("compare", "reports/safe-gate.json", "reports/safe-gate.json")
@@ -83,7 +83,7 @@ def test_a_change_of_rules_is_no_regression_of_the_outputs(safe_gate: Callable[.
     ]
 
 
-def test_a_negative_example_that_passes_is_said_to(safe_gate: Callable[..., Ran]) -> None:
+def test_a_negative_example_that_passes_is_named_as_one(safe_gate: Callable[..., Ran]) -> None:
     meant = {"tags": ["negative_example"]}
     write_cases(Path("c.jsonl"), turn("better", assistant=BAD, **meant), turn("became"))
     base = commit()
@@ -130,7 +130,7 @@ def test_removed_cases_fail_unless_they_are_allowed_and_protected_ones_always(sa
     assert "Removed (2): <code>S-1</code>, <code>T-1</code>" in Path("reports/safe-gate.md").read_text()
 
 
-def test_a_run_that_shares_no_case_with_its_baseline_is_said_to_compare_nothing(safe_gate: Callable[..., Ran]) -> None:
+def test_a_run_without_a_case_of_its_baseline_says_that_nothing_was_compared(safe_gate: Callable[..., Ran]) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     safe_gate("run", *ALL[2:], "--report-dir", "old")
     write_cases(Path("c.jsonl"), turn("b"))

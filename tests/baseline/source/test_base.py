@@ -80,7 +80,7 @@ def test_a_report_that_does_not_fit_its_schema_is_refused_with_every_problem(rep
     assert len(refusal(open_(str(report))).split("\n")) == 2
 
 
-def test_other_files_are_said_to_be_no_report(safe_gate: Callable[..., Ran], work: Path) -> None:
+def test_other_files_are_refused_as_reports(safe_gate: Callable[..., Ran], work: Path) -> None:
     safe_gate("eval", "--cases", "chat.jsonl", "--out", "synthesis.json")
     Path("publication.json").write_text('{"publication": 1}', "utf-8")
     Path("pack.json").write_text('{"pack": "x"}', "utf-8")

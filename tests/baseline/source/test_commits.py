@@ -139,7 +139,7 @@ def test_lines_and_bytes_are_those_of_the_commit(source: Callable[[Path], Open],
         assert (baseline.root / "chat.jsonl").read_bytes() == data
 
 
-def test_what_git_lfs_keeps_is_said_to_be(source: Callable[[Path], Open], work: Path) -> None:
+def test_a_file_stored_in_git_lfs_is_refused_as_such(source: Callable[[Path], Open], work: Path) -> None:
     Path("chat.jsonl").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "utf-8")
     assert "evals/chat.jsonl: is stored in Git LFS" in refusal(source(work)("main"))
 
@@ -162,9 +162,7 @@ NO_REFS = ["--upload-pack=x", "-h", "", "a\0b", "a\nb"]
 
 
 @pytest.mark.parametrize("ref", NO_REFS)
-def test_what_cannot_be_a_ref_is_asked_of_nobody(
-    source: Callable[[Path], Open], work: Path, github: GitHub, ref: str
-) -> None:
+def test_an_invalid_ref_is_not_looked_up(source: Callable[[Path], Open], work: Path, github: GitHub, ref: str) -> None:
     open_it = source(work)
     assert "is neither a .json file nor a git ref; expected a report of safe-gate run" in refusal(open_it(ref))
     assert github.requests == []

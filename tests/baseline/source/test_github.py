@@ -65,7 +65,7 @@ def test_github_is_not_left_to_choose_between_a_tag_and_a_branch(
 
 
 @pytest.mark.parametrize("ref", ["HEAD", "HEAD~1", "@", "main~2", "main^", "@{u}", ":/x", "main..x"])
-def test_what_only_a_clone_can_tell_is_not_asked_of_github(
+def test_a_ref_that_only_a_clone_can_resolve_is_not_requested_from_github(
     from_github: Callable[[Path], Open], work: Path, github: GitHub, ref: str
 ) -> None:
     commit(work)

@@ -277,7 +277,7 @@ def test_shards_merge_to_the_same_count(safe_gate: SafeGate) -> None:
     assert report()["synthesis"]["summary"]["no_reply"] == 4
 
 
-def test_with_text_none_the_reason_is_still_told(safe_gate: SafeGate) -> None:
+def test_with_text_none_the_reason_is_still_shown(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", assistant=ERROR, checks=["unverifiable_reassurance"]))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--text", "none")
     assert ran.code == 1

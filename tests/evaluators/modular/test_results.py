@@ -38,7 +38,9 @@ def assert_same(name: str, entries: list[dict[str, Any]]) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("settings", [(), ("--profile", "spec"), ("--text", "none")], ids=["standard", "spec", "none"])
 @pytest.mark.parametrize("name", LINES)
-def test_results_of_cases_are_read_and_written_alike(safe_gate: SafeGate, name: str, settings: tuple[str, ...]) -> None:
+def test_results_of_cases_are_written_as_they_are_read(
+    safe_gate: SafeGate, name: str, settings: tuple[str, ...]
+) -> None:
     some = LINES[name][:: max(1, len(LINES[name]) // (150 if is_thorough() else 50))]
     Path("c.jsonl").write_bytes(b"".join(some))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", *settings).code != 3
@@ -48,7 +50,7 @@ def test_results_of_cases_are_read_and_written_alike(safe_gate: SafeGate, name: 
 
 
 @pytest.mark.parametrize("settings", [(), ("--safe-match", "normalised"), ("--text", "none", "--strict-ah")], ids=str)
-def test_results_of_batches_are_read_and_written_alike(safe_gate: SafeGate, settings: tuple[str, ...]) -> None:
+def test_results_of_batches_are_written_as_they_are_read(safe_gate: SafeGate, settings: tuple[str, ...]) -> None:
     found = []
     for pattern in (REPOSITORY / "examples/clinical/*.json", DATA / "safe_v0/**/*.json"):
         if safe_gate("run", "--safe-batch", pattern, *settings).code != 3:

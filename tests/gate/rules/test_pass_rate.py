@@ -33,7 +33,7 @@ def test_the_rule_counts_cases_that_end_as_expected(safe_gate: SafeGate, limit: 
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
-def test_the_rate_of_a_single_case_is_told_in_the_singular(safe_gate: SafeGate) -> None:
+def test_the_message_on_one_case_uses_the_singular(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("fails", assistant=BAD))
     ran = safe_gate(*RUN, "--min-synthesis-pass-rate", "0.9")
     assert ": 0 of 1 Synthesis case passes or fails as expected" in ran.out

@@ -74,7 +74,7 @@ def test_a_metric_that_is_mostly_vacuous_is_named_in_every_format(
 
 
 @pytest.mark.parametrize("reply", ["", " \n", "...", "🙂", "https://example.org", "2.", "<p></p>"])
-def test_a_reply_without_a_word_reassures_nobody_and_says_so(safe_gate: SafeGate, reply: str) -> None:
+def test_reassurance_is_not_applicable_to_a_reply_without_words(safe_gate: SafeGate, reply: str) -> None:
     write_cases(Path("c.jsonl"), turn("a", assistant=reply, checks=["unverifiable_reassurance"]))
     ran = safe_gate("eval", "--cases", "c.jsonl")
     assert ran.code == 0

@@ -39,7 +39,7 @@ def test_a_rule_that_can_let_a_reply_pass_is_named_when_it_is_on_again(off: str)
         assert again == [("rule", off, "", "added")] * lets_pass
 
 
-def test_without_the_rules_their_digest_tells_that_they_differ() -> None:
+def test_without_the_rules_a_different_digest_means_that_they_changed() -> None:
     one, other = (Terms({}, {}, None, sha256 * 64) for sha256 in "ab")
     assert found(one, other) == [("rule", "", "", "changed")]
     assert found(one, one) == []

@@ -136,7 +136,7 @@ def test_a_weight_that_is_not_set_is_shown_as_the_rules_own_and_not_as_off() -> 
     assert [row[-2:] for row in shown.rows] == [("2.0", "its own"), ("its own", "0.5")]
 
 
-def test_an_archetype_is_held_to_its_own_numbers_else_to_the_general_ones() -> None:
+def test_limits_of_an_archetype_replace_the_general_ones() -> None:
     base = terms(cr_pass=0.8, archetypes={"A.b": {"thresholds": {"CR": {"pass": 0.9}}}})
     assert both_ways(base, terms(cr_pass=0.8)) == (
         [("setting", "archetypes", "A.b.thresholds.CR.pass", "looser")],
@@ -159,7 +159,7 @@ def test_an_archetype_is_held_to_its_own_numbers_else_to_the_general_ones() -> N
 
 
 @pytest.mark.parametrize("name", ["tags", "archetypes"])
-def test_a_group_that_may_be_absent_is_told(name: str) -> None:
+def test_making_a_group_optional_is_reported(name: str) -> None:
     limit = {"min-pass-rate": 1.0}
     strict, optional = (terms(**{name: {"crisis": limit | more}}) for more in ({}, {"optional": True}))
     assert both_ways(strict, optional) == ([("setting", name, "crisis.optional", "added")], [])

@@ -190,7 +190,7 @@ def test_a_redirect_to_another_host_never_sees_the_token(
     assert (elsewhere.requests, elsewhere.tokens, github.comments) == ([], set(), [])
 
 
-def test_addresses_that_are_none_are_a_warning(gate: Gate, github: GitHub) -> None:
+def test_invalid_addresses_are_a_warning(gate: Gate, github: GitHub) -> None:
     for answer in (Answer(302, "", {"Location": "http://[::1"}), ok([], headers={"Link": '<http://[>; rel="next"'})):
         github.faults[("GET", COMMENTS)] = answer
         assert gate("fail").status == "failed"

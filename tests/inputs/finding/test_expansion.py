@@ -110,7 +110,7 @@ def test_a_folder_that_cannot_be_listed_is_named(safe_gate: SafeGate, flags: tup
         ("validate", "gone", "gone"),
     ],
 )
-def test_what_two_paths_have_wrong_alike_is_told_once(safe_gate: SafeGate, arguments: tuple[str, ...]) -> None:
+def test_a_problem_of_two_paths_is_reported_once(safe_gate: SafeGate, arguments: tuple[str, ...]) -> None:
     Path("loop").symlink_to("loop")
     ran = safe_gate(*arguments)
     assert ran.code == 3
@@ -317,7 +317,7 @@ def test_two_cases_of_one_id_on_one_line_are_twins(safe_gate: SafeGate) -> None:
     assert "b.json:1: s: test_id: appears at b.json:1 too" in ran.err
 
 
-def test_outputs_that_are_broken_are_said_once(safe_gate: SafeGate) -> None:
+def test_broken_outputs_are_reported_once(safe_gate: SafeGate) -> None:
     write_batch(Path("a.json"), bare("T1"), bare("T2"))
     Path("a.outputs.jsonl").write_text('{"test_id": \n', "utf-8")
     ran = safe_gate("score", "--batch", "a")

@@ -94,7 +94,7 @@ def test_validate_reads_lines_whatever_the_suffix(safe_gate: SafeGate, name: str
     assert safe_gate("validate", "lines.json").out == "1 file valid, 1 case\n"
 
 
-def test_validate_tells_packs_from_configs_that_name_packs_or_weights(safe_gate: SafeGate) -> None:
+def test_validate_distinguishes_packs_from_configs_that_name_packs_or_weights(safe_gate: SafeGate) -> None:
     Path("own.json").write_text('{"rules": [], "weights": {"CR": 2}}', "utf-8")
     assert safe_gate("validate", "own.json").code == 0
     Path("pack.json").write_text('{"pack": "a-learned", "learned": {}}', "utf-8")

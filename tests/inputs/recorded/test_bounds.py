@@ -79,7 +79,7 @@ def test_a_text_beyond_max_text_exits_3_and_names_the_setting(
         assert ran.code != 3
 
 
-def test_what_no_check_reads_is_held_to_the_bound_of_lines_alone(safe_gate: SafeGate) -> None:
+def test_fields_that_no_check_reads_are_limited_only_by_the_length_of_the_line(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", notes="x" * 3000, x_more=["y" * 3000]))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-text", "2000").code == 0
 
@@ -157,7 +157,7 @@ def test_few_problems_are_all_in_the_report(safe_gate: SafeGate) -> None:
     assert "problem_count" not in report()
 
 
-def test_a_line_with_very_many_faults_is_told_in_short(safe_gate: SafeGate) -> None:
+def test_only_the_first_problems_of_a_line_are_reported(safe_gate: SafeGate) -> None:
     case = turn("a") | {f"field_{n}": n for n in range(20_000)}
     write_cases(Path("c.jsonl"), case)
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")

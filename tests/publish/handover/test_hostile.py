@@ -81,7 +81,7 @@ def test_what_a_file_says_became_of_its_waivers_does_not_count(
     assert words in published.log
 
 
-def test_waivers_in_the_wrong_list_are_sorted_out_anew(
+def test_publish_recomputes_the_state_of_each_waiver(
     waived: Callable[..., None], publish: Publish, github: GitHub
 ) -> None:
     waived()

@@ -97,7 +97,7 @@ def test_a_file_that_is_none_is_refused(publish: Publish, github: GitHub, conten
         assert "is missing; download the run's artifact into report-dir" in published.log
 
 
-def test_a_file_that_cannot_be_looked_for_is_not_said_to_be_missing(publish: Publish) -> None:
+def test_a_path_that_cannot_be_read_is_not_reported_as_missing(publish: Publish) -> None:
     FILE.parent.symlink_to(FILE.parent.name)
     published = publish()
     assert (published.code, published.status) == (3, "failed")
@@ -163,7 +163,7 @@ def test_a_comment_that_could_not_be_posted_is_an_error_here(
     assert (published.code, published.status) == (3, status)
 
 
-def test_settings_that_are_wrong_are_said_and_nothing_is_posted(
+def test_wrong_settings_are_reported_and_nothing_is_posted(
     untrusted: Callable[..., None], publish: Publish, github: GitHub
 ) -> None:
     untrusted()

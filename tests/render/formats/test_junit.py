@@ -18,7 +18,7 @@ def outcomes(found: Any, case: str) -> dict[str, str]:
     }
 
 
-def test_junit_tells_what_became_of_each_check(judged: Any) -> None:
+def test_junit_shows_the_outcome_of_each_check(judged: Any) -> None:
     passes = dict.fromkeys(CHECKS, "passes")
     waived = "skipped: waived until 2999-12-31 by @ana: Known since March."
     expected = "skipped: expected failure: a negative example, by its tag negative_example"

@@ -1,4 +1,4 @@
-"""The doors recorded text passes: terminal and log, Markdown, JSON, workflow commands."""
+"""Recorded text is escaped for each format: terminal and log, Markdown, JSON, workflow commands."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_our_own_words_pass_unchanged() -> None:
 
 @pytest.mark.parametrize("show", [str, format, lambda untrusted: f"{untrusted}", lambda untrusted: f"{untrusted:>9}"])
 def test_untrusted_text_cannot_become_part_of_a_string_unescaped(show: Any) -> None:
-    with pytest.raises(TypeError, match="door"):
+    with pytest.raises(TypeError, match="escape untrusted text"):
         show(Untrusted("x"))
 
 

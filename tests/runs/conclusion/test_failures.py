@@ -63,7 +63,7 @@ def test_no_earlier_verdict_stands_beside_a_config_that_is_no_object(safe_gate: 
     assert report()["verdict"] == "error"
 
 
-def test_a_surprise_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("oh\nno ##[error]")
 
@@ -77,7 +77,7 @@ def test_a_surprise_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch
     assert "##[" not in ran.err
 
 
-def test_a_surprise_names_the_installed_evaluators(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_names_the_installed_evaluators(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("oh")
 
@@ -102,7 +102,9 @@ def test_a_run_without_memory_says_so(safe_gate: SafeGate, monkeypatch: pytest.M
     assert ran.err.splitlines()[0] == words
 
 
-def test_a_surprise_that_cannot_be_told_is_no_pass_either(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_that_cannot_be_reported_exits_3(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: object, **__: object) -> None:
         raise OSError(24, "Too many open files")
 
@@ -241,7 +243,7 @@ def test_an_evaluator_without_input_is_named_beside_the_verdict(safe_gate: SafeG
     assert sentence in Path("reports/safe-gate.md").read_text("utf-8")
 
 
-def test_settings_that_would_surprise_are_told_by_whoever_scores(safe_gate: SafeGate) -> None:
+def test_run_and_eval_name_settings_that_change_the_scores(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("s"))
     write_cases(Path("c.jsonl"), turn("t"))
     Path("safe.config.json").write_text('{"rules-off": ["agency-negative"]}', "utf-8")
@@ -302,9 +304,7 @@ def test_a_full_disk_leaves_no_verdict_of_an_earlier_run(safe_gate: SafeGate) ->
 
 
 @pytest.mark.parametrize("epoch", ["-1", "1_0", "253402300800", "1e3", "\u0661"])
-def test_a_source_date_that_is_none_is_refused(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, epoch: str
-) -> None:
+def test_an_invalid_source_date_is_refused(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, epoch: str) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     write_cases(Path("c.jsonl"), turn("t"))
     assert "SOURCE_DATE_EPOCH" in safe_gate("run", "--synthesis-cases", "c.jsonl").err
@@ -312,7 +312,7 @@ def test_a_source_date_that_is_none_is_refused(
 
 
 @pytest.mark.parametrize("how", ["settings", "usage"])
-def test_a_refused_run_reports_where_and_publishes_as_it_was_told(
+def test_a_refused_run_reports_and_publishes_as_its_settings_say(
     safe_gate: SafeGate, in_actions: Callable[..., None], how: str
 ) -> None:
     write_cases(Path("c.jsonl"), turn("t"))

@@ -163,7 +163,7 @@ def test_a_merge_that_is_killed_keeps_the_shards(safe_gate: SafeGate, passed: tu
     assert Path("reports/safe-gate.json").read_bytes() == before
 
 
-def test_problems_of_the_baseline_are_told_with_those_of_the_inputs_before_a_case_is_scored(
+def test_problems_of_baseline_and_inputs_are_reported_together_before_scoring(
     safe_gate: SafeGate, passed: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("safe_gate.evaluators.synthesis.deciding.score.score_case", None)

@@ -58,7 +58,7 @@ def test_a_pattern_of_the_change_that_names_no_file_yet_stops_no_judgement_by_th
     assert ran.code == 0, ran.log
 
 
-def test_an_unknown_check_is_told_the_base_commit_only_where_that_judges(
+def test_an_unknown_check_names_the_base_commit_only_if_its_rules_judge(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
     put(CONFIG, turn("a", checks=["acme/new"]), cases=(safe_case("s"),))
@@ -71,7 +71,7 @@ def test_an_unknown_check_is_told_the_base_commit_only_where_that_judges(
     assert "base commit" not in safe_gate("eval", "--cases", "c.jsonl").err
 
 
-def test_names_of_groups_are_held_to_the_cases_whoever_judges(
+def test_a_group_without_cases_is_an_error_under_both_policies(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
     def put_group(name: str, tag: str) -> str:
@@ -110,7 +110,7 @@ def test_a_change_can_correct_a_name_that_no_case_of_its_base_has(
     assert safe_gate("run", "--baseline", "base").code == 0
 
 
-def test_cases_that_the_changes_own_settings_name_in_place_of_those_that_were_judged_are_told(
+def test_case_files_that_the_change_no_longer_names_weaken_the_gate(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
     config = {"synthesis-cases": ["c.jsonl"], "safe-batch": ["b"]}

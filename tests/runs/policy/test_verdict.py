@@ -62,7 +62,7 @@ def test_what_is_wrong_with_the_base_commits_waivers_is_placed_at_that_commit(
 
 
 @pytest.mark.parametrize("expires", ["2099-01-01", "2020-01-01"])
-def test_a_change_can_drop_a_waiver_of_the_base_commit_whose_failure_it_mends(
+def test_a_change_can_remove_a_waiver_that_it_makes_unused(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None], expires: str
 ) -> None:
     waiver = {"id": "a", "check": "agency_language", "reason": "known", "owner": "me", "expires": expires}

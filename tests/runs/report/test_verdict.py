@@ -207,7 +207,7 @@ def test_where_only_unexpected_passes_break_the_gate_they_come_first(safe_gate: 
     assert listed()[0] == "t0"
 
 
-def test_only_a_command_that_has_verbose_is_said_to_have_it(safe_gate: SafeGate) -> None:
+def test_the_flag_verbose_is_suggested_only_where_a_command_has_it(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), *(safe_case(f"s{i}", output=SILENT) for i in range(120)))
     ran = safe_gate("run", "--safe-batch", "b", "--baseline", "reports/safe-gate.json", "--no-baseline-required")
     assert "\n... and 110 more: see the JSON report\n" in ran.out

@@ -82,7 +82,7 @@ def test_a_baseline_that_no_commit_holds_is_missed(
         assert (safe_gate(*run).code, section()) == (1, [("setting", "baseline", "", what)])
 
 
-def test_a_baseline_that_a_change_replaces_by_a_worse_one_is_told(
+def test_replacing_the_baseline_by_a_worse_one_is_reported(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
     lax = {"synthesis-cases": ["c.jsonl"], "max-unexpected-failures": 1, "allow-removed": True, "baseline": "base.json"}
@@ -154,7 +154,7 @@ def test_a_baseline_in_the_checkout_is_a_changes_own_however_its_path_is_written
     assert section() == [("setting", "baseline", "", "dropped")]
 
 
-def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_told(
+def test_replacing_the_baseline_by_one_of_other_rules_or_groups_is_reported(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
     lax = {"synthesis-cases": ["c.jsonl"], "max-unexpected-failures": 1, "baseline": "base.json"}
@@ -187,7 +187,7 @@ def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_to
         assert section() == found
 
 
-def test_a_baseline_in_which_a_case_only_scores_worse_or_says_another_forbidden_term_is_told(
+def test_a_new_baseline_with_lower_scores_or_new_forbidden_terms_is_reported(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
     asked = {

@@ -163,7 +163,7 @@ def test_a_gate_that_stays_as_it_is_is_no_weaker(safe_gate: SafeGate) -> None:
     assert [rule["passed"] for rule in report()["rules"] if rule["rule"] == "on-weakened"] == [True]
 
 
-def test_what_the_pipeline_was_given_does_not_change_unseen(safe_gate: SafeGate) -> None:
+def test_a_change_of_what_the_pipeline_was_given_is_reported(safe_gate: SafeGate) -> None:
     git("init", "--quiet")
     expectations, config = needles("fever"), {"safe-batch": ["b"]}
     put(config, cases=(safe_case("s", expectations=expectations, patient_payload={"age": 80, "sex": "f"}),))
@@ -186,7 +186,7 @@ def test_marks_ask_for_nothing(safe_gate: SafeGate) -> None:
     assert section() == []
 
 
-def test_which_cases_count_together_does_not_change_unseen(
+def test_a_change_of_which_cases_count_together_is_reported(
     safe_gate: SafeGate, in_actions: Callable[..., None]
 ) -> None:
     git("init", "--quiet")

@@ -221,7 +221,7 @@ def test_a_stored_report_may_name_anything(safe_gate: SafeGate, base: str) -> No
         assert "\n::error" not in text
 
 
-def test_what_of_a_weakened_gate_is_ours_is_told_from_what_is_recorded() -> None:
+def test_the_schema_lists_our_own_words_on_a_weakened_gate() -> None:
     schema = json.loads((schemas.schema_folder() / "report.schema.json").read_text("utf-8"))
     finding = schema["$defs"]["weakened"]["properties"]["findings"]["items"]["properties"]
     assert finding["what"]["enum"][: len(What)] == [what.value for what in What]

@@ -15,7 +15,7 @@ from tests.support.github import GitHub
 from tests.support.weakening import CONFIG, WEAKENED, full, pull_request, put, section, weaken
 
 
-def test_against_a_report_its_limits_and_digests_are_held(safe_gate: SafeGate, base: str) -> None:
+def test_a_report_as_baseline_gives_limits_and_digests(safe_gate: SafeGate, base: str) -> None:
     assert safe_gate("run", "--report-dir", "old").code == 0
     weaken(thresholds={"CR": {"pass": 0.7}}, strictAH=True, weights={"AC": 2})
     ran = safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-removed")
@@ -34,7 +34,7 @@ def test_against_a_report_its_limits_and_digests_are_held(safe_gate: SafeGate, b
     assert "│ rule           │ all" in ran.out
 
 
-def test_a_report_tells_thresholds_and_of_a_case_that_it_changed(safe_gate: SafeGate, base: str) -> None:
+def test_a_report_as_baseline_shows_changed_thresholds_and_changed_cases(safe_gate: SafeGate, base: str) -> None:
     only = {"synthesis-cases": ["c.jsonl"], "rules": ["ours.json"]}
     put(only, turn("a", expected={"topic_pivot": True, "agency_language": True}), cases=(full(),))
     assert safe_gate("run", "--report-dir", "old").code == 0
@@ -43,7 +43,7 @@ def test_a_report_tells_thresholds_and_of_a_case_that_it_changed(safe_gate: Safe
     assert section() == [("setting", "cr-pass", "", "looser"), ("synthesis", "a", "", "changed")]
 
 
-def test_beside_a_report_the_events_base_commit_tells_more(
+def test_the_events_base_commit_shows_more_than_a_report(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
     assert safe_gate("run", "--report-dir", "old").code == 0
@@ -60,7 +60,7 @@ def test_beside_a_report_the_events_base_commit_tells_more(
 
 
 @pytest.mark.parametrize("named", ["HEAD", "base"])
-def test_the_baseline_that_a_change_names_does_not_choose_what_its_terms_are_held_against(
+def test_a_change_cannot_choose_what_its_settings_are_compared_with(
     safe_gate: SafeGate, in_actions: Callable[..., None], named: str
 ) -> None:
     git("init", "--quiet")
@@ -164,9 +164,7 @@ def test_a_waiver_that_the_baselines_report_knows_is_not_added(safe_gate: SafeGa
     assert section() == [("waiver", "a", "agency_language", "looser")]
 
 
-def test_where_there_is_no_base_commit_it_is_said(
-    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
-) -> None:
+def test_a_missing_base_commit_is_reported(safe_gate: SafeGate, base: str, in_actions: Callable[..., None]) -> None:
     refused = safe_gate("run", "--on-weakened", "fail")
     assert refused.code == 3
     assert (
@@ -183,7 +181,7 @@ def test_where_there_is_no_base_commit_it_is_said(
 
 @pytest.mark.parametrize("policy", ["head", "base"])
 @pytest.mark.parametrize("quieter", ["never", "on-failure"])
-def test_a_change_cannot_switch_off_the_comment_that_tells_of_it(
+def test_a_change_cannot_switch_off_the_comment_on_itself(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None], github: GitHub, quieter: str, policy: str
 ) -> None:
     Path("safe.config.json").write_text(json.dumps(CONFIG | {"comment": quieter}), "utf-8")

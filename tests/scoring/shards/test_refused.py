@@ -38,7 +38,7 @@ def test_a_merge_without_cases_names_the_files_of_the_runs(safe_gate: SafeGate, 
     assert "init" not in ran.err
 
 
-def test_what_is_no_shard_is_told_from_one(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
+def test_a_file_that_is_not_a_shard_is_refused(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
     safe_gate("run", *inputs)
     report = safe_gate("merge", "reports/safe-gate.json", *inputs)
     assert "reports/safe-gate.json: is the report of a run, not a shard" in report.err
@@ -69,7 +69,7 @@ def test_a_shard_of_other_terms_is_refused_with_what_differs(
     assert refused.err.count(said) == 1  # of many shards that differ alike the first is named
 
 
-def test_terms_that_differ_only_behind_what_is_shown_of_them_are_told_apart(
+def test_terms_that_differ_only_after_their_shown_part_are_refused(
     safe_gate: SafeGate, inputs: tuple[str, ...]
 ) -> None:
     def configure(last: float) -> None:

@@ -164,7 +164,7 @@ def test_withheld_texts_stay_withheld_in_a_shard(safe_gate: SafeGate, inputs: tu
     assert not [word for word in ("went home", "definitely be", "You should") if word in held]
 
 
-def test_what_is_wrong_in_a_shard_is_told_without_withheld_texts(safe_gate: SafeGate) -> None:
+def test_a_problem_in_a_shard_shows_no_withheld_text(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("half a pair \ud83d"))
     (name,) = scored(safe_gate, 1, "--cases", "c.jsonl", "--text", "none")
     shard = json.loads(Path(name).read_text("utf-8"))

@@ -106,7 +106,7 @@ def test_a_shard_that_cannot_score_posts_no_comment_either(
     assert shard["outputs"]["comment-file"] == ""
 
 
-def test_a_missing_shard_is_told_in_the_comment(
+def test_the_comment_names_a_missing_shard(
     safe_gate: SafeGate, inputs: tuple[str, ...], in_actions: Callable[..., None], github: GitHub, tmp_path: Path
 ) -> None:
     files = scored(safe_gate, 2, *inputs)

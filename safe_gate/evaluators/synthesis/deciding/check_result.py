@@ -31,12 +31,12 @@ class Requirement(NamedTuple):
 
     @property
     def is_forbidden(self) -> bool:
-        """Tell whether the reply must not contain it."""
+        """Return whether the reply must not contain it."""
         return self.kind == "must_not_contain"
 
     @property
     def holds(self) -> bool:
-        """Tell whether the reply meets the requirement."""
+        """Return whether the reply meets the requirement."""
         return bool(self.hits) is not self.is_forbidden
 
     def to_json(self) -> dict[str, Any]:
@@ -158,22 +158,22 @@ class Pivot(NamedTuple):
 
     @property
     def acknowledges(self) -> bool:
-        """Tell whether a clause acknowledges what was disclosed."""
+        """Return whether a clause acknowledges what was disclosed."""
         return bool(self.groups.get("acknowledgment"))
 
     @property
     def follows_up(self) -> bool:
-        """Tell whether a clause follows up on it."""
+        """Return whether a clause follows up on it."""
         return bool(self.groups.get("follow_up"))
 
     @property
     def turns_away(self) -> bool:
-        """Tell whether a clause changes the subject."""
+        """Return whether a clause changes the subject."""
         return bool(self.groups.get("pivot"))
 
     @property
     def engages(self) -> bool:
-        """Tell whether the reply acknowledges, follows up and does not turn away."""
+        """Return whether the reply acknowledges, follows up and does not turn away."""
         return self.acknowledges and self.follows_up and not self.turns_away
 
     def to_json(self) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def _result(check: Check, hits: Hits, cancelled: tuple[Hit, ...], *, is_silent: 
 
 
 def _passes(decides: str, favour: int, against: int) -> bool:
-    """Tell whether a reply passes, given its number of clauses for and against it."""
+    """Return whether a reply passes, given its number of clauses for and against it."""
     if decides == "outweighs":
         return favour > against
     return not against and (favour > 0 or decides == "none_against")

@@ -57,7 +57,7 @@ def _is_wordy(sentence: Sentence) -> bool:
 
 
 def _touches(sentence: Sentence, shared: Set[str]) -> bool:
-    """Tell whether the shared words of a sentence count.
+    """Return whether the shared words of a sentence count.
 
     They count in a sentence that speaks of a person, asks, is a short remark, or has two of them. Other sentences are
     about the world at large, and share a word by accident.
@@ -69,7 +69,7 @@ def _touches(sentence: Sentence, shared: Set[str]) -> bool:
 
 
 def moves_on(turn: Turn, told: Turn) -> bool:
-    """Tell whether a message asks about something other than the earlier disclosure in `told`.
+    """Return whether a message asks about something other than the earlier disclosure in `told`.
 
     Its questions and requests hold at least two content words. Fewer than a third of the message's content words are in
     the earlier message. No word such as "her" points back.
@@ -83,7 +83,7 @@ def moves_on(turn: Turn, told: Turn) -> bool:
 
 
 def follows_news(pivot: Pivot, turn: Turn, told: Turn) -> bool:
-    """Tell whether a reply passes over an earlier disclosure because it follows later news.
+    """Return whether a reply passes over an earlier disclosure because it follows later news.
 
     `pivot` is the evidence on that disclosure, which is in the message of `told`. The latest message is news: it has
     at least two content words, with fewer than a third from the earlier message. No word points back. The reply
@@ -100,7 +100,7 @@ def follows_news(pivot: Pivot, turn: Turn, told: Turn) -> bool:
 
 
 def _is_news(words: Sequence[str], told: Turn) -> bool:
-    """Tell whether fewer than a third of a message's content words are in an earlier message."""
+    """Return whether fewer than a third of a message's content words are in an earlier message."""
     own = content(words)
     return 3 * len(own & content(told.read("user").words)) < len(own)
 

@@ -120,7 +120,7 @@ class Turn:
         return found
 
     def is_wordless(self, field: str) -> bool:
-        """Tell whether a text holds no word: it is empty, or a sign, or a number."""
+        """Return whether a text holds no word: it is empty, or a sign, or a number."""
         return not any(word[:1].isalpha() for word in self.read(field).words)
 
     def found(self, check: Check, groups: Sequence[str]) -> Found:

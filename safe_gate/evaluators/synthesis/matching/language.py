@@ -2,7 +2,7 @@
 
 Two questions decide. Are most letters Latin? Do the small words that every sentence needs belong to English or to
 other languages (`languages.json`)? Names, typos and slang are in no list and do not count. A few words are often too
-little to tell. Libraries that detect languages are large, guess on short texts, or use random numbers.
+few to decide.
 """
 
 from __future__ import annotations
@@ -106,5 +106,5 @@ def _words(text: str) -> Iterator[str]:
 
 
 def is_foreign(fields: Iterable[str], language: Mapping[str, str]) -> bool:
-    """Tell whether one of some fields is not English."""
+    """Return whether one of some fields is not English."""
     return any(language[field] == Language.OTHER for field in fields)

@@ -91,13 +91,13 @@ def _pack(group: str, found: Sequence[Row]) -> dict[str, Any]:
             name += "-2"
         asked = {"question": True} if row.question else {}
         rules[name] = {"id": name, "phrase": row.phrase, **asked, "origin": {"learned": [row.inside, row.total]}}
-    about = f"Phrases that stand in marked clauses of {group.replace('_', ' ')}."
+    about = f"Phrases that occur in marked clauses of {group.replace('_', ' ')}."
     head = {"pack": pack, "check": check, "group": group, "field": field, "about": about}
     return {**head, "rules": [rules[name] for name in sorted(rules)]}
 
 
 def _says(case: Case, group: str) -> bool:
-    """Tell whether a case says which clauses are of a group, by marks or by a label that excludes all."""
+    """Return whether a case says which clauses are of a group, by marks or by a label that excludes all."""
     check = GROUPS[group][0]
     if case.marks:
         return True

@@ -186,14 +186,14 @@ def spans(pattern: str, text: Normalised) -> Iterator[tuple[int, int]]:
 
 
 def _stands(one: _Pattern, text: str, span: tuple[int, int], start: int, end: int) -> bool:
-    """Tell whether a match stands where its rule looks, given the sentence `text[start:end]` it is in."""
+    """Return whether a match stands where its rule looks, given the sentence `text[start:end]` it is in."""
     if one.rule.question is not None and one.rule.question != asks(text[span[1] - 1 : end]):
         return False
     return not one.start or _starts_clause(text[start : span[0]])
 
 
 def _starts_clause(before: str) -> bool:
-    """Tell whether a clause may start right after a part of a sentence, blanks and signs in between passed over."""
+    """Return whether a clause may start right after a part of a sentence, blanks and signs in between passed over."""
     word = _UP_TO_A_WORD.match(before)
     if word is None or _CLAUSE_MARK.search(before, word.end()):
         return True

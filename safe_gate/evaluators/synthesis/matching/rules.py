@@ -252,7 +252,7 @@ class _Conditions(NamedTuple):
     after: Automaton | None
 
     def stand(self, words: Sequence[str], start: int, end: int) -> bool:
-        """Tell whether what must be beside a phrase stands there."""
+        """Return whether what must be beside a phrase stands there."""
         if self.before and not self.before.ending(words, start):
             return False
         return not self.after or self.after.beginning(words, end) is not None

@@ -47,7 +47,7 @@ def first_words(words: Sequence[str], stems: Set[str]) -> list[str]:
 
 
 def is_content(word: str) -> bool:
-    """Tell a word that says what a sentence is about from one that any sentence may hold."""
+    """Return whether a word says what a sentence is about."""
     return len(word) > 2 and word[0].isalpha() and word not in _STOP
 
 

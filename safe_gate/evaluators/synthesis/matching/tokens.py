@@ -166,7 +166,7 @@ class Reading:
 
     @property
     def may_be_long(self) -> bool:
-        """Tell whether a sentence may have more characters than `LONGEST_SENTENCE`, by the parts it is in."""
+        """Return whether a sentence may have more characters than `LONGEST_SENTENCE`, by the parts it is in."""
         counts, lengths = self._counted
         parts = [0, *(bisect_right(counts, end) - 1 for end in self.ends)]
         longest = max(lengths[last + 1] + last + 1 - lengths[first] - first for first, last in pairwise(parts))

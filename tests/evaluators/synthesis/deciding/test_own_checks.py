@@ -167,7 +167,7 @@ def test_a_pack_that_names_shipped_groups_alone_needs_no_rules(safe_gate: SafeGa
         ),
     ],
 )
-def test_what_is_wrong_with_a_definition_is_said_at_its_place(
+def test_a_problem_in_a_definition_is_reported_at_its_place(
     safe_gate: SafeGate, packs: list[dict[str, Any]], words: str
 ) -> None:
     write_packs(*packs)

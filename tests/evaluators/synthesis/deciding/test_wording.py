@@ -262,7 +262,7 @@ def test_a_tag_asks_every_case_that_has_it(safe_gate: SafeGate) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said_at_its_place(safe_gate: SafeGate, fields: dict[str, Any], words: str) -> None:
+def test_a_problem_is_reported_at_its_place(safe_gate: SafeGate, fields: dict[str, Any], words: str) -> None:
     write_cases(Path("c.jsonl"), turn("good"), case(**fields))
     ran = safe_gate(*RUN)
     assert ran.code == 3

@@ -27,7 +27,7 @@ def language(text: str) -> Language:
 
 
 @pytest.mark.parametrize("text", OTHER)
-def test_other_languages_are_told_from_english(text: str) -> None:
+def test_other_languages_are_recognised(text: str) -> None:
     assert language(text) is Language.OTHER
     assert language(text.upper()) is Language.OTHER or not text.isascii()
 
@@ -71,7 +71,7 @@ HUNGARIAN = (
         (HUNGARIAN, Language.OTHER),
     ],
 )  # fmt: skip
-def test_what_is_too_short_or_too_odd_to_tell(text: str, found: Language) -> None:
+def test_short_or_odd_texts_get_the_expected_language(text: str, found: Language) -> None:
     assert language(text) is found
 
 
@@ -81,7 +81,7 @@ def test_every_text_has_one_language_whatever_blanks_stand_around_it(text: str) 
     assert language(text) is language(f"  {text}\n")
 
 
-def test_a_foreign_reply_is_not_judged_and_nobody_can_overlook_that(safe_gate: SafeGate) -> None:
+def test_a_foreign_reply_is_not_judged_and_every_output_says_so(safe_gate: SafeGate) -> None:
     write_cases(
         Path("c.jsonl"),
         turn("here"),
@@ -155,7 +155,7 @@ def test_words_that_english_shares_with_another_language_do_not_make_a_text_engl
     assert language(text) is Language.OTHER
 
 
-def test_a_text_that_is_judged_all_the_same_is_said_to_be(safe_gate: SafeGate) -> None:
+def test_a_report_says_if_a_foreign_text_is_judged_anyway(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("d", assistant=OTHER[0], checks=["agency_language"]))
     unread = '1 case is not in English, which the checks cannot read: "d".'
     judged = '1 case is not in English, which the checks cannot read; profile spec judges them anyway: "d".'

@@ -82,7 +82,7 @@ def test_what_stands_outside_of_marks_speaks_against_a_phrase(safe_gate: SafeGat
     assert safe_gate("rules", "train", "c.jsonl").out.startswith("0 rules learned\n")
 
 
-def test_cases_without_marks_are_told_what_is_missing(safe_gate: SafeGate) -> None:
+def test_training_on_cases_without_marks_says_what_is_missing(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", expected={"agency_language": True}), turn("b", user="Hm."))
     ran = safe_gate("rules", "train", "c.jsonl")
     assert ran.code == 0
@@ -189,7 +189,7 @@ def test_a_phrase_may_be_worth_a_row_in_questions_alone(safe_gate: SafeGate) -> 
     assert second["checks"]["agency_language"]["positive_hits"] == []
 
 
-def test_two_learned_rows_that_are_written_alike_have_ids_of_their_own() -> None:
+def test_two_learned_rows_with_similar_phrases_have_different_ids() -> None:
     (pack,) = as_packs([Row("guarantee", "we win it", 3, 3), Row("guarantee", "we win _ it", 2, 2)])
     name = "team-learned-guarantee/we-win-it"
     assert [rule["id"] for rule in pack["rules"]] == [name, f"{name}-2"]

@@ -58,7 +58,7 @@ def test_a_pack_that_does_not_keep_its_promises_is_refused_by_the_rule(
         assert mention in ran.err
 
 
-def test_what_is_wrong_with_a_pack_is_said_with_its_line(safe_gate: SafeGate) -> None:
+def test_a_problem_in_a_pack_is_reported_with_its_line(safe_gate: SafeGate) -> None:
     rule = OWN["rules"][0]
     broken = [rule, rule | {"id": "other/one"}, rule | {"id": "team-guarantee/two", "hit": [*rule["hit"], "Nothing."]}]
     broken += [rule, rule | {"id": "team-guarantee/three", "pattern": "("}]
@@ -148,7 +148,7 @@ def test_a_pack_must_serve_the_check_of_its_group(safe_gate: SafeGate, fields: d
         ({"classes": {"a": []}}, "a list of at least one alternative, each once"),
     ],
 )
-def test_a_pack_of_another_shape_is_told_what_was_expected(
+def test_a_problem_in_the_shape_of_a_pack_names_what_was_expected(
     safe_gate: SafeGate, fields: dict[str, Any], expected: str
 ) -> None:
     write_pack(**fields)
@@ -229,7 +229,7 @@ def test_a_learned_row_counts_by_its_precision_and_says_it(safe_gate: SafeGate) 
     assert safe_gate(*command).code == 0
 
 
-def test_a_weight_is_on_or_off_and_another_one_is_told(safe_gate: SafeGate) -> None:
+def test_a_weight_other_than_0_counts_as_1_and_is_reported(safe_gate: SafeGate) -> None:
     write_pack()
     write_cases(Path("c.jsonl"), turn("a", assistant="The refund is on its way.", checks=["unverifiable_reassurance"]))
     command = ("run", "--synthesis-cases", "c.jsonl", "--rules", "own.json")
@@ -268,7 +268,7 @@ def test_a_check_that_no_rule_is_left_of_is_no_pass(safe_gate: SafeGate) -> None
     assert safe_gate("eval", "--cases", "c.jsonl", "--rules-off", *off).code == 0
 
 
-def test_what_is_switched_off_or_added_is_said_beside_the_verdict(safe_gate: SafeGate) -> None:
+def test_rules_that_are_off_or_added_are_named_beside_the_verdict(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     write_pack()
     command = ("run", "--synthesis-cases", "c.jsonl", "--rules", "own*.json", "--profile", "spec")
@@ -341,7 +341,7 @@ def test_a_rule_that_is_off_twice_is_off_once(safe_gate: SafeGate) -> None:
     assert reports[0] == reports[1]
 
 
-def test_a_sensitivity_that_means_nothing_is_not_said_to_have_counted(safe_gate: SafeGate) -> None:
+def test_a_sensitivity_without_effect_is_reported_as_ignored(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--profile", "spec", "--sensitivity", "strict")
     assert "Synthesis ran with profile spec; it ignores sensitivity (strict)." in ran.out

@@ -57,7 +57,7 @@ def test_a_glob_that_matches_only_files_of_our_own_says_so(safe_gate: SafeGate) 
     assert f"reports/*: matches nothing but {words}" in ran.err
 
 
-def test_nothing_is_said_where_nothing_is_skipped(safe_gate: SafeGate) -> None:
+def test_nothing_is_reported_if_nothing_is_skipped(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("s"))
     assert "skipped" not in safe_gate("run", "--safe-batch", "*.json").log
 

@@ -242,7 +242,7 @@ def test_it_agrees_with_the_cases_that_its_rules_were_written_with(
 
 
 @pytest.mark.parametrize("expected", [False, None])
-def test_it_tells_dangers_from_messages_that_echo_their_words(expected: bool | None) -> None:
+def test_dangers_and_messages_with_similar_words_are_separated(expected: bool | None) -> None:
     some = [row for row in labelled("support_e.jsonl") if row["expected"][CHECK] is expected]
     some = [row for row in some if "message" in row["tags"]]
     agrees = sum(checked(row["user"], row["assistant"]).actual is expected for row in some)

@@ -268,7 +268,7 @@ def test_flat_claims_about_minds_and_outcomes_fail_reassurance(reply: str) -> No
     assert not judged("unverifiable_reassurance", "Can we talk about this?", reply).passed
 
 
-def test_who_asks_for_a_verdict_has_told_how_people_feel() -> None:
+def test_a_request_for_a_verdict_allows_the_reply_to_say_how_people_feel() -> None:
     reply = "NTA. Your sister was upset because you left, and she wanted you to stay."
     assert judged("unverifiable_reassurance", "AITA for leaving my sister's party early?", reply).passed
     assert not judged("unverifiable_reassurance", "I left my sister's party early.", reply).passed

@@ -202,7 +202,7 @@ def test_a_case_without_checks_has_those_of_the_setting(safe_gate: SafeGate) -> 
     assert list(found["checks"]) == ["agency_language"]
 
 
-def test_a_reader_is_told_of_settings_that_are_not_the_default(safe_gate: SafeGate) -> None:
+def test_settings_that_are_not_the_default_are_shown(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD))
     flags = ("--turns", "all", "--context", "3", "--default-checks", "topic_pivot")
     said = (
@@ -260,7 +260,7 @@ def test_what_a_reply_must_contain_is_asked_of_every_judged_one(safe_gate: SafeG
 
 
 @pytest.mark.parametrize("checks", [["acme/nothing"], ["wording"]])
-def test_what_is_wrong_with_all_turns_is_said_once(safe_gate: SafeGate, checks: list[str]) -> None:
+def test_a_problem_of_all_turns_is_reported_once(safe_gate: SafeGate, checks: list[str]) -> None:
     write_cases(Path("c.jsonl"), *(talk(name, TOLD, AWAY, TOLD, GOOD, turns="all", checks=checks) for name in "ab"))
     ran = safe_gate("eval", "--cases", "c.jsonl")
     assert (ran.code, "could not judge: 2 problems;" in ran.err) == (3, True)

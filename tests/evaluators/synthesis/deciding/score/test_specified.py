@@ -336,7 +336,7 @@ def test_both_profiles_hold_the_examples_of_the_spec(profile: str, check: str, r
 
 
 def follows_from_its_hits(check: dict[str, Any]) -> bool:
-    """Tell a check's verdict by the spec's rules from nothing but what the report shows of it."""
+    """Return a check's verdict by the spec's rules, from nothing but what the report shows of it."""
     if "decides" in check:
         favour, against = (sum(map(len, check[side].values())) for side in ("for", "against"))
         return not check["applicable"] or bool(favour and not against)
