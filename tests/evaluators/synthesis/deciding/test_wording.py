@@ -145,7 +145,7 @@ def test_only_a_space_of_an_expression_matches_the_end_of_a_line(regex: str, rep
 @pytest.mark.parametrize("typed", ["caf\u00e9", "cafe\u0301", "caf&eacute;", "**caf\u00e9**"])
 @pytest.mark.parametrize("words", ["caf\u00e9", "cafe\u0301", {"regex": "caf\u00e9"}])
 def test_an_accent_is_found_however_it_was_typed(safe_gate: SafeGate, typed: str, words: str | dict[str, str]) -> None:
-    reply = turn("a", user="Where can we meet?", assistant=f"Meet me at the {typed}.")
+    reply = turn("a", user="Hi?", assistant=f"Meet me at the {typed}.", checks=["unverifiable_reassurance"])
     write_cases(Path("c.jsonl"), reply | {"must_not_contain": [words]})
     assert safe_gate("eval", "--cases", "c.jsonl").code == 2
     write_cases(Path("c.jsonl"), reply | {"must_contain": [words]})
