@@ -51,7 +51,7 @@ def dripping(at_once: bytes, again: bytes) -> Iterator[str]:
             self.request.recv(65_536)
             with suppress(OSError):  # nobody has to listen
                 self.request.sendall(at_once)
-                while not ended.wait(0.01):
+                while not ended.wait(0.01):  # a pause between drips: without one, this server is a fast one
                     self.request.sendall(again)
 
     class Server(socketserver.ThreadingTCPServer):
