@@ -243,17 +243,20 @@ def trinomial(cases: int, worse: float, better: float, fires: Callable[[int, int
     )
 
 
+def fires(cases: int, alpha: float, min_drop: float, least: int) -> Callable[[int, int], bool]:
+    """Return what tells whether so many newly failing and fixed cases break the rule."""
+    net = stats.least_net(cases, min_drop, least)
+    return lambda worse, better: stats.sign_test(worse, better) <= alpha and worse - better >= net
+
+
 @pytest.mark.untraced
 @settings(max_examples=40)
 @given(st.integers(5, 40), alphas, st.sampled_from([0.0, 0.02, 0.05]), st.sampled_from([0.0, 0.15]), st.integers(0, 5))
 def test_the_smallest_drop_has_the_power_and_a_smaller_one_has_not(
     cases: int, alpha: float, fixed: float, min_drop: float, least: int
 ) -> None:
-    def fires(worse: int, better: int) -> bool:
-        return stats.sign_test(worse, better) <= alpha and worse - better >= stats.least_net(cases, min_drop, least)
-
     def seen(drop: float) -> float:
-        return trinomial(cases, drop + fixed, fixed, fires)
+        return trinomial(cases, drop + fixed, fixed, fires(cases, alpha, min_drop, least))
 
     if drop := stats.smallest_drop(cases, alpha, fixed, min_drop, least):
         assert seen(drop) >= 0.8 - 1e-9
@@ -277,11 +280,8 @@ def test_the_false_alarms_are_the_published_ones(cases: int, count: int, net: in
 def test_a_false_alarm_is_as_likely_as_all_its_outcomes(
     cases: int, alpha: float, min_drop: float, least: int, flipped: float
 ) -> None:
-    def fires(worse: int, better: int) -> bool:
-        return stats.sign_test(worse, better) <= alpha and worse - better >= stats.least_net(cases, min_drop, least)
-
     assert stats.false_alarm(cases, alpha, min_drop, least, flipped) == pytest.approx(
-        trinomial(cases, flipped, flipped, fires), abs=1e-9
+        trinomial(cases, flipped, flipped, fires(cases, alpha, min_drop, least)), abs=1e-9
     )
     many = trinomial(cases, flipped, flipped, lambda worse, _: worse > least)
     assert stats.false_alarm_of_count(cases, least, flipped) == pytest.approx(many, abs=1e-9)
