@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import REPOSITORY, Ran, signed
-from tests.support.compared import ALL, report, write
+from tests.support.cases import REPOSITORY, Ran, report, signed
+from tests.support.compared import ALL, write
 from tests.support.git import commit_here as commit
 from tests.support.git import git
 from tests.support.github import Gate

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import REPOSITORY, Ran, safe_case, turn, write_cases
-from tests.support.compared import ALL, BAD, broken, report, write
+from tests.support.cases import REPOSITORY, Ran, report, safe_case, turn, write_cases
+from tests.support.compared import ALL, BAD, broken, write
 from tests.support.git import commit_here as commit
 
 
