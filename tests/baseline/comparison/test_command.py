@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.support.cases import REPOSITORY, Ran, report, safe_case, turn, write_batch, write_cases
-from tests.support.compared import ALL, broken, compared, write
 from tests.support.git import commit_here as commit
 from tests.support.github import PULL_REQUEST, Gate
+from tests.support.two_runs import ALL, broken, compared, write
 
 EXAMPLES = REPOSITORY / "examples"
 

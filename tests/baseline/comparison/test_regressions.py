@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.cases import REPOSITORY, Ran, report, safe_case, turn, write_cases
-from tests.support.compared import ALL, BAD, broken, write
 from tests.support.git import commit_here as commit
+from tests.support.two_runs import ALL, BAD, broken, write
 
 
 def test_a_report_held_against_itself_passes(safe_gate: Callable[..., Ran]) -> None:

@@ -15,9 +15,9 @@ from safe_gate.evaluators.synthesis.matching import patterns
 from safe_gate.evaluators.synthesis.matching.rules import Rule, _faults
 from tests.support import packs
 from tests.support.cases import SafeGate
+from tests.support.pack_files import write_pack
 from tests.support.packs import SPEC, shipped
 from tests.support.packs import rules as rules_of
-from tests.support.packs_files import write_pack
 
 
 @pytest.mark.parametrize(
