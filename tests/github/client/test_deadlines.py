@@ -89,9 +89,12 @@ def test_requests_share_one_deadline(gate: Gate, github: GitHub, monkeypatch: py
     assert "no answer in time; GitHub is slow: run again, or raise publish-timeout." in warning
 
 
-def test_a_wait_that_the_deadline_does_not_allow_is_not_begun(gate: Gate, github: GitHub, waits: list[float]) -> None:
+def test_a_wait_that_the_deadline_does_not_allow_is_not_begun(
+    gate: Gate, github: GitHub, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "Client", partial(client.Client, clock=lambda: 0.0))
     github.faults[("GET", ".*")] = Answer(429, "", {"Retry-After": "30"})
-    assert gate("fail", "--publish-timeout", "31").status == "skipped-rate-limit"
+    assert gate("fail", "--publish-timeout", "60").status == "skipped-rate-limit"
     assert waits == [30.0]
 
 
@@ -100,9 +103,9 @@ def test_reading_and_publishing_have_a_deadline_each(gate: Gate, github: GitHub)
     github.refs = {"main": commit}
     case = b'{"id": "a", "user": "x", "assistant": "y", "checks": ["agency_language"]}\n'
     github.trees = {commit: {"cases.jsonl": case}}
-    same = ("--publish-timeout", "30", "--fetch-timeout", "30")
+    same = ("--publish-timeout", "99", "--fetch-timeout", "99")
     for path in (f"/repos/{REPOSITORY}/commits/main", f"/repos/{REPOSITORY}/issues/2/comments"):
-        github.faults[("GET", path)] = Answer(429, "", {"Retry-After": "20"}, times=1)
+        github.faults[("GET", path)] = Answer(429, "", {"Retry-After": "50"}, times=1)
     assert gate("pass", "--baseline", "main", *same).status == "created"
 
 
