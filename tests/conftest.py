@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
-from hypothesis import is_hypothesis_test, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from safe_gate import cli
 from tests.support.cases import Ran
@@ -21,8 +21,10 @@ MOST_SECONDS = 5
 """The processor time that one test of `make test` may use."""
 STARTED = pytest.StashKey[float]()
 
-settings.register_profile("untimed", deadline=None)  # how fast a busy machine is proves nothing
-settings.register_profile(THOROUGH, deadline=None)
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""How fast a busy machine is proves nothing, neither of the code nor of the examples that it makes."""
+settings.register_profile("untimed", UNTIMED)
+settings.register_profile(THOROUGH, UNTIMED)
 settings.load_profile("untimed")
 
 

@@ -20,7 +20,7 @@ from safe_gate.inputs.blocks import Part
 from safe_gate.scoring import asked, tally
 from safe_gate.settings.options import Options
 from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
-from tests.support.counted import calls
+from tests.support.counted_calls import calls
 
 PAGE = (REPOSITORY / "docs/library.md").read_text("utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

@@ -33,7 +33,7 @@ from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.importers import records
 from tests.support import packs
 from tests.support.cases import REPOSITORY
-from tests.support.counted import calls
+from tests.support.counted_calls import calls
 from tests.support.examples import is_thorough
 from tests.support.safe_v0 import scored
 

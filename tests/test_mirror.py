@@ -26,6 +26,15 @@ ACROSS_ROOMS = {
     "withheld": "`text: none`, in every place that shows text",
 }
 """What modules at the top of `tests/` are about, as no room has it for itself."""
+COMMANDS_ELSEWHERE = {
+    "compare": ("baseline/comparison", "a run with a baseline and `compare` find the same, so tests run both"),
+    "merge": ("scoring/shards", "what is merged is a run in shards, which tests make first"),
+    "publish": ("publish/handover", "what is published is what an untrusted run left, which tests make first"),
+    "run": ("runs", "its parts are a room of their own, and nearly every test runs it"),
+    "validate": ("inputs/kinds", "it tells the kinds of files apart, which other commands are given too"),
+    "verify": ("proof", "it is all that the room is for"),
+}
+"""Where tests of a command are if not in `tests/commands/test_COMMAND.py`, and why."""
 NO_ROOMS = {"data", "support"}
 
 
@@ -64,6 +73,13 @@ def test_every_room_has_a_folder_of_tests() -> None:
 
 def test_every_test_module_lies_where_its_subject_does() -> None:
     assert [module.as_posix() for module in _modules() if not _has_its_place(module)] == []
+
+
+def test_every_command_has_its_tests() -> None:
+    names = {file.stem.strip("_") for file in (PACKAGE / "commands").glob("[!_]*.py")}
+    assert {name for name in names if not (TESTS / "commands" / f"test_{name}.py").is_file()} == {*COMMANDS_ELSEWHERE}
+    for name, (folder, _) in COMMANDS_ELSEWHERE.items():
+        assert any(f'"{name}"' in file.read_text("utf-8") for file in (TESTS / folder).rglob("*.py")), name
 
 
 def test_every_subject_across_rooms_has_its_tests() -> None:

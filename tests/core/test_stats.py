@@ -1,4 +1,7 @@
-"""Every statistic against the values published for it, and against what must always hold."""
+"""Every statistic against the values published for it, and against what must always hold.
+
+What is quick is held to `MOST_SECONDS` of `tests/conftest.py`, as every test is.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import product
 from random import Random
-from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -102,9 +104,7 @@ def test_a_newly_failing_case_never_improves_the_sign_test(worse: int, better: i
 
 @pytest.mark.parametrize(("worse", "better"), [(50_000, 50_000), (50_300, 49_700), (100_000, 0), (0, 100_000)])
 def test_a_hundred_thousand_changed_cases_are_quick_and_close_to_normal(worse: int, better: int) -> None:
-    start = process_time()
     p = stats.sign_test(worse, better)
-    assert process_time() - start < 5
     z = (worse - better - 1) / math.sqrt(worse + better)
     assert p == pytest.approx(math.erfc(z / math.sqrt(2)) / 2, abs=1e-6)
 
@@ -183,9 +183,7 @@ def test_the_test_of_rounded_differences_is_exact_in_level(monkeypatch: pytest.M
 def test_any_number_of_differences_is_quick(changed: int, draw: Callable[[Random], float]) -> None:
     random = Random(7)
     values = [draw(random) for _ in range(changed)]
-    start = process_time()
     assert 0 <= stats.sign_flip(values) <= 1
-    assert process_time() - start < 10
 
 
 # --- clusters and several tests
@@ -245,17 +243,20 @@ def trinomial(cases: int, worse: float, better: float, fires: Callable[[int, int
     )
 
 
+def fires(cases: int, alpha: float, min_drop: float, least: int) -> Callable[[int, int], bool]:
+    """Return what tells whether so many newly failing and fixed cases break the rule."""
+    net = stats.least_net(cases, min_drop, least)
+    return lambda worse, better: stats.sign_test(worse, better) <= alpha and worse - better >= net
+
+
 @pytest.mark.untraced
 @settings(max_examples=40)
 @given(st.integers(5, 40), alphas, st.sampled_from([0.0, 0.02, 0.05]), st.sampled_from([0.0, 0.15]), st.integers(0, 5))
 def test_the_smallest_drop_has_the_power_and_a_smaller_one_has_not(
     cases: int, alpha: float, fixed: float, min_drop: float, least: int
 ) -> None:
-    def fires(worse: int, better: int) -> bool:
-        return stats.sign_test(worse, better) <= alpha and worse - better >= stats.least_net(cases, min_drop, least)
-
     def seen(drop: float) -> float:
-        return trinomial(cases, drop + fixed, fixed, fires)
+        return trinomial(cases, drop + fixed, fixed, fires(cases, alpha, min_drop, least))
 
     if drop := stats.smallest_drop(cases, alpha, fixed, min_drop, least):
         assert seen(drop) >= 0.8 - 1e-9
@@ -279,11 +280,8 @@ def test_the_false_alarms_are_the_published_ones(cases: int, count: int, net: in
 def test_a_false_alarm_is_as_likely_as_all_its_outcomes(
     cases: int, alpha: float, min_drop: float, least: int, flipped: float
 ) -> None:
-    def fires(worse: int, better: int) -> bool:
-        return stats.sign_test(worse, better) <= alpha and worse - better >= stats.least_net(cases, min_drop, least)
-
     assert stats.false_alarm(cases, alpha, min_drop, least, flipped) == pytest.approx(
-        trinomial(cases, flipped, flipped, fires), abs=1e-9
+        trinomial(cases, flipped, flipped, fires(cases, alpha, min_drop, least)), abs=1e-9
     )
     many = trinomial(cases, flipped, flipped, lambda worse, _: worse > least)
     assert stats.false_alarm_of_count(cases, least, flipped) == pytest.approx(many, abs=1e-9)
@@ -305,7 +303,5 @@ def test_far_from_the_line_nothing_underflows(fixed: float) -> None:
 
 
 def test_planning_for_a_hundred_thousand_cases_is_quick() -> None:
-    start = process_time()
     assert stats.smallest_drop(100_000, 0.05, fixed=0.05) == 0.003
     assert stats.false_alarm(100_000, 0.05, 0.0) == pytest.approx(0.049, abs=5e-4)
-    assert process_time() - start < 10

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
-from tests.support.events import HERE, LISTED, OTHER, workflow_run
 from tests.support.github import BASE, HEAD, PULL_REQUEST, REPOSITORY, Gate, GitHub
+from tests.support.workflow_run import HERE, LISTED, OTHER, workflow_run
 
 MERGE = PULL_REQUEST["pull_request"]["merge_commit_sha"]  # type: ignore[index]
 GROUP = "2ffea6db159f6b6c47a24e778fb9ef40cf6b1c7d"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
-from tests.support.refused import batches
+from tests.support.refused_inputs import batches
 
 
 def test_outputs_are_found_beside_the_batch(safe_gate: SafeGate) -> None:

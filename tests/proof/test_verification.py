@@ -21,7 +21,7 @@ from safe_gate.scoring.asked import SCORING
 from safe_gate.settings.options import Options
 from tests.support.cases import Ran, SafeGate, safe_case, signed, turn, write_batch, write_cases
 from tests.support.examples import examples
-from tests.support.own_pack import OWN
+from tests.support.pack_files import OWN
 from tests.support.reports import BAD, FAILING, REPORT, read, with_altered, write
 
 modest = examples(few=8, many=20)

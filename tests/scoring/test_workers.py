@@ -64,10 +64,14 @@ def test_a_process_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, mon
 
 @dataclass(frozen=True)
 class Running:
-    """A run in a session of its own. All its processes hold a pipe, into which they write what happens."""
+    """A run in a session of its own. All its processes hold a pipe, into which they write what happens.
+
+    No case is scored while `held` is open: no machine is so fast that a signal comes after the end of the run.
+    """
 
     run: subprocess.Popen[bytes]
     pipe: BinaryIO
+    held: BinaryIO
 
     def line(self) -> bytes:
         """Wait for what is written next. Returns nothing when no process of the run is left."""
@@ -78,7 +82,7 @@ class Running:
 @contextmanager
 def running(*arguments: str) -> Iterator[Running]:
     """Start a run that tells when it forks a process, and when it ignores interrupts."""
-    read, write = os.pipe()
+    (read, write), (held, hold) = os.pipe(), os.pipe()
     code = f"""
 import os, signal, sys
 tell = lambda word: os.write({write}, word + b"\\n")
@@ -91,16 +95,21 @@ def changed(number, handler):
         tell(b"ignores interrupts")
 signal.signal = changed
 from safe_gate.cli import main
+from safe_gate.evaluators.synthesis.deciding import score
+scored = score.score_case
+score.score_case = lambda *case: os.read({held}, 1) or scored(*case)
 sys.exit(main())
 """
     command = [sys.executable, "-I", "-c", code, *arguments]
     with (
         os.fdopen(read, "rb", buffering=0) as pipe,
-        subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, pass_fds=[write]) as run,
+        os.fdopen(hold, "wb") as holding,
+        subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, pass_fds=[write, held]) as run,
     ):
         os.close(write)
+        os.close(held)
         try:
-            yield Running(run, pipe)
+            yield Running(run, pipe, holding)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(run.pid, signal.SIGKILL)
@@ -123,7 +132,8 @@ def test_a_second_interrupt_ends_a_run_too() -> None:
         os.killpg(started.run.pid, signal.SIGINT)
         assert started.line() == b"ignores interrupts\n"
         os.killpg(started.run.pid, signal.SIGINT)
-        started.run.wait(timeout=30)
+        started.held.close()
+        started.run.wait(timeout=60)
     assert started.run.returncode == 130
     assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
 

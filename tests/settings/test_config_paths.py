@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.inputs.config_file import joined
-from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 
 CONFIG = "evals/safe-gate.config.json"
@@ -43,11 +43,6 @@ def configure(path: str = CONFIG, **settings: Any) -> None:
 def cases(path: str, *ids: str) -> None:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     write_cases(Path(path), *map(turn, ids))
-
-
-def report(path: str = "reports/safe-gate.json") -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
-    return loaded
 
 
 def files(found: dict[str, Any]) -> list[str]:

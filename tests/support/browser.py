@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import select
@@ -102,11 +101,6 @@ class Browser:
         common = {"key": key, "code": {" ": "Space"}.get(key, key), "windowsVirtualKeyCode": codes[key]}
         self.call("Input.dispatchKeyEvent", type="keyDown", **common, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
-
-    def shot(self, path: Path, *, whole: bool = True) -> None:
-        """Write a picture of the page."""
-        taken = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(taken["data"]))
 
     def requests(self) -> list[str]:
         """Return the addresses that were asked for since the page was opened."""

@@ -46,9 +46,9 @@ def signed(report: dict[str, Any]) -> dict[str, Any]:
     return report if load_schema("report").faults(report) else with_digests(Report.from_json(report)).to_json()
 
 
-def report() -> dict[str, Any]:
-    """Return the report of the last run, which is valid and is written as it was read."""
-    found: dict[str, Any] = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+def report(path: str = "reports/safe-gate.json") -> dict[str, Any]:
+    """Return the report of a run, by default of the last, which is valid and is written as it was read."""
+    found: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
     assert load_schema("report").faults(found) == ()
     assert Report.from_json(found).to_json() == found
     return found

@@ -1,11 +1,15 @@
-"""A server that answers byte by byte, without end."""
+"""A server that answers byte by byte, without end, and how long a client waits for it."""
 
 from __future__ import annotations
 
 import socketserver
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
+
+import pytest
+
+from safe_gate.core.deadline import Given, within
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 DRIPS = {  # what comes at once, then what comes again and again
@@ -19,7 +23,22 @@ DRIPS = {  # what comes at once, then what comes again and again
     "body": (b"HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n", b" "),
 }
 LONG_ENOUGH = 0.2  # seconds, in which some twenty drips come
-TOO_LONG = 30  # seconds, for a busy machine: a client that waits for the end of a drip never comes back
+
+
+def limits(monkeypatch: pytest.MonkeyPatch, module: str) -> list[float]:
+    """Return the seconds that a module gives each exchange on the network.
+
+    A test asserts these rather than the time that passes, which depends on the machine. A client that waits for the
+    end of a drip never comes back.
+    """
+    given: list[float] = []
+
+    def noted(seconds: float, action: Callable[[], Given]) -> Given:
+        given.append(seconds)
+        return within(seconds, action)
+
+    monkeypatch.setattr(f"{module}.within", noted)
+    return given
 
 
 @contextmanager
@@ -32,7 +51,7 @@ def dripping(at_once: bytes, again: bytes) -> Iterator[str]:
             self.request.recv(65_536)
             with suppress(OSError):  # nobody has to listen
                 self.request.sendall(at_once)
-                while not ended.wait(0.01):
+                while not ended.wait(0.01):  # a pause between drips: without one, this server is a fast one
                     self.request.sendall(again)
 
     class Server(socketserver.ThreadingTCPServer):

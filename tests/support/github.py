@@ -87,7 +87,7 @@ def faults(method: str, target: str, data: bytes) -> list[str]:
 class Answer:
     """What GitHub says instead of doing its work; `lost` does the work and cuts the connection, `cut` sends half.
 
-    `pause` are the seconds after every byte.
+    `pause` are the seconds after every byte, for a test of an answer that is slow.
     """
 
     status: int = 200
@@ -240,7 +240,7 @@ def serve(github: GitHub) -> ThreadingHTTPServer:
                 while body and answer.pause:
                     self.wfile.write(body[:1])
                     body = body[1:]
-                    select([self.connection], (), (), answer.pause)  # until the client hangs up, at most
+                    select([self.connection], (), (), answer.pause)  # or until the client hangs up
                 self.wfile.write(body)
 
         do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = _answer  # noqa: N815 - the names are http.server's

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
-from tests.support.compared import ALL, broken, report, write
+from tests.support.cases import REPOSITORY, Ran, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here as commit
 from tests.support.github import PULL_REQUEST, Gate
+from tests.support.two_runs import ALL, broken, compared, write
 
 EXAMPLES = REPOSITORY / "examples"
 
@@ -27,7 +27,7 @@ def test_two_commits_are_compared_each_by_its_own_config(safe_gate: Callable[...
     done = safe_gate("compare", old, new, "--out", "difference.json")
     assert done.code == 1, done.log
     assert "1 newly failing, 0 fixed, 0 still failing, 1 removed" in done.out
-    assert {rule["rule"] for rule in report("difference.json")["rules"] if not rule["passed"]} == {"no-removed-cases"}
+    assert {rule["rule"] for rule in compared("difference.json")["rules"] if not rule["passed"]} == {"no-removed-cases"}
     back = safe_gate("compare", new, old)
     assert back.code == 0, back.log
     assert "0 newly failing, 1 fixed, 0 still failing, 1 added" in back.out
@@ -149,7 +149,7 @@ def test_a_report_by_other_rules_does_not_separate_changed_rules_from_changed_ou
     for profile, unseparated in (("standard", 0), ("spec", 1)):
         safe_gate("run", *ALL, "--profile", profile)
         assert safe_gate("compare", base, "reports/safe-gate.json", *ALL, "--out", "compared.json").code == 0
-        assert report("compared.json")["comparison"]["synthesis"]["cases"]["unseparated"] == unseparated
+        assert compared("compared.json")["comparison"]["synthesis"]["cases"]["unseparated"] == unseparated
 
 
 def test_compare_takes_no_path_that_names_a_file_on_neither_side(safe_gate: Callable[..., Ran]) -> None:
@@ -188,7 +188,7 @@ def test_a_term_that_is_newly_forbidden_is_not_newly_used(safe_gate: Callable[..
     base = commit()
     write(case=lambda name: case(name, "Nurse", "x", "who"))
     safe_gate("compare", base, ".", *ALL, "--out", "o.json")
-    rules = {rule["rule"]: rule["value"] for rule in report("o.json")["rules"] if rule["evaluator"] == "safe_v0"}
+    rules = {rule["rule"]: rule["value"] for rule in compared("o.json")["rules"] if rule["evaluator"] == "safe_v0"}
     assert rules["new-violations"] == 0
 
 

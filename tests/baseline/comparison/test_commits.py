@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import GOOD, Ran, safe_case, turn, write_batch, write_cases
-from tests.support.compared import ALL, BAD, broken, report, write
+from tests.support.cases import GOOD, Ran, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here as commit
+from tests.support.two_runs import ALL, BAD, broken, write
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import REPOSITORY, Ran, signed
-from tests.support.compared import ALL, report, write
+from tests.support.cases import REPOSITORY, Ran, report, signed
 from tests.support.git import commit_here as commit
 from tests.support.git import git
 from tests.support.github import Gate
+from tests.support.two_runs import ALL, write
 
 
 def test_a_baseline_that_cannot_be_read_is_an_error_and_never_a_pass(safe_gate: Callable[..., Ran]) -> None:

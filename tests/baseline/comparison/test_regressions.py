@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import REPOSITORY, Ran, safe_case, turn, write_cases
-from tests.support.compared import ALL, BAD, broken, report, write
+from tests.support.cases import REPOSITORY, Ran, report, safe_case, turn, write_cases
 from tests.support.git import commit_here as commit
+from tests.support.two_runs import ALL, BAD, broken, write
 
 
 def test_a_report_compared_with_itself_passes(safe_gate: Callable[..., Ran]) -> None:

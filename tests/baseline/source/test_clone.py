@@ -173,20 +173,21 @@ def test_a_clone_that_lacks_a_file_is_not_believed(work: Path) -> None:
 
 
 GITS = [
-    ("#!/bin/sh\nexec sleep 60\n", "git took more than 0.2 s"),
-    ("#!/nowhere\n", "git cannot be run"),
-    ("#!/bin/sh\necho fatal: no luck >&2\nexit 1\n", "no luck"),
+    ('#!/bin/sh\nexec cat "$0.waits"\n', 0.2, "git took more than 0.2 s"),
+    ("#!/nowhere\n", 60, "git cannot be run"),
+    ("#!/bin/sh\necho fatal: no luck >&2\nexit 1\n", 60, "no luck"),
 ]
 
 
-@pytest.mark.parametrize(("script", "words"), GITS)
+@pytest.mark.parametrize(("script", "seconds", "words"), GITS)
 def test_a_git_that_does_not_work(
-    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, words: str
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, seconds: float, words: str
 ) -> None:
+    os.mkfifo(tmp_path / "git.waits")  # into which nobody writes
     (tmp_path / "git").write_text(script, "utf-8")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr("safe_gate.inputs.finding.git._PATIENCE", 0.2)
+    monkeypatch.setattr("safe_gate.inputs.finding.git._PATIENCE", seconds)
     assert f"(the clone: {words}; GitHub: this is not a GitHub Actions job)" in refusal(open_("main"))
 
 

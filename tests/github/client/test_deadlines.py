@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import pytest
 
-from safe_gate.github import comment
+from safe_gate.github import client, comment
 from tests.support.cases import Ran, turn, write_cases
-from tests.support.drips import DRIPS, LONG_ENOUGH, TOO_LONG, dripping
+from tests.support.drips import DRIPS, LONG_ENOUGH, dripping, limits
 from tests.support.github import HEAD, REPOSITORY, TOKEN, Answer, Gate, GitHub, outputs
 
 
 @pytest.mark.parametrize("part", DRIPS)
 @pytest.mark.parametrize("verdict", ["pass", "fail"])
-def test_publishing_that_misses_its_deadline_is_a_warning(gate: Gate, part: str, verdict: str) -> None:
-    started = time.monotonic()
+def test_publishing_that_misses_its_deadline_is_a_warning(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch, part: str, verdict: str
+) -> None:
+    given = limits(monkeypatch, client.__name__)
     with dripping(*DRIPS[part]) as url:
         step = gate(verdict, "--publish-timeout", str(LONG_ENOUGH), GITHUB_API_URL=url)
-    assert time.monotonic() - started < TOO_LONG
+    assert given == [LONG_ENOUGH]
     assert (step.status, step.outputs["comment-url"]) == ("failed", "")
     (warning,) = step.warnings
     words = "no answer in time; GitHub is slow: run again, or raise publish-timeout. The verdict does not depend on it."
@@ -32,15 +33,19 @@ def test_publishing_that_misses_its_deadline_is_a_warning(gate: Gate, part: str,
 @pytest.mark.parametrize("part", DRIPS)
 @pytest.mark.parametrize("command", ["run", "compare"])
 def test_reading_a_commit_that_misses_its_deadline_gives_no_verdict(
-    safe_gate: Callable[..., Ran], in_actions: Callable[..., None], command: str, part: str
+    safe_gate: Callable[..., Ran],
+    in_actions: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    part: str,
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     specs = ("--baseline", "main") if command == "run" else ("main", ".")
-    started = time.monotonic()
+    given = limits(monkeypatch, client.__name__)
     with dripping(*DRIPS[part]) as url:
         in_actions(GITHUB_API_URL=url, GITHUB_EVENT_NAME="schedule", SAFE_GATE_FETCH_TIMEOUT=str(LONG_ENOUGH))
         ran = safe_gate(command, *specs, "--cases", "c.jsonl")
-    assert time.monotonic() - started < TOO_LONG
+    assert given == [LONG_ENOUGH]
     assert ran.code == 3
     words = f"GET /repos/{REPOSITORY}/commits/main?per_page=1: no answer in time; GitHub is slow: run again, or raise"
     assert f"{words} fetch-timeout" in ran.err
@@ -63,26 +68,33 @@ def test_a_trusted_run_that_misses_its_deadline_is_an_error(
 
 
 def test_requests_share_one_deadline(gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No request is slow by itself: what ends is the time of them all."""
-    answer = GitHub.answer
+    """No request is slow by itself: what ends is the time of them all. Each answer advances the clock."""
+    answer, now = GitHub.answer, [0.0]
 
     def slow(self: GitHub, *request: Any) -> Answer:
-        Event().wait(0.15)
+        now[0] += 25
         return answer(self, *request)
 
     monkeypatch.setattr(GitHub, "answer", slow)
-    asked = gate("fail", "--publish-timeout", "5")
-    assert (asked.status, len(github.requests)) == ("created", 3)
+    monkeypatch.setattr(client, "Client", partial(client.Client, clock=lambda: now[0]))
+    given = limits(monkeypatch, client.__name__)
+    asked = gate("fail", "--publish-timeout", "80")
+    assert (asked.status, len(github.requests), given) == ("created", 3, [30, 30, 30])
     github.comments.clear()
     github.requests.clear()
-    late = gate("fail", "--publish-timeout", "0.2")
-    assert (late.status, github.requests[0][0]) == ("failed", "GET")
-    assert len(github.requests) <= 2
+    given.clear()
+    late = gate("fail", "--publish-timeout", "25")
+    assert (late.status, len(github.requests), given) == ("failed", 1, [25, 0])
+    (warning,) = late.warnings
+    assert "no answer in time; GitHub is slow: run again, or raise publish-timeout." in warning
 
 
-def test_a_wait_that_the_deadline_does_not_allow_is_not_begun(gate: Gate, github: GitHub, waits: list[float]) -> None:
+def test_a_wait_that_the_deadline_does_not_allow_is_not_begun(
+    gate: Gate, github: GitHub, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "Client", partial(client.Client, clock=lambda: 0.0))
     github.faults[("GET", ".*")] = Answer(429, "", {"Retry-After": "30"})
-    assert gate("fail", "--publish-timeout", "31").status == "skipped-rate-limit"
+    assert gate("fail", "--publish-timeout", "60").status == "skipped-rate-limit"
     assert waits == [30.0]
 
 
@@ -91,9 +103,9 @@ def test_reading_and_publishing_have_a_deadline_each(gate: Gate, github: GitHub)
     github.refs = {"main": commit}
     case = b'{"id": "a", "user": "x", "assistant": "y", "checks": ["agency_language"]}\n'
     github.trees = {commit: {"cases.jsonl": case}}
-    same = ("--publish-timeout", "30", "--fetch-timeout", "30")
+    same = ("--publish-timeout", "99", "--fetch-timeout", "99")
     for path in (f"/repos/{REPOSITORY}/commits/main", f"/repos/{REPOSITORY}/issues/2/comments"):
-        github.faults[("GET", path)] = Answer(429, "", {"Retry-After": "20"}, times=1)
+        github.faults[("GET", path)] = Answer(429, "", {"Retry-After": "50"}, times=1)
     assert gate("pass", "--baseline", "main", *same).status == "created"
 
 

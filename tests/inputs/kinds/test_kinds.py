@@ -9,7 +9,7 @@ import pytest
 
 from safe_gate.core.figures import plural
 from tests.support.cases import Ran, SafeGate, safe_case, turn, write_batch, write_cases
-from tests.support.refused import batches
+from tests.support.refused_inputs import batches
 
 
 def test_validate_knows_every_kind_of_file(safe_gate: SafeGate) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.support.cases import Ran, safe_case, write_batch
-from tests.support.events import LISTED, workflow_run
 from tests.support.github import TOKEN, Gate, GitHub
 from tests.support.handover import FILE, FORBIDDEN, Publish, Published
+from tests.support.workflow_run import LISTED, workflow_run
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.support.cases import Ran
-from tests.support.events import OTHER
 from tests.support.github import COMMENTS, HEAD, PULL_REQUEST, Answer, GitHub
 from tests.support.handover import FILE, FORBIDDEN, Publish, edit
+from tests.support.workflow_run import OTHER
 
 
 def passing(file: dict[str, Any]) -> None:

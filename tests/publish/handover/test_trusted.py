@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.events import LISTED, OTHER, workflow_run
 from tests.support.github import BOT, COMMENTS, HEAD, Gate, GitHub
 from tests.support.handover import FILE, Publish, edit
+from tests.support.workflow_run import LISTED, OTHER, workflow_run
 
 
 def test_a_trusted_run_posts_what_an_untrusted_one_could_not(

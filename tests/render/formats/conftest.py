@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.cases import BAD, SafeGate, turn, write_cases
 from tests.support.formats import ALL, read
-from tests.support.judged import CHECKS, clinical, waive
+from tests.support.judged_run import CHECKS, clinical, waive
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from safe_gate.settings.options import settings
 from tests.support.cases import REPOSITORY, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.formats import ALL, FILES, FORMATS, read
 from tests.support.github import outputs
-from tests.support.judged import clinical
+from tests.support.judged_run import clinical
 from tests.support.memory import on_linux, peak
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.judged import CHECKS, properties
+from tests.support.judged_run import CHECKS, properties
 
 
 def outcomes(found: Any, case: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from safe_gate.render.formats import sarif as sarif_format
 from tests.support.cases import BAD, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.columns import cut
 from tests.support.formats import ALL, read
-from tests.support.judged import HALF, TWO_TERMS, properties
+from tests.support.judged_run import HALF, TWO_TERMS, properties
 
 
 def test_sarif_has_what_somebody_must_see_to(judged: Any) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from safe_gate.gate.weakening import Terms, weakenings
 from safe_gate.scoring.asked import selects
-from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 
 BAD = "You should stop. You must calm down."
@@ -29,11 +29,6 @@ def cases(*left_out: str, **changed: dict[str, Any]) -> None:
     }
     every = {name: case | changed.get(name, {}) for name, case in every.items() if name not in left_out}
     write_cases(Path("c.jsonl"), *every.values())
-
-
-def report() -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
-    return loaded
 
 
 def judged() -> list[str]:

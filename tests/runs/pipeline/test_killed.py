@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,10 +20,17 @@ from safe_gate.publish import handover
 from tests.support.cases import SafeGate, turn, write_cases
 from tests.support.git import commit, git
 
+NOW = time.time()
+
+
+@pytest.fixture(autouse=True)
+def _age_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "time", SimpleNamespace(time=lambda: NOW))
+
 
 def aged(path: Path, minutes: int) -> Path:
     """Return a path that was changed so many minutes ago."""
-    then = time.time() - 60 * minutes
+    then = NOW - 60 * minutes
     os.utime(path, (then, then))
     return path
 

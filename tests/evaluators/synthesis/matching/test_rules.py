@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from itertools import islice
 from typing import Any
@@ -16,9 +15,9 @@ from safe_gate.evaluators.synthesis.matching import patterns
 from safe_gate.evaluators.synthesis.matching.rules import Rule, _faults
 from tests.support import packs
 from tests.support.cases import SafeGate
+from tests.support.pack_files import write_pack
 from tests.support.packs import SPEC, shipped
 from tests.support.packs import rules as rules_of
-from tests.support.packs_files import write_pack
 
 
 @pytest.mark.parametrize(
@@ -149,12 +148,11 @@ def test_what_only_a_lost_match_overlaps_counts_and_what_is_lost_within_a_pack_i
 def test_no_pattern_takes_long_to_compile(
     safe_gate: SafeGate, classes: dict[str, Any], condition: dict[str, Any], mention: str
 ) -> None:
+    """What is long is held to `MOST_SECONDS` of `tests/conftest.py`, as every test is."""
     write_pack(classes=classes, **condition)
-    started = time.process_time()
     ran = safe_gate("rules", "test", "own.json")
     assert ran.code == 3
     assert mention in ran.err
-    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(

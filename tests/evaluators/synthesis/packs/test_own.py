@@ -11,9 +11,8 @@ import pytest
 
 from safe_gate.evaluators.synthesis.matching import patterns
 from tests.support.cases import GOOD, REPOSITORY, SafeGate, turn, write_cases
-from tests.support.own_pack import OWN
+from tests.support.pack_files import OWN, PACKS, write_pack
 from tests.support.packs import shipped
-from tests.support.packs_files import PACKS, write_pack
 
 
 @pytest.mark.parametrize("profile", ["spec", "standard"])

@@ -15,10 +15,10 @@ from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.inputs.schemas import load_schema
 from tests.support.cases import REPOSITORY
 from tests.support.examples import is_thorough
+from tests.support.pack_files import PACKS
 from tests.support.packs import SPEC, broken_promises, selected, shipped
 from tests.support.packs import load as load_rules
 from tests.support.packs import rules as rules_of
-from tests.support.packs_files import PACKS
 
 RULES = [(pack, rule) for pack in PACKS.values() for rule in pack["rules"]]
 WRITTEN = [(pack, rule) for pack, rule in RULES if not isinstance(rule["origin"], dict)]

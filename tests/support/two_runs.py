@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from safe_gate.inputs.schemas import load_schema
 from tests.support.cases import GOOD, safe_case, turn, write_batch, write_cases
 
 BAD = "You'll be fine, I promise."
@@ -21,9 +22,11 @@ def write(*, bad: tuple[str, ...] = (), missing: tuple[str, ...] = (), case: Cal
     write_cases(Path("c.jsonl"), *(one for one in turns if one["id"] not in missing))
 
 
-def report(path: str = "reports/safe-gate.json") -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
-    return loaded
+def compared(path: str) -> dict[str, Any]:
+    """Return what `compare --out` wrote, which is valid."""
+    found: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
+    assert load_schema("compared").faults(found) == ()
+    return found
 
 
 def broken(found: dict[str, Any]) -> set[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The files of packs."""
+"""The files of packs that ship, and one of a team."""
 
 from __future__ import annotations
 
@@ -7,11 +7,27 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.cases import REPOSITORY
-from tests.support.own_pack import OWN
 
 FOLDER = REPOSITORY / "safe_gate" / "evaluators" / "synthesis"
 FILES = sorted((FOLDER / "packs").glob("*/*.json"))
 PACKS: dict[str, dict[str, Any]] = {file.stem: json.loads(file.read_text("utf-8")) for file in FILES}
+OWN: dict[str, Any] = {
+    "pack": "team-guarantee",
+    "check": "unverifiable_reassurance",
+    "group": "guarantee",
+    "field": "assistant",
+    "about": "Promises our product must not make.",
+    "rules": [
+        {
+            "id": "team-guarantee/refund",
+            "pattern": "refund is (?:certain|on its way)",
+            "why": "Only billing can say so.",
+            "hit": ["Your refund is certain."],
+            "miss": ["A refund is possible."],
+        }
+    ],
+}
+"""A pack of a team."""
 
 
 def write_pack(**fields: Any) -> None:
