@@ -74,6 +74,8 @@ def _default(setting: Setting) -> str:
 def _names(setting: Setting) -> str:
     """Return the names of a setting on the command line, in the environment and in the config file, one a line."""
     flags = dict.fromkeys(flag for flags in setting.flags.values() for flag in flags)
+    if setting.kind is bool:
+        flags |= dict.fromkeys([f"--no-{flag.removeprefix('--')}" for flag in flags])
     key = f"config `{'.'.join(setting.key)}`" if setting.key else ""
     return "<br>".join(filter(None, (_codes(flags), _codes(setting.env), key)))
 

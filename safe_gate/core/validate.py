@@ -150,6 +150,11 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
         for inner in error.context or ():
             if inner.schema_path[0] in but_null:
                 yield from _faults(inner, definitions)
+    elif keyword == "oneOf" and isinstance(value, dict) and all(one.keys() == {"required"} for one in asked):
+        fields = [field for one in asked for field in one["required"]]
+        there = " and ".join(field for field in fields if field in value)
+        words = f"has {there}; expected exactly one" if there else "has none; expected one"
+        yield Fault(path, f"{words} of {', '.join(fields)}")
     else:
         word = _WORDINGS.get(keyword)
         expected = "" if keyword == "uniqueItems" else f"; expected {_expected(schema)}"
@@ -164,6 +169,8 @@ def _expected(schema: Mapping[str, Any]) -> str:
         return str(schema["description"]).rstrip(".")
     if "enum" in schema:
         return "one of " + ", ".join(json.dumps(value) for value in schema["enum"])
+    if "const" in schema:
+        return json.dumps(schema["const"])
     kinds = schema.get("type", "another value")
     return " or ".join(_TYPES.get(kind, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
 
@@ -194,6 +201,7 @@ def _enum(value: Any, allowed: list[Any], name: _Name) -> str:
 _WORDINGS: Mapping[str, Callable[[Any, Any, _Name], str]] = {
     "type": lambda value, _, name: f"is {name(value)}",
     "enum": _enum,
+    "const": lambda value, _, name: f"is {name(value)}",
     "minLength": lambda value, _, name: f"is {name(value)}, which is too short",
     "maxLength": lambda value, most, _: f"has {len(value)} characters, more than {most}",
     "pattern": lambda value, _, name: f"is {name(value)}",

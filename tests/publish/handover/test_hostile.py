@@ -68,7 +68,10 @@ def renamed(waivers: dict[str, Any]) -> None:
             lambda waivers: waivers["applied"][0].update(expires="tomorrow"),
             'report.waivers.applied[0].expires: is "tomorrow"',
         ),
-        (lambda waivers: waivers["applied"][0].update(metric="CR"), "does not have exactly one of the shapes"),
+        (
+            lambda waivers: waivers["applied"][0].update(metric="CR"),
+            "has check and metric; expected exactly one of check, metric",
+        ),
     ],
 )
 def test_what_a_file_says_became_of_its_waivers_does_not_count(

@@ -224,8 +224,8 @@ def test_words_that_are_forgotten_are_read_again(monkeypatch: pytest.MonkeyPatch
     ("phrase", "mention"),
     [
         ("", "is empty"),
-        ("(a|)", "may be empty"),
-        ("_*", "may be empty"),
+        ("(a|)", "matches nothing at all, too"),
+        ("_*", "matches nothing at all, too"),
         ("a {nobody}", "names the unknown word class {nobody}"),
         ("a (b", "opens a bracket that nothing closes"),
         ("a b)", "closes a bracket that none opens"),
