@@ -72,9 +72,9 @@ def main(call: Call) -> int:
     for line in (*to_add, *_where(platforms, folder)):
         effects.out(line)
     first = "" if to_add else "safe-gate run judges the samples; "
-    effects.out(
-        "Nothing was written." if is_dry else f"Next: {first}evals/README.md says how to record your own answers"
-    )
+    has_another_guide = Path("evals/README.md") in kept and Path("evals/record.py") in added
+    step = "evals/record.py records your own" if has_another_guide else "evals/README.md says how to record your own"
+    effects.out("Nothing was written." if is_dry else f"Next: {first}{step} answers")
     return EXIT_CODES[Verdict.PASS]
 
 
