@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -211,6 +214,19 @@ def test_a_full_temporary_folder_is_reported(safe_gate: SafeGate, monkeypatch: p
     assert ran.code == 3
     assert "the temporary folder: is full: No space left on device; free some space in it" in ran.err
     assert not Path("o.json").exists()
+
+
+def test_another_thread_may_collect_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+    store: Any = Store(held=0)
+    store.setdefault("a", 1)
+    store.itself = store
+    del store
+    thread = Thread(target=gc.collect)
+    thread.start()
+    thread.join()
+    assert lost == []
 
 
 def test_a_full_store_is_reported() -> None:

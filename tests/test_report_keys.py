@@ -59,7 +59,7 @@ KNOWN = {
     "evaluators/synthesis/deciding/failure_reasons.py": 13,  # hits and words by group
     "evaluators/synthesis/deciding/leaving.py": 1,  # hits by group
     "evaluators/synthesis/deciding/score.py": 6,  # texts by field, packs
-    "evaluators/synthesis/deciding/settings_remarks.py": 13,  # settings
+    "evaluators/synthesis/deciding/settings_remarks.py": 14,  # settings
     "evaluators/synthesis/deciding/wording.py": 2,  # lines of input files
     "evaluators/synthesis/evaluator.py": 5,  # settings
     "evaluators/synthesis/evidence.py": 1,  # hits by group

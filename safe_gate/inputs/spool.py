@@ -119,7 +119,8 @@ class _OnDisk:
         import sqlite3
 
         self._broken = sqlite3.Error
-        self._database = sqlite3.connect("", isolation_level=None)
+        # One thread uses it, but the garbage collector may close it in another.
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         finalize(self, self._database.close)
         self._run("PRAGMA journal_mode = OFF")
         self._run("CREATE TABLE kept (key BLOB UNIQUE, value TEXT)")

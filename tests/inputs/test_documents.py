@@ -94,7 +94,10 @@ def test_problems_of_a_batch_name_case_field_and_line(safe_gate: SafeGate) -> No
     err = safe_gate("score", "--batch", "b").err
     assert "b.json:31: other: is not a known field; your own names start with x_" in err
     assert "b.json:6: a: expectations.event_summary: is missing; expected an object with must_contain_phrases" in err
-    assert 'b.json:15: a: expectations.followup_questions.forbidden_terms[1]: is " "; expected a text to look for that is not blank' in err
+    assert (
+        'b.json:15: a: expectations.followup_questions.forbidden_terms[1]: is " "; expected a text to look for that is not blank'
+        in err
+    )
 
 
 def test_an_output_is_taken_by_the_case_of_its_own_batch_alone(safe_gate: SafeGate) -> None:
