@@ -144,7 +144,7 @@ def missable(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any]) -> 
     """
     if key not in METRICS or (key == "AH" and settings.get("strict_ah")):
         return ()
-    count, archetype = len(asks[key]), (settings.get("archetypes") or {}).get(asks.get("archetype"), {})
+    count, archetype = len(asks[key] or ()), (settings.get("archetypes") or {}).get(asks.get("archetype"), {})
     own = archetype.get("thresholds", {}).get(key, {})
     levels = ("pass",) if settings.get("max_fail_labels") is None else ("pass", "review")
     limits = (own.get(level, settings.get(f"{key.lower()}_{level}")) for level in levels)
