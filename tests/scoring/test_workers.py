@@ -115,6 +115,7 @@ sys.exit(main())
                 os.killpg(run.pid, signal.SIGKILL)
 
 
+@pytest.mark.untraced  # what is killed leaves half a file of coverage
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_no_process_outlives_the_run_it_works_for(how: signal.Signals) -> None:
     cases = [turn(f"c{number}") for number in range(5_000)]
@@ -125,6 +126,7 @@ def test_no_process_outlives_the_run_it_works_for(how: signal.Signals) -> None:
         assert started.line() == b""
 
 
+@pytest.mark.untraced  # what is killed leaves half a file of coverage
 def test_a_second_interrupt_ends_a_run_too() -> None:
     write_cases(Path("c.jsonl"), *(turn(f"c{n}") for n in range(4_000)))
     with running("run", "--synthesis-cases", "c.jsonl", "--jobs", "2") as started:
