@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from safe_gate.core.setting import settings_of
 from safe_gate.evaluators import EVALUATORS
 
-_GENERAL: Mapping[str, str] = {
-    setting.name: setting.general
-    for evaluator in EVALUATORS.values()
-    for setting in settings_of(evaluator.settings)
-    if setting.general
-}
-"""The settings that are several limits. The value is the entry that a number alone stands for."""
+
+@cache
+def _general() -> Mapping[str, str]:
+    """Return the settings that are several limits, each with the entry that a number alone stands for."""
+    every = (setting for evaluator in EVALUATORS.values() for setting in settings_of(evaluator.settings))
+    return {setting.name: setting.general for setting in every if setting.general}
 
 
 def by_rule(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,10 +25,10 @@ def by_rule(settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     named = {
         setting if entry == general else f"{setting}_{entry}": limit
-        for setting, general in _GENERAL.items()
+        for setting, general in _general().items()
         for entry, limit in (settings.get(setting) or {}).items()
     }
-    return {name: value for name, value in settings.items() if name not in _GENERAL} | named
+    return {name: value for name, value in settings.items() if name not in _general()} | named
 
 
 def by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
     >>> by_entry({"min_label_accuracy": 0.8, "min_label_accuracy_two_words": None})
     {'min_label_accuracy': {'all': 0.8}}
     """
-    found: dict[str, Any] = {setting: {} for setting in _GENERAL}
+    found: dict[str, Any] = {setting: {} for setting in _general()}
     others = dict[str, Any]()
     for name, limit in policy.items():
         setting, entry = _split(name)
@@ -56,15 +56,16 @@ def setting_of(rule: str) -> str:
     >>> setting_of("min-label-accuracy-acme/no-discounts")  # a team's own check has hyphens, never _
     'min-label-accuracy.acme/no-discounts'
     """
-    for setting in (name.replace("_", "-") for name in _GENERAL):
-        if entry := rule.removeprefix(f"{setting}-") if rule.startswith(f"{setting}-") else "":
+    for setting in (name.replace("_", "-") for name in _general()):
+        if rule.startswith(f"{setting}-"):
+            entry = rule.removeprefix(f"{setting}-")
             return f"{setting}.{entry if '/' in entry else entry.replace('-', '_')}"
     return rule
 
 
 def _split(name: str) -> tuple[str, str]:
     """Return the setting of several limits that a recorded limit is of, and its entry; both "" for another limit."""
-    for setting, general in _GENERAL.items():
+    for setting, general in _general().items():
         if name == setting:
             return setting, general
         if name.startswith(f"{setting}_"):

@@ -91,21 +91,24 @@ def _asked(
                     what = What.CHANGED if part in is_ else What.DROPPED
                     yield Weakening(name, case_id, f"{key}.{part}", what, was[part], is_.get(part))
         elif isinstance(was, list):
-            misses = (EVALUATORS[name].missable(key, asks, settings[1]) for asks in (before.asks, after.asks))
-            yield from (Weakening(name, case_id, key, *how) for how in _entries(was, is_ or (), *misses))
+            asks = before.asks, after.asks
+            yield from (Weakening(name, case_id, key, *how) for how in _entries(name, key, asks, settings[1]))
         elif was is not None and was != is_:
             yield Weakening(name, case_id, key, What.CHANGED)
 
 
 def _entries(
-    before: Sequence[str], after: Sequence[str], could_miss: Sequence[int], can_miss: Sequence[int]
+    name: str, key: str, asks: tuple[JsonObject, JsonObject], settings: Mapping[str, Any]
 ) -> Iterator[tuple[What, Any, Any]]:
     """Yield how a list asks for less. With more entries, an output may miss more of them: one of before, too."""
+    before, after = (one[key] or () for one in asks)
     gone, new = _less(before, after), _less(after, before)
     if gone:
         yield What.CHANGED if new else What.DROPPED, gone, new
-    elif any(now > then for then, now in zip(could_miss, can_miss, strict=True)):
-        yield What.ADDED, None, new
+    elif new:
+        could_miss, can_miss = (EVALUATORS[name].missable(key, one, settings) for one in asks)
+        if any(now > then for then, now in zip(could_miss, can_miss, strict=True)):
+            yield What.ADDED, None, new
 
 
 def _groups(

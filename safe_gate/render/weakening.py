@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.figures import plural
@@ -15,14 +16,6 @@ from safe_gate.render.comparison import baseline_words
 
 if TYPE_CHECKING:
     from safe_gate.core.comparison import Against, Weakened, Weakening
-
-_OF_EACH = {
-    setting.input
-    for evaluator in EVALUATORS.values()
-    for setting in settings_of(evaluator.settings)
-    if setting.is_mapping and not setting.general
-}
-"""The settings with a number by id. An id that is not in one has a number of its own."""
 
 ROWS = 10
 """Ways that are shown at most before what is folded."""
@@ -73,7 +66,7 @@ def _limits(weakened: Weakened) -> str:
 
 def _row(finding: Weakening) -> tuple[Words, ...]:
     kind, before, after = finding.kind, finding.before, finding.after
-    unset = "its own" if finding.id in _OF_EACH else "off"
+    unset = "its own" if finding.id in _by_id() else "off"
     off = unset if kind == "setting" and (before, after) != (None, None) else ""
     return (
         f"{EVALUATORS[kind].title} case" if kind in EVALUATORS else kind,
@@ -83,6 +76,13 @@ def _row(finding: Weakening) -> tuple[Words, ...]:
         _value(before, off),
         _value(after, off),
     )
+
+
+@cache
+def _by_id() -> Set[str]:
+    """Return the settings with numbers by id. An id that one does not list has a number of its own."""
+    every = (setting for evaluator in EVALUATORS.values() for setting in settings_of(evaluator.settings))
+    return {setting.input for setting in every if setting.is_mapping and not setting.general}
 
 
 def _value(value: Any, off: str) -> Words:
