@@ -46,7 +46,7 @@ KNOWN = {
     "core/passfail.py": 6,  # fields of a case, digests
     "core/report.py": 4,  # a file of waivers, the tool of a shard, settings
     "evaluators/entry.py": 7,  # an entry, read as its properties are asked for
-    "evaluators/results.py": 7,  # an entry of any evaluator, read as its properties are asked for
+    "evaluators/results.py": 5,  # an entry of any evaluator, read as its properties are asked for
     "evaluators/safe_v0/evaluator.py": 1,  # a line of an input file
     "evaluators/safe_v0/part.py": 1,  # rates by metric
     "evaluators/safe_v0/result.py": 9,  # an entry, read as its properties are asked for

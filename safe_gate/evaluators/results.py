@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import JsonObject, Place, entries_of
+from safe_gate.evaluators.entry import StoredEntry
 
 
 class CaseResult(NamedTuple):
@@ -39,7 +40,7 @@ class CaseResult(NamedTuple):
     @property
     def case_digest(self) -> str:
         """The digest of the case, which its output does not change."""
-        return str(self.entry["digests"]["case"])
+        return StoredEntry(self.entry).case_digest
 
 
 def results_of(evaluator: Evaluator, part: JsonObject | None) -> Iterator[CaseResult]:
