@@ -116,13 +116,14 @@ def rules(
     checks = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
     checks |= own_checks.defined(own)
     ready = Known(Automata(known.network, known.unnamed, known.steps), known.phrases) if known else None
+    ships = {name.rpartition("/")[2] for name in _pack_files(data)}
 
     def shelf(field: str, *, is_late: bool) -> Iterator[Rule]:
         for pack in packs:
             if (pack["field"], pack["group"] in LATE) == (field, is_late):
                 for rule in pack["rules"]:
                     if "pattern" not in rule and _counts(rule, pack["group"], profile, sensitivity):
-                        yield Rule.of(rule, pack)
+                        yield Rule.of(rule, pack, is_own=f"{pack['pack']}.json" not in ships)
 
     return Rules(
         books={field: Book(shelf(field, is_late=False), named, spelling, ready, field) for field in FIELDS},

@@ -126,8 +126,8 @@ class Turn:
     def found(self, check: Check, groups: Sequence[str]) -> Found:
         """Return what counts for a check in some groups, and the cancelled hits.
 
-        If live matches overlap, in any of the groups, the longest counts. By clause, the first of a group
-        counts for its clause.
+        If live matches overlap, in any of the groups, the longest counts. A shipped rule's match against the reply
+        never gives way to a match of a team's rule. By clause, the first of a group counts for its clause.
         """
         cancelled: list[Match] = []
         live: list[Match] = []
@@ -136,11 +136,17 @@ class Turn:
             (cancelled if match.by or by else live).append(match._replace(by=by, words=words) if by else match)
         if not live and not cancelled:
             return Found(dict.fromkeys(groups, ()), dict.fromkeys(groups, ()), ())
-        kept = longest = resolve_overlaps(live)
+        own = [match for match in live if match.rule.is_own]
+        longest, lost = _longest([match for match in live if not match.rule.is_own] if own else live)
+        if own:
+            firm = [match for match in longest if match.rule.group not in check.favour]
+            others, lost_to_own = _longest([*own, *(one for one in longest if one.rule.group in check.favour)])
+            longest, lost = [*firm, *others], [*lost, *lost_to_own]
+        kept = longest
         if self.rules.by_clause:
-            kept = list({(match.rule.group, match.clause): match for match in reversed(kept)}.values())[::-1]
-        if len(longest) < len(live):
-            cancelled += self._shorter(live, longest, kept)
+            kept = list({(match.rule.group, match.clause): match for match in reversed(longest)}.values())
+        kept = sorted(kept, key=lambda match: match.start)
+        cancelled += self._lost(lost, kept)
         by_group = {group: [match for match in kept if match.rule.group == group] for group in groups}
         hits = sorted(dict.fromkeys(map(self._hit, cancelled)), key=lambda hit: (hit.field, hit.start, hit.rule))
         return Found(by_group, {group: tuple(map(self._hit, some)) for group, some in by_group.items()}, tuple(hits))
@@ -157,17 +163,14 @@ class Turn:
             cancelled += found.cancelled
         return Found(matches, hits, tuple(cancelled))
 
-    def _shorter(self, live: Sequence[Match], longest: Sequence[Match], kept: Sequence[Match]) -> Iterator[Match]:
+    def _lost(self, lost: Sequence[tuple[Match, Match]], kept: Sequence[Match]) -> Iterator[Match]:
         """Yield the matches that a longer one cancels, and those longer ones of which another counts for the clause."""
-        counts = set(longest)
-        of_clause = {(match.rule.group, match.clause): match for match in kept}
-        for match in live:
-            if match not in counts and match.rule.origin != "learned":  # a near-synonym that was learned is no news
-                longer = overlapping(match, longest)
-                if longer.rule is match.rule:  # the same rule on fewer words is no news either
-                    continue
+        of_clause = {(match.rule.group, match.clause): match for match in kept if lost and self.rules.by_clause}
+        for match, longer in lost:
+            # A near-synonym that was learned is no news, nor is the same rule on fewer words.
+            if match.rule.origin != "learned" and longer.rule is not match.rule:
                 yield match._replace(by=f"longer: {longer.rule.id}", words=self._words(longer))
-                first = of_clause[longer.rule.group, longer.clause] if self.rules.by_clause else longer
+                first = of_clause.get((longer.rule.group, longer.clause), longer)
                 if first is not longer:
                     yield longer._replace(by=f"clause: {first.rule.id}", words=self._words(first))
 
@@ -203,6 +206,13 @@ class Turn:
     def _hit(self, match: Match) -> Hit:
         field = self.rules.fields[match.rule.group]
         return match.hit(self.texts[field], field)
+
+
+def _longest(matches: Sequence[Match]) -> tuple[list[Match], list[tuple[Match, Match]]]:
+    """Return the matches that no longer one overlaps, and the others, each with a longer one."""
+    kept = resolve_overlaps(matches)
+    counts = {*kept} if len(kept) < len(matches) else ()
+    return kept, [(match, overlapping(match, kept)) for match in matches if counts and match not in counts]
 
 
 class Found(NamedTuple):

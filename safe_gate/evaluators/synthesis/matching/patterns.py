@@ -105,7 +105,7 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
         try:
             patterns.append(
                 _Pattern(
-                    rule=Rule.of(rule, data),
+                    rule=Rule.of(rule, data, is_own=True),
                     pattern=_expand(rule["pattern"], classes),
                     start=rule.get("start", False),
                     cancelled_by=tuple(

@@ -47,6 +47,7 @@ class Rule:
     - `is_crisis`: the disclosure is grave, whatever the message asks.
     - `origin`: "spec", "hand" or "learned", "" for a team's own.
     - `inside`, `total`: of all `total` clauses with a learned phrase, `inside` are of its group.
+    - `is_own`: a team's pack has it.
     """
 
     id: str
@@ -67,9 +68,10 @@ class Rule:
     unless_after: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    is_own: bool = False
 
     @classmethod
-    def of(cls, rule: JsonObject, pack: JsonObject) -> Rule:
+    def of(cls, rule: JsonObject, pack: JsonObject, *, is_own: bool = False) -> Rule:
         """Return a rule of a pack's data, classes that the pack defines for itself written out."""
         own: Mapping[str, Sequence[str]] = pack.get("classes", {})
         if isinstance(rule.get("origin"), dict):
@@ -95,6 +97,7 @@ class Rule:
             origin="learned" if isinstance(origin, dict) else origin,
             inside=inside,
             total=total,
+            is_own=is_own,
             **contexts,
         )
 

@@ -330,6 +330,34 @@ def test_a_match_of_nothing_is_none(safe_gate: SafeGate) -> None:
     assert safe_gate("eval", "--cases", "c.jsonl", "--rules", "own.json").code == 0
 
 
+@pytest.mark.parametrize("profile", ["standard", "spec"])
+@pytest.mark.parametrize("group", ["positive", "negative"])
+@pytest.mark.parametrize("kind", ["pattern", "phrase"])
+def test_a_hit_of_ones_own_replaces_no_shipped_hit_against_the_reply(
+    safe_gate: SafeGate, kind: str, group: str, profile: str
+) -> None:
+    reply = "You should stop that, and you must calm down. It is up to you. Would you like to talk about it?"
+    write_cases(Path("c.jsonl"), turn("a", assistant=reply, checks=["agency_language"]))
+    command = ("run", "--synthesis-cases", "c.jsonl", "--profile", profile, "--max-unexpected-failures", "9")
+    groups = ("negative_hits", "positive_hits")
+
+    def hits(*more: str) -> list[list[str]]:
+        assert safe_gate(*command, *more).code != 3
+        (result,) = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["synthesis"]["results"]
+        return [[hit["rule"] for hit in result["checks"]["agency_language"][name]] for name in groups]
+
+    negative, positive = hits()
+    assert len(negative) >= 2
+    spanning = {"pattern": "you should.*calm down", "phrase": "you should stop that , and you must calm down"}
+    rule = {"id": "own/span", "why": "Spans two clauses.", "hit": [reply], "miss": ["Stop."], kind: spanning[kind]}
+    pack = OWN | {"pack": "own", "check": "agency_language", "group": group, "rules": [rule]}
+    Path("own.json").write_text(json.dumps(pack), "utf-8")
+    against, favour = hits("--rules", "own.json")
+    assert [rule for rule in against if rule != "own/span"] == negative
+    assert [rule for rule in favour if rule != "own/span"] == positive
+    assert ("own/span" in favour) is (group == "positive")
+
+
 def test_a_rule_that_is_off_twice_is_off_once(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     reports = []
