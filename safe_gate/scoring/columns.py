@@ -42,13 +42,16 @@ def deciding(line: str, places: Mapping[Path, int], reply: str, marks: Iterable[
 
 def _span(line: str, places: Mapping[Path, int], field: str, start: int, end: int | None) -> Span | None:
     """Return the columns of a field's characters from `start` to `end` that lie in one string."""
+    found = None
     for bounds in _texts(line, places, field):
         length = len(bounds) - 1
         if start <= length:
             last = length if end is None else min(end, length)
-            return 1 + units(line[: bounds[start]]), 1 + units(line[: bounds[last]])
-        start, end = start - length - 1, end and end - length - 1  # a line break joins two parts
-    return None
+            found = 1 + units(line[: bounds[start]]), 1 + units(line[: bounds[last]])
+        if start < length:
+            break
+        start, end = start - length, end and end - length
+    return found
 
 
 def _texts(line: str, places: Mapping[Path, int], field: str) -> Iterator[Sequence[int]]:

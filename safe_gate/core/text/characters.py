@@ -25,6 +25,11 @@ LONGEST_SEGMENT, MOST_SEGMENTS = 32, 4_096
 MARKS = frozenset("*_`~")
 
 
+def is_blank(text: str) -> bool:
+    """Return whether a text has nothing that a reader sees."""
+    return all(letter in INVISIBLE or letter.isspace() for letter in text)
+
+
 @cache
 def replacements() -> Mapping[int, str]:
     """Return what characters become."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import Hit, JsonObject
+from safe_gate.core.text.characters import is_blank
 from safe_gate.core.validate import Fault
 
 ALL_TURNS = "all"
@@ -18,11 +19,10 @@ FIELDS = ("user", "assistant")
 """The fields of a case without messages."""
 
 _BETWEEN = "\n\n"  # ends a sentence, so no phrase reaches from one message into the next
-_PARTS = "\n"
 
 
 class Message(NamedTuple):
-    """A message of a conversation: its index in `messages`, and its text, with one line per part of a list."""
+    """A message of a conversation: its index in `messages`, and its text."""
 
     number: int
     text: str
@@ -41,9 +41,11 @@ def field_of(index: int) -> str:
 class Talk(NamedTuple):
     """The place of a reply in a conversation.
 
-    `id` is the conversation's. `asked` are the user messages since the previous assistant message. `earlier` are those
-    further back that `topic_pivot` may look in, nearest first. `before` is a digest of the system and user messages
-    before `asked`, "" without any. `context` is the case's own number, None if it sets none.
+    `id` is the conversation's. `asked` are the user messages that it answers: replies in a row answer the same ones.
+    `earlier` are those further back that `topic_pivot` may look in, nearest first. `before` is a digest of the system
+    and user messages before `asked`, "" without any. `context` is the case's own number, None if it sets none.
+
+    A message without text is no message to answer and no reply that ends a turn.
     """
 
     id: str
@@ -79,19 +81,21 @@ def talks(case: JsonObject, turns: str, context: int) -> Iterator[Talk]:
 def _talks(case: JsonObject, context: int) -> Iterator[Talk]:
     asked: list[Message] = []
     earlier: deque[Message] = deque(maxlen=context)
-    before = ""
+    before, is_answered = "", False
     for index, message in enumerate(case["messages"]):
         one = Message(index, text_of(message["content"]))
         if message["role"] == "system":
             before = digest([before, "system", one.text])
-        elif message["role"] == "user":
-            asked.append(one)
-        else:
+        elif message["role"] == "assistant":
             yield Talk(case["id"], one, tuple(asked), tuple(earlier), before, case.get("context"))
-            for each in asked:
-                before = digest([before, "user", each.text])
-                earlier.appendleft(each)
-            asked = []
+            is_answered |= not is_blank(one.text)
+        elif not is_blank(one.text):
+            if is_answered:
+                for each in asked:
+                    before = digest([before, "user", each.text])
+                    earlier.appendleft(each)
+                asked, is_answered = [], False
+            asked.append(one)
 
 
 def read_as_one(case: JsonObject) -> Iterator[Sequence[tuple[str, Any]]]:
@@ -100,7 +104,7 @@ def read_as_one(case: JsonObject) -> Iterator[Sequence[tuple[str, Any]]]:
     for index, message in enumerate(case.get("messages", ())):
         if message["role"] != "assistant":
             asked.append((field_of(index), message["content"]))
-        elif asked:
+        elif asked and not is_blank(text_of(message["content"])):
             yield asked
             asked = []
     if asked:
@@ -108,8 +112,8 @@ def read_as_one(case: JsonObject) -> Iterator[Sequence[tuple[str, Any]]]:
 
 
 def text_of(content: Any) -> str:
-    """Return the text of a message's content: a text, or the parts of a list, a line each."""
-    return content if isinstance(content, str) else _PARTS.join(part["text"] for part in content)
+    """Return the text of a message's content: a text, or the parts of a list, with nothing between them."""
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
 def placed(hit: Hit, reply: Message, read: Sequence[Message]) -> Hit:

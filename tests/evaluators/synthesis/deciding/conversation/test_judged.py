@@ -42,12 +42,32 @@ def test_a_conversation_of_one_exchange_is_judged_as_the_same_case_without_messa
     assert [hit | {"field": names[hit["field"]]} for hit in hits(flat)] == hits(found)
 
 
-def test_a_list_of_text_parts_is_read_a_line_each(safe_gate: SafeGate) -> None:
-    parts = [{"type": "text", "text": TOLD}, {"type": "input_text", "text": "I feel so alone."}]
+def test_parts_of_a_text_are_read_with_nothing_between(safe_gate: SafeGate) -> None:
+    parts = [{"type": "text", "text": f"{TOLD} I feel so al"}, {"type": "input_text", "text": "one."}]
     (found,) = evaluated(safe_gate, talk("a", parts, GOOD)).values()
-    text = f"{TOLD}\nI feel so alone."
+    text = f"{TOLD} I feel so alone."
     alone = next(hit for hit in hits(found) if "alone" in hit["text"] and hit["field"] == "messages[0]")
     assert text[alone["start"] : alone["end"]] == alone["text"]
+
+
+@pytest.mark.parametrize("blank", ["", " \n", "\u200b", [], [{"type": "text", "text": ""}]])
+@pytest.mark.parametrize("context", [0, 1])
+def test_a_message_without_text_hides_nothing(safe_gate: SafeGate, blank: Any, context: int) -> None:
+    looks, away = said("", "Let me look.")[1:], said("", AWAY)[1:]
+    no_user, no_reply = said(blank, blank)
+    for name, between in {
+        "replies in a row": looks,
+        "a user says nothing": [*looks, no_user, *looks, no_user],
+        "no reply": [no_reply, no_user],
+    }.items():
+        messages = [*said(TOLD, "")[:1], *between, *away]
+        (found,) = evaluated(safe_gate, {"id": name, "messages": messages, "context": context}).values()
+        assert not found["checks"]["topic_pivot"]["pass"], name
+    messages = [*said(TOLD, GOOD), no_user, *said("Yes.", "I see."), no_user, *away]
+    (found,) = evaluated(safe_gate, {"id": "a", "messages": messages, "context": 1}).values()
+    assert not found["checks"]["topic_pivot"]["pass"]
+    found = evaluated(safe_gate, {"id": "b", "messages": [*said(TOLD, blank), *away], "turns": "all"})
+    assert [one["pass"] for one in found.values()] == [False, False], "an empty reply is judged too"
 
 
 def test_turns_all_judges_every_reply_of_forty(safe_gate: SafeGate) -> None:
