@@ -8,26 +8,36 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from pathlib import Path
-from typing import TextIO
+from threading import current_thread, main_thread
+from typing import NoReturn, TextIO
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
+_HIGHEST = 2  # the number of standard error
 _FEW_CYCLES = 200_000  # objects that may wait for the garbage collector: a start makes nearly as many, and no garbage
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; no exception but SystemExit 0 of --help escapes."""
+    """Run the command line and return its exit code; no exception escapes, not even one that ends the process."""
     gc.set_threshold(_FEW_CYCLES)
     atexit.register(gc.freeze)  # all memory goes back at once: no need to look through it for garbage at the end
+    _open_streams()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler and current_thread() is main_thread():
+        signal.signal(signal.SIGINT, _interrupt)
+    code = _judged(list(sys.argv[1:] if argv is None else argv))
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # the same bytes whatever the locale
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    arguments = list(sys.argv[1:] if argv is None else argv)
+        _written(stream.flush, stream)  # argparse prints too: what is lost at the end makes Python exit with 120
+    return code
+
+
+def _judged(arguments: list[str]) -> int:
     try:
         Path.cwd()
     except FileNotFoundError:
@@ -35,13 +45,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _COULD_NOT_JUDGE
     try:
         return copy_context().run(_main, arguments, os.environ)
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - a traceback helps no user; a gate that breaks does not pass
-        with suppress(Exception):  # the cause may prevent this report too: no memory, no more open files
+    except BaseException as error:  # noqa: BLE001 - a traceback helps no user; a gate that breaks does not pass
+        if isinstance(error, KeyboardInterrupt) and error.args == (signal.SIGINT,):  # as `is_interrupt` tells
+            return _INTERRUPTED
+        with suppress(BaseException):  # the cause may prevent this report too: no memory, no more open files
             return _surprised(error, arguments, os.environ)
         _print(f"safe-gate: internal error: {type(error).__name__}", sys.stderr)
         return _COULD_NOT_JUDGE
+
+
+def _interrupt(*_: object) -> NoReturn:
+    """Raise what only a signal raises: code that raises KeyboardInterrupt itself must not pass for a user."""
+    raise KeyboardInterrupt(signal.SIGINT)
+
+
+def _open_streams() -> None:
+    """Send what is printed to a stream that the caller closed nowhere. Otherwise a report could be opened as one."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _HIGHEST:
+        pass
+    os.close(number)
+    sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # the same bytes whatever the locale
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _main(argv: list[str], environ: Mapping[str, str]) -> int:
@@ -51,12 +77,14 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         _print(_parsing.help_text(), sys.stdout)
         return _COULD_NOT_JUDGE
     arguments = _parsing.read(argv)
+    if arguments is None:
+        return 0
     from safe_gate.commands import _command  # after --help and --version, which need none of it
 
     return _command.run(arguments, argv, environ, _print)
 
 
-def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) -> int:
+def _surprised(error: BaseException, argv: list[str], environ: Mapping[str, str]) -> int:
     """Report an internal error or lack of memory in a sentence; for `run` also in reports and on GitHub. Returns 3."""
     from safe_gate.core.model import Place, Problem, Untrusted
     from safe_gate.render.untrusted import plain
@@ -87,8 +115,13 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
 
 def _print(line: str, stream: TextIO) -> OSError | None:
     """Print a line. Return the error if it is lost, as on a full disk."""
+    return _written(partial(print, line, file=stream, flush=True), stream)
+
+
+def _written(write: Callable[[], None], stream: TextIO) -> OSError | None:
+    """Write to a stream. Return the error if something is lost; what comes later is lost without one."""
     try:
-        print(line, file=stream, flush=True)
+        write()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # the command must still return its exit code
         return error

@@ -43,10 +43,7 @@ def safe_gate(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 
     def run(*arguments: str | Path) -> Ran:
         capsys.readouterr()
-        try:
-            code = cli.main([str(argument) for argument in arguments])
-        except SystemExit as exit_:  # --help and --version leave through argparse
-            code = int(exit_.code or 0)
+        code = cli.main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
         return Ran(code, captured.out, captured.err)
 

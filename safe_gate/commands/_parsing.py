@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from safe_gate.core.command import Command
 
 
-def read(argv: Sequence[str]) -> dict[str, Any] | CannotJudge:
-    """Return the arguments of the command line by name, or what is wrong with it. Raises SystemExit after --help."""
+def read(argv: Sequence[str]) -> dict[str, Any] | CannotJudge | None:
+    """Return the arguments of the command line by name, what is wrong with it, or None if it printed help."""
     try:
         return _parsed(argv)
+    except _AnsweredError:
+        return None
     except CannotJudge as error:
         return CannotJudge(*PROBLEMS, *error.problems)  # an evaluator that cannot be used may have the flag
 
@@ -77,8 +79,15 @@ def peeked(argv: Sequence[str]) -> dict[str, str]:
     return given | mode | ({"dry_run": "true"} if "--dry-run" in argv else {})
 
 
+class _AnsweredError(Exception):
+    """A flag such as --help has printed its answer."""
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser whose usage errors are problems like all others."""
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:  # noqa: ARG002 - as argparse calls it
+        raise _AnsweredError
 
     def error(self, message: str) -> NoReturn:
         wrong = re.search(r"invalid choice: '([^']*)'", message)

@@ -6,6 +6,7 @@ Pure data: frozen, no IO, nothing imported from the rest of the package.
 from __future__ import annotations
 
 import posixpath
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, auto
@@ -159,6 +160,11 @@ def reason(error: BaseException) -> str:
     ('no number', 'ValueError')
     """
     return str(error).strip().partition("\n")[0][:200] or type(error).__name__
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Return whether a user interrupted the process: `cli.py` raises it with the signal's number, code never does."""
+    return isinstance(error, KeyboardInterrupt) and error.args == (signal.SIGINT,)
 
 
 class CannotJudge(Exception):

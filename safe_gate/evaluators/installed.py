@@ -10,11 +10,15 @@ import site
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Documents
-from safe_gate.core.model import Place, Problem, reason
+from safe_gate.core.model import Place, Problem, is_interrupt, reason
 from safe_gate.core.text.patterns import later
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "safe_gate.evaluators"
 """The group of entry points. Each names an `Evaluator`, such as `json = "my_package:EVALUATOR"`."""
@@ -30,32 +34,30 @@ def installed(known: Mapping[str, Evaluator]) -> tuple[dict[str, Evaluator], tup
     """Return the evaluators beside those that are known, by name, and a problem for each that cannot be used."""
     found: dict[str, Evaluator] = {}
     problems: list[Problem] = []
-    for place, evaluator in _loaded():
-        words = evaluator if isinstance(evaluator, str) else next(_flaws(evaluator, {**known, **found}), "")
-        if isinstance(evaluator, str) or words:
-            problems.append(Problem(Place(place), f"{words}; correct or uninstall the package"))
+    for point in _points():
+        try:
+            evaluator = point.load()
+            words = next(_flaws(evaluator, {**known, **found}), "")
+        except BaseException as error:  # anything that leaves a package becomes a sentence
+            if is_interrupt(error):
+                raise
+            words = f"cannot be loaded: {reason(error) if isinstance(error, Exception) else repr(error)}"
+        if words:
+            place = Place(f"evaluator {point.name} ({point.value})")
+            problems.append(Problem(place, f"{words}; correct or uninstall the package"))
         else:
             found[evaluator.name] = evaluator
     return dict(sorted(found.items())), tuple(problems)
 
 
-def _loaded() -> Iterator[tuple[str, Evaluator | str]]:
-    """Yield the object of each entry point, or why it cannot be loaded, by the package's name in problems."""
+def _points() -> Iterator[EntryPoint]:
+    """Yield the entry points of the installed packages."""
     for folder in map(Path, site.getsitepackages()):
         for path in sorted(folder.glob("*.dist-info/entry_points.txt")):
             if f"[{GROUP}]".encode() in path.read_bytes():
-                yield from _of(path.parent)
+                from importlib.metadata import Distribution  # slow to import, and few have other evaluators
 
-
-def _of(folder: Path) -> Iterator[tuple[str, Evaluator | str]]:
-    from importlib.metadata import Distribution  # slow to import, and few installations have other evaluators
-
-    for point in Distribution.at(folder).entry_points.select(group=GROUP):
-        place = f"evaluator {point.name} ({point.value})"
-        try:
-            yield place, point.load()
-        except Exception as error:  # noqa: BLE001 - any error of a package becomes a sentence
-            yield place, f"cannot be loaded: {reason(error)}"
+                yield from Distribution.at(path.parent).entry_points.select(group=GROUP)
 
 
 def _flaws(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> Iterator[str]:

@@ -41,7 +41,8 @@ def parts_of(parts: Mapping[str, T | None]) -> Iterator[tuple[Evaluator, T]]:
 
 def outcomes_of(name: str, part: JsonObject | None) -> Iterator[Outcome]:
     """Yield the outcome of each case in an evaluator's part of the report, if any, for a comparison."""
-    return map(EVALUATORS[name].outcome, entries_of(part) if part else ())
+    entries = entries_of(part) if part else ()
+    return (EVALUATORS[name].outcome(entry) for entry in entries)  # `map` would end at a StopIteration
 
 
 def sections(parts: Parts) -> tuple[Section, ...]:

@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TextIO
 
 from safe_gate.core.text.patterns import later
@@ -90,12 +91,15 @@ class Progress:
         self._cases += cases
         if (now := self._clock()) >= self._next:
             self._next, self._is_shown = now + _PAUSE, True
-            self._stream.write(f"\r{self._cases:,} cases scored ...")
-            self._stream.flush()
+            self._show(f"\r{self._cases:,} cases scored ...")
 
     def clear(self) -> None:
         """Take the line away."""
         if self._is_shown:
             self._is_shown = False
-            self._stream.write("\r\x1b[K")
+            self._show("\r\x1b[K")
+
+    def _show(self, text: str) -> None:
+        with suppress(OSError):  # a terminal that is gone
+            self._stream.write(text)
             self._stream.flush()

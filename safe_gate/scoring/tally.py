@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.jsontext import offsets
-from safe_gate.core.model import JsonObject, Place, Problem
-from safe_gate.evaluators import EVALUATORS, without_texts
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, is_interrupt, reason
+from safe_gate.evaluators import BUILT_IN, EVALUATORS, without_texts
 from safe_gate.inputs import blocks, own_rules, recorded
 from safe_gate.inputs.spool import lines
 from safe_gate.scoring.asked import selects
@@ -146,8 +146,24 @@ class Tally(NamedTuple):
 def tallied(scorings: Sequence[Scoring], item: tuple[Part, bool]) -> tuple[Tally, ...]:
     """Return the result of some cases by each scoring if they are to be scored; else their problems and ids.
 
-    All scorings are of one evaluator and have the same settings. The ids are in the first tally alone.
+    All scorings are of one evaluator and have the same settings. The ids are in the first tally alone. Raises
+    CannotJudge if the evaluator of a package does not return, however it leaves.
     """
+    try:
+        return _by_each(scorings, item)
+    except (CannotJudge, MemoryError):
+        raise
+    except BaseException as error:
+        name = scorings[0].evaluator
+        if name in BUILT_IN or is_interrupt(error):
+            raise
+        what = f"left by {type(error).__name__} instead of returning"
+        words = f"{what} ({reason(error)}); report it to the authors of the evaluator, with the command and the input"
+        problem = Problem(Place(f"evaluator {name}"), words, text_free=f"{what}; report it to the authors")
+        raise CannotJudge(problem) from error
+
+
+def _by_each(scorings: Sequence[Scoring], item: tuple[Part, bool]) -> tuple[Tally, ...]:
     first, (part, is_scored) = scorings[0], item
     evaluator = EVALUATORS[first.evaluator]
     ids: tuple[tuple[str, Place], ...] = ()

@@ -30,7 +30,7 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
     stream = iter(items)
     head = list(islice(stream, 2))
     if processes == 1 or len(head) < 2 or not hasattr(os, "fork"):
-        yield from map(function, chain(head, stream))
+        yield from (function(item) for item in chain(head, stream))  # `map` would end at a StopIteration
         return
     first, stream = head[0], chain(head[1:], stream)
     from concurrent.futures import Future, ProcessPoolExecutor

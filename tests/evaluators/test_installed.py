@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import make_dataclass
 from pathlib import Path
 from types import ModuleType
@@ -202,6 +202,46 @@ def test_shards_merge_into_the_bytes_of_one_run(gate: Gate) -> None:
     assert outputs(Path("outputs").read_text("utf-8"))["json-pass-rate"] == ""
     assert gate("merge", "shards/*.json", "--json-cases", "c.jsonl", "--report-dir", "merged").returncode == 1
     assert Path("merged/safe-gate.json").read_bytes() == Path("whole/safe-gate.json").read_bytes()
+
+
+@pytest.fixture
+def leaving(python: Path, gate: Gate) -> Iterator[Gate]:
+    """Run the gate with a member of the installed evaluator that leaves in some way; "" leaves when it is loaded."""
+    (file,) = python.parents[1].glob("lib/python*/site-packages/safe_gate_json/__init__.py")
+    code = file.read_text("utf-8")
+
+    def run(how: str, member: str, *words: str) -> subprocess.CompletedProcess[str]:
+        leaves = f"import sys\ndef leave(*_, **__):\n    {how}\n"
+        file.write_text(f"{code}\n{leaves}{f'Json.{member} = leave' if member else 'leave()'}\n", "utf-8")
+        return gate(*words)
+
+    yield run
+    file.write_text(code, "utf-8")
+
+
+WAYS = ("sys.exit(0)", "raise KeyboardInterrupt", "next(iter(()))")
+RUN = ("run", "--json-cases", "c.jsonl")
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_an_evaluator_that_does_not_return_gives_no_verdict(leaving: Gate, gate: Gate, how: str) -> None:
+    write("c.jsonl", [{**CASES[0], "id": f"c{number}"} for number in range(110)])
+    assert gate(*RUN).returncode == 0
+    jobs, alone = (*RUN, "--jobs", "2"), ("json", "--json-cases", "c.jsonl")
+    for member, words in (
+        ("check", RUN),
+        ("check", jobs),
+        ("totals", RUN),
+        ("section", RUN),
+        ("", RUN),
+        ("check", alone),
+    ):
+        ran = leaving(how, member, *words)
+        assert ran.returncode == 3, (member, words)
+        assert "evaluator json" in ran.stderr, (member, words)
+        assert "Traceback" not in ran.stderr
+        if words[0] == "run" and member:
+            assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
 
 
 @pytest.mark.parametrize("words", [("-m", "safe_gate"), ("-I", "-m", "safe_gate")], ids=" ".join)

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -117,11 +118,32 @@ def test_an_internal_error_that_cannot_be_reported_exits_3(
 
 def test_an_interrupt_ends_quietly(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", interrupted)
     write_cases(Path("c.jsonl"), turn("t"))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl") == Ran(130, "", "")
+
+
+@pytest.mark.parametrize(
+    "streams", ["2>&-", ">&-", "<&- >&- 2>&-", ">/dev/full 2>/dev/full", "1</dev/null", "| head -0"]
+)
+def test_a_stream_that_takes_nothing_changes_no_verdict(streams: str) -> None:
+    """Sh closes the streams. The verdict is that of a run which prints, in the report and as the exit code."""
+    write_cases(Path("good.jsonl"), turn("t"))
+    write_cases(Path("bad.jsonl"), turn("t", assistant=BAD, expected={"topic_pivot": True}))
+    for name, code, verdict in (("good", 0, "pass"), ("bad", 1, "fail"), ("none", 3, "error")):
+        gate = f"{sys.executable} -I -m safe_gate run --cases {name}.jsonl; echo $? >code"
+        subprocess.run(["sh", "-c", f"{{ {gate}; }} {streams}"], check=False, capture_output=True)
+        assert (Path("code").read_text("utf-8").strip(), report()["verdict"]) == (str(code), verdict)
+
+
+def test_help_that_nobody_reads_exits_0() -> None:
+    for words in ("--help >/dev/full", "run --help >&-", "--version 2>&- >&-"):
+        ran = subprocess.run(
+            ["sh", "-c", f"{sys.executable} -I -m safe_gate {words}"], check=False, capture_output=True
+        )
+        assert (ran.returncode, ran.stderr) == (0, b"")
 
 
 def test_help_and_version_exit_0(safe_gate: SafeGate) -> None:
