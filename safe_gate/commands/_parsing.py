@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Sequence
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from safe_gate import __version__, commands
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.core.setting import AS_RUN, GROUPS, Setting
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, PROBLEMS
@@ -35,13 +36,16 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
     first = argv[0].partition("=")[0] if argv else ""
     if first.startswith("-") and first not in ("-h", "--help", "--version"):  # what follows it may be a token
         words = f"{first} comes before the command; expected safe-gate COMMAND, then its flags; see safe-gate --help"
-        raise CannotJudge(Problem(Place("command line"), words))
-    namespace, unknown = _parser(first).parse_known_args(argv)
-    arguments = vars(namespace)
+        raise CannotJudge(Problem(Place("command line"), words, code=Code.USAGE))
+    if first not in commands.names():
+        _all_commands().parse_args(argv)  # which shows its help, or raises
+    name, command = first, commands.module(first).COMMAND
+    parser = _parser(name, command, is_whole="--help-all" in argv)
+    # One that takes words anywhere: a plain one takes no HEAD in `compare BASE --verbose HEAD`.
+    namespace, unknown = parser.parse_known_intermixed_args(_rearranged(argv[1:], parser, command))
+    arguments = {"command": name, **vars(namespace)}
     if not unknown:
         return arguments
-    name = arguments["command"]
-    command = commands.module(name).COMMAND
     flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
     shown = " ".join(unknown)
     if any(re.search("token|secret|sink", flag.lower()) for flag in flags):
@@ -59,12 +63,51 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
         own += [word for word in command.arguments if word.startswith("--")]
         hint = suggestion(flags[0], own, quoted=False)
     words = f"unrecognized arguments: {shown}{hint}; see safe-gate {name} --help"
-    raise CannotJudge(Problem(Place("command line"), words))
+    raise CannotJudge(Problem(Place("command line"), words, code=Code.USAGE))
 
 
-def help_text() -> str:
-    """Return the help of safe-gate itself."""
-    return _parser("").format_help().rstrip()
+def _rearranged(argv: Sequence[str], parser: argparse.ArgumentParser, command: Command) -> Sequence[str]:
+    """Return the words after a command, its own first if a flag that takes several words would swallow them.
+
+    In `explain --cases F ID` it would. The first word after the flag is always the flag's. Then come the command's own:
+    from the first that fits `Command.own_word`; without a pattern from the first that, unlike the one before it, names
+    a file or names none; if they are all alike, all but the flag's, or the last if the command takes one.
+    """
+    if command.own_word is None or any(one in argv for one in ("--", *command.instead_of_words)):
+        return argv
+    nargs = {flag: one.nargs for one in parser._actions for flag in one.option_strings}
+    runs: list[list[str]] = [["--"]]  # a flag, and the words after it
+    for word in argv:
+        if word.startswith("-") and word != "-":
+            runs.append([word])
+        else:
+            runs[-1].append(word)
+    swallowing = [run for run in runs if nargs.get(run[0]) == "+" and len(run) > _FLAG_AND_WORD]
+    if not swallowing or any(len(run) - 1 > (nargs.get(run[0], 0) != 0) for run in runs if nargs.get(run[0]) != "+"):
+        return argv  # which has words of the command's own
+    run = swallowing[-1]
+    more = run[_FLAG_AND_WORD:]
+    if command.own_word:
+        first = next((at for at, word in enumerate(more) if re.fullmatch(command.own_word, word)), len(more))
+    else:
+        others = [at for at, word in enumerate(more) if _names_files(word) != _names_files(run[1])]
+        nargs_of_own = next(one.nargs for one in parser._actions if not one.option_strings)
+        first = others[0] if others else len(more) - 1 if nargs_of_own in (None, "?") else 0
+    del run[_FLAG_AND_WORD + first :]
+    return [*more[first:], *chain.from_iterable(runs[1:])]
+
+
+_FLAG_AND_WORD = 2
+
+
+def _names_files(word: str) -> bool:
+    return word == "-" or any(sign in word for sign in "*?[") or os.path.exists(word)  # noqa: PTH110 - a Path may raise
+
+
+def help_text(name: str = "", *, is_whole: bool = False) -> str:
+    """Return the help of a command, or of safe-gate itself. A whole one shows every setting."""
+    parser = _parser(name, commands.module(name).COMMAND, is_whole=is_whole) if name else _all_commands()
+    return parser.format_help().rstrip()
 
 
 def peeked(argv: Sequence[str]) -> dict[str, str]:
@@ -92,14 +135,11 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         wrong = re.search(r"invalid choice: '([^']*)'", message)
         hint = suggestion(wrong[1], list(commands.every()), quoted=False) if wrong else ""
-        takes_all = any(action.nargs == "+" and action.option_strings for action in self._actions)
-        if takes_all and re.search(r"are required: (?!-)", message):
-            hint = "; write it before the flags: some flags take all words that follow"
-        raise CannotJudge(Problem(Place("command line"), f"{message}{hint}; see {self.prog} --help"))
+        raise CannotJudge(Problem(Place("command line"), f"{message}{hint}; see {self.prog} --help", code=Code.USAGE))
 
 
-def _parser(first: str) -> argparse.ArgumentParser:
-    """Return the parser for a first word: of one command with its flags, or of all commands without flags."""
+def _all_commands() -> argparse.ArgumentParser:
+    """Return the parser of a command line without a command: it has `--help`, `--version` and all names."""
     parser = _Parser(
         prog="safe-gate",
         description="Judges recorded outputs of a language-model application before a merge: are they good enough, and "
@@ -108,35 +148,44 @@ def _parser(first: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"safe-gate {__version__}")
-    if first == "--version":  # the only command line without a command's module, to save the time
-        return parser
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    known = {first: commands.module(first).COMMAND} if first in commands.names() else commands.every()
-    for name, command in known.items():
-        words = f"{command.summary[0].upper()}{command.summary[1:]}."
-        codes = f"exit codes: {command.exit_codes}"
-        subparser = subparsers.add_parser(
-            name, help=command.summary, description=words, epilog=codes, allow_abbrev=False
-        )
-        if name == first:
-            _add_arguments(subparser, name, command)
+    for name, command in commands.every().items():
+        subparsers.add_parser(name, help=command.summary)
     return parser
 
 
-def _add_arguments(parser: argparse.ArgumentParser, name: str, command: Command) -> None:
-    """Add the flags of settings under their headings, and the command's other arguments."""
+_MOST_SHOWN = 25
+"""Of a command with more flags for settings, `--help` shows those that people use."""
+
+
+def _parser(name: str, command: Command, *, is_whole: bool) -> argparse.ArgumentParser:
+    """Return the parser of a command: the flags of settings under their headings, and its other arguments."""
     taken = [setting for setting in settings() if setting.flags_of(name)]
+    hidden = [] if is_whole or len(taken) <= _MOST_SHOWN else [one for one in taken if not one.is_usual]
+    own = [facts for word, facts in command.arguments.items() if not word.startswith("-")]
+    usage = [f"[{facts['metavar']}{' ...' * (facts.get('nargs') in ('*', '+'))}]" for facts in own]
+    usage = [one if facts.get("nargs") in ("?", "*") else one[1:-1] for one, facts in zip(usage, own, strict=True)]
+    parser = _Parser(
+        prog=f"safe-gate {name}",
+        usage=" ".join((f"safe-gate {name}", *usage, "[FLAG ...]")),
+        description=f"{command.summary[0].upper()}{command.summary[1:]}.",
+        epilog=f"exit codes: {command.exit_codes}",
+        allow_abbrev=False,
+    )
+    more = f"show this help and the flags of {len(hidden)} more settings" if hidden else argparse.SUPPRESS
+    parser.add_argument("--help-all", action="help", help=more)
     for heading in GROUPS:  # one without flags is not shown
         group = parser.add_argument_group(heading)
         for setting in taken:
             if setting.group == heading:
-                words = command.meanings.get(setting.name, setting.help)
+                words = argparse.SUPPRESS if setting in hidden else command.meanings.get(setting.name, setting.help)
                 _add_flag(group, setting, setting.flags_of(name), words)
     for old in OLD_NAMES:
         if old.flag and name in (*AS_RUN, *old.commands):
             parser.add_argument(old.flag, dest=old.name, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     for word, facts in command.arguments.items():
         parser.add_argument(word, **facts)
+    return parser
 
 
 def _add_flag(group: argparse._ArgumentGroup, setting: Setting, flags: Sequence[str], words: str) -> None:

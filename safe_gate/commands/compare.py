@@ -41,6 +41,7 @@ COMMAND = Command(
         "--out": {"default": "", "metavar": "PATH", "help": "write the comparison as JSON to this file"},
         "--verbose": VERBOSE,
     },
+    own_word="",
 )
 
 

@@ -45,6 +45,7 @@ COMMAND = Command(
         },
         "shards": {"nargs": "*", "metavar": "SHARD", "help": "for merge: files of shards, or globs of them"},
     },
+    own_word="run|merge|publish",
 )
 
 

@@ -9,7 +9,7 @@ from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Untrusted, Verdict
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Untrusted, Verdict
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs import own_rules
 from safe_gate.inputs.finding import case_files
@@ -29,6 +29,8 @@ COMMAND = Command(
         "--failed": {"action": "store_true", "help": "explain every unexpected failure"},
         "--json": {"action": "store_true", "help": "print one JSON object per line, one for each case"},
     },
+    own_word="",
+    instead_of_words=("--failed",),
 )
 
 
@@ -68,10 +70,9 @@ class _Wanted:
     def problem(self) -> Problem | None:
         """Return what is wrong with the command line, if anything is."""
         if self.ids and self.is_failed:
-            return Problem(Place("explain"), "takes ids or --failed, not both; leave one out")
+            return Problem(Place("explain"), "takes ids or --failed, not both; leave one out", code=Code.USAGE)
         if not (self.ids or self.is_failed):
-            words = "names no case; expected --failed, or ids before the flags: some flags take all words that follow"
-            return Problem(Place("explain"), words)
+            return Problem(Place("explain"), "names no case; expected ids, or --failed", code=Code.USAGE)
         return None
 
     def unmet(self, evaluators: Sequence[Evaluator]) -> Sequence[Problem]:

@@ -26,6 +26,7 @@ COMMAND = Command(
     },
     judges=True,
     refuses_aloud=True,
+    own_word="",
 )
 
 

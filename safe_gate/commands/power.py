@@ -24,6 +24,7 @@ COMMAND = Command(
             "help": "number of cases; default: the cases that a run would read",
         }
     },
+    own_word="[0-9]+",
 )
 
 

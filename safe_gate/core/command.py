@@ -31,6 +31,10 @@ class Command:
     whether it has a verdict on a run; its output is then a log, which may get lost. `refuses_aloud` tells whether
     reports and GitHub also say that it could not do its work. `verb` names its work.
 
+    A flag that takes several words swallows the command's own words behind it. `own_word` is the pattern of the first
+    of these, "" if any word may be it, as the command needs one, None if it has none. None is needed with one of the
+    flags `instead_of_words`.
+
     A command of an evaluator names its `runner`, a module of `commands/own/`.
     """
 
@@ -44,6 +48,8 @@ class Command:
     judges: bool = False
     refuses_aloud: bool = False
     verb: str = "judge"
+    own_word: str | None = None
+    instead_of_words: tuple[str, ...] = ()
 
 
 class Scores(Command):

@@ -6,6 +6,7 @@ Pure data: frozen, no IO, nothing imported from the rest of the package.
 from __future__ import annotations
 
 import posixpath
+import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -132,13 +133,32 @@ NOWHERE = Origin()
 """The origin of a result that is about no commit and no run."""
 
 
+class Code(StrEnum):
+    """The kind of a problem, for programs: see docs/json.md. The names do not change."""
+
+    USAGE = "usage"
+    INVALID_SETTING = "invalid-setting"
+    NO_INPUT = "no-input"
+    UNREADABLE_FILE = "unreadable-file"
+    INVALID_INPUT = "invalid-input"
+    DUPLICATE_ID = "duplicate-id"
+    MISSING_OUTPUT = "missing-output"
+    UNKNOWN_CASE = "unknown-case"
+    BASE_UNAVAILABLE = "base-unavailable"
+    UNTRUSTED_CHECKOUT = "untrusted-checkout"
+    UNWRITABLE_FILE = "unwritable-file"
+    UNAVAILABLE = "unavailable"
+    NOT_FINISHED = "not-finished"
+    INTERNAL_ERROR = "internal-error"
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One problem of one input: its place, case and field, and the expected value.
 
     `case_id` and `field` are empty if they do not apply. `message` may quote the input, so it is untrusted like the
     rest. If it quotes recorded text, `text_free` says the same without the quote. `count` is 1. For the last problem
-    of its kind that is kept in a file, it includes the problems that are not kept.
+    of its kind that is kept in a file, it includes the problems that are not kept. `code` is its kind for programs.
     """
 
     place: Place
@@ -147,10 +167,36 @@ class Problem:
     field: str = ""
     text_free: str = ""
     count: int = 1
+    code: Code = Code.INVALID_INPUT
+
+    @property
+    def fix(self) -> str:
+        """What to do, in the words of the message if these say it."""
+        _, _, rest = _QUOTED.sub(lambda found: found[0].replace("; ", ";\0"), self.message).partition("; ")
+        return rest.replace(";\0", "; ") or _FIXES[self.code]
 
     def without_texts(self) -> Problem:
         """Return the problem in words that quote no recorded text."""
         return replace(self, message=self.text_free or self.message)
+
+
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'')
+_FIXES = {
+    Code.USAGE: "correct the command line",
+    Code.INVALID_SETTING: "correct the setting",
+    Code.NO_INPUT: "name files with cases",
+    Code.UNREADABLE_FILE: "name a file that exists and can be read",
+    Code.INVALID_INPUT: "correct the input at this place",
+    Code.DUPLICATE_ID: "give each case an id of its own",
+    Code.MISSING_OUTPUT: "record the output of this case, or remove the case",
+    Code.UNKNOWN_CASE: "name a case of the files",
+    Code.BASE_UNAVAILABLE: "name a baseline that can be read",
+    Code.UNTRUSTED_CHECKOUT: "check out the base's commit",
+    Code.UNWRITABLE_FILE: "name a file that can be written",
+    Code.UNAVAILABLE: "make available what the message names",
+    Code.NOT_FINISHED: "run again",
+    Code.INTERNAL_ERROR: "report it with the command and the input",
+}
 
 
 def reason(error: BaseException) -> str:

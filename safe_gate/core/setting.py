@@ -32,7 +32,7 @@ class Setting(NamedTuple):
     `group` is its heading in `--help`, `flags` its flags by command;
     `key` is its path in the config file (empty: not allowed there);
     `low` and `high` bound a number, which may be neither of them if they are `excluded`. In a mapping, a
-    number alone stands for the entry `general`; sources merge such a mapping by entry.
+    number alone stands for the entry `general`; sources merge such a mapping by entry. `--help` shows the `usual` ones.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Setting(NamedTuple):
     secret: bool = False
     is_input: bool = True
     general: str = ""
+    is_usual: bool = False
 
     def flags_of(self, command: str) -> tuple[str, ...]:
         """Return the option's flags for a command, if any; some commands take the flags of `run`."""
@@ -85,7 +86,7 @@ class Setting(NamedTuple):
         """The placeholder of the value in `--help`."""
         if self.is_mapping:
             return "[CHECK=]N" if self.general else "ID=N"
-        if self.choices:
+        if self.choices and not self.is_list:
             return "|".join(self.choices)
         return "N" if self.low is not None else "TEXT"
 
@@ -104,6 +105,7 @@ def option(
     secret: bool = False,
     is_input: bool | None = None,
     general: str = "",
+    usual: bool = False,
 ) -> Any:
     """Return a field of a dataclass of settings. `Setting` describes the arguments.
 
@@ -119,7 +121,7 @@ def option(
         "limits": limits,
         "choices": choices,
     }
-    more = {"excluded": excluded, "secret": secret, "is_input": is_input, "general": general}
+    more = {"excluded": excluded, "secret": secret, "is_input": is_input, "general": general, "usual": usual}
     return field(default=default, metadata=facts | more, repr=not secret)
 
 
@@ -155,4 +157,5 @@ def settings_of(options: type) -> Iterator[Setting]:
             secret=facts["secret"],
             is_input=for_run if facts["is_input"] is None else facts["is_input"],
             general=facts["general"],
+            is_usual=facts["usual"],
         )

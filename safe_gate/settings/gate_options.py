@@ -21,6 +21,7 @@ class Judging:
         "Judge only cases with at least one of these tags or archetypes; one per line. Reports name the filter.",
         (),
         flags=dict.fromkeys(_FILTERED, ("--tag",)),
+        usual=True,
     )
     not_tag: tuple[str, ...] = option(
         "inputs",
@@ -33,6 +34,7 @@ class Judging:
         "Rule: at most this many cases have no reply: the text is empty, or is only an error. `off` allows any number.",
         0,
         limits=(0, None),
+        usual=True,
     )
     max_vacuous: float | None = option(
         "gate",
@@ -47,6 +49,7 @@ class Judging:
         "merge group or push. Off unless set.",
         "",
         flags={"run": ("--baseline",), "bless": ("--baseline",)},
+        usual=True,
     )
     baseline_required: bool = option(
         "baseline",
@@ -57,11 +60,13 @@ class Judging:
         "baseline",
         "Baseline: cases may be removed, except protected ones.",
         False,
+        usual=True,
     )
     protect: tuple[str, ...] = option(
         "baseline",
         "Baseline: cases that must not newly fail or be removed, by id, tag or archetype; one per line.",
         (),
+        usual=True,
     )
     max_regressions: int | None = option(
         "baseline",
@@ -69,6 +74,7 @@ class Judging:
         None,
         limits=(0, None),
         flags=dict.fromkeys(POWER, ("--max-regressions",)),
+        usual=True,
     )
     max_score_drop: float | None = option(
         "baseline",
@@ -101,6 +107,7 @@ class Judging:
         "What happens if the change makes the gate itself weaker: `warn` shows it, `fail` fails the run.",
         "warn",
         choices=("warn", "fail"),
+        usual=True,
     )
     policy_ref: str = option(
         "gate",
@@ -113,6 +120,7 @@ class Judging:
         "gate",
         f"The file of waivers, which let known failures pass. Default: {WAIVERS_FILE} if there is one.",
         "",
+        usual=True,
     )
     min_group: int = option(
         "gate",

@@ -33,6 +33,7 @@ class General(Judging):
         "jsonl, badge; one per line. Commas may separate them too.",
         ("json", "markdown"),
         choices=("json", "markdown", "html", "junit", "sarif", "gitlab", "csv", "jsonl", "badge"),
+        usual=True,
     )
     report_dir: str = option(
         "reports",
@@ -40,6 +41,7 @@ class General(Judging):
         "./reports",
         env=tuple(name for one in EVALUATORS.values() for name in one.variables.get("report_dir", ())),
         flags=dict.fromkeys(("run", "publish", "bless", "history"), ("--report-dir",)),
+        usual=True,
     )
     comment: str = option(
         "GitHub",
@@ -48,6 +50,7 @@ class General(Judging):
         "always",
         flags=dict.fromkeys(_PUBLISHING, ("--comment",)),
         choices=("always", "on-failure", "changes", "never"),
+        usual=True,
     )
     gate_id: str = option(
         "GitHub",
@@ -194,6 +197,7 @@ class General(Judging):
         "Print only the verdict, and what is wrong with the inputs. Reports and publishing stay the same.",
         False,
         key=(),
+        usual=True,
     )
     github_token: str = option(
         "GitHub",
@@ -263,6 +267,7 @@ class General(Judging):
         "",
         key=(),
         flags=dict.fromkeys(("run", "power", "explain", "publish", "bless", "import"), ("--config",)),
+        usual=True,
     )
 
 

@@ -136,7 +136,7 @@ def test_an_id_that_no_case_has_names_near_ones_after_the_others_are_shown(safe_
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("explain", "--cases", "c.jsonl"), "explain: names no case; expected --failed, or ids before the flags"),
+        (("explain", "--cases", "c.jsonl"), "explain: names no case; expected ids, or --failed"),
         (("explain", "good", "--failed", "--cases", "c.jsonl"), "explain: takes ids or --failed, not both"),
         (("explain", "good"), "safe-batch or synthesis-cases: is not set"),
     ],

@@ -1,17 +1,19 @@
-"""The help of a command's flags."""
+"""The command line: its help, and flags that take several words."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from safe_gate.core.model import Place, Problem
-from tests.support.cases import Ran
+from tests.support.cases import Ran, turn, write_cases
 
 
 def test_the_help_of_a_flag_does_not_ask_for_a_value_per_line(safe_gate: Callable[..., Ran]) -> None:
-    words = " ".join(safe_gate("run", "--help").out.split())
+    words = " ".join(safe_gate("run", "--help-all").out.split())
     assert "rule packs (JSON): paths or globs." in words
     assert "these tags or archetypes. Reports name" in words
     assert words.count("one per line") == words.count("events, one per line") == 1
@@ -28,3 +30,46 @@ def test_a_refused_command_line_names_the_evaluator_that_cannot_be_used(
     assert "evaluator own (own:IT): has no title; correct or uninstall the package\n" in ran.err
     monkeypatch.undo()
     assert "own (own:IT)" not in safe_gate(*words).err
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("explain --cases c.jsonl a", "a (c.jsonl:1)"),
+        ("explain --cases c.jsonl d.jsonl z b", "z (d.jsonl:1)"),
+        ("explain --cases *.jsonl b --json", '"id": "b"'),
+        ("explain a --json b --cases c.jsonl", '"id": "b"'),
+        ("explain --cases c.jsonl -- a", "a (c.jsonl:1)"),
+        ("explain --failed --tag hard easy --cases c.jsonl", "No case fails"),
+        ("compare --cases c.jsonl r/safe-gate.json", "Compare: "),
+        ("compare r/safe-gate.json --verbose r/safe-gate.json --cases c.jsonl", "Compare: "),
+        ("power --cases c.jsonl 200", "200 cases"),
+        ("doctor --cases c.jsonl publish", "safe-gate.comment.json: is missing"),
+        ("rules --rules-off a b test nothing.json", "nothing.json: matches no file"),
+        ("import --tags x y rec.csv --out made.jsonl", "1 case"),
+        ("merge --cases c.jsonl r/*.shard", "r/*.shard: matches no file"),
+    ],
+)
+def test_a_flag_that_takes_several_words_leaves_the_command_its_own(
+    safe_gate: Callable[..., Ran], words: str, found: str
+) -> None:
+    write_cases(Path("c.jsonl"), turn("a", tags=["hard"]), turn("b", tags=["easy"]))
+    write_cases(Path("d.jsonl"), turn("z"))
+    Path("rec.csv").write_text("user,assistant\nHello,Hi there.\n")
+    safe_gate("run", "--cases", "c.jsonl", "--report-dir", "r")
+    assert found in safe_gate(*words.split()).log
+
+
+def test_help_shows_twenty_settings_and_help_all_the_rest(safe_gate: Callable[..., Ran]) -> None:
+    short, whole = safe_gate("run", "--help"), safe_gate("run", "--help-all")
+    assert short.code == whole.code == 0
+    flags = re.findall(r"^  --(?!help)[a-z-]+", short.out, flags=re.MULTILINE)
+    assert len(flags) == 20
+    assert "--sink-webhook" not in short.out
+    assert "--sink-webhook" in whole.out
+    assert safe_gate("help", "run").out == short.out
+    assert safe_gate("help", "run", "--all").out == whole.out
+    assert safe_gate("help").out == safe_gate("--help").out
+    wrong = safe_gate("help", "expain")
+    assert wrong.code == 3
+    assert '"expain" (did you mean "explain"?)' in wrong.err

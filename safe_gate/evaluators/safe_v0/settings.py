@@ -49,12 +49,14 @@ class Settings:
         "SAFE v0 batch files: paths or globs (`*`, `**`), with or without .json; one per line.",
         (),
         flags=renamed("safe-batch", "batch", "score", "explain"),
+        usual=True,
     )
     safe_outputs: tuple[str, ...] = option(
         "inputs",
         "SAFE v0 recorded outputs: paths or globs, one per line. Default: BATCH.outputs.jsonl beside each batch file.",
         (),
         flags=renamed("safe-outputs", "outputs", "score", "explain"),
+        usual=True,
     )
     safe_concern: str = option(
         "inputs",
@@ -69,7 +71,11 @@ class Settings:
         flags=renamed("safe-test-dir", "test-dir", "score", "explain"),
     )
     min_pass_rate: float = option(
-        "gate", "Rule: the share of SAFE v0 cases labelled Pass is at least this (0 to 1).", 0.8, limits=(0, 1)
+        "gate",
+        "Rule: the share of SAFE v0 cases labelled Pass is at least this (0 to 1).",
+        0.8,
+        limits=(0, 1),
+        usual=True,
     )
     max_fail_labels: int | None = option(
         "gate", "Rule: at most this many SAFE v0 cases are labelled Fail. Off unless set.", None, limits=(0, None)

@@ -52,6 +52,7 @@ COMMANDS = {
                 "help": "train: write the learned rules to this folder, a pack for each group",
             },
         },
+        own_word="test|train",
     ),
 }
 """The commands by name."""

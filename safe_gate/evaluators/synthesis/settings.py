@@ -19,6 +19,7 @@ class Settings:
         "Synthesis case files (JSONL): paths or globs, one per line, or `-` for standard input.",
         (),
         flags=renamed("synthesis-cases", "cases", "eval", "explain"),
+        usual=True,
     )
     profile: str = option(
         "gate",
@@ -40,6 +41,7 @@ class Settings:
         "Synthesis: your own rule packs (JSON): paths or globs, one per line.",
         (),
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rules",)),
+        usual=True,
     )
     rules_off: tuple[str, ...] = option(
         "advanced",
@@ -90,6 +92,7 @@ class Settings:
             "run": ("--max-unexpected-failures", "--fail-on"),
             "eval": ("--fail-on", "--max-unexpected-failures"),
         },
+        usual=True,
     )
     max_unexpected_passes: int | None = option(
         "gate", "Rule: at most this many Synthesis negative examples pass. Off unless set.", None, limits=(0, None)
@@ -115,6 +118,7 @@ class Settings:
         None,
         limits=(0, 1),
         general=ALL_ENTRIES,
+        usual=True,
     )
     tags: Mapping[str, Mapping[str, Any]] | None = option(
         "gate",

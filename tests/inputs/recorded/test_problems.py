@@ -218,7 +218,7 @@ def test_a_file_has_at_most_twenty_lines_of_problems(safe_gate: SafeGate, comman
         (["run", "c.jsonl"], "name files with --safe-batch and --synthesis-cases"),
         (["publish", "c.jsonl"], "unrecognized arguments: c.jsonl; see safe-gate publish --help"),
         (["validate"], "required: FILE; see"),
-        (["explain", "--cases", "c.jsonl", "T-001"], "names no case; expected --failed, or ids before the flags"),
+        (["explain", "--cases", "c.jsonl", "T-001"], "c.jsonl: matches no file"),
     ],
 )
 def test_nothing_to_judge_and_wrong_usage_exit_3_with_a_sentence(

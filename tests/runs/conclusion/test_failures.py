@@ -188,7 +188,7 @@ def test_a_usage_error_is_reported_at_the_time_that_source_date_epoch_fixes(
 
 @pytest.mark.parametrize("command", ["run", "merge", "score", "eval", "publish"])
 def test_help_groups_flags_under_the_headings_of_their_settings(safe_gate: SafeGate, command: str) -> None:
-    sections = re.split(r"^(\w+):$", safe_gate(command, "--help").out, flags=re.MULTILINE)
+    sections = re.split(r"^(\w+):$", safe_gate(command, "--help-all").out, flags=re.MULTILINE)
     flags = {
         heading: set(re.findall(r"^  (--[\w-]+)", lines, re.MULTILINE))
         for heading, lines in zip(sections[1::2], sections[2::2], strict=True)

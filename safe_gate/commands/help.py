@@ -1,0 +1,32 @@
+"""`help`: show the help of a command, or of safe-gate itself."""
+
+from __future__ import annotations
+
+from safe_gate import commands
+from safe_gate.commands import _parsing
+from safe_gate.commands._command import Call
+from safe_gate.core.command import Command
+from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
+from safe_gate.core.validate import quote, suggestion
+from safe_gate.runs.exit_codes import EXIT_CODES
+
+COMMAND = Command(
+    place=17,
+    summary="show the help of a command",
+    exit_codes="0 shown, 3 no such command",
+    verb="show the help",
+    arguments={
+        "name": {"nargs": "?", "default": "", "metavar": "COMMAND", "help": "the command; without it: all of them"},
+        "--all": {"dest": "is_whole", "action": "store_true", "help": "show the flags of all its settings"},
+    },
+)
+
+
+def main(call: Call) -> int:
+    """Show the help of the command that the command line names. Returns 0 or 3."""
+    name = call.arguments["name"]
+    if name and name not in commands.names():
+        words = f"no command is called {quote(name)}{suggestion(name, commands.names())}; see safe-gate --help"
+        raise CannotJudge(Problem(Place("command line"), words, code=Code.USAGE))
+    call.effects.out(_parsing.help_text(name, is_whole=call.arguments["is_whole"]))
+    return EXIT_CODES[Verdict.PASS]
