@@ -13,7 +13,7 @@ from safe_gate.core.model import JsonObject
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers.formats import Row
 from safe_gate.importers.formats._chat import parsed
-from safe_gate.importers.records import TWICE
+from safe_gate.importers.records import Twice
 
 AUTO = "auto"
 
@@ -54,7 +54,7 @@ class Request:
 def kept_of(row: Row, request: Request) -> dict[str, Any]:
     """Return the fields of a row that its line keeps. A cell of CSV may hold checks with commas, or JSON."""
     names = request.makes.keeps
-    given = {name: one for name, one in row.fields.items() if one not in (None, "", TWICE)}
+    given = {name: one for name, one in row.fields.items() if one not in (None, "") and not isinstance(one, Twice)}
     return {name: _field(name, one) for name, one in given.items() if name in names or (names and name[:2] == "x_")}
 
 

@@ -11,7 +11,6 @@ import csv
 import json
 import re
 from collections.abc import Collection, Generator, Iterable, Iterator
-from enum import Enum, auto
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural
@@ -26,18 +25,14 @@ _BLANKS = later(r"[ \t\n\r]*+")
 _SKIPPED = later(r'[^"\[\]{}]++|[\[\]{}]')
 _STRING = later(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _BLANK_LINES = later(r"(?:[ \t,;]*+\r?\n)*+")
+_NOTHING = " \t,;"
 _SEPARATOR = later(r'"?sep=([^"\w\r\n])"?[ \t,;]*+\r?\n', re.IGNORECASE)
 
 Keys = tuple[str, ...]
 
 
-class Twice(Enum):
-    """Stands for the cells of columns with the same name."""
-
-    COLUMN = auto()
-
-
-TWICE = Twice.COLUMN
+class Twice(tuple[str, ...]):
+    """The cells of columns with the same name, in their order."""
 
 
 class KeyTwiceError(ValueError):
@@ -130,24 +125,28 @@ def delimiter_of(text: str) -> str:
 def table(lines: Iterable[str], delimiter: str) -> Iterator[Found | NotReadable]:
     """Yield the rows of CSV as objects by its header; a row of another length than the header as NotReadable.
 
-    Lines keep their ends. Blank lines and Excel's `sep=;` may stand before the header, and empty cells in columns
-    without a name mean nothing. A column that is there twice holds `TWICE`. Raises NotReadable where the quotes are
-    broken.
+    Lines keep their ends, names lose their outer blanks. Blank lines and Excel's `sep=;` may stand before the header.
+    Rows of empty cells, and empty cells in columns without a name, mean nothing. A column that is there twice holds
+    `Twice`. Raises NotReadable where the quotes are broken.
     """
     before = csv.field_size_limit(MOST)
     try:
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         header = next((row for row in reader if any(map(str.strip, row)) and row[0].lower() != "sep="), [])
-        twice = {name: TWICE for name in repeated(header) if name.strip()}
-        while header and not header[-1].strip():
+        header = [name.strip() for name in header]
+        while header and not header[-1]:
             header.pop()
+        twice = [name for name in dict.fromkeys(repeated(header)) if name]
         line = reader.line_num + 1
         for row in reader:
             cells = row if any(row[len(header) :]) else row[: len(header)]
-            if len(cells) == len(header):
-                pairs = zip(header, cells, strict=True)
-                yield Found(line, {name: cell for name, cell in pairs if cell or name.strip()} | twice)
-            elif row:
+            if not "".join(row).strip(_NOTHING):
+                pass
+            elif len(cells) == len(header):
+                pairs = list(zip(header, cells, strict=True))
+                several = {name: Twice(cell for other, cell in pairs if other == name) for name in twice}
+                yield Found(line, {name: cell for name, cell in pairs if cell or name} | several)
+            else:
                 yield NotReadable(f"has {plural(len(row), 'field')}; expected {len(header)}, as the header has", line)
             line = reader.line_num + 1
     except csv.Error as error:

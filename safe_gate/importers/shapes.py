@@ -26,6 +26,7 @@ _HEADERS = ("header.json", "_journal/start.json")
 _DIGITS = later(r"(\d+)")
 _ZSTD = 93
 _OF_TEXT = ("commas", "tabs")
+_TABLES = (*_OF_TEXT, "columns")
 _SHAPES = {"lines": "json", "document": "json"}
 _ROWS = 50
 
@@ -46,6 +47,11 @@ class Guess(NamedTuple):
     def is_of_rows(self) -> bool:
         """Whether the records may be ours: no tool's, but rows with named fields or conversations."""
         return self.format is None or bool(self.format.shape) or self.format.name == "messages"
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the records are rows of a table in which `fields` are all the columns."""
+        return bool(self.format and self.format.shape and self.fields) and self.shape in _TABLES
 
     @property
     def title(self) -> str:

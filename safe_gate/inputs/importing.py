@@ -22,7 +22,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers import shapes
 from safe_gate.importers.entries import AUTO, IMPORTING, Request, as_line, entry_of, kept_of, of_another, short
 from safe_gate.importers.formats import LeftOut, NotACase, Record, Refused, Row, formats
-from safe_gate.importers.formats._fields import first_step, mapped, overlay
+from safe_gate.importers.formats._fields import has_field, mapped, overlay, without_columns
 from safe_gate.importers.records import NotReadable
 from safe_gate.inputs import blocks, disk, kinds, schemas, spool
 from safe_gate.inputs.finding import expansion
@@ -193,9 +193,13 @@ def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | Non
             guess = shapes.guess(file, wanted)
             is_mapped = bool(request.mapping.keys() - {"id", "tags"})
             if guess.format is None and is_mapped:
-                return guess._replace(format=shapes.general(guess.shape))
-            if guess.format is not None:
+                guess = guess._replace(format=shapes.general(guess.shape))
+            lacks = guess.is_table and without_columns(guess.fields, _fitting(guess, request).mapping)
+            if guess.format is not None and not lacks:
                 return guess
+            if lacks:
+                _break(result, _problem(name, lacks, request))
+                return None
             shown = ", ".join(json.dumps(one[:40]) for one in guess.fields[:8])
             words = f"has no format that is known, but records with {shown}; name the fields with --map, or name --from"
             words = words if shown else "has no records to import"
@@ -223,9 +227,7 @@ def _fitting(guess: shapes.Guess, request: Request) -> Request:
     is_of_rows = guess.format is not None and bool(guess.format.shape)
     targets = request.mapping if is_of_rows else request.mapping.keys() & {"id", "tags"}
     mapping = {
-        target: path
-        for target, path in request.mapping.items()
-        if target in targets and {path, first_step(path)} & {*guess.fields}
+        target: path for target, path in request.mapping.items() if target in targets and has_field(path, guess.fields)
     }
     return replace(request, mapping=mapping)
 

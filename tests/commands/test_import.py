@@ -78,6 +78,36 @@ def test_csv_as_spreadsheets_write_it(safe_gate: SafeGate, text: str) -> None:
         assert f"in.csv:{number}: has " in refused(safe_gate, "in.csv")
 
 
+def test_headers_lose_blanks_and_letter_case(safe_gate: SafeGate) -> None:
+    text = "Case-No ; Customer Text ;\tAgent Reply;NOTES;X_team\n7;a;b;n;t\n,,\n;;;;\n8;c;d;;\n"
+    Path("in.csv").write_bytes(f"\ufeff{text}".encode())
+    cases = imported(safe_gate, "in.csv", "--map", "user=customer text,assistant=AGENT REPLY,id=case-no")
+    assert cases[0] == {"id": "7", "user": "a", "assistant": "b", "notes": "n", "x_team": "t"}
+    assert exchanges(cases)[1:] == [("8", "c", "d")]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--map", "user=message,assistant=reply"), "in.csv: has no column message; correct --map"),
+        (("--map", "user=my ask,assistant=Answr"), 'has no column Answr (did you mean "Answer"?); correct --map'),
+        (("--from", "csv"), 'has no known pair of columns, but "My ask", "Answer"; name them: --map user=FIELD'),
+    ],
+)
+def test_a_missing_column_is_one_problem(safe_gate: SafeGate, flags: tuple[str, ...], words: str) -> None:
+    Path("in.csv").write_text("My ask,Answer\n" + "x,y\n" * 9, "utf-8")
+    for more in ((), ("--skip-invalid",)):
+        err = refused(safe_gate, "in.csv", *flags, *more)
+        assert (words in err, "1 problem;" in err) == (True, True), err
+
+
+def test_rows_of_different_lengths_are_different_problems(safe_gate: SafeGate) -> None:
+    Path("in.csv").write_text("id,prompt,response\na,x\nb,x,y,z\nc,x\nd,x,y\n", "utf-8")
+    err = refused(safe_gate, "in.csv")
+    assert "in.csv:2: has 2 fields; expected 3, as the header has (2 times: also line 4)\n" in err
+    assert "in.csv:3: has 4 fields; expected 3, as the header has\n" in err
+
+
 def test_a_note_beside_the_table_is_left_out(safe_gate: SafeGate) -> None:
     Path("in.csv").write_text(",id,prompt,response\nnote,a,x,y\n", "utf-8")
     ran = safe_gate("import", "in.csv", "--out", "out.jsonl")

@@ -179,7 +179,9 @@ def _part(part: Any) -> str | None:
     return next((part[key] for key in ("text", "content") if isinstance(part.get(key), str)), None)
 
 
-_ASKED = ("messages", "input", "question", "prompt", "user", "query", "instruction", "text", "content")
+ASKED = ("messages", "message", "input", "question", "prompt", "user", "query", "instruction", "text", "content")
+"""The names of what a user asks."""
+
 _SAMPLES = ("choices", "generations")
 _ANSWERED = (
     "output",
@@ -254,7 +256,7 @@ def _given(given: Any) -> str | list[Any]:
     if isinstance(given, dict):
         if is_message(given) and "messages" not in given:
             return [given]
-        inner = next((given[name] for name in _ASKED if given.get(name) is not None), None)
+        inner = next((given[name] for name in ASKED if given.get(name) is not None), None)
         if inner is not None:
             return _given(inner)
         if len(given) == 1 and isinstance(only := next(iter(given.values())), str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +13,7 @@ from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers.formats._chat import are_messages, ended, is_message, parsed, text_of
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, error_of, id_of, texts
-from safe_gate.importers.records import TWICE
+from safe_gate.importers.records import Twice
 
 _USUAL = (
     ("user", "assistant"),
@@ -40,6 +40,9 @@ IDS = ("id", "case_id", "caseid", "test_id", "testid", "row_id", "_id", "uuid")
 _OUTPUTS = {one.title: one.imports.output for one in EVALUATORS.values() if one.imports and one.imports.output}
 _OF_OUTPUTS = frozenset(name for fields in _OUTPUTS.values() for name in fields)
 """The fields of the outputs that evaluators read as objects."""
+
+_OURS = frozenset(name for one in EVALUATORS.values() if one.imports for name in one.imports.keeps) | {"tags", "error"}
+"""The fields that a record may have for us."""
 
 _STEP = later(r"\[(\d+)\]")
 _MISSING: Any = object()
@@ -87,6 +90,7 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
 
     Raises NotACase where a field is missing or has no text.
     """
+    value = {_canonical(key, value): one for key, one in value.items()}
     pair = pair_of(value)
     _check_columns(value, pair or (*_OF_OUTPUTS, "output"), mapping)
     id_ = id_at(value, mapping)
@@ -106,8 +110,8 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
     if context:
         said = _instructed(said, value[context], id_)
     answer = _side(value, mapping.get("assistant", reply), "assistant" in mapping)
-    used = _used(user, reply, mapping) | ({context} if context else set())
-    fields = {key: one for key, one in value.items() if key not in used and _plain(key) not in IDS}
+    used = _used(user, reply, mapping) | ({context.lower()} if context else set())
+    fields = {key: one for key, one in value.items() if key.lower() not in used and _plain(key) not in IDS}
     asked: Any = said
     left_out: tuple[str, ...] = ()
     if are_messages(said):
@@ -125,11 +129,18 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
     return Row(id_, text, answer, tags_at(value, mapping.get("tags", "")), {}, left_out, 0, fields)
 
 
+def _canonical(key: str, value: Mapping[str, Any]) -> str:
+    """Return the name of a field of ours as we spell it, if no other field of an object has that name."""
+    plain = key.strip().lower()
+    known = plain if plain in _OURS else f"x_{key.strip()[2:]}" if plain[:2] == "x_" else key
+    return key if known in value else known
+
+
 def _check_columns(value: dict[str, Any], names: Iterable[str], mapping: Mapping[str, str]) -> None:
     """Raise NotACase if a column that a row needs is there twice."""
-    used = {*names, *_used("", "", mapping)}
+    used = {*map(str.lower, names), *_used("", "", mapping)}
     for key, one in value.items():
-        if one is TWICE and (key in used or _plain(key) in IDS):
+        if isinstance(one, Twice) and (key.lower() in used or _plain(key) in IDS):
             raise NotACase(f"has the column {json.dumps(key[:40])} twice; rename one")
 
 
@@ -152,14 +163,31 @@ def _instructed(instruction: Any, given: Any, id_: str) -> Any:
 
 
 def _used(user: str, reply: str, mapping: Mapping[str, str]) -> frozenset[str]:
-    """Return the fields at the top of an object that a case is made of."""
+    """Return the fields at the top of an object that a case is made of, in lower case."""
     paths = (mapping.get("user", user), mapping.get("assistant", reply), *mapping.values())
-    return frozenset(one for path in paths for one in (path, first_step(path))) | {"tags", "error"}
+    return frozenset(one.lower() for path in paths for one in (path, _first_step(path))) | {"tags", "error"}
 
 
-def first_step(path: str) -> str:
-    """Return the field at the top of an object that a path begins with."""
+def _first_step(path: str) -> str:
     return re.split(r"[.\[]", path)[0]
+
+
+def has_field(path: str, names: Iterable[str]) -> bool:
+    """Return whether a path leads into an object with fields of these names."""
+    value = dict.fromkeys(names)
+    return any(_key(one, value) is not None for one in (path, _first_step(path)))
+
+
+def without_columns(names: Sequence[str], mapping: Mapping[str, str]) -> Refused | None:
+    """Return why no row of a table with columns of these names can become a case, None if rows can."""
+    for path in mapping.values():
+        if not has_field(path, names):
+            return Refused(f"has no column {path}{_meant(path, tuple(names))}; correct --map")
+    is_mapped = {"user", "assistant"} <= mapping.keys() or mapping.keys() & {"output", *_OF_OUTPUTS}
+    if is_mapped or is_known(dict.fromkeys(names, "")):
+        return None
+    known = ", ".join(json.dumps(one[:40]) for one in names[:8])
+    return Refused(f"has no known pair of columns, but {known}", is_unnamed=True)
 
 
 def overlay(value: dict[str, Any], mapping: Mapping[str, str]) -> dict[str, Any]:
@@ -209,23 +237,33 @@ def output_of(value: dict[str, Any], mapping: Mapping[str, str]) -> Any:
 def at(value: Any, path: str) -> Any:
     """Return the value at a path such as `choices[0].message.content`. Raises NotACase if there is none.
 
-    A key that is spelt as the whole path counts first. A text that is JSON is looked into.
+    A key that is spelt as the whole path counts first. A text that is JSON is looked into. Letter case and outer blanks
+    of a key do not count, unless two keys differ in nothing else.
 
-    >>> at({"a": [{"b": "x"}], "a.b": "y"}, "a[0].b"), at({"a.b": "y"}, "a.b")
+    >>> at({"a": [{"b": "x"}], "a.b": "y"}, "a[0].b"), at({"A.b ": "y"}, "a.b")
     ('x', 'y')
     """
-    if isinstance(value, dict) and path in value:
-        return value[path]
+    if isinstance(value, dict) and (key := _key(path, value)) is not None:
+        return value[key]
     for step in _STEP.sub(r".\1", path).strip(".").split("."):
         inner = parsed(value)
-        if isinstance(inner, dict) and step in inner:
-            value = inner[step]
+        if isinstance(inner, dict) and (key := _key(step, inner)) is not None:
+            value = inner[key]
         elif isinstance(inner, list) and step.isdigit() and int(step) < len(inner):
             value = inner[int(step)]
         else:
             close = _meant(step, tuple(inner)) if isinstance(inner, dict) else ""
             raise NotACase(f"has no field {path}{close}; correct --map")
     return value
+
+
+def _key(name: str, value: dict[str, Any]) -> str | None:
+    """Return the key of an object that a name means, None for none."""
+    if name in value:
+        return name
+    plain = name.strip().lower()
+    alike = [key for key in value if key.strip().lower() == plain]
+    return alike[0] if len(alike) == 1 else None
 
 
 @lru_cache(maxsize=100)
