@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import JsonObject, Parts, Place, Recorded, Untrusted
 from safe_gate.core.shown import Finding, Side
+from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import parts_of
 from safe_gate.evaluators.results import results_of
 
 LONGEST = 200
 """Characters that a line has at most."""
 
-Lines = Mapping[tuple[str, Place], Untrusted]
+Line = Sequence[tuple[Untrusted, bool]]
+"""A line in pieces, each with whether it holds words that decide."""
+
+Lines = Mapping[tuple[str, Place], Line]
 """A line by the id and the place of its case."""
+
+_BLANKS = later(r"\s+")
 
 
 def lines(parts: Parts, recorded: Recorded, findings: Sequence[Finding]) -> Lines:
@@ -25,37 +32,49 @@ def lines(parts: Parts, recorded: Recorded, findings: Sequence[Finding]) -> Line
 
 def _found(
     parts: Parts, recorded: Recorded, wanted: set[tuple[str, Place]]
-) -> Iterator[tuple[tuple[str, Place], Untrusted]]:
+) -> Iterator[tuple[tuple[str, Place], Line]]:
     for evaluator, part in parts_of(parts):
         for result, texts in zip(results_of(evaluator, part), recorded.now.get(evaluator.name, ()), strict=False):
             case = result.id, result.place
             if case in wanted:
                 wanted.remove(case)
-                if texts and (line := _line(evaluator, result.entry, texts)):
-                    yield case, Untrusted(line)
+                if texts and (line := _line(evaluator, part, result.entry, texts)):
+                    yield case, line
             if not wanted:
                 return
 
 
-def _line(evaluator: Evaluator, result: JsonObject, texts: JsonObject) -> str:
-    """Return the line around the first words against a case, or the start of its reply if none are."""
-    against = (one for one in evaluator.marks(result, texts) if one.side is Side.AGAINST)
-    if mark := next(against, None):
-        return around(texts[mark.field], mark.start, mark.end)
+def _line(evaluator: Evaluator, part: JsonObject, result: JsonObject, texts: JsonObject) -> Line:
+    """Return the line around the first words of what fails, or the start of the reply if no words are against it."""
+    failing = {one.by for one in evaluator.judgements(part, result) if one.severity}
+    marks = [one for one in evaluator.marks(result, texts) if one.side is Side.AGAINST and one.by in failing]
+    if marks:
+        field = marks[0].field
+        return around(texts[field], [(one.start, one.end) for one in marks if one.field == field])
     reply = evaluator.reply if evaluator.reply in texts else [*evaluator.fields_of(result, texts)][-1]
-    return around(texts[reply], 0, 0)
+    return around(texts[reply], [])
 
 
-def around(text: str, start: int, end: int) -> str:
-    r"""Return a line of a text with the characters from `start` to `end`, at most `LONGEST`.
+def around(text: str, spans: Sequence[tuple[int, int]]) -> Line:
+    r"""Return a line of a text around the first of some spans, at most `LONGEST` characters in whole words.
 
-    >>> around("a  line\nof words", 8, 10)
-    'a line of words'
-    >>> len(around("word " * 100, 250, 254))
-    200
+    >>> [(piece.text, decides) for piece, decides in around("a  line\nof words", [(8, 10)])]
+    [('a line ', False), ('of', True), (' words', False)]
+    >>> sum(len(piece.text) for piece, _ in around("word " * 100, [(250, 254)]))
+    196
     """
+    start, end = spans[0] if spans else (0, 0)
     room = max(LONGEST - 2 - (end - start), 0)  # an ellipsis on either side
     before = min(start, max(room // 2, room - (len(text) - end)))
     first, last = start - before, min(len(text), start - before + LONGEST - 2)
-    words = " ".join(text[first:last].split())
-    return f"{'…' if first else ''}{words}{'…' if last < len(text) else ''}"
+    if first > 0 and (blank := _BLANKS.search(text, first - 1, start)):
+        first = blank.end()
+    if last < len(text) and (blanks := [one.start() for one in _BLANKS.finditer(text, max(end, first), last + 1)]):
+        last = blanks[-1]
+    deciding = {place for one in spans for place in range(max(one[0], first), min(one[1], last))}
+    pieces = [
+        (_BLANKS.sub(" ", "".join(map(text.__getitem__, places))), decides)
+        for decides, places in groupby(range(first, last), deciding.__contains__)
+    ]
+    shown = [("…" * (first > 0), False), *pieces, ("…" * (last < len(text)), False)]
+    return [(Untrusted(piece), decides) for piece, decides in shown if piece] if text.strip() else []

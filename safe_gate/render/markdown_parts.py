@@ -9,7 +9,7 @@ from safe_gate.core.model import Origin, Phrase, Place, Severity, Untrusted
 from safe_gate.core.shown import Finding, Section, Table
 from safe_gate.core.text.patterns import later
 from safe_gate.render import excerpts
-from safe_gate.render.untrusted import address, markdown
+from safe_gate.render.untrusted import address, markdown, quotation
 from safe_gate.render.wording import (
     MOST_COUNTED,
     NEWLY_FAILING,
@@ -87,7 +87,7 @@ def findings(found: Ranked, rows: int, origin: Origin, quotes: excerpts.Lines = 
                     _NEW if finding.news == NEWLY_FAILING else _DOTS[finding.severity],
                     _linked(finding.case_id, finding.place, origin),
                     finding.what + f"<br>{finding.news}" * bool(finding.news),
-                    "<br>".join(_evidence(finding, quotes)),
+                    _quote(finding, quotes) + "<br>".join(_evidence(finding, quotes)),
                 )
                 for finding in found.first[:rows]
             ),
@@ -97,13 +97,17 @@ def findings(found: Ranked, rows: int, origin: Origin, quotes: excerpts.Lines = 
     yield ""
 
 
+def _quote(finding: Finding, quotes: excerpts.Lines) -> str:
+    """Return the line of the reply that decides, "" if there is none."""
+    line = quotes.get((finding.case_id.text, finding.place))
+    return quotation(line) if line else ""
+
+
 def _evidence(finding: Finding, quotes: excerpts.Lines) -> Iterator[str]:
-    """Yield the line of the reply that decides, and the evidence; beside the line nobody needs to add anything up."""
-    quote = quotes.get((finding.case_id.text, finding.place))
-    if quote:
-        yield markdown(quote, excerpts.LONGEST)
+    """Yield the evidence; beside the line of a reply nobody needs to add anything up."""
+    is_quoted = (finding.case_id.text, finding.place) in quotes
     for phrase in finding.evidence:
-        if not (quote and all(isinstance(words, str) and _ARITHMETIC.search(words) for words in phrase)):
+        if not (is_quoted and all(isinstance(words, str) and _ARITHMETIC.search(words) for words in phrase)):
             yield words_of(phrase)
 
 

@@ -55,6 +55,37 @@ def markdown(words: Words, longest: int = LONGEST) -> str:
     return f"<code>{''.join(map(_entity, shown)) or ' '}</code>"
 
 
+def quotation(pieces: Iterable[tuple[Untrusted, bool]]) -> str:
+    """Return recorded text for GitHub Markdown as a quotation of one line, the pieces that decide in bold.
+
+    Every sign is an entity, so none is Markdown or HTML. GitHub also looks through the text that is left, one text node
+    at a time, for mentions, issues, commits, addresses, emoji and formulas. A `<span>` around what could begin or join
+    one leaves it a node of its own, as GitHub advises for a dollar sign.
+
+    >>> quotation([(Untrusted("Ask "), False), (Untrusted("@org!"), True)])
+    '<blockquote dir="auto">Ask <b><span>&#64;</span>org&#33;</b></blockquote>'
+    """
+    shown = (f"<b>{_prose(piece)}</b>" if decides else _prose(piece) for piece, decides in pieces)
+    return f'<blockquote dir="auto">{"".join(shown)}</blockquote>'
+
+
+def _prose(piece: Untrusted) -> str:
+    text = visible(piece.text, len(piece.text))
+    return "".join(
+        f"<span>{_entities(part)}</span>" if place % 2 else _entities(part)
+        for place, part in enumerate(_JOINTS.split(text))
+    )
+
+
+# A sign that acts; a full stop, colon or hyphen inside a word; digits after a letter, as in the names of a team's own
+# tracker; what is long enough for the name of a commit, in parts that are not.
+_JOINTS = later(r"([#$%&*+/<=>@\[\\\]^_`{|}~]|[.:-](?!\s)|(?<=[A-Za-z])[0-9]{1,6}|[0-9A-Fa-f]{6}(?=[0-9A-Fa-f]))")
+
+
+def _entities(text: str) -> str:
+    return "".join(c if c.isalnum() or c in " ,'" or ord(c) > 0x7F else f"&#{ord(c)};" for c in text)
+
+
 def xml(words: Words, longest: int = LONGEST) -> str:
     r"""Return words for XML 1.0, in an element or in an attribute with quotes of either kind.
 

@@ -64,7 +64,10 @@ class Element:
 
 @dataclass
 class Page(HTMLParser):
-    """Markdown rendered: its elements with their texts, and the text outside of code."""
+    """Markdown rendered: its elements with their texts, and the text outside of code.
+
+    GitHub looks for mentions and references in one text node at a time, so a NUL stands between two.
+    """
 
     source: str
     elements: list[Element] = field(default_factory=list)
@@ -94,7 +97,7 @@ class Page(HTMLParser):
         for element in self._open:
             element.text += data
         if not any(element.tag in ("code", "pre") for element in self._open):
-            self.outside_code += data
+            self.outside_code += data + "\0"
 
     def matching(self, probe: str) -> list[str]:
         """Return what a `rendered` probe of the manifest finds."""

@@ -20,7 +20,7 @@ from safe_gate.core.report import Provenance, Report, Tool
 from safe_gate.github.annotations import MOST, Annotation, annotated
 from safe_gate.render.console import problem
 from safe_gate.render.jsonreport import to_json
-from safe_gate.render.untrusted import LONGEST, markdown, plain, quoted, visible
+from safe_gate.render.untrusted import LONGEST, markdown, plain, quotation, quoted, visible
 from safe_gate.render.view import ReportView
 from tests.support.hostile import Page
 from tests.support.texts import any_text, as_the_runner_reads, hides, utf16_units
@@ -69,6 +69,44 @@ def test_markdown_shows_recorded_text_as_code_of_letters_and_entities(text: str)
     assert html.unescape(code[1].replace("<wbr>", "")) == (visible(text, LONGEST) or " ")
 
 
+def quoted_in_a_table(text: str, decides: slice = slice(0, 0)) -> str:
+    """Return a Markdown table with a cell that quotes a text, some of it in bold."""
+    first, last, _ = decides.indices(len(text))
+    pieces = [(text[:first], False), (text[first:last], True), (text[last:], False)]
+    cell = quotation([(Untrusted(piece), is_bold) for piece, is_bold in pieces if piece])
+    return f"| a | b |\n| :-- | :-- |\n| {cell} | c |\n"
+
+
+LIVE = re.compile(
+    r"(?<![A-Za-z0-9_`])@[A-Za-z0-9]|[#/]\S|\b(GH|[A-Z]+)-?[0-9]|[A-Za-z]+[-_=+.:][A-Za-z0-9]"
+    r"|:[a-z0-9_+-]+:|\$.*\$|\[!|\b[0-9a-f]{7,40}\b"
+)
+"""What GitHub makes a mention, a link, a picture, a formula or an alert of, where a text node holds it as a whole."""
+
+
+@given(any_text, st.integers(0, 20), st.integers(0, 20))
+@example("</blockquote></td></table><h1>Passed</h1> | **a** _b_ \n\n> [!NOTE]\n# c\n\\", 3, 30)
+@example("[x](//x.png) ![x](//x.png) <https://x.example> [^1] [ ] ~~x~~ `x` $x$ $$ y $$ :smile: a1234567890", 0, 9)
+@example("@org/team fixes #12, GH-7, a/b#3, a/b@deadbeef, deadbeefcafe1234 JIRA-99 T-a1b2 &lt;b&gt; &#60;b&#62;", 2, 4)
+@example("\u202eabc\u2066 \u200b\x1b[2J \udcff\x00\r\n\u2028\x85<!-- safe-gate -->", 1, 5)
+@modest
+def test_a_quotation_is_text_and_bold_whatever_it_says(text: str, start: int, length: int) -> None:
+    decides = slice(start, start + length)
+    shown = Page(quoted_in_a_table(text, decides))
+    tags = [element.tag for element in shown.elements if element.tag != "span"]
+    of_cells = ["table", "thead", "tr", "th", "th", "tbody", "tr", "td", "blockquote"]
+    assert tags == [*of_cells, *["b"] * bool(text[decides]), "td"]
+    assert all(element.attributes == {} for element in shown.elements if element.tag in ("b", "span"))
+    (quote,) = (element.text for element in shown.elements if element.tag == "blockquote")
+    pieces = (text[: decides.start], text[decides], text[decides.stop :])
+    assert quote == "".join(visible(piece, len(piece)) for piece in pieces)
+    assert not any(map(hides, quote))
+    assert [element.text for element in shown.elements if element.tag == "b"] == [
+        visible(piece, len(piece)) for piece in pieces[1:2] if piece
+    ]
+    assert [node for node in shown.outside_code.split("\0") if LIVE.search(node)] == []
+
+
 ADDRESSES = (
     *("pat@evil.example", "a.b+c_d-e@evil.example", "mailto:pat@evil.example", "xmpp:pat@evil.example/x"),
     *("https://evil.example/a?b=c#d", "http://evil.example", "ftp://evil.example", "HTTPS://EVIL.EXAMPLE", "https://x"),
@@ -104,6 +142,7 @@ def test_an_address_is_no_link(links: Callable[[str], int]) -> None:
     shown = [markdown(Untrusted(f"{address}, {address}.")) for address in ADDRESSES]
     table = [f"| {cell} |" for cell in ("a", ":--", *shown)]
     assert links("\n\n".join(shown)) == links("\n".join(table)) == 0
+    assert links("\n\n".join(quoted_in_a_table(f"{address}, {address}.") for address in ADDRESSES)) == 0
 
 
 def test_our_own_words_pass_unchanged() -> None:

@@ -91,22 +91,29 @@ _LONG = f"{'I see. ' * 40}{BAD}{' Take care.' * 40}"
 
 
 def test_the_comment_shows_a_line_of_the_reply_around_the_words_that_decide(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("t", assistant=_LONG), turn("p", assistant="Anyway, it rains.\n\n<b>Bye</b>."))
+    write_cases(
+        Path("c.jsonl"),
+        turn("t", assistant=_LONG),
+        turn("p", assistant="Anyway, have you tried pottery?\n\n<b>Bye</b>."),
+    )
     questions = {"followup_questions": ["Who called?", "What does the policy say?"]}
     write_batch(Path("b.json"), safe_case("s", output=SILENT | questions))
     safe_gate("run", "--cases", "c.jsonl", "--batch", "b")
     text = Path("reports/safe-gate.md").read_text("utf-8")
-    rows = dict(re.findall(r"^\| \S+ \| <code>(\w)</code>.* \| (.*) \|$", text, re.MULTILINE))
-    lines = {
-        case: html.unescape(re.sub(r"<wbr>|</?code>", "", cell.partition("<br>")[0])) for case, cell in rows.items()
-    }
-    assert lines["t"].startswith("…")
-    assert lines["t"].endswith("…")
+    quotes = dict(
+        re.findall(r"^\| \S+ \| <code>(\w)</code>.*<blockquote dir=\"auto\">(.*)</blockquote>", text, re.MULTILINE)
+    )
+    lines = {case: html.unescape(re.sub("</?(span|b)>", "", quote)) for case, quote in quotes.items()}
+    bold = {case: list(map(html.unescape, re.findall("<b>(.+?)</b>", quote))) for case, quote in quotes.items()}
+    assert lines["t"].startswith("…I see.")
+    assert lines["t"].endswith("Take…")
     assert "You should stop moping. You'll definitely be fine, I promise." in lines["t"]
     assert len(lines["t"]) <= 200
-    assert lines["p"] == "Anyway, it rains. <b>Bye</b>."
+    assert bold["t"] == ["You should", "You'll definitely be fine"]
+    assert lines["p"] == "Anyway, have you tried pottery? <b>Bye</b>."
+    assert bold["p"] == ["Anyway", "have you tried pottery"]
     assert lines["s"] == "Who called? What does the policy say?"
-    assert "<b>" not in text[text.index("**Cases to look at**") : text.index("<details>")]
+    assert bold["s"] == ["policy"]
     assert json.loads(Path("reports/safe-gate.json").read_text("utf-8")) == report()
     assert "Who called?" not in Path("reports/safe-gate.json").read_text("utf-8")
 
@@ -126,10 +133,10 @@ def test_a_line_of_the_reply_stands_in_place_of_arithmetic(safe_gate: SafeGate) 
 
 @pytest.mark.untraced
 def test_the_line_of_the_reply_is_the_same_with_several_processes_and_with_the_page(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD if i % 3 else GOOD) for i in range(700)))
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD if i % 3 else GOOD) for i in range(400)))
     texts = []
     for more in ((), ("--jobs", "2"), ("--reports", "html,json,markdown")):
         safe_gate("run", "--cases", "c.jsonl", *more)
         texts.append(Path("reports/safe-gate.md").read_text("utf-8"))
     assert texts[0] == texts[1] == texts[2]
-    assert texts[0].count("<code>You should stop moping<wbr>&#46; You'll definitely") == 200
+    assert texts[0].count("</b> stop moping&#46; <b>You'll definitely be fine</b>") == 200
