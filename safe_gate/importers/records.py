@@ -150,7 +150,7 @@ def table(lines: Iterable[str], delimiter: str) -> Iterator[Found | NotReadable]
                 yield NotReadable(f"has {plural(len(row), 'field')}; expected {len(header)}, as the header has", line)
             line = reader.line_num + 1
     except csv.Error as error:
-        raise NotReadable(f"is not CSV: {error}", reader.line_num) from None
+        raise NotReadable(f"is not CSV: {error}; correct the quotes, or export JSON", reader.line_num) from None
     finally:
         csv.field_size_limit(before)
 

@@ -201,6 +201,40 @@ def test_langfuse_as_csv(safe_gate: SafeGate) -> None:
     )
 
 
+def test_langfuse_csv_holds_json(safe_gate: SafeGate) -> None:
+    """Both ways of Langfuse: each text as JSON, without its quotes if it has no comma; and texts as they are."""
+    header = "id,traceId,type,input,output\n"
+    replies = ("One.\nTwo.", 'One, "two"\n', {"role": "assistant", "content": "a\nb"})
+    cells = [json.dumps(one) for one in replies]
+    cells[0] = cells[0].strip('"')
+    rows = [
+        f'"{n}","t","GENERATION","Hi {chr(92)}u00e9","{one.replace(chr(34), chr(34) * 2)}"\n'
+        for n, one in enumerate(cells)
+    ]
+    Path("in.csv").write_text(header + "".join(rows), "utf-8")
+    assert [one[1:] for one in exchanges(imported(safe_gate, "in.csv"))] == [
+        ("Hi é", one) for one in ("One.\nTwo.", 'One, "two"\n', "a\nb")
+    ]
+    Path("in.csv").write_text(f'{header}a,t,GENERATION,"Hi, you","C:\\new"\nb,t,GENERATION,x,C:\\new\n', "utf-8")
+    assert [one[2] for one in exchanges(imported(safe_gate, "in.csv"))] == ["C:\\new", "C:\\new"]
+
+
+def test_langfuse_pages_of_the_api(safe_gate: SafeGate) -> None:
+    call = {"traceId": "t", "startTime": "2026-01-01", "input": TURNS[:1], "level": "DEFAULT"}
+    page: dict[str, Any] = {"meta": {"page": 1, "totalItems": 2}}
+    page["data"] = [
+        {"id": "s", "type": "SPAN", "output": "x"} | call,
+        {"id": "a", "type": "GENERATION", "output": TURNS[1]} | call,
+    ]
+    Path("page.json").write_text(json.dumps(page), "utf-8")
+    ran = safe_gate("import", "page.json", "--out", "o.jsonl")
+    assert "a Langfuse export, 1 case\nLeft out: observations that are not generations (1 record)\n" in ran.out
+    assert exchanges(imported(safe_gate, "page.json")) == [("a", ASK, REPLY)]
+    trace = dict.fromkeys(("timestamp", "userId", "release")) | {"id": "b", "input": {"messages": TURNS[:1]}}
+    Path("page.json").write_text(json.dumps({"data": [trace | {"output": REPLY}], "meta": {}}), "utf-8")
+    assert exchanges(imported(safe_gate, "page.json")) == [("b", ASK, REPLY)]
+
+
 @pytest.mark.parametrize("order", [("in.jsonl", "out-1.jsonl"), ("z.jsonl", "a.jsonl")])
 def test_openai_batches_are_joined_by_custom_id(safe_gate: SafeGate, order: tuple[str, str]) -> None:
     write(
