@@ -250,9 +250,9 @@ def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -
     name = disk.shown(path)
     refused: list[Refused] = []
     current: list[Record] = []
-    own = {target: path for target, path in request.mapping.items() if target in ("id", "tags")}
     chosen = guess.format
     assert chosen is not None  # noqa: S101 - `_guess` leaves out files of no format
+    own = {target: path for target, path in request.mapping.items() if target in ("id", "tags") and not chosen.shape}
 
     def kept() -> Iterator[Record]:
         for one in shapes.read(file, guess.shape):
@@ -261,6 +261,7 @@ def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -
             elif not one.path or one.path in chosen.paths:
                 current[:] = [one]
                 yield one
+        current.clear()  # what follows is about the whole file
 
     try:
         with disk.open_regular(path) as file:
@@ -272,10 +273,11 @@ def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -
                     _count(result, (item.what,))
                     continue
                 try:
-                    found = item if chosen.shape else replace(item, **_overlay(item, current[0], own))
+                    found = replace(item, **_overlay(item, current[0], own)) if current and own else item
                 except NotACase as error:
                     found = Refused(str(error), item.id, item.line)
-                yield _problem(name, found, request, current[0].name) if isinstance(found, Refused) else found
+                document = current[0].name if current else ""
+                yield _problem(name, found, request, document) if isinstance(found, Refused) else found
             yield from (_problem(name, one, request) for one in refused)
     except OSError as error:
         _break(result, disk.unreadable(path, error))

@@ -23,29 +23,44 @@ from safe_gate.importers.formats._rows import (
 )
 
 TITLE = "an Inspect log"
-PATHS = (("status",), ("samples",))
+PATHS = (("status",), ("eval",), ("samples",))
+_HEADERS = ("header.json", "_journal/start.json")
 _ATTACHMENT = "attachment://"
 
 
 def detects(record: Record) -> bool:
-    """Return whether a record is a sample of a log."""
+    """Return whether a record is a sample of a log, or of its header."""
     value = record.value
-    return isinstance(value, dict) and {"id", "epoch", "input"} <= value.keys()
+    if not isinstance(value, dict):
+        return False
+    is_eval = record.path == ("eval",) and "task" in value
+    return is_eval or _is_header(record) or {"id", "epoch", "input"} <= value.keys()
 
 
 def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield each sample; that a log is not complete is a refusal of its own."""
-    samples = []
+    """Yield each sample; that a log is not complete, or has no samples, is a refusal of its own."""
+    statuses: list[Any] = []
+    has_samples = False
     for record in records:
-        if record.path == ("status",) or record.name in ("header.json", "_journal/start.json"):
-            status = record.value.get("status") if isinstance(record.value, dict) else record.value
-            if isinstance(status, str) and status != "success":
-                yield Refused(
-                    f'has the status "{status[:40]}", so samples may be missing; expected "success"', "", record.line
-                )
-            continue
-        samples = [record]
-        yield from each(_read, samples)
+        if record.path == ("status",):
+            statuses.append(record.value)
+        elif _is_header(record):
+            statuses.append(record.value.get("status"))
+        elif record.path != ("eval",):
+            has_samples = True
+            yield from each(_read, [record])
+    for status in statuses or [None]:
+        is_told = isinstance(status, str)
+        words = f'has the status "{status[:40]}"' if is_told else "has no header with a status, as after a killed run"
+        if status != "success":
+            yield Refused(f'{words}, so samples may be missing; expected "success"')
+    if not has_samples:
+        yield Refused("has no samples; write the log with its samples (log_samples)")
+
+
+def _is_header(record: Record) -> bool:
+    value = record.value
+    return isinstance(value, dict) and (record.name in _HEADERS or {"status", "eval"} <= value.keys())
 
 
 def _read(value: dict[str, Any]) -> Iterator[Row | Refused]:
@@ -64,17 +79,13 @@ def _read(value: dict[str, Any]) -> Iterator[Row | Refused]:
 
 def _user(said: Any, messages: Any) -> tuple[Asked, tuple[str, ...]]:
     """Return what the user wrote before the last reply: the sample's input, unless turns followed it."""
-    replies = (
-        [one for one in messages if isinstance(one, dict) and one.get("role") == "assistant"]
-        if isinstance(messages, list)
-        else []
-    )
-    turns = [one for one in messages if isinstance(one, dict) and one.get("role") == "user"] if replies else []
-    if isinstance(said, str) and len(turns) <= 1:
-        return said, (SYSTEM,) if any(
-            one.get("role") == "system" for one in messages or () if isinstance(one, dict)
-        ) else ()
-    found = exchange(messages if len(turns) > 1 else said)
+    if not isinstance(messages, list | None):
+        raise NotACase("has messages that are not a list")
+    roles = [one.get("role") for one in messages or () if isinstance(one, dict)]
+    is_longer = "assistant" in roles and roles.count("user") > 1
+    if isinstance(said, str) and not is_longer:
+        return said, (SYSTEM,) if "system" in roles else ()
+    found = exchange(messages if is_longer else said)
     return found.user, found.left_out
 
 

@@ -58,3 +58,54 @@ def test_an_archive_without_zstd_needs_no_library(safe_gate: SafeGate, monkeypat
         ran = safe_gate("import", FIXTURES / "inspect.eval", "--out", "out.jsonl", "--force")
         assert ran.code == 3
         assert "is not installed; install SAFE Gate with the extra `zstd`" in ran.err
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (None, "has no header with a status, as after a killed run, so samples may be missing"),
+        (5, "has no header with a status"),
+        ("started", 'has the status "started", so samples may be missing; expected "success"'),
+        ("cancelled", 'has the status "cancelled"'),
+        ("success", ""),
+    ],
+)
+def test_a_log_of_a_run_that_did_not_end_is_refused(
+    safe_gate: SafeGate, status: object, words: str, indent: int | None
+) -> None:
+    log = json.loads((FIXTURES / "inspect.json").read_text("utf-8")) | {"status": status}
+    whole = log if status else {name: one for name, one in log.items() if name != "status"}
+    Path("log.json").write_text(json.dumps(whole, indent=indent), "utf-8")
+    archived = {f"samples/{one['id']}_epoch_{one['epoch']}.json": one for one in log["samples"]}
+    archived |= {"_journal/start.json": {"version": 2, "eval": {"task": "t"}}}
+    archived |= {"header.json": {"status": status}} if status else {}
+    with zipfile.ZipFile("log.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, one in archived.items():
+            archive.writestr(name, json.dumps(one))
+    for name in ("log.json", "log.eval"):
+        ran = safe_gate("import", name, "--out", "o.jsonl", "--force")
+        assert (ran.code, f"{name}: {words}" in ran.err) == (3 if words else 0, bool(words)), ran.log
+        assert len(imported(safe_gate, name, "--skip-invalid")) == 6
+
+
+def test_a_log_without_samples_is_named_as_such(safe_gate: SafeGate) -> None:
+    header = {"version": 2, "status": "success", "eval": {"task": "t", "dataset": {}}, "plan": {}}
+    for samples in ({}, {"samples": None}, {"samples": []}):
+        Path("log.json").write_text(json.dumps(header | samples), "utf-8")
+        with zipfile.ZipFile("log.eval", "w") as archive:
+            archive.writestr("header.json", json.dumps(header))
+            archive.writestr("summaries.json", "[]")
+        for name in ("log.json", "log.eval"):
+            ran = safe_gate("import", name, "--out", "o.jsonl")
+            assert (ran.code, f"{name}: has no samples; write" in ran.err) == (3, True), ran.log
+
+
+def test_messages_that_are_no_list_are_a_problem(safe_gate: SafeGate) -> None:
+    log = json.loads((FIXTURES / "inspect.json").read_text("utf-8"))
+    log["samples"][0]["messages"] = 5
+    Path("log.json").write_text(json.dumps(log), "utf-8")
+    ran = safe_gate("import", "log.json", "--out", "o.jsonl")
+    assert (ran.code, "has messages that are not a list" in ran.err, "1 problem;" in ran.err) == (3, True, True), (
+        ran.log
+    )
