@@ -6,6 +6,7 @@ import json
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,7 +92,8 @@ def test_a_log_of_a_run_that_did_not_end_is_refused(
 
 def test_a_log_without_samples_is_named_as_such(safe_gate: SafeGate) -> None:
     header = {"version": 2, "status": "success", "eval": {"task": "t", "dataset": {}}, "plan": {}}
-    for samples in ({}, {"samples": None}, {"samples": []}):
+    lacking: list[dict[str, Any]] = [{}, {"samples": None}, {"samples": []}]
+    for samples in lacking:
         Path("log.json").write_text(json.dumps(header | samples), "utf-8")
         with zipfile.ZipFile("log.eval", "w") as archive:
             archive.writestr("header.json", json.dumps(header))
