@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from safe_gate.importers import shapes
 from safe_gate.importers.entries import AUTO, IMPORTING, Request, as_line, entry_of, kept_of, of_another, short
 from safe_gate.importers.formats import LeftOut, NotACase, Record, Refused, Row, formats
 from safe_gate.importers.formats._fields import has_field, mapped, overlay, without_columns
+from safe_gate.importers.formats._rows import field_of
 from safe_gate.importers.records import NotReadable
 from safe_gate.inputs import blocks, disk, kinds, schemas, spool
 from safe_gate.inputs.finding import expansion
@@ -44,12 +45,14 @@ class Imported:
     found: list[tuple[str, str, int]]
     """Each file's path, format and number of rows."""
     left_out: Counter[str]
-    """For each kind of thing, how many rows it was left out of, or how many were left out as a whole."""
+    """For each kind of thing, how many records it was left out of, or how many were left out as a whole."""
     ids: spool.Store
     repeated: spool.Store
     """The ids that more than one row has, with the number of the last one that is written."""
     count: int = 0
     """How many rows became cases."""
+    counted: set[str] = field(default_factory=set)
+    """The kinds that are counted for the present record, of which there may be several rows."""
     is_whole: bool = True
     """Whether every file could be read to its end. Other problems are about single records."""
 
@@ -130,8 +133,8 @@ def _made(
         fault = next(iter(EVALUATORS[request.evaluator].faults(entry)), None)
         why, field_ = (fault.message, fault.field) if fault else ("", "")
     unused = (key for key, one in joined.fields.items() if key not in kept and (one or key not in request.makes.keeps))
-    left_out = (*joined.left_out, *(f"the field {json.dumps(key[:40])}" for key in unused))
-    return Problem(Place(name, row.line), why, row.id, field_) if why else (entry, left_out)
+    left_out = dict.fromkeys((*joined.left_out, *map(field_of, unused)))
+    return Problem(Place(name, row.line), why, row.id, field_) if why else (entry, tuple(left_out))
 
 
 def _joined(row: Row, asked: spool.Store, name: str) -> Row | Problem | None:
@@ -145,7 +148,7 @@ def _joined(row: Row, asked: spool.Store, name: str) -> Row | Problem | None:
         words = "answers no request of these files; name the file of requests too"
         return Problem(Place(name, row.line), words, row.id)
     user = half["user"] if isinstance(half["user"], str) else tuple(half["user"])
-    return replace(row, user=user, left_out=tuple(half["left_out"]))
+    return replace(row, user=user, left_out=(*half["left_out"], *row.left_out))
 
 
 def _keep(entry: JsonObject, key: str, result: Imported) -> None:
@@ -260,6 +263,7 @@ def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -
                 refused.append(one)
             elif not one.path or one.path in chosen.paths:
                 current[:] = [one]
+                result.counted.clear()
                 yield one
         current.clear()  # what follows is about the whole file
 
@@ -307,9 +311,10 @@ def _break(result: Imported, problem: Problem) -> None:
 
 def _count(result: Imported, kinds: Sequence[str]) -> None:
     """Count what is left out; of kinds beyond the first ones the sum."""
-    for kind in kinds:
+    for kind in (one for one in kinds if one not in result.counted):
         known = kind in result.left_out or len(result.left_out) < _MOST_KINDS
         result.left_out[kind if known else "other fields"] += 1
+    result.counted.update(kinds)
 
 
 def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:

@@ -4,15 +4,35 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.importers.formats._chat import are_messages, ended, is_message, parsed, text_of
-from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, error_of, id_of, texts
+from safe_gate.importers.formats._chat import (
+    are_messages,
+    are_parts,
+    content_of,
+    continued,
+    ended,
+    is_message,
+    parsed,
+    replies_of,
+)
+from safe_gate.importers.formats._rows import (
+    LeftOut,
+    NotACase,
+    Record,
+    Refused,
+    Row,
+    each,
+    error_of,
+    id_of,
+    is_set,
+    texts,
+)
 from safe_gate.importers.records import Twice
 
 _USUAL = (
@@ -95,9 +115,11 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
     _check_columns(value, pair or (*_OF_OUTPUTS, "output"), mapping)
     id_ = id_at(value, mapping)
     if "output" in mapping:
-        return Row(id_, "", at(value, mapping["output"]))
+        return Row(id_, "", at(value, mapping["output"]), fields=_others(value, _used("", "", mapping)))
     if mapping.keys() & _OF_OUTPUTS or ("assistant" not in mapping and is_output(value)):
-        return Row(id_, "", output_of(value, mapping))
+        is_inner = isinstance(parsed(value.get("output")), dict)
+        used = _used("", "", mapping) | ({"output"} if is_inner else _OF_OUTPUTS)
+        return Row(id_, "", output_of(value, mapping), fields=_others(value, used))
     if pair is None and not {"user", "assistant"} <= mapping.keys():
         _check_output(value, id_)
         known = ", ".join(json.dumps(key[:40]) for key in list(value)[:8])
@@ -110,17 +132,16 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
     if context:
         said = _instructed(said, value[context], id_)
     answer = _side(value, mapping.get("assistant", reply), "assistant" in mapping)
-    used = _used(user, reply, mapping) | ({context.lower()} if context else set())
-    fields = {key: one for key, one in value.items() if key.lower() not in used and _plain(key) not in IDS}
-    asked: Any = said
-    left_out: tuple[str, ...] = ()
-    if are_messages(said):
-        found = ended([*said, *(answer if are_messages(answer) else [{"role": "assistant", "content": answer}])], id_)
-        asked, answer, left_out = found.user, found.assistant, found.left_out
-    elif are_messages(answer):
-        answer = ended([{"role": "user", "content": ""}, *answer], id_).assistant
-    text = asked if isinstance(asked, str | tuple) else text_of(asked)
-    if text is None:
+    fields = _others(value, _used(user, reply, mapping) | ({context.lower()} if context else set()))
+    if are_parts(answer) or are_messages(answer):
+        answer = replies_of(answer)[0][0]
+    text, left_out = (said, ()) if isinstance(said, str) or not are_parts(said) else content_of(said)
+    if are_messages(said) or are_messages(answer):
+        before = said if are_messages(said) else [{"role": "user", "content": text}]
+        after = answer if are_messages(answer) else [{"role": "assistant", "content": answer}]
+        found = ended(continued(before, after), id_)
+        text, answer, left_out = found.user, found.assistant, (*left_out, *found.left_out)
+    if not isinstance(text, str | tuple):
         raise NotACase(f"has no text in {mapping.get('user', user)}", id_)
     if answer is None:
         raise NotACase(f"has no reply in {mapping.get('assistant', reply)}", id_)
@@ -134,6 +155,15 @@ def _canonical(key: str, value: Mapping[str, Any]) -> str:
     plain = key.strip().lower()
     known = plain if plain in _OURS else f"x_{key.strip()[2:]}" if plain[:2] == "x_" else key
     return key if known in value else known
+
+
+def _others(value: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:
+    return {key: one for key, one in value.items() if key.lower() not in used and _plain(key) not in IDS}
+
+
+def unused(value: Mapping[str, Any], *used: str) -> dict[str, Any]:
+    """Return the fields of a tool's record that hold something and are neither used nor its id."""
+    return {key: one for key, one in _others(value, [*map(str.lower, used)]).items() if is_set(one)}
 
 
 def _check_columns(value: dict[str, Any], names: Iterable[str], mapping: Mapping[str, str]) -> None:

@@ -64,6 +64,13 @@ class LeftOut:
     what: str
 
 
+class Said(NamedTuple):
+    """What a message or a reply says, None for no text, and what is left out of it, in the plural."""
+
+    text: str | None
+    left_out: tuple[str, ...] = ()
+
+
 class NotACase(Exception):
     """A record cannot become a case. The message says why."""
 
@@ -86,13 +93,23 @@ def each(
             yield Refused(str(error), error.id, record.line, error.is_unnamed)
 
 
-def samples(row: Row, replies: Iterable[Any], expected: str) -> Iterator[Row | Refused]:
+def samples(row: Row, replies: Iterable[Said], expected: str) -> Iterator[Row | Refused]:
     """Yield a row for each reply to one prompt, and a refusal for each None, which also uses up a sample number."""
-    for reply in replies:
+    for reply, left_out in replies:
         if reply is None:
             yield Refused(f"has no reply; expected {expected}", row.id)
         else:
-            yield replace(row, assistant=reply)
+            yield replace(row, assistant=reply, left_out=(*row.left_out, *left_out))
+
+
+def is_set(value: Any) -> bool:
+    """Return whether a field holds anything."""
+    return value not in (None, "", [], {})
+
+
+def field_of(name: str) -> str:
+    """Return the name of a field in a sentence."""
+    return f"the field {json.dumps(name[:40])}"
 
 
 def id_of(value: Any) -> str:

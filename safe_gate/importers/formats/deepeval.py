@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from safe_gate.importers.formats._chat import are_messages, ended, parsed
-from safe_gate.importers.formats._fields import id_at
+from safe_gate.importers.formats._fields import id_at, unused
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
 
 TITLE = "DeepEval test cases"
@@ -44,11 +44,12 @@ def _read(value: dict[str, Any]) -> Iterator[Row]:
     tags = texts(parsed(value.get("tags")))
     if value.get("turns") is not None or "scenario" in value:
         found = ended(parsed(value.get("turns")), id_)
-        yield Row(id_, found.user, found.assistant, tags, {}, found.left_out)
+        fields = unused(value, "turns", "name", "tags")
+        yield Row(id_, found.user, found.assistant, tags, {}, found.left_out, 0, fields)
         return
     reply = next((value[name] for name in _REPLY if value.get(name) is not None), None)
     if not isinstance(value.get("input"), str):
         raise NotACase("has no text in input", id_)
     if reply is None:
         raise NotACase("has no reply; expected text in actual_output", id_)
-    yield Row(id_, value["input"], reply, tags)
+    yield Row(id_, value["input"], reply, tags, fields=unused(value, "input", *_REPLY, "name", "tags"))

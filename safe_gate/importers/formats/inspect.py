@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from safe_gate.importers.formats._chat import SYSTEM, exchange, text_of
+from safe_gate.importers.formats._chat import are_messages, exchange, is_message, said_in
+from safe_gate.importers.formats._fields import unused
 from safe_gate.importers.formats._rows import (
     Asked,
     LeftOut,
@@ -16,6 +17,7 @@ from safe_gate.importers.formats._rows import (
     Record,
     Refused,
     Row,
+    Said,
     each,
     error_of,
     id_of,
@@ -71,33 +73,33 @@ def _read(value: dict[str, Any]) -> Iterator[Row | Refused]:
     attached = value.get("attachments")
     attachments = attached if isinstance(attached, dict) else {}
     said = _resolved(value.get("input"), attachments)
-    replies = _resolved(_replies(value.get("output")), attachments)
+    replies = _replies(_resolved(value.get("output"), attachments))
     user, left_out = _user(said, _resolved(value.get("messages"), attachments))
-    row = Row(id_, user, None, (), {"x_epoch": value.get("epoch")}, left_out)
+    fields = unused(value, "epoch", "input", "messages", "output", "error", "attachments")
+    row = Row(id_, user, None, (), {"x_epoch": value.get("epoch")}, left_out, 0, fields)
     yield from samples(row, replies, "output.choices[0].message.content")
 
 
 def _user(said: Any, messages: Any) -> tuple[Asked, tuple[str, ...]]:
-    """Return what the user wrote before the last reply: the sample's input, unless turns followed it."""
+    """Return what the user wrote before the last reply: the sample's input, unless other turns followed it."""
     if not isinstance(messages, list | None):
         raise NotACase("has messages that are not a list")
-    roles = [one.get("role") for one in messages or () if isinstance(one, dict)]
-    is_longer = "assistant" in roles and roles.count("user") > 1
-    if isinstance(said, str) and not is_longer:
-        return said, (SYSTEM,) if "system" in roles else ()
-    found = exchange(messages if is_longer else said)
-    return found.user, found.left_out
+    asked = said if isinstance(said, str) else exchange(said).user
+    if not are_messages(messages):
+        return asked, ()
+    found = exchange(messages)
+    return asked if isinstance(asked, str) and isinstance(found.user, str) else found.user, found.left_out
 
 
-def _replies(output: Any) -> list[str | None]:
+def _replies(output: Any) -> list[Said]:
     if not isinstance(output, dict):
-        return [None]
+        return [Said(None)]
     choices = output.get("choices")
     if isinstance(choices, list) and choices:
         messages = [choice.get("message") if isinstance(choice, dict) else None for choice in choices]
-        return [text_of(one.get("content")) if isinstance(one, dict) else None for one in messages]
+        return [said_in([one]) if is_message(one) else Said(None) for one in messages]
     completion = output.get("completion")
-    return [completion if isinstance(completion, str) and completion else None]
+    return [Said(completion if isinstance(completion, str) and completion else None)]
 
 
 def _resolved(value: Any, attachments: dict[str, Any]) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from safe_gate.core.text.patterns import later
 from safe_gate.importers.formats._chat import parsed, recorded
+from safe_gate.importers.formats._fields import unused
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
 from safe_gate.importers.records import value_of
 
@@ -72,4 +73,5 @@ def _read(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
         raise NotACase(f"is an error: {str(words)[:80]}", id_)
     if value.get("output") in (None, ""):
         raise NotACase("has no reply: its output is not set", id_)
-    yield from recorded(id_, value.get("input"), value["output"], texts(parsed(value.get("tags"))))
+    fields = unused(value, "type", "level", "input", "output", "tags")
+    yield from recorded(id_, value.get("input"), value["output"], texts(parsed(value.get("tags"))), fields)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from safe_gate.importers.formats._chat import recorded
+from safe_gate.importers.formats._fields import unused
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, error_of, id_of, texts
 
 TITLE = "a LangSmith export"
@@ -31,4 +32,5 @@ def _read(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
     id_ = id_of(value.get("id"))
     if error := error_of(value.get("error")):
         raise NotACase(f"is an error: {error}", id_)
-    yield from recorded(id_, value.get("inputs"), value.get("outputs"), texts(value.get("tags")))
+    fields = unused(value, "run_type", "error", "inputs", "outputs", "tags")
+    yield from recorded(id_, value.get("inputs"), value.get("outputs"), texts(value.get("tags")), fields)

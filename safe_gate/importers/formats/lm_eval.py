@@ -1,16 +1,20 @@
 """lm-evaluation-harness: `samples_*.jsonl`, as `--log_samples` writes it. Repeats are samples of one prompt.
 
 A task with several filters lists every document once per filter, with the same responses. So only the first filter's
-responses are read. Source: `lm_eval.evaluator.evaluate`.
+responses are read. Earlier versions do not write the filter: there a document with the responses of an earlier one is
+another filter's. Source: `lm_eval.evaluator.evaluate`.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from safe_gate.importers.formats._chat import are_messages, exchange, parsed
+from safe_gate.importers.formats._fields import unused
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of
 
 TITLE = "samples of lm-evaluation-harness"
@@ -23,13 +27,18 @@ def detects(record: Record) -> bool:
 
 def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
     """Yield each response of each sample."""
-    filters: list[Any] = []
-    return each(partial(_read, filters=filters), records)
+    return each(partial(_read, filters=[], known=set()), records)
 
 
-def _read(value: dict[str, Any], filters: list[Any]) -> Iterator[Row | LeftOut]:
+def _read(value: dict[str, Any], filters: list[Any], known: set[bytes]) -> Iterator[Row | LeftOut]:
     filters[:] = filters[:1] or [value.get("filter")]
-    if value.get("filter") != filters[0]:
+    is_again = value.get("filter") != filters[0]
+    if "filter" not in value:
+        said = json.dumps([value[name] for name in ("doc_id", "arguments", "resps")])
+        digest = hashlib.sha256(said.encode("utf-8")).digest()[:8]
+        is_again = digest in known
+        known.add(digest)
+    if is_again:
         yield LeftOut("samples of another filter, with the same responses")
         return
     id_ = id_of(value.get("doc_id"))
@@ -50,8 +59,10 @@ def _read(value: dict[str, Any], filters: list[Any]) -> Iterator[Row | LeftOut]:
     if not all(isinstance(reply, str) for reply in replies):
         raise NotACase("has likelihoods in resps; expected text, as generate_until tasks record", id_)
     found = exchange([*messages, {"role": "assistant", "content": ""}]) if are_messages(messages) else None
+    fields = unused(value, "doc_id", "arguments", "resps", "filter")
+    user, left_out = (found.user, found.left_out) if found else (asked, ())
     for reply in replies:
-        yield Row(id_, found.user, reply, (), {}, found.left_out) if found else Row(id_, asked, reply)
+        yield Row(id_, user, reply, (), {}, left_out, 0, fields)
 
 
 def _first(value: Any) -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers.formats._chat import are_messages, ended
-from safe_gate.importers.formats._fields import id_at
-from safe_gate.importers.formats._rows import LeftOut, Record, Refused, Row, each, texts
+from safe_gate.importers.formats._fields import id_at, unused
+from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, texts
+from safe_gate.importers.formats.trl import has_sides, sides
 
 TITLE = "OpenAI chat messages"
 _KEPT = frozenset(name for one in EVALUATORS.values() if one.imports for name in one.imports.keeps)
@@ -16,7 +17,8 @@ _KEPT = frozenset(name for one in EVALUATORS.values() if one.imports for name in
 
 def detects(record: Record) -> bool:
     """Return whether a record holds a conversation."""
-    return isinstance(record.value, dict) and are_messages(record.value.get("messages"))
+    value = record.value
+    return isinstance(value, dict) and are_messages(value.get("messages")) and not has_sides(value)
 
 
 def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
@@ -25,8 +27,17 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
 
 
 def _read(value: dict[str, Any]) -> Iterator[Row]:
-    id_ = id_at(value, {})
-    fields = {name: one for name, one in value.items() if name in _KEPT or name[:2] == "x_"}
+    if has_sides(value):
+        yield from sides(value)
+        return
+    id_, fields, messages = id_at(value, {}), unused(value, "messages", "tags"), value.get("messages")
     # Our own case stays a conversation, because its labels, marks and turns refer to its messages.
-    found = ended(value.get("messages"), id_, whole=bool(fields))
+    is_ours = any(name in _KEPT or name[:2] == "x_" for name in fields) or any(
+        isinstance(one, dict) and "expected" in one for one in messages or ()
+    )
+    found = ended(messages, id_, whole=is_ours)
+    if found.labels is not None:
+        if "expected" in fields:
+            raise NotACase("has labels of the last message twice; keep one", id_)
+        fields["expected"] = found.labels
     yield Row(id_, found.user, found.assistant, texts(value.get("tags")), {}, found.left_out, 0, fields)

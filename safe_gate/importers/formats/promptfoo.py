@@ -20,6 +20,7 @@ from typing import Any
 
 from safe_gate.core.text.patterns import later
 from safe_gate.importers.formats._chat import ASKED, are_messages, exchange, parsed
+from safe_gate.importers.formats._fields import unused
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, error_of, id_of
 from safe_gate.importers.records import Twice
 
@@ -31,6 +32,7 @@ _CELL = later(r"\[(PASS|FAIL|ERROR)\] ?(.*)", re.DOTALL)
 _GRADED = later(r"\([0-9.]+(?:, [^)]*)?\)\n\n(.*?)(?:\n\n(?:Pass|Fail) Reason: .*)?", re.DOTALL)
 _VARIABLE = later(r"\{\{-?\s*(\w+)\s*-?\}\}")
 _TEMPLATE = later(r"\{\{|\{%|\{#")
+_USED = ("prompt", "promptId", "promptIdx", "provider", "vars", "testCase", "description", "response", "error")
 
 
 def detects(record: Record) -> bool:
@@ -70,16 +72,16 @@ def _read(
         raise NotACase("has no prompt; expected text in prompt.raw", id_)
     provider = value.get("provider")
     name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
-    yield _row(id_, parsed(raw), reply, name)
+    yield _row(id_, parsed(raw), reply, name, unused(value, *_USED))
 
 
-def _row(id_: str, prompt: Any, reply: Any, provider: Any) -> Row:
+def _row(id_: str, prompt: Any, reply: Any, provider: Any, fields: Mapping[str, Any]) -> Row:
     """Return the row of a prompt, which may be messages, and its reply."""
     extra = {"x_provider": provider} if isinstance(provider, str) else {}
     if are_messages(prompt):
         found = exchange([*prompt, {"role": "assistant", "content": ""}])
-        return Row(id_, found.user, reply, (), extra, found.left_out)
-    return Row(id_, prompt if isinstance(prompt, str) else json.dumps(prompt), reply, (), extra)
+        return Row(id_, found.user, reply, (), extra, found.left_out, 0, fields)
+    return Row(id_, prompt if isinstance(prompt, str) else json.dumps(prompt), reply, (), extra, fields=fields)
 
 
 def _cells(value: dict[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -115,6 +117,8 @@ def _of_cells(
     names = takewhile(lambda name: not _COLUMN.fullmatch(name), value)
     given = {name: value[name] for name in names if name != "Description"}
     test = {"description": value.get("Description", "")}
+    columns = [name for name in value if _COLUMN.fullmatch(name)]
+    fields = unused(value, *given, *columns, "Description", "Status")
     for provider, label, reply, status in cells:
         place = prompts.setdefault(label, len(prompts))
         if not status:
@@ -128,7 +132,7 @@ def _of_cells(
             words = "cannot be told from the variables; import the JSON of promptfoo, or name both sides with --map"
             yield Refused(f"has a reply to the prompt {json.dumps(label[:40])}, whose text {words}", id_)
         else:
-            yield _row(id_, prompt, reply, provider)
+            yield _row(id_, prompt, reply, provider, fields)
 
 
 def _rendered(label: str, given: Mapping[str, Any]) -> Any:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from safe_gate.importers.formats._chat import are_messages, ended
-from safe_gate.importers.formats._fields import id_at
+from safe_gate.importers.formats._fields import id_at, tags_at, unused
 from safe_gate.importers.formats._rows import LeftOut, Record, Refused, Row, each
+from safe_gate.importers.formats.trl import has_sides, sides
 
 TITLE = "ShareGPT conversations"
 
@@ -27,6 +28,9 @@ def _turns(value: dict[str, Any]) -> Any:
 
 
 def _read(value: dict[str, Any]) -> Iterator[Row]:
+    if has_sides(value):
+        yield from sides(value)
+        return
     id_ = id_at(value, {})
-    found = ended(_turns(value), id_)
-    yield Row(id_, found.user, found.assistant, (), {}, found.left_out)
+    found, fields = ended(_turns(value), id_), unused(value, "conversations", "conversation", "tags")
+    yield Row(id_, found.user, found.assistant, tags_at(value, ""), {}, found.left_out, 0, fields)

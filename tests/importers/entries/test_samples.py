@@ -96,7 +96,7 @@ def test_messages_of_the_responses_api_are_one_reply(safe_gate: SafeGate, output
 
 def test_parts_of_a_text_are_one_reply(safe_gate: SafeGate) -> None:
     write("in.jsonl", generation([{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]))
-    assert exchanges(imported(safe_gate, "in.jsonl")) == [("a", ASK, "One.\nTwo.")]
+    assert exchanges(imported(safe_gate, "in.jsonl")) == [("a", ASK, "One.Two.")]
 
 
 @pytest.mark.parametrize(
