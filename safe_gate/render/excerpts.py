@@ -22,6 +22,7 @@ Lines = Mapping[tuple[str, Place], Line]
 """A line by the id and the place of its case."""
 
 _BLANKS = later(r"\s+")
+_WORD = 20  # a longer word is cut, so that a text without blanks keeps its characters
 
 
 def lines(parts: Parts, recorded: Recorded, findings: Sequence[Finding]) -> Lines:
@@ -67,10 +68,10 @@ def around(text: str, spans: Sequence[tuple[int, int]]) -> Line:
     room = max(LONGEST - 2 - (end - start), 0)  # an ellipsis on either side
     before = min(start, max(room // 2, room - (len(text) - end)))
     first, last = start - before, min(len(text), start - before + LONGEST - 2)
-    if first > 0 and (blank := _BLANKS.search(text, first - 1, start)):
+    if first > 0 and (blank := _BLANKS.search(text, first - 1, min(first + _WORD, start))):
         first = blank.end()
-    if last < len(text) and (blanks := [one.start() for one in _BLANKS.finditer(text, max(end, first), last + 1)]):
-        last = blanks[-1]
+    if last < len(text) and (blanks := [*_BLANKS.finditer(text, max(last - _WORD, end), last + 1)]):
+        last = blanks[-1].start()
     deciding = {place for one in spans for place in range(max(one[0], first), min(one[1], last))}
     pieces = [
         (_BLANKS.sub(" ", "".join(map(text.__getitem__, places))), decides)

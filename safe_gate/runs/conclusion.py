@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from safe_gate.baseline import comparison
-from safe_gate.core.model import NOTHING_RECORDED, CannotJudge, Place, Problem, Recorded
+from safe_gate.core.model import NOTHING_RECORDED, CannotJudge, Origin, Place, Problem, Recorded
 from safe_gate.core.report import Report
 from safe_gate.inputs import disk, writing
 from safe_gate.publish import handover, on_github
@@ -62,7 +62,7 @@ def unfinished(judging_options: Options, options: Options, effects: Effects, dra
     """
     problem = Problem(Place("safe-gate"), "run did not finish, so there is no result; run again")
     report = error_report((problem,), judging_options, effects)
-    readers, run = (options, judging_options), formats.Run(ReportView.of(report), effects.folder)
+    readers, run = (options, judging_options), formats.Run(ReportView.of(report), _origin(options, effects))
     for path, draw in drawn.items():
         read = [Path(one.baseline) for one in readers]  # a missing baseline stays missing
         if disk.exists(path):
@@ -86,14 +86,15 @@ def concluded(
     Return it with its problems: both are others where it cannot be written.
     """
     drawn, written = _reports(options.report_dir, options.reports), []
+    origin = _origin(options, effects)
     try:
-        run = formats.Run(ReportView(report, problems), effects.folder, recorded)
+        run = formats.Run(ReportView(report, problems), origin, recorded)
         writing.write_all({path: draw(run) for path, draw in drawn.items()})
         written = [disk.shown(path) for path in drawn]
     except CannotJudge as error:
         problems = (*problems, *error.problems)
         report = error_report(problems, options, effects)
-        run = formats.Run(ReportView(report, problems), effects.folder)
+        run = formats.Run(ReportView(report, problems), origin)
         for path, draw in drawn.items():
             writing.write_or_remove(path, draw(run))  # never leave an old pass
     if problems:
@@ -108,6 +109,11 @@ def concluded(
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
     on_github.publish_run(run.view, Publishing.of(options), written, effects, run.recorded)
     return report, problems
+
+
+def _origin(options: Options, effects: Effects) -> Origin:
+    """Return where the run's result comes from; a gate without an id has the name of its job."""
+    return effects.context.origin(effects.folder, options.gate_id or effects.context.job)
 
 
 def _reports(report_dir: str, reports: Sequence[str]) -> dict[Path, Draw]:

@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import NamedTuple
 
-from safe_gate.core.model import NOTHING_RECORDED, Recorded
+from safe_gate.core.model import NOTHING_RECORDED, NOWHERE, Origin, Recorded
 from safe_gate.core.report import Report
 from safe_gate.render.view import ReportView
 
 
 class Run(NamedTuple):
-    """What the files of a run are drawn from: its report, and the working folder's path in the repository.
+    """What the files of a run are drawn from: its report and where it comes from.
 
     `recorded` are the texts of its cases, for a format that shows them.
     """
 
     view: ReportView
-    folder: str = ""
+    origin: Origin = NOWHERE
     recorded: Recorded = NOTHING_RECORDED
 
     @property

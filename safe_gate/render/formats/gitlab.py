@@ -21,7 +21,7 @@ _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 
 def _draw(run: Run) -> Iterator[str]:
     separator = "[\n"
-    for issue in _issues(run.view, run.folder):
+    for issue in _issues(run.view, run.origin.folder):
         yield f"{separator}{line(issue)}"
         separator = ",\n"
     yield "[]\n" if separator == "[\n" else "\n]\n"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import Phrase, Untrusted, Words
+from safe_gate.core.model import Origin, Phrase, Untrusted, Words
 from safe_gate.core.problems import in_order, number
 from safe_gate.core.report import Report
 from safe_gate.core.shown import Table
@@ -38,21 +38,22 @@ _BLOCK = 1_000  # cases of one element: a browser holds no text of more than hal
 
 def _draw(run: Run) -> Iterator[str]:
     title = f"SAFE Gate: {_VERDICTS[run.report.verdict].lower()}"
-    return page(title, chain(_body(run.view), _cases(run)), _SCRIPTS)
+    return page(title, chain(_body(run), _data(run)), _SCRIPTS)
 
 
 FILES = {"safe-gate.html": _draw}
 SHOWS_TEXTS = True
 
 
-def _body(view: ReportView) -> Iterator[str]:
-    report = view.report
+def _body(run: Run) -> Iterator[str]:
+    view, report = run.view, run.report
     yield '<a class="skip" href="#cases">Skip to the cases</a>\n'
-    yield from _header(view)
+    yield from _header(view, run.origin)
     yield "<main>\n"
     yield from _problems(report)
     yield from _rules(view)
     yield from _weakened(report)
+    yield from _list(run)
     yield from _compared(view)
     yield from _figures(view)
     if view.waivers.rows:
@@ -60,14 +61,17 @@ def _body(view: ReportView) -> Iterator[str]:
         yield from paragraphs([view.known_failures] if view.known_failures else [])
         yield from table(view.waivers, "Waivers and their state")
         yield "</section>\n"
+    yield "</main>\n"
+    yield from _footer(report)
 
 
-def _header(view: ReportView) -> Iterator[str]:
+def _header(view: ReportView, origin: Origin) -> Iterator[str]:
     report = view.report
     verdict, tool, provenance = report.verdict, report.tool, report.provenance
-    facts: list[Phrase] = [(report.generated_at.replace("T", " ").replace("Z", " UTC"),)]
-    if provenance.commit:
-        facts.append(("commit ", Untrusted(provenance.commit[:12])))
+    repository = origin.repository.partition("//")[2]
+    whence = ("repository ", repository), ("commit ", provenance.commit[:12]), ("gate ", origin.gate)
+    facts: list[Phrase] = [(title, Untrusted(name)) for title, name in whence if name]
+    facts.append((report.generated_at.replace("T", " ").replace("Z", " UTC"),))
     facts.append((f"{tool.name} {tool.version}",))
     if provenance.digests:
         facts.append(("digest ", Untrusted(provenance.digests.all[:12])))
@@ -169,12 +173,10 @@ def _details(
 # --- cases --------------------------------------------------------------------------------------
 
 
-def _cases(run: Run) -> Iterator[str]:
-    """Yield the list of cases, the data with which the scripts fill it, and the end of the page."""
-    report = run.report
-    evaluators = present(report.parts)
-    is_any_compared = any(is_compared(report, name) for name in evaluators)
-    if evaluators:
+def _list(run: Run) -> Iterator[str]:
+    """Yield the list of cases, which the scripts fill."""
+    is_any_compared = any(is_compared(run.report, name) for name in present(run.report.parts))
+    if present(run.report.parts):
         yield '<section id="cases" tabindex="-1"><h2>Cases</h2>\n'
         yield "<noscript><p>The list of cases needs JavaScript.</p></noscript>\n"
         yield '<form id="filters" class="filters" role="search" aria-label="Filter the cases"></form>\n'
@@ -182,9 +184,12 @@ def _cases(run: Run) -> Iterator[str]:
             yield _LEGEND.format(_CHANGED if is_any_compared else "")
         yield '<p id="shown" role="status"></p>\n<ol id="list" class="cases"></ol>\n'
         yield '<button id="more" type="button" hidden>Show more</button>\n</section>\n'
-    yield "</main>\n"
-    yield from _footer(report)
-    if evaluators:
+
+
+def _data(run: Run) -> Iterator[str]:
+    """Yield the data with which the scripts fill the list of cases."""
+    report = run.report
+    if present(report.parts):
         yield f"{_DATA.format('about')}{embedded(line(cases.about(report, run.recorded)))}</script>\n"
         for place, one in enumerate(cases.lines(run)):
             if place % _BLOCK == 0:

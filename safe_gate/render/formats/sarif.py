@@ -36,7 +36,7 @@ _WHOLE = Explained(
 
 
 def _draw(source: Run) -> Iterator[str]:
-    view, folder, recorded = source
+    view, (_, folder, *_), recorded = source
     report = view.report
     rules = _rules(report)
     index = {rule["id"]: place for place, rule in enumerate(rules)}

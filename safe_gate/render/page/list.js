@@ -104,38 +104,40 @@ function start() {
     }
     return "#" + found;
   };
-  const wellFormed = (id) => new URLSearchParams({ id }).get("id");
+  const isLinked = (one, only) => new URLSearchParams({ id: one.id }).get("id") === only;
 
   function read() {
     const found = asked();
     const only = found.get("case");
     for (const [name, field] of Object.entries(fields)) field.value = found.get(name) || (name === "sort" ? "importance" : "");
-    apply(only === null ? undefined : only);
-    if (only !== null) {
-      document.getElementById("cases").scrollIntoView();
-      const first = list.querySelector("details");
-      if (first) {
-        first.open = true;
-        first.firstElementChild.focus({ preventScroll: true });
-      }
+    apply(only);
+    const first = shown.length && isLinked(shown[0], only) ? list.querySelector("details") : null;
+    document.body.classList.toggle("linked", first !== null);
+    if (only === null) return;
+    if (first) {
+      first.open = true;
+      first.firstElementChild.focus({ preventScroll: true });
     }
+    (first || document.getElementById("cases")).scrollIntoView();
   }
 
-  /** Show the cases that the filters leave, or the one that a link names. */
-  function apply(only) {
+  /** Show the cases that the filters leave, first the one that a link names. */
+  function apply(only = null) {
     const chosen = Object.entries(filters).filter(([name]) => fields[name] && fields[name].value);
     const words = fields.text.value.toLowerCase();
     const passes = (one) =>
       chosen.every(([name, [, values]]) => values(one).includes(fields[name].value)) && (!words || wordsOf(one).includes(words));
-    shown = only === undefined ? cases.filter(passes) : cases.filter((one) => wellFormed(one.id) === only && passes(one));
+    shown = cases.filter(passes);
     const order = ORDERS[fields.sort.value] || ORDERS.importance;
     shown.sort((a, b) => order[1](a, b) || a.place_ - b.place_);
+    const linked = shown.filter((one) => isLinked(one, only));
+    if (linked.length) shown = [...linked, ...shown.filter((one) => !linked.includes(one))];
     list.replaceChildren();
     drawn = 0;
     draw();
     const total = cases.length;
     const counted = shown.length === total ? `All ${counting(total)}` : `${shown.length.toLocaleString("en")} of ${counting(total)}`;
-    document.getElementById("shown").textContent = shown.length || only === undefined ? counted : "No case has the id of this link";
+    document.getElementById("shown").textContent = linked.length || only === null ? counted : `No case here has the id of this link. ${counted}`;
     reset.hidden = shown.length === total && !words && !chosen.length;
   }
 

@@ -76,16 +76,40 @@ def test_a_link_opens_its_case(safe_gate: SafeGate, browser: Browser) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"case {n} & more", assistant=BAD) for n in range(300)))
     assert safe_gate(*RUN, "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "300").code == 0
     browser.open(PAGE, "#case=case%20299%20%26%20more")
-    assert shown(browser) == ["case 299 & more"]
+    assert shown(browser)[:2] == ["case 299 & more", "case 0 & more"]
     assert browser.run("document.querySelector('#list details').open")
+    assert browser.run("Math.abs(document.querySelector('#list details').getBoundingClientRect().top)") < 5
     assert browser.run("document.activeElement.tagName") == "SUMMARY"
     link = browser.run("document.querySelector('#list a.link').getAttribute('href')")
     browser.open(PAGE, link)
-    assert shown(browser) == ["case 299 & more"]
+    assert shown(browser)[0] == "case 299 & more"
     browser.run("location.hash = '#case=nobody'; new Promise((done) => setTimeout(done))")
-    assert browser.run("document.getElementById('shown').textContent") == "No case has the id of this link"
-    browser.run("document.querySelector('#filters button').click()")
+    said = browser.run("document.getElementById('shown').textContent")
+    assert said == "No case here has the id of this link. All 300 cases"
     assert 100 <= len(shown(browser)) < 300  # the rest is drawn once somebody looks
+
+
+def test_a_link_to_the_only_case_puts_it_at_the_top(safe_gate: SafeGate, browser: Browser) -> None:
+    write_cases(Path("c.jsonl"), turn("a", user="Hello.", assistant="Hi.", checks=["topic_pivot"]))
+    assert safe_gate(*RUN, "--synthesis-cases", "c.jsonl").code == 0
+    for width in (390, 1280):
+        browser.open(PAGE, "#case=a", width=width)
+        assert browser.run("Math.abs(document.querySelector('#list details').getBoundingClientRect().top)") < 5
+
+
+def test_the_header_says_what_was_judged_and_the_cases_follow_the_rules(
+    changed: Callable[..., None], browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {"REPOSITORY": "octo/app", "SERVER_URL": "https://github.example", "SHA": "f00d" * 10, "JOB": "evals"}
+    for name, value in names.items():
+        monkeypatch.setenv(f"GITHUB_{name}", value)
+    for flags, gate in (((), "evals"), (("--gate-id", "<b>replies"), "<b>replies")):
+        changed(*flags)
+        browser.open(PAGE)
+        assert texts_of(browser, "header .facts code")[:3] == ["github.example/octo/app", "f00df00df00d", gate]
+    titles = texts_of(browser, "main h2")
+    assert titles[:2] == ["Rules of the gate", "Cases"]
+    assert titles[-1] == "Synthesis", "the charts"
 
 
 def test_a_broken_rule_links_to_the_cases_that_broke_it(changed: Callable[..., None], browser: Browser) -> None:
@@ -93,7 +117,8 @@ def test_a_broken_rule_links_to_the_cases_that_broke_it(changed: Callable[..., N
     browser.open(PAGE)
     assert texts_of(browser, ".rules a") == ["worse"]
     browser.run("document.querySelector('.rules a').click(); new Promise((done) => setTimeout(done))")
-    assert shown(browser) == ["worse"]
+    assert shown(browser)[0] == "worse"
+    assert browser.run("document.querySelector('#list details').open")
 
 
 def test_no_link_leads_to_a_case_that_is_gone(safe_gate: SafeGate, browser: Browser) -> None:
