@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.model import JsonObject, Place
-from safe_gate.core.text.error_lines import NoReply
 from safe_gate.evaluators.entry import StoredEntry
+from safe_gate.evaluators.no_reply import NoReply
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 
 

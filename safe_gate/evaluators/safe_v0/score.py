@@ -11,9 +11,9 @@ from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place
-from safe_gate.core.text.no_reply import none_of
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.patterns import later
+from safe_gate.evaluators.no_reply import none_of
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.result import Result
 

@@ -11,7 +11,7 @@ from safe_gate.core.figures import first_few, percent, plural, score, share, wit
 from safe_gate.core.lazy import View
 from safe_gate.core.model import JsonObject, Judgement, Phrase, Severity, Untrusted, Words
 from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
-from safe_gate.core.text.no_reply import why_no_reply, without_reply
+from safe_gate.evaluators.no_reply import why_no_reply, without_reply
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.part import Archetype, Part, Vacuous
 from safe_gate.evaluators.safe_v0.result import Entry

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.model import JsonObject, Place
-from safe_gate.core.text.error_lines import NoReply
 from safe_gate.evaluators.entry import StoredEntry
+from safe_gate.evaluators.no_reply import NoReply
 from safe_gate.evaluators.synthesis.deciding.check_result import Agreement, CheckResult
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
 from safe_gate.evaluators.synthesis.matching.language import Language, is_foreign

@@ -12,7 +12,7 @@ from safe_gate.core.lazy import View
 from safe_gate.core.model import JsonObject, Judgement, Phrase, Severity, Untrusted, Words
 from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
 from safe_gate.core.stats import wilson
-from safe_gate.core.text.no_reply import why_no_reply, without_reply
+from safe_gate.evaluators.no_reply import why_no_reply, without_reply
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
 from safe_gate.evaluators.synthesis.deciding.failure_reasons import causes, evidence, hits_against

@@ -14,9 +14,9 @@ from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import Hit, JsonObject, Place
-from safe_gate.core.text.no_reply import no_reply
 from safe_gate.core.text.patterns import later
 from safe_gate.core.text.similarity import similarity
+from safe_gate.evaluators.no_reply import no_reply
 from safe_gate.evaluators.synthesis.deciding import wording
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Pivot, Requirement, Ties
 from safe_gate.evaluators.synthesis.deciding.conversation import Message, Talk, joined, placed

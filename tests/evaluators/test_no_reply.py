@@ -3,80 +3,50 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.text.error_lines import FOLLOWING, TELLING, NoReply, Pattern
-from safe_gate.core.text.no_reply import BLANKS, BODIES, PAGES, no_reply
+from safe_gate.evaluators.no_reply import NoReply, no_reply
 from tests.support.cases import BAD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
 
-PATTERNS = (*TELLING, *PAGES, *BODIES)
+RULES = json.loads((REPOSITORY / "safe_gate/evaluators/no_reply.json").read_text("utf-8"))["rules"]
 ERROR = "Error: 500 Internal Server Error"
 NOTHING = {"signals": [], "summary": "", "followup_questions": []}
 
-
-HITS = [(one.what, text) for one in PATTERNS for text in one.hit]
-
-
-@pytest.mark.parametrize(("what", "text"), HITS)
-def test_a_pattern_hits_the_texts_it_must_hit(what: NoReply, text: str) -> None:
-    assert no_reply(text) is what
-    assert no_reply(f"\ufeff\r\n{text}\n\n") is what
+HITS = [(rule["id"], rule.get("what"), text) for rule in RULES for text in rule["hit"]]
 
 
-@pytest.mark.parametrize("text", [text for one in PATTERNS for text in one.miss])
-def test_a_pattern_misses_the_texts_it_must_miss(text: str) -> None:
+@pytest.mark.parametrize(("rule", "what", "text"), HITS)
+def test_a_rule_hits_the_texts_it_must_hit(rule: str, what: str | None, text: str) -> None:
+    found = no_reply(text)
+    assert found is not None
+    assert what in (None, found.value), rule
+    assert no_reply(f"\ufeff\r\n{text}\n\n") is found
+
+
+@pytest.mark.parametrize("text", [text for rule in RULES for text in rule["miss"]])
+def test_a_rule_misses_the_texts_it_must_miss(text: str) -> None:
     assert no_reply(text) is None
 
 
-def test_every_pattern_has_a_text_that_no_other_pattern_hits() -> None:
-    for one in TELLING:
-        others = [re.compile(other.pattern, re.IGNORECASE) for other in TELLING if other is not one]
-        lines = [line.rstrip() for text in one.hit for line in text.splitlines() if line.strip()]
-        alone = [line for line in lines if re.fullmatch(one.pattern, line, re.IGNORECASE)]
-        assert any(not any(other.fullmatch(line) for other in others) for line in alone), one.pattern
-        assert one.miss, one.pattern
-
-
-def line_of(pattern: str, data: st.DataObject) -> str:
-    """Return a line that a pattern hits, as it is looked at: without line breaks, and without blanks or invisible characters at its end."""
-    compiled = re.compile(pattern, re.IGNORECASE)
-    line: str = data.draw(st.from_regex(compiled, fullmatch=True)).rstrip()
-    assume(line == line.rstrip(BLANKS) and compiled.fullmatch(line) and not {"\r", "\n"} & {*line})
-    return line
-
-
-@pytest.mark.parametrize("one", TELLING, ids=lambda one: one.pattern[:20])
-@given(st.data())
-@settings(max_examples=20)
-def test_each_line_that_a_pattern_hits_is_found(one: Pattern, data: st.DataObject) -> None:
-    assert no_reply(line_of(one.pattern, data)) is not None
-
-
-@pytest.mark.parametrize("pattern", FOLLOWING)
-@given(st.data())
-@settings(max_examples=20)
-def test_each_line_that_follows_an_error_is_found(pattern: str, data: st.DataObject) -> None:
-    assert no_reply(f"{ERROR}\n{line_of(pattern, data)}\n{ERROR}") is not None
-
-
-def test_signs_know_every_letter_that_a_pattern_takes_for_an_ascii_one() -> None:
-    pattern = re.compile("[a-z]", re.IGNORECASE)
-    alike = [char for char in map(chr, range(128, 0x110000)) if pattern.match(char)]
-    assert alike == ["\u0130", "\u0131", "\u017f", "\u212a"]
-    words = "Internal Server Error", "\u0130nternal Server Error", "\u0131nternal \u017ferver Error"
-    assert [no_reply(text) for text in words] == [NoReply.MESSAGE] * 3
-    assert no_reply("fetch fai\u0131ed") is None
-    assert no_reply("\u017focket hang up") is NoReply.MESSAGE
+def test_every_rule_has_texts_to_hit_and_to_miss() -> None:
+    ids = [rule["id"] for rule in RULES]
+    assert len({*ids}) == len(ids)
+    assert all(rule["hit"] and rule["miss"] and rule["patterns"] for rule in RULES)
+    keys = {"id", "in", "what", "why", "patterns", "hit", "miss"}
+    assert all(
+        rule.keys() <= keys and rule.get("in") in (None, "beside", "after", "title", "message") for rule in RULES
+    )
+    assert {rule["what"] for rule in RULES if "what" in rule} == {*map(str, NoReply)}
 
 
 @given(
-    st.sampled_from([text for _, text in HITS]), st.sampled_from(["Try again.", "It says this. What did you click?"])
+    st.sampled_from([text for _, _, text in HITS]),
+    st.sampled_from(["It hurts.", "It says this. What did you click?", "You are not alone in this."]),
 )
 def test_a_sentence_beside_an_error_makes_it_a_reply(error: str, words: str) -> None:
     assert no_reply(f"{words}\n\n{error}") is None
@@ -104,6 +74,7 @@ def test_a_sentence_beside_an_error_makes_it_a_reply(error: str, words: str) -> 
         "NULL",
         '""',
         "[object Object]",
+        "(no response)",
         "\u2800",
     ],
 )

@@ -1,0 +1,237 @@
+"""Whether a recorded text is a reply, or the traces of an application that failed to give one. Pure.
+
+A text is no reply if it is empty or holds only what `no_reply.json` describes: errors, placeholders and notices. A
+sentence beside the error makes it a reply: somebody reports an error. So does a quotation mark or a code fence around
+it. The question that the text answers does not matter.
+
+Each line of such a text fits a pattern, and one of them tells that there is no reply. The patterns run on RE2, which
+is linear in the line and tries all of them at once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from safe_gate.core.figures import first_few, plural
+from safe_gate.core.jsontext import JsonError, parse
+from safe_gate.core.model import Phrase
+from safe_gate.core.text.patterns import later
+from safe_gate.evaluators.package_files import shipped
+
+
+class NoReply(StrEnum):
+    """Why a text is no reply, in the words of reports; of several that lines give, the last counts."""
+
+    EMPTY = "empty"
+    PLACEHOLDER = "placeholder"
+    NOTICE = "notice"
+    MESSAGE = "error message"
+    BODY = "error body"
+    PAGE = "error page"
+    TRACE = "stack trace"
+
+
+_LONGEST_LINE = 2_000
+_MOST_LINES = 2_000
+_LONGEST_HEAD = 20_000
+_LONGEST_BODY = 65_536
+"""So many characters of a line, lines of a text, characters of a page and of a body are looked at."""
+
+BLANKS = " \t\r\n\v\f\u00a0\u200b\u2060\ufeff"
+_TITLE = later(r"<(title|h1)\b[^<>]{0,300}>([^<>]{0,300})</\1>", re.IGNORECASE)
+_PAGE = later(r"(?:<\?xml[^<>]{0,300}>\s*)?(?:<!doctype html|<html)\b", re.IGNORECASE)
+_INVISIBLE = later("[\u00ad\u200b-\u200f\u2060\ufeff]+")
+_BLANK_RUN = later(r" [^\S\r\n]+|[^\S\r\n ][^\S\r\n]*")
+_END = later("</html>", re.IGNORECASE)
+_LINE = later(r"[^\r\n]+")
+_EVENT = later(r"(?:event: error\s*)?data: (?=[{\[])")
+_STATUS_CODE = later(r"[45]\d\d")
+_CLASS = later(r"\{([a-z_]+)\}")
+_SENTENCE_END = later(r"(?<=[.!?])[)\]]?\s+|[,;] (?=(?:please|try again|kindly)\b)", re.IGNORECASE)
+_ASCII = str.maketrans({"\u2019": "'", "\u2013": "-", "\u2014": "-", "\u2026": "..."})
+_UNSEEN = later(
+    r"[\s\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]+"
+    r"|&(?:nbsp|shy|zwnj|zwj|zerowidthspace|#0{0,9}(?:160|173|820[3-5]|8288|65279)|#x0{0,9}(?:a0|ad|200[b-d]|2060|feff));"
+    r"|<(?!(?:img|svg|video|audio|canvas|iframe|object|embed|input|button|math)\b)[a-zA-Z/!?][^<>]*>",
+    re.IGNORECASE,
+)
+
+
+def no_reply(text: str) -> NoReply | None:
+    """Return why a text is no reply, None if it is one.
+
+    >>> no_reply("Error: 500 Internal Server Error"), no_reply(" "), no_reply("It says: 502 Bad Gateway.")
+    (<NoReply.MESSAGE: 'error message'>, <NoReply.EMPTY: 'empty'>, None)
+    """
+    bare = text.strip(BLANKS)
+    empty = NoReply.EMPTY if _first_seen(bare) == len(bare) else None
+    return _page(bare) or _body(bare) or _lines(bare) or empty
+
+
+def none_of(texts: Iterable[str]) -> NoReply | None:
+    """Return why several texts together are no reply, None if one of them is a reply. No text at all is empty."""
+    found = NoReply.EMPTY
+    for text in texts:
+        why = no_reply(text)
+        if why is None:
+            return None
+        if found is NoReply.EMPTY:
+            found = why
+    return found
+
+
+def without_reply(count: int, ids: Iterable[str]) -> Iterator[Phrase]:
+    """Yield a sentence that names the cases without a reply by their ids, if there are any."""
+    if count:
+        cases = plural(count, "case has", "cases have")
+        yield (f"{cases} no reply, so the recording is broken: ", *first_few(ids, count), ".")
+
+
+def why_no_reply(why: str) -> Iterator[Phrase]:
+    """Yield why a case has no reply, nothing if it has one."""
+    if why:
+        yield (f"no reply: {why}",)
+
+
+def _first_seen(text: str) -> int:
+    """Return where a text has its first visible character, or its length if there is none."""
+    place = 0
+    while place < len(text):
+        if text.startswith("<!--", place):
+            end = text.find("-->", place)
+            if end < 0:
+                return place
+            place = end + 3
+        elif found := _UNSEEN.match(text, place):
+            place = found.end()
+        elif unicodedata.category(text[place])[0] in "CZ" and unicodedata.category(text[place]) != "Co":
+            place += 1
+        else:
+            return place
+    return place
+
+
+def _page(text: str) -> NoReply | None:
+    """Return that a text is an error page: one of HTML, to its end, with the title of an error."""
+    if not _PAGE.match(text):
+        return None
+    end = max((closing.end() for closing in _END.finditer(text)), default=text.rfind(">") + 1)
+    if _first_seen(text[end:]) < len(text) - end:
+        return None
+    title = _TITLE.search(text, 0, _LONGEST_HEAD)
+    words = " ".join(title[2].split()).replace("&ndash;", "\u2013").replace("&#39;", "'") if title else ""
+    return NoReply.PAGE if _fits("title", words.translate(_ASCII)) else None
+
+
+def _body(text: str) -> NoReply | None:
+    """Return that a text is the body of an error: JSON that says so, alone or as a server's event."""
+    event = _EVENT.match(text)
+    bare = text[event.end() :] if event else text
+    if len(bare) > _LONGEST_BODY or bare[:1] not in ("{", "[") or bare[-1:] not in ("}", "]"):
+        return None
+    try:
+        value = parse(bare)
+    except JsonError:
+        return None
+    values = value if isinstance(value, list) else [value]
+    return NoReply.BODY if values and all(map(_is_error, values)) else None
+
+
+def _is_error(value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    body = _data()["body"]
+    known = {key.lower(): inner for key, inner in value.items() if inner not in (None, "", [], {})}
+    if not known.keys() <= {*body["keys"]}:
+        return False
+    words = [one for key in body["words"] if isinstance(one := known.get(key), str)]
+    has_status = any(_STATUS_CODE.fullmatch(str(known.get(key))) for key in body["statuses"])
+    return (
+        any(known.get(key) for key in body["says_so"])
+        or any(known.get(key) in values for key, values in body["failed"].items())
+        or (has_status and bool(words))
+        or any(_lines(one) is not None or _fits("message", one) for one in words)
+    )
+
+
+def _lines(text: str) -> NoReply | None:
+    """Return what the lines of a text tell, None unless every line belongs to a broken recording."""
+    told: list[NoReply] = []
+    for found in islice(_LINE.finditer(text), _MOST_LINES):
+        line = found[0][:_LONGEST_LINE].rstrip()
+        if line:
+            belongs, tells = _read(line)
+            if not belongs:
+                return None
+            told += tells
+    return max(told, key=[*NoReply].index, default=None)
+
+
+def _read(line: str) -> tuple[bool, list[NoReply]]:
+    """Return whether a line, or else each sentence of it, may belong to a broken recording, and what they tell."""
+    tidied = _tidied(line)
+    bare = tidied.strip(_data()["around"])
+    fits = [rule for form in dict.fromkeys((line, tidied, bare)) for rule in _fits("line", form)]
+    tells = _telling(fits)
+    if not tells and (sentences := _SENTENCE_END.split(bare))[1:]:
+        by_sentence = [[rule for rule in _fits("line", one) if rule["in"] != "beside"] for one in sentences]
+        if all(by_sentence):
+            fits, tells = by_sentence[0], [what for some in by_sentence for what in _telling(some)]
+    return bool(fits), [] if tells and _data()["talks"].search(line) else tells
+
+
+def _telling(rules: list[dict[str, str]]) -> list[NoReply]:
+    """Return what the first rule says that says something alone."""
+    return [NoReply(rule["what"]) for rule in rules if rule["in"] == "line"][:1]
+
+
+def _tidied(line: str) -> str:
+    """Return a line without invisible characters and bold type, with single blanks and typewriter's signs."""
+    return _BLANK_RUN.sub(" ", _INVISIBLE.sub("", line)).replace("**", "").translate(_ASCII)
+
+
+def _fits(place: str, text: str) -> list[dict[str, str]]:
+    """Return the rules of a place that all of a text fits."""
+    patterns, rules = _compiled()[place]
+    return [rules[index] for index in sorted(patterns.Match(text.encode("utf-8", "surrogatepass")) or ())]
+
+
+@cache
+def _compiled() -> dict[str, tuple[Any, list[dict[str, str]]]]:
+    """Return the patterns of lines, of titles and of messages, each with the rules that they are of."""
+    import re2
+
+    data = _data()
+    options = re2.Options()
+    options.case_sensitive, options.never_capture, options.dot_nl = False, True, True
+    options.encoding = re2.Options.Encoding.LATIN1  # of bytes: a third of the time to compile
+    sets: dict[str, tuple[Any, list[dict[str, str]]]] = {}
+    for rule in data["rules"]:
+        place = rule["in"] if rule["in"] in ("title", "message") else "line"
+        patterns, rules = sets.setdefault(place, (re2.Set.FullMatchSet(options), []))
+        for pattern in rule["patterns"]:
+            patterns.Add(_expanded(pattern, data["classes"]))
+            rules.append(rule)
+    for patterns, _ in sets.values():
+        patterns.Compile()
+    return sets
+
+
+def _expanded(pattern: str, classes: Mapping[str, list[str]]) -> str:
+    """Return a pattern with its classes, and theirs, written out."""
+    return _CLASS.sub(lambda found: f"(?:{'|'.join(_expanded(one, classes) for one in classes[found[1]])})", pattern)
+
+
+@cache
+def _data() -> dict[str, Any]:
+    """Return `no_reply.json`. A rule is on a line unless it says otherwise, and tells `what` there is in its place."""
+    data: dict[str, Any] = json.loads(shipped("safe_gate.evaluators").read("no_reply.json"))
+    rules = [{"in": "line", "what": "", **rule} for rule in data["rules"]]
+    return {**data, "rules": rules, "talks": re.compile(data["talks"], re.IGNORECASE)}
