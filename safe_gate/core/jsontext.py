@@ -79,7 +79,7 @@ def parse(text: str, *, comments: bool = False) -> Any:
     except ValueError:  # an integer of thousands of digits
         place = next(token.start() for token in _TOKEN.finditer(text) if _has_too_many_digits(token[0]))
         raise JsonError("a number has too many digits", text.count("\n", 0, place) + 1) from None
-    if _is_deep(value):
+    if is_deep(value):
         raise _too_deep(text)
     return value
 
@@ -264,7 +264,7 @@ def _line_of(text: str, refused: _RefusedError) -> int:
     return 1
 
 
-def _is_deep(value: Any) -> bool:
+def is_deep(value: Any) -> bool:
     """Return whether values are nested more than `MAX_DEPTH` deep, level by level: a large text has few levels."""
     level = [value]
     for _ in range(MAX_DEPTH):

@@ -13,7 +13,7 @@ from safe_gate.core.model import JsonObject
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers.formats import Row
 from safe_gate.importers.formats._chat import parsed
-from safe_gate.importers.records import Twice
+from safe_gate.importers.records import Twice, is_json
 
 AUTO = "auto"
 
@@ -52,10 +52,17 @@ class Request:
 
 
 def kept_of(row: Row, request: Request) -> dict[str, Any]:
-    """Return the fields of a row that its line keeps. A cell of CSV may hold checks with commas, or JSON."""
+    """Return the fields of a row that its line keeps: of those that no schema checks, what JSON can hold.
+
+    A cell of CSV may hold checks with commas, or JSON.
+    """
     names = request.makes.keeps
     given = {name: one for name, one in row.fields.items() if one not in (None, "") and not isinstance(one, Twice)}
-    return {name: _field(name, one) for name, one in given.items() if name in names or (names and name[:2] == "x_")}
+    return {
+        name: _field(name, one)
+        for name, one in given.items()
+        if name in names or (names and name[:2] == "x_" and is_json(one))
+    }
 
 
 def _field(name: str, value: Any) -> Any:
@@ -71,7 +78,8 @@ def entry_of(row: Row, request: Request, kept: Mapping[str, Any]) -> JsonObject:
     """Return a row as a line, not yet validated, with some of its own fields."""
     message = row.user or ""
     said = message if isinstance(message, str) else json.dumps(message)
-    checks, others = kept.get("checks", ()), {name: one for name, one in kept.items() if name != "checks"}
+    checks = found if isinstance(found := kept.get("checks"), list) else ()
+    others = {name: one for name, one in kept.items() if name != "checks" or one is not checks}
     return request.makes.line(
         Exchange(
             id=short(row.id),

@@ -7,6 +7,7 @@ to write. `lines` makes objects from them, which takes most of the time.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -91,11 +92,11 @@ def _small(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBat
             yield batch.slice(start, each)
 
 
-def lines(data: bytes, *, has_nulls: bool = False) -> Iterator[str | NotReadable]:
+def lines(data: bytes, *, is_import: bool = False) -> Iterator[str | NotReadable]:
     """Yield each row of a stream as the text of a JSON object, or why that is not possible.
 
-    A null column or struct field is left out, as in JSON. A null entry of a map stays. With `has_nulls`, a null column
-    stays too.
+    A null column or struct field is left out, as in JSON. A null entry of a map stays. For an import, a null column
+    stays too, and NaN stands for a value that JSON cannot hold, such as a time.
     """
     import pyarrow
 
@@ -103,12 +104,12 @@ def lines(data: bytes, *, has_nulls: bool = False) -> Iterator[str | NotReadable
         for batch in stream:
             for index in range(batch.num_rows):
                 try:
-                    yield _line(batch, index, has_nulls=has_nulls)
+                    yield _line(batch, index, is_import=is_import)
                 except NotReadable as error:
                     yield error
 
 
-def _line(batch: pyarrow.RecordBatch, index: int, *, has_nulls: bool) -> str:
+def _line(batch: pyarrow.RecordBatch, index: int, *, is_import: bool) -> str:
     import pyarrow
 
     # Text that is not UTF-8 or a date beyond the calendar, a value of another kind, two entries of one name.
@@ -117,8 +118,9 @@ def _line(batch: pyarrow.RecordBatch, index: int, *, has_nulls: bool) -> str:
     for field, column in zip(batch.schema, batch, strict=True):
         try:
             value = _plain(column[index].as_py(maps_as_pydicts="strict"), field.type)
-            if value is not None or has_nulls:
-                pairs.append(f"{json.dumps(field.name)}:{json.dumps(value)}")
+            if value is not None or is_import:
+                text = json.dumps(value, default=(lambda _: math.nan) if is_import else None)
+                pairs.append(f"{json.dumps(field.name)}:{text}")
         except unsayable as error:
             raise NotReadable(f"{field.name}: {reason(error)}") from None
     # Joined, not a dictionary: whoever parses the line sees both of two columns with one name.

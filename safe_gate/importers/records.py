@@ -9,17 +9,19 @@ from __future__ import annotations
 import codecs
 import csv
 import json
+import math
 import re
 from collections.abc import Collection, Generator, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural
-from safe_gate.core.jsontext import repeated
+from safe_gate.core.jsontext import is_deep, repeated
 from safe_gate.core.text.patterns import later
 
 MOST = 64 << 20
 """So many bytes or characters an item of a list, and a field of CSV, may have."""
 
+TOO_DEEP = "is nested too deep"
 _CHUNK = 1 << 16
 _BLANKS = later(r"[ \t\n\r]*+")
 _SKIPPED = later(r'[^"\[\]{}]++|[\[\]{}]')
@@ -51,8 +53,21 @@ _decoder = json.JSONDecoder(object_pairs_hook=_unique)
 
 
 def value_of(text: str) -> Any:
-    """Return the value of a JSON text. Raises KeyTwiceError, and ValueError or RecursionError as the parser does."""
-    return json.loads(text, object_pairs_hook=_unique)
+    """Return the value of a JSON text, which may hold NaN and infinite numbers, as tools write them.
+
+    Raises KeyTwiceError, ValueError as the parser does, and RecursionError for a text that is nested too deep.
+    """
+    value = json.loads(text, object_pairs_hook=_unique)
+    if is_deep(value):
+        raise RecursionError
+    return value
+
+
+def is_json(value: Any) -> bool:
+    """Return whether a value that was read holds no NaN and no infinite number."""
+    if isinstance(value, dict | list):
+        return all(map(is_json, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 class NotReadable(Exception):
@@ -216,7 +231,7 @@ class _Text:
             try:
                 value, end = _decoder.raw_decode(self.text, self.place)
             except RecursionError:
-                raise NotReadable("is nested too deep", self.here) from None
+                raise NotReadable(TOO_DEEP, self.here) from None
             except json.JSONDecodeError as error:
                 self._longer(
                     f"is not valid JSON: {error.msg.lower()}" if self.text[error.pos :].strip() else "breaks off"
@@ -230,8 +245,9 @@ class _Text:
                 raise NotReadable("holds a number of too many digits", self.here) from None
             if end == len(self.text) and not self.is_all and self.more():  # a number may go on
                 continue
+            line = self.here
             self.place = end
-            return value
+            return NotReadable(TOO_DEEP, line) if is_deep(value) else value
 
     def _longer(self, why: str) -> None:
         """Read more of an incomplete value. Raises NotReadable if there is no more, or if it is too long."""

@@ -178,6 +178,8 @@ def _unreadable(error: ValueError | RecursionError) -> str:
         return "is not UTF-8; save the file as UTF-8"
     if isinstance(error, records.KeyTwiceError):
         return str(error)
+    if isinstance(error, RecursionError):
+        return records.TOO_DEEP
     return f"is not valid JSON: {error.msg.lower() if isinstance(error, json.JSONDecodeError) else 'it cannot be held'}"
 
 
@@ -221,7 +223,7 @@ def _columns(file: BinaryIO) -> Iterator[Record | Refused]:
     number = 0
     try:
         for _, data in parquet.batches(file, _ROWS):
-            for line in parquet.lines(data, has_nulls=True):
+            for line in parquet.lines(data, is_import=True):
                 number += 1
                 try:
                     if isinstance(line, parquet.NotReadable):

@@ -24,7 +24,7 @@ from safe_gate.importers.entries import AUTO, IMPORTING, Request, as_line, entry
 from safe_gate.importers.formats import LeftOut, NotACase, Record, Refused, Row, formats
 from safe_gate.importers.formats._fields import has_field, mapped, overlay, without_columns
 from safe_gate.importers.formats._rows import field_of
-from safe_gate.importers.records import NotReadable
+from safe_gate.importers.records import NotReadable, is_json
 from safe_gate.inputs import blocks, disk, kinds, schemas, spool
 from safe_gate.inputs.finding import expansion
 
@@ -325,6 +325,8 @@ def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tup
         return f"has a reply that is an object; expected text{of_another(row.assistant)}", ""
     for fault in schema.faults(entry):
         return fault.message, fault.field
+    if bad := next((name for name, one in entry.items() if not is_json(one)), ""):
+        return "holds NaN or an infinite number, which JSON cannot hold; correct it", bad
     if long := blocks.long_text(EVALUATORS[request.evaluator], entry, blocks.BOUNDS.text):
         return disk.too_long(blocks.BOUNDS.text, "max-text"), long
     return "", ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.text.patterns import later
 from safe_gate.importers.formats._rows import Asked, NotACase, Refused, Row, Said, field_of, is_set
+from safe_gate.importers.records import value_of
 
 NOT_TEXT, SYSTEM, TOOLS = "parts that are not text", "system messages", "calls and answers of tools"
 REASONING, EMPTY = "reasoning", "messages without text"
@@ -149,7 +149,7 @@ def parsed(value: Any) -> Any:
     """Return what a text holds that is a JSON object or list, else the value as it is: `7` and `null` are text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
-            found = json.loads(value)
+            found = value_of(value)
         except (ValueError, RecursionError):
             return value
         return found if isinstance(found, dict | list) else value

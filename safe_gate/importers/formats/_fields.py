@@ -132,7 +132,10 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
     if context:
         said = _instructed(said, value[context], id_)
     answer = _side(value, mapping.get("assistant", reply), "assistant" in mapping)
-    fields = _others(value, _used(user, reply, mapping) | ({context.lower()} if context else set()))
+    used = _used(user, reply, mapping) | ({context.lower()} if context else set())
+    if not isinstance(value.get("tags"), str | list | None):
+        used -= {"tags"}
+    fields = _others(value, used)
     if are_parts(answer) or are_messages(answer):
         answer = replies_of(answer)[0][0]
     text, left_out = (said, ()) if isinstance(said, str) or not are_parts(said) else content_of(said)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from safe_gate.importers.records import is_json
+
 
 class Record(NamedTuple):
     """A JSON value of a file, with the line that it starts in (of Parquet: the row; from 1).
@@ -113,7 +115,9 @@ def field_of(name: str) -> str:
 
 
 def id_of(value: Any) -> str:
-    """Return an id as text: a text as it is, a number in digits, "" for anything else."""
+    """Return an id as text: a text as it is, a number in digits, "" for anything else. Raises NotACase for NaN."""
+    if not is_json(value):
+        raise NotACase("has an id that JSON cannot hold; expected text or a number")
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""

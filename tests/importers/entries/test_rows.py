@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from safe_gate.evaluators import EVALUATORS
@@ -84,6 +87,49 @@ def test_a_fault_in_a_field_of_our_own_case_is_an_error(safe_gate: SafeGate) -> 
         ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl")
         assert ran.code == 3
         assert f"in.jsonl:1: a: {[*fields][-1]}" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ('"id": NaN', "in.jsonl:1: has an id that JSON cannot hold; expected text or a number"),
+        ('"id": "a", "checks": 5', "in.jsonl:1: a: checks: is 5; expected a list of at least one check"),
+        ('"id": "a", "checks": ["topic_pivot", NaN]', "in.jsonl:1: a: checks[1]: is NaN; expected text"),
+        ('"id": "a", "response": NaN', "in.jsonl:1: a: assistant: is NaN; expected text"),
+        ('"id": "a", "prompt": 1e999', "in.jsonl:1: a: has no text in prompt"),
+        (f'"id": "a", "x_deep": {"[" * 200}{"]" * 200}', "in.jsonl:1: is nested too deep"),
+    ],
+)
+def test_what_json_cannot_hold_is_a_problem_with_its_place(safe_gate: SafeGate, fields: str, words: str) -> None:
+    row = {"prompt": ASK, "response": REPLY}
+    rest = "".join(f', "{name}": {json.dumps(one)}' for name, one in row.items() if f'"{name}"' not in fields)
+    Path("in.jsonl").write_text(f"{{{fields}{rest}}}\n", "utf-8")
+    ran = safe_gate("import", "in.jsonl", "--out", "none.jsonl")
+    assert (ran.code, words in ran.err) == (3, True), ran.log
+    Path("in.json").write_text(f"[{{{fields}{rest}}}]", "utf-8")
+    ran = safe_gate("import", "in.json", "--out", "none.jsonl")
+    assert (ran.code, words.replace(".jsonl", ".json") in ran.err) == (3, True), ran.log
+
+
+def test_fields_that_json_cannot_hold_are_left_out_and_listed(safe_gate: SafeGate) -> None:
+    fields = '"x_score": NaN, "x_deep": {"a": [-1e999]}, "notes": Infinity, "tags": 5, "other": NaN, "x_kept": 1.5'
+    Path("in.jsonl").write_text(f'{{"id": "a", "prompt": "x", "response": "y", {fields}}}\n', "utf-8")
+    ran = safe_gate("import", "in.jsonl", "--out", "-")
+    assert json.loads(ran.out) == {"id": "a", "user": "x", "assistant": "y", "x_kept": 1.5}
+    for name in ("x_score", "x_deep", "notes", "tags", "other"):
+        assert f'Left out: the field "{name}" (1 record)\n' in ran.err
+
+
+def test_columns_of_times_and_bytes_are_left_out_and_listed(safe_gate: SafeGate) -> None:
+    at = datetime(2026, 1, 2, tzinfo=UTC)
+    rows = [{"id": "a", "prompt": "x", "response": "y", "created": at, "notes": at, "image": {"bytes": b"\x00"}}]
+    pq.write_table(pa.Table.from_pylist(rows), "in.parquet")
+    ran = safe_gate("import", "in.parquet", "--out", "-")
+    assert json.loads(ran.out) == {"id": "a", "user": "x", "assistant": "y"}
+    for name in ("created", "notes", "image"):
+        assert f'Left out: the field "{name}" (1 record)\n' in ran.err
+    ran = safe_gate("import", "in.parquet", "--out", "-", "--map", "user=created,assistant=response")
+    assert (ran.code, "in.parquet:1: a: has no text in created" in ran.err) == (3, True), ran.log
 
 
 def test_cases_without_checks_get_those_of_the_settings(safe_gate: SafeGate) -> None:
