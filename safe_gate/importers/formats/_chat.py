@@ -102,7 +102,7 @@ def exchange(messages: Any, *, whole: bool = False) -> Exchange:
     ):
         raise NotACase("ends with a message without text; expected a reply")
     if all(one.role != "user" for one in told):
-        raise NotACase("has no message of the user before the last reply")
+        raise NotACase("has no message of the user before the last reply, or none with text")
     left_out = [what for one in known for what in one.left_out]
     left_out += [EMPTY for one in known if one.is_empty and one is not reply and not one.left_out]
     before = [one for one in kept if one is not reply]
@@ -356,7 +356,9 @@ def _of_list(answer: list[Any]) -> list[Sample]:
     """
     if are_messages(answer):
         said = [one for one in answer if is_message(one)]
-        if said and all(one.get("type") == "message" and _role(one) == "assistant" for one in said):
+        if all(
+            one.get("type") == "message" and _role(one) == "assistant" and is_set(one.get("content")) for one in said
+        ):
             parts = (one["content"] if isinstance(one["content"], list) else [one["content"]] for one in said)
             whole = said[-1] | {"content": list(chain.from_iterable(parts))}
             return [([*(one for one in answer if not is_message(one)), whole], ())]

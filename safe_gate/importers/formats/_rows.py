@@ -93,6 +93,8 @@ def each(
                 yield item if isinstance(item, LeftOut) else replace(item, line=record.line)
         except NotACase as error:
             yield Refused(str(error), error.id, record.line, error.is_unnamed)
+        except RecursionError:
+            yield Refused("is nested too deep", "", record.line)
 
 
 def samples(row: Row, replies: Iterable[Said], expected: str) -> Iterator[Row | Refused]:

@@ -34,7 +34,7 @@ def _read(value: dict[str, Any], filters: list[Any], known: set[bytes]) -> Itera
     filters[:] = filters[:1] or [value.get("filter")]
     is_again = value.get("filter") != filters[0]
     if "filter" not in value:
-        said = json.dumps([value[name] for name in ("doc_id", "arguments", "resps")])
+        said = json.dumps([value.get(name) for name in ("doc_id", "arguments", "resps")])
         digest = hashlib.sha256(said.encode("utf-8")).digest()[:8]
         is_again = digest in known
         known.add(digest)

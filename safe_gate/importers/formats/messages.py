@@ -32,9 +32,8 @@ def _read(value: dict[str, Any]) -> Iterator[Row]:
         return
     id_, fields, messages = id_at(value, {}), unused(value, "messages", "tags"), value.get("messages")
     # Our own case stays a conversation, because its labels, marks and turns refer to its messages.
-    is_ours = any(name in _KEPT or name[:2] == "x_" for name in fields) or any(
-        isinstance(one, dict) and "expected" in one for one in messages or ()
-    )
+    labelled = (one for one in messages if isinstance(one, dict)) if isinstance(messages, list) else ()
+    is_ours = any(name in _KEPT or name[:2] == "x_" for name in fields) or any("expected" in one for one in labelled)
     found = ended(messages, id_, whole=is_ours)
     if found.labels is not None:
         if "expected" in fields:

@@ -1,0 +1,251 @@
+"""What a conversation loses and keeps: parts, refusals, reasoning, tools, messages without text, fields beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cases import SafeGate
+from tests.support.importing import (
+    ASK,
+    EARLIER,
+    LANGFUSE,
+    REPLY,
+    SYSTEM,
+    TURNS,
+    exchanges,
+    imported,
+    lm_eval,
+    request,
+    write,
+)
+
+HALVES = [REPLY[:7], REPLY[7:]]
+LOOK = "Let me look."
+TOOLS, REASONING, EMPTY = "calls and answers of tools", "reasoning", "messages without text"
+NOT_TEXT, SYSTEMS = "parts that are not text", "system messages"
+CALLS = [{"id": "c", "type": "function", "function": {"name": "find", "arguments": "{}"}}]
+ITEMS = [
+    {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "Hm."}]},
+    {"type": "function_call", "call_id": "c", "name": "find", "arguments": "{}"},
+]
+ANSWERED = {"type": "function_call_output", "call_id": "c", "output": "here"}
+
+
+def field(name: str, of: str = "") -> str:
+    return f'the field "{name}"{of}'
+
+
+def user(content: Any) -> dict[str, Any]:
+    return {"role": "user", "content": content}
+
+
+def reply(content: Any, **fields: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, **fields}
+
+
+def block(text: str, kind: str = "text") -> dict[str, Any]:
+    return {"type": kind, "text": text}
+
+
+def item(*texts: str) -> dict[str, Any]:
+    parts = [block(text, "output_text") | {"annotations": []} for text in texts]
+    return {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": parts}
+
+
+def lc(name: str, content: Any, **fields: Any) -> dict[str, Any]:
+    kwargs = {"content": content, "type": name[:2].lower(), **fields}
+    return {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", name], "kwargs": kwargs}
+
+
+def run(outputs: Any, **fields: Any) -> dict[str, Any]:
+    return {
+        "id": "a",
+        "run_type": "llm",
+        "inputs": {"messages": [[lc("HumanMessage", ASK)]]},
+        "outputs": outputs,
+    } | fields
+
+
+def generation(message: Any, text: str = "") -> dict[str, Any]:
+    return run({"generations": [[{"text": text, "type": "ChatGeneration", "message": message}]]})
+
+
+def talk(*messages: Any, **fields: Any) -> dict[str, Any]:
+    return {"id": "a", "messages": list(messages)} | fields
+
+
+# fmt: off
+KEPT: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "OpenAI parts": (talk(user([block(ASK[:5]), {"type": "image_url", "image_url": {}}, block(ASK[5:])]), reply([*map(block, HALVES)])), [NOT_TEXT]),
+    "OpenAI refusal": (talk(TURNS[0], reply(None, refusal=REPLY)), []),
+    "OpenAI refusal of no text": (talk(TURNS[0], reply("", refusal=REPLY)), []),
+    "OpenAI refusal in a part": (talk(TURNS[0], reply([{"type": "refusal", "refusal": REPLY}])), []),
+    "OpenAI refusal in both": (talk(TURNS[0], reply([{"type": "refusal", "refusal": REPLY}], refusal=REPLY)), []),
+    "calls with no text": (talk(TURNS[0], reply("", tool_calls=CALLS), {"role": "tool", "content": "x"}, reply([], tool_calls=CALLS), {"role": "tool", "content": "x"}, reply(None, tool_calls=CALLS), TURNS[1]), [TOOLS]),
+    "a call as older models write it": (talk(TURNS[0], reply("\n", function_call={"name": "x"}), {"role": "function", "name": "x", "content": "x"}, TURNS[1]), [TOOLS]),
+    "fields beside the text": (talk(user(ASK) | {"name": "Ann"}, reply(REPLY, weight=0, reasoning_content="Hm.", tool_calls=[], audio=None)), [REASONING, field("name", " of messages"), field("weight", " of messages")]),
+    "fields beside the messages": (talk(*TURNS, system="S", tools=[{}], images=["x"], label=False, instructions="I", n=None), [field(name) for name in ("images", "instructions", "label", "system", "tools")]),
+    "messages without text": (talk(user(""), user(" "), *TURNS), [EMPTY]),
+    "Responses items": (talk(TURNS[0], *ITEMS, ANSWERED, item(*HALVES)), [TOOLS, REASONING]),
+    "a response": ({"id": "a", "input": [user([block(ASK, "input_text")]), *ITEMS, ANSWERED], "output": [ITEMS[0], item(HALVES[0]), {"type": "web_search_call"}, item(HALVES[1])], "instructions": "I"}, [TOOLS, REASONING, field("instructions")]),
+    "a refused response": ({"id": "a", "input": ASK, "output": [item() | {"content": [{"type": "refusal", "refusal": REPLY}]}]}, []),
+    "Anthropic": (talk(TURNS[0], reply([{"type": "thinking", "thinking": "Hm."}, {"type": "tool_use", "id": "u"}]), user([{"type": "tool_result", "tool_use_id": "u", "content": "x"}]), reply([{"type": "redacted_thinking", "data": "x"}, *map(block, HALVES)]), system="S"), [TOOLS, REASONING, field("system")]),
+    "Gemini": (talk({"role": "user", "parts": [{"text": ASK}]}, {"role": "model", "parts": [{"functionCall": {}, "thoughtSignature": "x"}]}, {"role": "user", "parts": [{"functionResponse": {}}]}, {"role": "model", "parts": [{"text": "Hm.", "thought": True}, *({"text": half} for half in HALVES)]}), [TOOLS, REASONING]),
+    "Bedrock": (talk(user([{"text": ASK}]), reply([{"toolUse": {}}]), user([{"toolResult": {}}]), reply([{"reasoningContent": {}}, *({"text": half} for half in HALVES)])), [TOOLS, REASONING]),
+    "OpenAI Assistants": (talk(user([{"type": "text", "text": {"value": ASK, "annotations": []}}]), reply([{"type": "text", "text": {"value": REPLY}}])), []),
+    "LangSmith blocks": (generation(lc("AIMessage", [{"type": "reasoning", "reasoning": "Hm."}, *(block(half) | {"index": n} for n, half in enumerate(HALVES))], additional_kwargs={"refusal": None}), HALVES[0]), [REASONING]),
+    "LangSmith refusal": (generation(lc("AIMessageChunk", "", additional_kwargs={"refusal": REPLY}, response_metadata={"x": 1})), [field("response_metadata", " of messages")]),
+    "LangSmith texts": (run({"generations": [[{"text": REPLY, "type": "Generation", "generation_info": {"x": 1}}]]}, inputs={"prompts": [ASK]}, extra={"x": 1}), [field("extra"), field("generation_info", " of the output")]),
+    "LangSmith of a graph": (run({"messages": [lc("HumanMessage", ASK), lc("AIMessage", "", tool_calls=CALLS), {"type": "tool", "content": "x"}, {"type": "ai", "content": REPLY}]}, inputs={"messages": [TURNS[0]], "context": "C"}), [TOOLS, field("context", " of the input")]),
+    "LangSmith of a response": (run({"id": "x", "output": [*ITEMS, item(*HALVES)]}, inputs={"input": [TURNS[0]], "instructions": "I"}), [TOOLS, REASONING, field("instructions", " of the input")]),
+    "Langfuse of Gemini": (LANGFUSE | {"id": "a", "type": "GENERATION", "input": {"contents": [{"role": "user", "parts": [{"text": ASK}]}]}, "output": {"candidates": [{"content": {"parts": [{"text": half} for half in HALVES]}}]}}, [field(name) for name in ("environment", "start_time", "trace_id")]),
+    "Langfuse of JSON": (LANGFUSE | {"id": "a", "type": "GENERATION", "input": ASK, "output": json.dumps([block(half) for half in HALVES])}, [field(name) for name in ("environment", "start_time", "trace_id")]),
+    "ShareGPT": ({"id": "a", "conversations": [{"from": "system", "value": "S"}, {"from": "human", "value": ASK}, {"from": "function_call", "value": "{}"}, {"from": "observation", "value": "x"}, {"from": "gpt", "value": REPLY}], "tools": "[]", "system": "S"}, [TOOLS, SYSTEMS, field("system"), field("tools")]),
+    "KTO": ({"id": "a", "prompt": ASK, "completion": REPLY, "label": False}, [field("label")]),
+    "TRL": ({"id": "a", "prompt": [SYSTEM, TURNS[0]], "completion": TURNS[1:], "tools": [{}]}, [SYSTEMS, field("tools")]),
+    "rows": ({"id": "a", "prompt": ASK, "response": [*map(block, HALVES)], "system": "S"}, [field("system")]),
+    "rows with a message": ({"id": "a", "prompt": [block(ASK), {"type": "image"}], "response": reply([*map(block, HALVES)], tool_calls=CALLS)}, [TOOLS, NOT_TEXT]),
+    "DeepEval": ({"name": "a", "input": ASK, "actual_output": REPLY, "expected_output": "E", "context": ["C"], "retrieval_context": None}, [field("context"), field("expected_output")]),
+    "DeepEval turns": ({"name": "a", "scenario": "S", "turns": [TURNS[0], TURNS[1] | {"tools_called": [{}]}]}, [TOOLS, field("scenario")]),
+    "Inspect": ({"id": "a", "epoch": 1, "input": ASK, "messages": [SYSTEM, TURNS[0], reply("", tool_calls=CALLS), {"role": "tool", "content": "x"}, TURNS[1]], "output": {"choices": [{"message": reply([{"type": "reasoning", "reasoning": "Hm."}, block(REPLY)])}]}, "target": "T"}, [TOOLS, REASONING, SYSTEMS, field("target")]),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_reply_is_all_of_its_parts_and_what_is_no_text_is_counted(safe_gate: SafeGate, name: str) -> None:
+    record, left_out = KEPT[name]
+    content = {"status": "success", "eval": {}, "samples": [record]} if name == "Inspect" else record
+    Path("in.json").write_text(json.dumps(content) + "\n", "utf-8")
+    ran = safe_gate("import", "in.json", "--out", "o.jsonl", "--skip-invalid")
+    assert exchanges([json.loads(Path("o.jsonl").read_text("utf-8"))]) == [("a", ASK, REPLY)]
+    said = [line for line in ran.out.splitlines() if line.startswith("Left out")]
+    assert said == [f"Left out: {one} (1 record)" for one in sorted(left_out)]
+
+
+def test_what_a_model_says_around_a_call_stays(safe_gate: SafeGate) -> None:
+    called = reply([block(LOOK), {"type": "tool_use", "id": "u"}])
+    write("in.jsonl", talk(TURNS[0], called, user([{"type": "tool_result", "content": "x"}]), TURNS[1]))
+    assert imported(safe_gate, "in.jsonl") == [talk(TURNS[0], reply(LOOK), TURNS[1])]
+    sample = {"id": "a", "epoch": 1, "input": ASK, "output": {"choices": [{"message": TURNS[1]}]}}
+    messages = [TURNS[0], reply(LOOK, tool_calls=CALLS), {"role": "tool", "content": "x"}, TURNS[1]]
+    log = {"status": "success", "eval": {}, "samples": [sample | {"messages": messages}]}
+    Path("in.json").write_text(json.dumps(log), "utf-8")
+    assert imported(safe_gate, "in.json")[0]["messages"] == [TURNS[0], reply(LOOK), TURNS[1]]
+
+
+def test_a_batch_counts_what_is_beside_request_and_response(safe_gate: SafeGate) -> None:
+    asked = request("a") | {"body": {"model": "m", "instructions": "I", "input": ASK}}
+    body = {"object": "response", "output": [*ITEMS, item(HALVES[0]), item(HALVES[1])], "usage": {"total_tokens": 9}}
+    write("in.jsonl", asked)
+    write("out-1.jsonl", {"custom_id": "a", "response": {"status_code": 200, "body": body}, "error": None})
+    ran = safe_gate("import", "in.jsonl", "out-1.jsonl", "--out", "o.jsonl")
+    assert exchanges([json.loads(Path("o.jsonl").read_text("utf-8"))]) == [("a", ASK, REPLY)]
+    for what in (TOOLS, REASONING, field("instructions", " of the request"), field("usage", " of the output")):
+        assert f"Left out: {what} (1 record)\n" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("messages", "words"),
+    [
+        ([TURNS[0], reply("", tool_calls=CALLS)], "ends with a message without text; expected a reply"),
+        ([*TURNS, user("")], "ends with a message without text; expected a reply"),
+        ([user([{"type": "image"}]), TURNS[1]], "has no message of the user before the last reply, or none with text"),
+        ([TURNS[0], {"role": "narrator", "content": "x"}, TURNS[1]], "has a message without a known role at index 1"),
+        (5, "has no messages; expected a list of messages"),
+    ],
+)
+def test_a_conversation_without_text_is_refused(safe_gate: SafeGate, messages: Any, words: str) -> None:
+    write("in.jsonl", {"id": "a", "messages": messages})
+    ran = safe_gate("import", "in.jsonl", "--out", "o.jsonl", "--from", "messages")
+    assert ran.code == 3
+    assert f"in.jsonl:1: a: {words}" in ran.err
+
+
+@pytest.mark.parametrize("outputs", [{"role": "tool", "content": "x"}, {"messages": [TURNS[0]]}, {"output": ITEMS}])
+def test_what_no_model_said_is_no_reply(safe_gate: SafeGate, outputs: Any) -> None:
+    write("in.jsonl", run(outputs))
+    ran = safe_gate("import", "in.jsonl", "--out", "o.jsonl")
+    assert (ran.code, "in.jsonl:1: a: has no reply; expected text or a message" in ran.err) == (3, True)
+
+
+def test_labels_of_our_own_messages_stay(safe_gate: SafeGate) -> None:
+    labels = {"expected": {"topic_pivot": True}}
+    write("in.jsonl", talk(EARLIER[0], EARLIER[1] | labels, user(""), TURNS[0] | {"x_b": 1}, TURNS[1] | labels))
+    (case,) = imported(safe_gate, "in.jsonl")
+    assert case == talk(EARLIER[0], EARLIER[1] | labels, TURNS[0] | {"x_b": 1}, TURNS[1]) | labels
+
+
+MEH = "Buy plastic."
+LONG = [*EARLIER, TURNS[0]]
+
+
+@pytest.mark.parametrize(
+    ("value", "is_long"),
+    [
+        ({"prompt": ASK, "chosen": REPLY, "rejected": MEH}, False),
+        ({"prompt": ASK + "\n", "chosen": TURNS, "rejected": [TURNS[0], reply(MEH)], "messages": TURNS}, False),
+        ({"chosen": TURNS, "rejected": [TURNS[0], reply(MEH)]}, False),
+        ({"prompt": [SYSTEM, TURNS[0]], "chosen": TURNS, "rejected": [SYSTEM, TURNS[0], reply(MEH)]}, False),
+        ({"prompt": LONG, "chosen": [TURNS[1]], "rejected": [reply(MEH)]}, True),
+        ({"prompt": LONG, "chosen": TURNS, "rejected": [*LONG, reply(MEH)]}, True),
+        ({"prompt": ASK, "chosen": [*LONG, TURNS[1]], "rejected": [*LONG, reply(MEH)]}, True),
+        ({"prompt": "Hello", "chosen": [*LONG, TURNS[1]], "rejected": [*LONG, reply(MEH)]}, True),
+        ({"messages": LONG, "chosen": REPLY, "rejected": reply(MEH)}, True),
+        ({"question": ASK, "system": "S", "chosen": REPLY, "rejected": MEH}, False),
+        ({"instruction": "My pa", "input": "late.", "chosen": REPLY, "rejected": MEH}, None),
+        ({"conversations": [{"from": "human", "value": ASK}], "chosen": {"from": "gpt", "value": REPLY}, "rejected": {"from": "gpt", "value": MEH}}, False),
+        ({"conversations": [{"from": "human", "value": ASK}, {"from": "gpt", "value": REPLY}], "chosen": REPLY, "rejected": MEH}, False),
+    ],
+)  # fmt: skip
+def test_both_replies_of_a_preference_answer_the_prompt_once(
+    safe_gate: SafeGate, value: dict[str, Any], is_long: bool | None
+) -> None:
+    write("in.jsonl", {"id": "a", **value, "images": ["x"]})
+    cases = imported(safe_gate, "in.jsonl")
+    assert [case["tags"] for case in cases] == [["chosen"], ["rejected"]]
+    if is_long is None:
+        assert {case["user"] for case in cases} == {"My pa\n\nlate."}
+    elif is_long:
+        assert [case["messages"] for case in cases] == [[*LONG, reply(text)] for text in (REPLY, MEH)]
+    else:
+        assert [(case["user"], case["assistant"]) for case in cases] == [(ASK, REPLY), (ASK, MEH)]
+    name = "messages" if "messages" in value else "sharegpt" if "conversations" in value else "trl"
+    ran = safe_gate("import", "in.jsonl", "--out", "o.jsonl", "--from", name)
+    assert 'Left out: the field "images" (1 record)\n' in ran.out
+    assert Path("o.jsonl").read_bytes() == Path("out.jsonl").read_bytes()
+
+
+def test_a_conversation_with_another_reply_than_both_is_a_case_too(safe_gate: SafeGate) -> None:
+    write(
+        "in.jsonl", {"id": "a", "messages": [TURNS[0], reply("Hm.")], "chosen": TURNS, "rejected": MEH, "tags": ["t"]}
+    )
+    found = [(case["id"], case["assistant"], case["tags"]) for case in imported(safe_gate, "in.jsonl")]
+    assert found == [("a#1", REPLY, ["chosen", "t"]), ("a#2", MEH, ["rejected", "t"]), ("a#3", "Hm.", ["t"])]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 0, 1), (0, 0, 1, 1)])
+def test_an_old_log_of_lm_eval_gives_each_document_once(safe_gate: SafeGate, order: tuple[int, ...]) -> None:
+    def old(doc: int, **fields: Any) -> dict[str, Any]:
+        return {name: one for name, one in lm_eval(doc, **fields).items() if name != "filter"}
+
+    write("in.jsonl", *map(old, order), old(1, resps=[["Another."]]))
+    cases = imported(safe_gate, "in.jsonl")
+    assert exchanges(cases) == [
+        ("0", "Question 0?", "Answer 0."),
+        ("1#1", "Question 1?", "Answer 1."),
+        ("1#2", "Question 1?", "Another."),
+    ]
+    out = safe_gate("import", "in.jsonl", "--out", "o.jsonl").out
+    assert "Left out: samples of another filter, with the same responses (2 records)\n" in out
+
+
+def test_a_record_that_is_nested_too_deep_is_refused(safe_gate: SafeGate) -> None:
+    deep = '{"output": ' * 600 + '"x"' + "}" * 600
+    Path("in.jsonl").write_text(json.dumps(run("X")).replace('"X"', deep) + "\n", "utf-8")
+    ran = safe_gate("import", "in.jsonl", "--out", "o.jsonl")
+    assert (ran.code, "in.jsonl:1: is nested too deep" in ran.err) == (3, True)
