@@ -287,4 +287,5 @@ def named(base: Baseline | None, spec: str, generated_at: str) -> Against:
         commit=base.commit if base else "",
         made_at=made_at,
         age_days=age,
+        why=base.why if base else "",
     )

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePath
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
@@ -21,6 +21,7 @@ from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.results import results_of
 from safe_gate.github import Api, repository
+from safe_gate.github.checkout import is_merge_of_event
 from safe_gate.github.contents import Contents
 from safe_gate.github.event import OF_A_HEAD, Context
 from safe_gate.inputs import checked, disk, leftovers
@@ -37,7 +38,7 @@ _MOST_BYTES = 2_000_000_000
 _LFS = b"version https://git-lfs.github.com/spec/"
 _NAMED_BY = frozenset({*OF_A_HEAD, "pull_request_target", "merge_group"})
 _EXPECTED = "expected a report of safe-gate run, a commit (a branch, a tag, an id), base, or . for the working folder"
-_BRING = "with git installed, fetch the commit into the clone (actions/checkout with fetch-depth: 0, or git fetch)"
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Baseline:
     `name` is what the user calls it: a path, a ref, `base` or `.`. `commit` is the full id of the commit, or of the
     one that the report judged. `made_at` is the time of the commit or report (ISO 8601 in UTC). Both are "" if
     unknown. `report` is as a run wrote it, or None if there are files. Then `root` holds these files and stands for
-    the working folder (see `expansion.expand`).
+    the working folder (see `expansion.expand`). `why` says why `base` is this commit, "" for other names.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Baseline:
     made_at: str
     report: Report | None = None
     root: Path = HERE
+    why: str = ""
 
 
 class Repository(Protocol):
@@ -121,7 +123,8 @@ def opened(
         made = report(spec, or_commit=True)
         yield Baseline(spec, made.provenance.commit, made.generated_at, made)
     else:
-        ref = context.subject.base_sha if spec == "base" else _ref(spec)
+        sources = _sources(context, connect, token)
+        ref, why = _base(context, sources) if spec == "base" else (_ref(spec), "")
         with leftovers.temporary_folder() as top:
             (top / ".git").mkdir()  # the top of a repository, as `expansion.outside` knows it
             root = top / folder
@@ -134,8 +137,8 @@ def opened(
             for passed in selection.left:  # nothing in them may be fetched
                 with suppress(OSError, ValueError):  # a name that no folder can have names nothing
                     top.joinpath(*passed[:-1]).mkdir(parents=True, exist_ok=True)
-            commit = _fetched(spec, ref, selection, top, _sources(context, connect, token))
-            yield Baseline(spec, commit.sha, commit.made_at, root=root)
+            commit = _fetched(spec, ref, selection, top, sources, is_parent=why == _MERGED)
+            yield Baseline(spec, commit.sha, commit.made_at, root=root, why=why)
 
 
 def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
@@ -266,7 +269,10 @@ def _ref(spec: str) -> str:
     return spec
 
 
-def _sources(context: Context, connect: Callable[[], Api], token: str) -> Mapping[str, Callable[[], Repository]]:
+_Sources = Mapping[str, Callable[[], Repository]]
+
+
+def _sources(context: Context, connect: Callable[[], Api], token: str) -> _Sources:
     """Return who is asked for a commit, in order: the clone, then GitHub."""
 
     def github() -> Repository:
@@ -279,25 +285,76 @@ def _sources(context: Context, connect: Callable[[], Api], token: str) -> Mappin
     return {"the clone": Clone, "GitHub": github}
 
 
-def _fetched(
-    spec: str, ref: str, selection: Selection, top: Path, sources: Mapping[str, Callable[[], Repository]]
-) -> Commit:
-    """Put the files of a commit below a folder, from the first source that has them all; return the commit."""
+def _from_first(sources: _Sources, ask: Callable[[Repository], _T]) -> _T:
+    """Return what the first source says that lacks nothing. Raises Missing with what each of them lacks."""
     refusals: list[str] = []
     for name, source in sources.items():
         try:
-            asked = source()
-            commit = asked.commit(ref)
-            ref = commit.sha  # a full id means the same to every source
-            _put(asked, commit, selection, top)
-            return commit
+            return ask(source())
         except Missing as missing:
             refusals.append(f"{name}: {missing}")
-    what = "is neither a .json file nor a readable commit"
-    if spec == "base":
-        what = f"is commit {ref}, which cannot be read"
-    words = f"{what} ({'; '.join(refusals)}); {_BRING}{'' if spec == 'base' else ', or correct the name'}"
-    raise CannotJudge(Problem(Place(spec), words))
+    raise Missing("; ".join(refusals))
+
+
+_MERGED = "first parent of the merge commit"
+
+
+def _base(context: Context, sources: _Sources) -> tuple[str, str]:
+    """Return the base commit of an event, and why it is that one. Raises CannotJudge if nobody can say.
+
+    A pull request's merge commit holds what its base branch has by now, so it is compared with its first parent. The
+    event may name an older commit. It counts for every other checkout, or a change could choose its own base.
+    """
+    named = f"named by the event {context.event}"
+    if not is_merge_of_event(context):
+        return context.subject.base_sha, named
+    try:
+        parents = _from_first(sources, lambda source: source.commit(context.sha).parents)
+    except Missing as missing:
+        words = f"is a parent of the merge commit {context.sha}, which cannot be read ({missing}); {_advice(2)}"
+        raise CannotJudge(Problem(Place("base"), words)) from None
+    if len(parents) == 2 and parents[1] == context.head_sha:
+        return parents[0], _MERGED
+    return context.subject.base_sha, named
+
+
+def _fetched(spec: str, ref: str, selection: Selection, top: Path, sources: _Sources, *, is_parent: bool) -> Commit:
+    """Put the files of a commit below a folder, from the first source that has them all; return the commit.
+
+    `is_parent` says that it is a parent of the commit that is checked out.
+    """
+
+    def put(source: Repository) -> Commit:
+        nonlocal ref
+        commit = source.commit(ref)
+        ref = commit.sha  # a full id means the same to every source
+        _put(source, commit, selection, top)
+        return commit
+
+    try:
+        return _from_first(sources, put)
+    except Missing as missing:
+        is_base = spec == "base"
+        what = f"is commit {ref}, which cannot be read" if is_base else "is neither a .json file nor a readable commit"
+        name = "" if is_base else ", or correct the name"
+        words = f"{what} ({missing}); {_advice(2 if is_parent else 0)}{name}"
+        raise CannotJudge(Problem(Place(spec), words)) from None
+
+
+def _advice(depth: int) -> str:
+    """Return how a clone gets all of a commit; `depth` is the `fetch-depth` that it needs, 0 for everything."""
+    fetched = f"actions/checkout with fetch-depth: {depth}, or git fetch"
+    try:
+        is_shallow, filter_ = Clone().shape()
+    except Missing:
+        return f"with git installed, fetch the commit into the clone ({fetched})"
+    if filter_:
+        deeper = f" and with fetch-depth: {depth}" * is_shallow
+        how = f"actions/checkout without filter and sparse-checkout{deeper}, or git fetch --refetch --no-filter"
+        return f"fetch all files into the clone, which has the filter {filter_} ({how})"
+    if is_shallow:
+        return f"fetch the commit into the clone, which is shallow ({fetched})"
+    return "fetch the commit into the clone (git fetch)"
 
 
 def _put(source: Repository, commit: Commit, selection: Selection, top: Path) -> None:

@@ -205,7 +205,8 @@ def _baseline(options: Options, effects: Effects) -> Facts:
             if base is None:
                 words = "no baseline yet"
             else:
-                words = "a report" if base.report is not None else f"commit {base.commit[:7]}, in the clone"
+                why = f", {base.why}" if base.why else ""
+                words = "a report" if base.report is not None else f"commit {base.commit[:7]}{why}, in the clone"
             if source.is_replaced(options.baseline, options.report_dir):
                 words += ", which the run's own replaces"
     except _NotAsked:

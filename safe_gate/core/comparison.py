@@ -15,13 +15,19 @@ _OWN = frozenset({"baseline", "status", "without_baseline", "cluster_key", "repl
 class Against(NamedTuple):
     """The baseline of a run: the user's name for it, its commit and its time in UTC.
 
-    Commit and time are "" if unknown. `age_days` is None if the time is unknown.
+    Commit and time are "" if unknown. `age_days` is None if the time is unknown. `why` says why the base commit of an
+    event is this one, "" for any other baseline.
     """
 
     name: str
     commit: str
     made_at: str
     age_days: int | None
+    why: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it in the shape of the report."""
+        return {name: value for name, value in self._asdict().items() if name != "why" or value}
 
 
 class Added(NamedTuple):
@@ -219,7 +225,7 @@ class Comparison:
     def to_json(self) -> dict[str, Any]:
         """Return the comparison in the shape of the report."""
         return {
-            "baseline": self.baseline._asdict(),
+            "baseline": self.baseline.to_json(),
             "status": self.status,
             "without_baseline": list(self.without_baseline),
             **{name: part and part.to_json() for name, part in self.parts.items()},
@@ -284,7 +290,7 @@ class Weakened:
     def to_json(self) -> dict[str, Any]:
         """Return it in the shape of the report."""
         return {
-            "against": self.against and self.against._asdict(),
+            "against": self.against and self.against.to_json(),
             "partial": self.partial,
             "on_weakened": self.on_weakened,
             "findings": [one.to_json() for one in self.findings],

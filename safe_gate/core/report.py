@@ -48,11 +48,19 @@ class Digests(NamedTuple):
     all: str
 
 
+class Base(NamedTuple):
+    """The base commit of an event, and why it is this one."""
+
+    commit: str
+    why: str
+
+
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """The inputs of a run: the judged commit, the files, the rules and the settings that judge, by their names.
 
-    `policy_commit` is the base commit if its settings judge. `left_out` counts by evaluator the cases that filters
+    `policy_commit` is the base commit if its settings judge. `base` is the event's base commit if the run read it.
+    `left_out` counts by evaluator the cases that filters
     leave out, None for none. `digests` is None in a report without a verdict, and in an unfinished one.
     """
 
@@ -61,6 +69,7 @@ class Provenance:
     packs_sha256: str
     policy: Mapping[str, Any]
     policy_commit: str = ""
+    base: Base | None = None
     left_out: Mapping[str, int] | None = None
     digests: Digests | None = None
 
@@ -77,6 +86,7 @@ class Provenance:
             "packs_sha256": self.packs_sha256,
             "policy": self.policy,
             **({"policy_commit": self.policy_commit} if self.policy_commit else {}),
+            **({} if self.base is None else {"base": self.base._asdict()}),
             **({} if self.left_out is None else {"left_out": self.left_out}),
             **({} if self.digests is None else {"digests": self.digests._asdict()}),
         }
@@ -90,6 +100,7 @@ class Provenance:
             value["packs_sha256"],
             value["policy"],
             value.get("policy_commit", ""),
+            Base(**value["base"]) if "base" in value else None,
             value.get("left_out"),
             Digests(**value["digests"]) if "digests" in value else None,
         )

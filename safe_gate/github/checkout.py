@@ -1,4 +1,4 @@
-"""Whose code lies where a run reads: the repository's own, or a pull request's.
+"""Which commit lies where a run reads, and whose code it is: the repository's own, or a pull request's.
 
 Reads `.git` folders, runs nothing. Under `pull_request_target` a workflow has the base repository's token and
 secrets. Files of a pull request then need explicit permission.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from safe_gate.core.text.patterns import later
 from safe_gate.github import repository
-from safe_gate.github.event import Context
+from safe_gate.github.event import OF_A_HEAD, Context
 
 _LONGEST = 10_000_000  # characters: the refs of a large repository
 _SHA = later(r"[0-9a-f]{40}([0-9a-f]{24})?")
@@ -31,6 +31,15 @@ def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:
     roots = {repository.root_in_sight(Path(os.path.realpath(path))) for path in paths} - {None}
     foreign = sorted(os.path.relpath(root) for root in roots if root and _head(_git_folder(root)) not in trusted)
     return foreign[0] if foreign else ""
+
+
+def is_merge_of_event(context: Context) -> bool:
+    """Return whether the working folder is at the merge commit that GitHub made for a pull request's event.
+
+    GITHUB_SHA names it there, and no author of a change can choose it. It may have been made for another head.
+    """
+    root = repository.root_in_sight(Path.cwd()) if context.event in OF_A_HEAD else None
+    return root is not None and bool(context.sha) and _head(_git_folder(root)) == context.sha
 
 
 def _git_folder(folder: Path) -> Path:

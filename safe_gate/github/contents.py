@@ -85,7 +85,9 @@ class Contents:
         sha = found.get("sha")
         if not isinstance(sha, str) or not _SHA.fullmatch(sha):
             raise Missing("the answer has no commit")
-        return Commit(sha, _made_at(found))
+        listed = found.get("parents")
+        parents = [str(one.get("sha")) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        return Commit(sha, _made_at(found), tuple(parents) if all(map(_SHA.fullmatch, parents)) else ())
 
     def _known(self, ref: str) -> Commit | None:
         """Return the commit that a ref names, None if there is no such ref."""

@@ -22,7 +22,7 @@ from safe_gate.evaluators.results import results_of
 _OF_THE_RUN = later(
     "|".join(
         (
-            "/generated_at|/provenance/(commit|digests)(/.*)?",
+            "/generated_at|/provenance/(base|commit|digests)(/.*)?",
             *(rf"/{name}/results/\d+/source(/.*)?" for name in EVALUATORS),
             *(f"/{name}/({one.of_the_run})(/.*)?" for name, one in EVALUATORS.items() if one.of_the_run),
         )

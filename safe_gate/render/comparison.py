@@ -54,7 +54,8 @@ def baseline_words(base: Against) -> Phrase:
     commit = (Untrusted(base.commit[:7]), " (") if base.commit else ()
     days = base.age_days
     age = "" if days is None else f", {plural(days, 'day')} old" if days else ", from today"
-    name: Words = "the base commit" if base.name == "base" else Untrusted(base.name)
+    why = f", {base.why}" if base.why else ""
+    name: Words = f"the base commit{why}" if base.name == "base" else Untrusted(base.name)
     return (*commit, name, age, ")" if commit else "")
 
 

@@ -219,7 +219,7 @@ def _judged(
     if verdict is Verdict.ERROR:
         problems = (refusals.no_rule(),)
         return Made(error_report(problems, judging, effects, inputs), problems)
-    follows_from = provenance(inputs, ruling, effects)
+    follows_from = replace(provenance(inputs, ruling, effects), base=sides.base)
     if left_out:
         follows_from = replace(follows_from, left_out={name: len(ids) for name, ids in left_out.items()})
     report = report_of(verdict, outcomes, found, follows_from, effects)

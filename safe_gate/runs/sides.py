@@ -10,6 +10,7 @@ from pathlib import Path
 
 from safe_gate.baseline import comparison, source
 from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.report import Base
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding.commit_files import Pattern
@@ -57,6 +58,12 @@ class Sides:
                 raise CannotJudge(Problem(Place(spec), "moved to another commit while it was read; run again"))
             return again
         return base
+
+    @property
+    def base(self) -> Base | None:
+        """The event's base commit and why it is this one, None unless it was opened."""
+        base, _ = self._opened.get("base", (None, ()))
+        return Base(base.commit, base.why) if base else None
 
     def side_of(self, base: source.Baseline) -> Snapshot:
         """Return the side of a commit, less the patterns that name no file. Raises CannotJudge."""

@@ -123,6 +123,7 @@ class GitHub:
     faults: dict[tuple[str, str], Answer] = field(default_factory=dict)  # by method and a pattern of the path
     refs: dict[str, str] = field(default_factory=dict)  # the commits that branches and ids name
     trees: dict[str, dict[str, bytes | Kind]] = field(default_factory=dict)  # the files of commits
+    parents: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of commits
     made_at: str = "2026-01-02T03:04:05Z"  # every commit
     accept: str = ""  # of the last request
 
@@ -183,7 +184,9 @@ class GitHub:
         if method == "GET" and (ref := re.fullmatch(rf"/repos/{REPOSITORY}/commits/([^/]+)", path)):
             sha = self.refs.get(unquote(ref[1]))
             refused = Answer(422, json.dumps({"message": f"No commit found for SHA: {ref[1]}"}))
-            return ok({"sha": sha, "commit": {"committer": {"date": self.made_at}}}) if sha else refused
+            parents = [{"sha": one} for one in self.parents.get(sha or "", ())]
+            found = {"sha": sha, "commit": {"committer": {"date": self.made_at}}, "parents": parents}
+            return ok(found) if sha else refused
         if method == "GET" and path.startswith(CONTENTS) and query["ref"] in self.trees:
             return self._content(unquote(path.removeprefix(CONTENTS))[1:], self.trees[query["ref"]])
         return Answer(404, '{"message": "Not Found"}')

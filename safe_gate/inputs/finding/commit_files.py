@@ -18,10 +18,11 @@ from safe_gate.inputs.finding import globs
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit: its full id, and when it was made (ISO 8601 in UTC, "" where that is not known)."""
+    """A commit: its full id, when it was made (ISO 8601 in UTC, "" where that is not known), and its parents' ids."""
 
     sha: str
     made_at: str
+    parents: tuple[str, ...] = ()
 
 
 class Kind(StrEnum):

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import takewhile
 from tempfile import TemporaryFile
 from typing import IO
 
@@ -39,6 +41,7 @@ _ENVIRON = {
 }
 _KEPT = ("PATH", "SYSTEMROOT")
 _KINDS = {b"100644": Kind.FILE, b"100755": Kind.FILE, b"100664": Kind.FILE, b"120000": Kind.LINK}
+_MADE_AT = later(r"^committer .* (\d{1,20}) [+-]\d+$", re.MULTILINE)
 _SUFFIX = later(r"[~^:]|@\{")  # suffixes that a ref's name may have
 
 
@@ -53,9 +56,22 @@ class Clone:
         sha = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
         if twins := _twins(_SUFFIX.split(ref, maxsplit=1)[0]):
             raise two_commits(ref, twins)
-        seconds = _git("show", "-s", "--format=%ct", "--end-of-options", sha).decode().strip()
-        is_time = seconds.isdigit() and int(seconds) <= _LAST_SECOND  # a commit may claim any
-        return Commit(sha, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(seconds))) if is_time else "")
+        # The raw commit has its parents, also at the end of a shallow clone.
+        header, _, _ = _git("cat-file", "commit", sha).decode("utf-8", "replace").partition("\n\n")
+        parents = takewhile(lambda line: line.startswith("parent "), header.split("\n")[1:])
+        seconds = int(made[1]) if (made := _MADE_AT.search(header)) else -1
+        is_time = 0 <= seconds <= _LAST_SECOND  # a commit may claim any
+        made_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)) if is_time else ""
+        return Commit(sha, made_at, tuple(line.removeprefix("parent ") for line in parents))
+
+    def shape(self) -> tuple[bool, str]:
+        """Return whether the clone is shallow, and the filter of a partial one, such as "blob:none". Raises Missing."""
+        is_shallow = _git("rev-parse", "--is-shallow-repository").strip() == b"true"
+        try:
+            found = _git("config", "--local", "--get-regexp", r"^remote\..*\.partialclonefilter$")
+        except Missing:
+            return is_shallow, ""
+        return is_shallow, found.decode("utf-8", "replace").split("\n")[0].partition(" ")[2]
 
     def remotes(self) -> str:
         """Return the addresses of the clone's remotes, one a line. Raises Missing if there is none."""

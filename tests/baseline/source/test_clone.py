@@ -64,8 +64,7 @@ def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
     for ref in ("nowhere", BASE, "main:evals", "evals", "x" * 5_000):
         assert refusal(open_(ref)) == (
             f"{ref}: is neither a .json file nor a readable commit (the clone: it does not have the commit;"
-            " GitHub: this is not a GitHub Actions job); with git installed, fetch the commit into the clone"
-            " (actions/checkout with fetch-depth: 0, or git fetch), or correct the name"
+            " GitHub: this is not a GitHub Actions job); fetch the commit into the clone (git fetch), or correct the name"
         )
 
 
@@ -202,3 +201,7 @@ def test_a_partial_clone_without_the_blobs_fetches_nothing(
     said = refusal(open_("main"))
     assert "(the clone: " in said
     assert "; GitHub: this is not a GitHub Actions job)" in said
+    assert said.endswith(
+        "fetch all files into the clone, which has the filter blob:none (actions/checkout without filter and"
+        " sparse-checkout, or git fetch --refetch --no-filter), or correct the name"
+    )

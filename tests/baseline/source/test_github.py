@@ -164,6 +164,6 @@ def test_without_a_token_it_is_not_asked(work: Path) -> None:
     said = refusal(open_("base", where=where, options=Options(synthesis_cases=("c.jsonl",))))
     assert said == (
         f"base: is commit {BASE}, which cannot be read (the clone: it does not have the commit;"
-        " GitHub: there is no token: set github-token, which needs contents: read); with git installed, fetch the"
-        " commit into the clone (actions/checkout with fetch-depth: 0, or git fetch)"
+        " GitHub: there is no token: set github-token, which needs contents: read); fetch the commit into the clone"
+        " (git fetch)"
     )

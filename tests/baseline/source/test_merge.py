@@ -1,0 +1,204 @@
+"""The base commit of a pull request that is checked out as GitHub merges it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.support.baselines import blob
+from tests.support.cases import SafeGate, report, turn, write_cases
+from tests.support.git import commit, git
+from tests.support.github import HEAD, GitHub
+from tests.support.weakening import pull_request
+
+RUN = ("run", "--cases", "c.jsonl", "--baseline", "base", "--on-weakened", "fail")
+
+
+class Pull(NamedTuple):
+    """A pull request: the event's older base, what main is by now, its head, and GitHub's merge of the last two."""
+
+    named: str
+    main: str
+    head: str
+    merge: str
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        payload = pull_request(self.named)
+        payload["pull_request"]["head"]["sha"] = self.head
+        return payload
+
+
+@pytest.fixture
+def pull(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pull:
+    """Make a change that adds a README, while main drops a case and adds another; check out their merge."""
+    origin = tmp_path / "origin"
+    origin.mkdir()
+    monkeypatch.chdir(origin)
+    git("init", "--quiet")
+    write_cases(Path("c.jsonl"), turn("a"), turn("b"))
+    named = commit()
+    git("checkout", "--quiet", "-b", "change")
+    Path("README.md").write_text("# Read me\n", "utf-8")
+    head = commit()
+    git("checkout", "--quiet", "main")
+    write_cases(Path("c.jsonl"), turn("a"), turn("c"))
+    main = commit()
+    git("checkout", "--quiet", "--detach")
+    git("merge", "--quiet", "--no-ff", "--message=merge", head)
+    return Pull(named, main, head, git("rev-parse", "HEAD"))
+
+
+def clone(folder: Path, ref: str, *options: str) -> None:
+    """Clone the repository as actions/checkout does: a commit without a branch."""
+    git("config", "uploadpack.allowAnySHA1InWant", "true")
+    git("config", "uploadpack.allowFilter", "true")
+    origin = f"file://{Path.cwd()}"
+    git("init", "--quiet", folder)
+    git("remote", "add", "origin", origin, folder=folder)
+    git("fetch", "--quiet", *options, "origin", ref, folder=folder)
+    git("checkout", "--quiet", "--detach", ref, folder=folder)
+
+
+def give(github: GitHub, pull: Pull) -> None:
+    """Give GitHub the merge and both of its candidates for a base."""
+    github.refs |= {one: one for one in pull}
+    github.parents[pull.merge] = (pull.main, pull.head)
+    for one in (pull.named, pull.main):
+        github.trees[one] = {"c.jsonl": blob(git("rev-parse", f"{one}:c.jsonl"), Path())}
+
+
+@pytest.mark.parametrize("options", [(), ("--depth=2",), ("--depth=1",), ("--filter=blob:none",), "no git"])
+def test_a_change_is_compared_with_what_it_is_merged_into(
+    options: Any,
+    safe_gate: SafeGate,
+    pull: Pull,
+    in_actions: Callable[..., None],
+    github: GitHub,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    give(github, pull)
+    checkout = tmp_path / "checkout"
+    clone(checkout, pull.merge, *([] if options == "no git" else options))
+    monkeypatch.chdir(checkout)
+    if options == "no git":
+        monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    in_actions(payload=pull.payload, GITHUB_SHA=pull.merge)
+    ran = safe_gate(*RUN)
+    assert ran.code == 0, ran.log
+    found = report()
+    why = "first parent of the merge commit"
+    assert found["provenance"]["base"] == {"commit": pull.main, "why": why}
+    assert (found["comparison"]["baseline"]["commit"], found["comparison"]["baseline"]["why"]) == (pull.main, why)
+    assert found["weakened"]["against"]["commit"] == pull.main
+    assert f"the base commit, {why}" in ran.out
+    assert f"the base commit, {why}" in github.comments[-1]["body"]
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+
+
+def test_the_base_that_judges_is_the_same(
+    safe_gate: SafeGate, pull: Pull, in_actions: Callable[..., None], github: GitHub
+) -> None:
+    in_actions(payload=pull.payload, GITHUB_SHA=pull.merge)
+    assert safe_gate("run", "--cases", "c.jsonl", "--policy-ref", "base").code == 0
+    assert report()["provenance"]["policy_commit"] == pull.main
+
+
+def merged_by_hand(pull: Pull) -> str:
+    """Return a merge that the author of the change made: its first parent would be the author's choice."""
+    git("checkout", "--quiet", "change")
+    write_cases(Path("c.jsonl"), turn("a"))
+    weaker = commit()
+    return git("commit-tree", "-m", "x", "-p", weaker, "-p", pull.head, f"{weaker}^{{tree}}")
+
+
+@pytest.mark.parametrize("event", ["pull_request", "pull_request_target", "workflow_run", "merge_group"])
+def test_a_merge_that_is_not_githubs_chooses_no_base(
+    event: str, safe_gate: SafeGate, pull: Pull, in_actions: Callable[..., None], github: GitHub
+) -> None:
+    crafted = merged_by_hand(pull)
+    git("checkout", "--quiet", "--detach", crafted)
+    pull_of = pull.payload["pull_request"]
+    run = {"head_sha": pull.head, "event": "pull_request", "pull_requests": [pull_of]}
+    group = {"head_sha": pull.head, "base_sha": pull.named}
+    payload = pull.payload | {"workflow_run": run, "merge_group": group}
+    sha = pull.merge if event == "pull_request" else crafted
+    in_actions(event, payload, GITHUB_SHA=sha)
+    assert safe_gate(*RUN).code == 1  # a case of the base is gone
+    assert report()["provenance"]["base"] == {"commit": pull.named, "why": f"named by the event {event}"}
+
+
+@pytest.mark.parametrize("wrong", ["head", "three parents", "one parent", "no HEAD", "no SHA"])
+def test_a_commit_that_is_no_merge_of_the_events_head_leaves_the_events_base(
+    wrong: str, safe_gate: SafeGate, pull: Pull, in_actions: Callable[..., None], github: GitHub
+) -> None:
+    payload, sha = pull.payload, pull.merge
+    if wrong == "head":
+        payload["pull_request"]["head"]["sha"] = HEAD
+    elif wrong.endswith(("parents", "parent")):
+        parents = {"t": (pull.main, pull.head, pull.named), "o": (pull.main,)}[wrong[0]]
+        given = [word for one in parents for word in ("-p", one)]
+        sha = git("commit-tree", "-m", "x", *given, f"{pull.merge}^{{tree}}")
+        git("checkout", "--quiet", "--detach", sha)
+    elif wrong == "no HEAD":
+        git("checkout", "--quiet", "--detach", pull.head)
+    else:
+        sha = ""
+    in_actions(payload=payload, GITHUB_SHA=sha)
+    safe_gate(*RUN)
+    assert report()["provenance"]["base"]["commit"] == pull.named
+
+
+FILTERED = "which has the filter {} (actions/checkout without filter and sparse-checkout"
+ADVICE = [
+    (("--depth=1",), "which is shallow (actions/checkout with fetch-depth: 2, or git fetch)"),
+    (("--filter=blob:none",), FILTERED.format("blob:none") + ", or git fetch --refetch --no-filter)"),
+    (("--filter=tree:0",), FILTERED.format("tree:0") + ", or git fetch --refetch --no-filter)"),
+    (("--filter=blob:none", "--depth=1"), FILTERED.format("blob:none") + " and with fetch-depth: 2, or git"),
+    ((), "with git installed, fetch the commit into the clone (actions/checkout with fetch-depth: 2, or git fetch)"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), ADVICE)
+def test_where_the_base_is_missing_the_advice_fits_the_checkout(
+    options: tuple[str, ...],
+    words: str,
+    safe_gate: SafeGate,
+    pull: Pull,
+    in_actions: Callable[..., None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    git("checkout", "--quiet", "--detach", pull.merge)
+    write_cases(Path("c.jsonl"), turn("a"), turn("c"), turn("d"))
+    changed = git("commit-tree", "-m", "x", "-p", pull.main, "-p", pull.head, _tree())
+    checkout = tmp_path / "checkout"
+    clone(checkout, changed, *options)
+    if not options:
+        monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.chdir(checkout)
+    in_actions(payload=pull.payload, GITHUB_SHA=changed, **{"INPUT_GITHUB-TOKEN": ""})
+    ran = safe_gate(*RUN)
+    assert ran.code == 3
+    assert words in ran.err
+
+
+def _tree() -> str:
+    git("add", "--all")
+    return git("write-tree")
+
+
+def test_a_folder_without_git_is_no_merge(
+    safe_gate: SafeGate, pull: Pull, in_actions: Callable[..., None], github: GitHub
+) -> None:
+    give(github, pull)
+    shutil.rmtree(".git")  # as actions/checkout leaves it where there is no git
+    in_actions(payload=pull.payload, GITHUB_SHA=pull.merge)
+    safe_gate(*RUN)
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["provenance"]["base"]["commit"] == pull.named
