@@ -283,6 +283,13 @@ class Evaluator(Presentation, Protocol):
         """Yield the gate's rules for definitions in a team's files, each with its limit, from limits by name."""
         yield from ()
 
+    def narrowed(self, _part: JsonObject, _results: Sequence[JsonObject]) -> JsonObject | None:
+        """Return its part of a report over some of its `results[]`, as far as rules on rates read it.
+
+        Such a rule also judges the cases alone that the baseline has. None: it judges all cases together only.
+        """
+        return None
+
     def failures(self, part: JsonObject) -> Iterator[Failure]:
         """Yield the failing cases, each with the metrics or checks that fail. Waivers apply to these."""
         ...

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.figures import plural
-from safe_gate.core.model import Failure, JsonObject, RuleOutcome, Verdict
+from safe_gate.core.figures import apart, plural
+from safe_gate.core.lazy import View
+from safe_gate.core.model import Failure, JsonObject, Parts, RuleOutcome, Verdict
 from safe_gate.core.report import Found, Waivers
 from safe_gate.core.rules import Rule
 from safe_gate.evaluators import EVALUATORS, parts_of
-from safe_gate.evaluators.results import results_of
+from safe_gate.evaluators.results import count_of, results_of
 from safe_gate.gate import drops, waivers, weakening
 from safe_gate.gate.groups import Group, Limits, named
+
+if TYPE_CHECKING:
+    from safe_gate.core.comparison import Compared, ComparedParts
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,20 @@ def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def judge(found: Found, policy: Policy) -> tuple[RuleOutcome, ...]:
     """Return the outcome of every rule that is on and applies to the findings."""
+    outcomes = _of_cases(found, policy)
+    if found.comparison is not None and any(one.passed and isinstance(one.value, float) for one in outcomes):
+        outcomes = _with_known_alone(outcomes, found, found.comparison.parts, policy)
+    if found.waivers:
+        outcomes.append(_waivers_hold(found.waivers))
+    if found.comparison is not None:
+        outcomes += drops.judge(found.comparison.parts, policy.guards, waivers.let_pass(found))
+    if found.weakened is not None:
+        outcomes += weakening.judge(found.weakened)
+    return tuple(outcomes)
+
+
+def _of_cases(found: Found, policy: Policy) -> list[RuleOutcome]:
+    """Return the outcomes of the rules that need no baseline."""
     waived = waivers.waived(found)
     read = {evaluator.name: evaluator.read(part) for evaluator, part in parts_of(found.parts)}
     outcomes = []
@@ -77,13 +95,46 @@ def judge(found: Found, policy: Policy) -> tuple[RuleOutcome, ...]:
     for group in named(found.parts, policy.groups):
         members = [failure for failure in waived[group.evaluator] if group.has(failure.result)]
         outcomes += _of_group(group, policy.min_group, members, found.parts[group.evaluator])
-    if found.waivers:
-        outcomes.append(_waivers_hold(found.waivers))
-    if found.comparison is not None:
-        outcomes += drops.judge(found.comparison.parts, policy.guards, waivers.let_pass(found))
-    if found.weakened is not None:
-        outcomes += weakening.judge(found.weakened)
-    return tuple(outcomes)
+    return outcomes
+
+
+def _with_known_alone(
+    outcomes: Sequence[RuleOutcome], found: Found, compared: ComparedParts, policy: Policy
+) -> list[RuleOutcome]:
+    """Return the outcomes; of a rule on a rate that the known cases alone break, the outcome on those.
+
+    Otherwise a change could hide failures behind new cases that pass.
+    """
+    known = replace(found, parts={name: _known(name, part, compared.get(name)) for name, part in found.parts.items()})
+    broken = (one for one in _of_cases(known, policy) if not (one.passed or one.value is None))
+    alone = {(one.rule, one.evaluator, one.group): one for one in broken}
+    all_cases, known_cases = (_sizes(one.parts, policy.groups) for one in (found, known))
+
+    def stricter(one: RuleOutcome) -> RuleOutcome:
+        other = alone.get((one.rule, one.evaluator, one.group))
+        if other is None or not (one.passed and isinstance(one.value, float)):
+            return one
+        scope = one.evaluator, one.group
+        new, (rate, _) = plural(all_cases[scope] - known_cases[scope], "new case"), apart(one.value, one.threshold)
+        return replace(other, message=f"{other.message}, among cases that the baseline has; with {new} it is {rate}")
+
+    return [*map(stricter, outcomes)]
+
+
+def _known(name: str, part: JsonObject | None, compared: Compared | None) -> JsonObject | None:
+    """Return a part over the cases that the baseline has too, None if there are no others, or only others."""
+    if part is None or compared is None or not (compared.cases.both and compared.cases.added):
+        return None
+    evaluator, new = EVALUATORS[name], {one.id for one in compared.cases.added}
+    return evaluator.narrowed(
+        part, View(lambda: (one.entry for one in results_of(evaluator, part) if one.id not in new))
+    )
+
+
+def _sizes(parts: Parts, limits: Limits) -> dict[tuple[str, str], int]:
+    """Return how many cases there are, by evaluator and group with limits, "" for all."""
+    sizes = {(evaluator.name, ""): count_of(part) for evaluator, part in parts_of(parts)}
+    return sizes | {(group.evaluator, group.name): group.cases for group in named(parts, limits)}
 
 
 def _of_group(

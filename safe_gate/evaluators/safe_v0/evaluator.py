@@ -156,6 +156,7 @@ class SafeV0(Modular):
     is_wanted: Any = In("cases")
     no_case: Any = In("cases")
     report: Any = In("totals")
+    narrowed: Any = In("totals")
     batch_events: Any = In("event", "batches")
 
     def score(self, case: Any, by: Any) -> JsonObject:

@@ -188,6 +188,26 @@ def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, genera
     ).to_json()
 
 
+def narrowed(part: JsonObject, results: Sequence[JsonObject]) -> JsonObject:
+    """Return a report with the rates over some of its results.
+
+    Vacuous scores stay those of all: they follow from expectations, and fewer of these weaken the gate.
+    """
+    policy = RecordedPolicy.of(part)
+    by_archetype: dict[str, Tally] = {}
+    for one in map(Entry, results):
+        tally = Tally.of([one], policy.thresholds_for(one.archetype))
+        by_archetype[one.archetype] = by_archetype.get(one.archetype, Tally()) + tally
+    whole = add_up(by_archetype.values(), Tally())
+    return {
+        **part,
+        "total_cases": whole.count,
+        **whole.rates().to_json(),
+        "by_archetype": {name: _archetype(tally).to_json() for name, tally in by_archetype.items()},
+        "results": results,
+    }
+
+
 def _archetype(tally: Tally) -> Archetype:
     means = {metric: tally.mean(metric) for metric in METRICS}
     passed = tally.labels[Label.PASS]

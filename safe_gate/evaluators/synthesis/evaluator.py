@@ -182,6 +182,11 @@ class Synthesis(Modular):
         part: dict[str, Any] = self.module("totals").report(totals, results)
         return part
 
+    def narrowed(self, part: JsonObject, results: Sequence[JsonObject]) -> JsonObject:
+        totals = self.module("totals")
+        narrowed: JsonObject = totals.report(totals.Totals.of(results), results)
+        return narrowed
+
     def is_excused(self, tags: Collection[str], policy: JsonObject) -> bool:
         score = self.module("deciding.score")
         return bool(score.is_negative(tags, policy.get("profile", "standard"), score.named_by(tags)))
