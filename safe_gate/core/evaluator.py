@@ -6,7 +6,7 @@ names none. An evaluator does no IO: it takes bytes and values, and returns valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -294,8 +294,11 @@ class Evaluator(Presentation, Protocol):
         """Yield the failing cases, each with the metrics or checks that fail. Waivers apply to these."""
         ...
 
-    def is_excused(self, _tags: Collection[str], _policy: JsonObject) -> bool:
-        """Return whether a case is meant to fail by its tags."""
+    def is_excused(self, _group: str, _asks: JsonObject, _policy: JsonObject) -> bool:
+        """Return whether a group of a case says that it is meant to fail.
+
+        `_asks` is `Case.asks()` or the entry of `results[]`.
+        """
         return False
 
     def missable(self, _key: str, _asks: JsonObject, _settings: Mapping[str, Any]) -> Sequence[int]:

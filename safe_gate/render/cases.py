@@ -111,7 +111,7 @@ def repository_path(place: Place, folder: str) -> str:
 def _excuses(evaluator: Evaluator, result: JsonObject, policy: JsonObject) -> Sequence[str]:
     """Return the tags of a negative example that make it one."""
     tags = evaluator.grouping.groups_of(result)
-    return [tag for tag in tags if evaluator.is_excused([tag], policy)] or tags
+    return [tag for tag in tags if evaluator.is_excused(tag, result, policy)] or tags
 
 
 def is_compared(report: Report, name: str) -> bool:

@@ -107,7 +107,8 @@ def _terms_of_report(report: Report) -> Terms:
     cases: dict[str, dict[str, Asked]] = {name: {} for name in EVALUATORS}
     for evaluator, part in parts_of(report.parts):
         for result in results_of(evaluator, part):
-            cases[evaluator.name][result.id] = Asked(result.case_digest, None)
+            excuses = result.groups if evaluator.outcome(result.entry).is_meant_to_fail else ()
+            cases[evaluator.name][result.id] = Asked(result.case_digest, None, excuses)
     return Terms(
         settings_of(report),
         cases,

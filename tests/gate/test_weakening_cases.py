@@ -20,6 +20,7 @@ from tests.support.weakening import (
 
 def asking(name: str, settings_: dict[str, Any] | None = None, **asks: Any) -> Terms:
     plain: dict[str, Any] = {"checks": ["agency_language"], "expected": {}, "tags": [], "user": "0"}
+    plain |= dict.fromkeys(("must_contain", "must_contain_any", "must_not_contain"))
     if name == "safe_v0":
         plain = {"archetype": "A", "concern_id": "I", "CR": [], "AH": [], "AC": [], "patient_payload": None}
     plain["cluster"] = None
@@ -94,7 +95,12 @@ def test_the_groups_that_settings_name_are_gathered_once_however_many_cases_chan
 
     tags = Read({"x": {}})
     base, head = (
-        Terms({"tags": tags}, {"synthesis": {str(n): Asked(tag, {"tags": [tag]}) for n in range(50)}}, {}, "")
+        Terms(
+            {"tags": tags},
+            {"synthesis": {str(n): Asked(tag, {"tags": [tag], "checks": []}) for n in range(50)}},
+            {},
+            "",
+        )
         for tag in "ab"
     )
     assert found(base, head) == []
@@ -124,14 +130,44 @@ def test_a_topic_tag_that_ends_in_fail_excuses_under_the_specification_alone(pro
     assert left == [("synthesis", "c", "tags", "dropped")] * len(said)
 
 
-def test_a_change_of_profile_is_reported_instead_of_its_effects() -> None:
+def test_a_change_of_profile_is_reported_with_the_cases_that_it_excuses() -> None:
     weighted, spec = ({"profile": profile} for profile in ("weighted", "spec"))
     changed = ("setting", "profile", "", "changed")
     tags = {"tags": ["exam-fail"]}
-    assert found(asking("synthesis", weighted, **tags), asking("synthesis", spec, tags=["exam-fail", "x"])) == [changed]
+    excused = ("synthesis", "c", "meant to fail", "added")
+    for after in (["exam-fail"], ["exam-fail", "x"]):
+        assert found(asking("synthesis", weighted, **tags), asking("synthesis", spec, tags=after)) == [changed, excused]
     counted = {"max_unexpected_passes": 0}
     lost = [changed, ("synthesis", "c", "tags", "dropped")]
     assert found(asking("synthesis", spec | counted, **tags), asking("synthesis", weighted | counted)) == lost
+
+
+TURNED = [
+    ({"tags": ["wording-fail"]}, {"must_not_contain": ["zebra"]}, {}),
+    ({"tags": ["wording-fail"]}, {"must_contain_any": "1"}, {}),
+    ({"tags": ["acme/tone-fail"]}, {"checks": ["acme/tone", "agency_language"]}, {}),
+    ({"tags": ["wording-fail", "x"]}, {}, {"tags": {"x": {"must_contain": ["sorry"]}}}),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "settings"), TURNED)
+def test_what_turns_a_harmless_tag_into_an_excuse_is_named(before: Any, after: Any, settings: Any) -> None:
+    base, head = asking("synthesis", **before), asking("synthesis", settings, **(before | after))
+    said = [one for one in weakenings(base, head) if one.field == "meant to fail"]
+    assert [(one.id, one.what, one.before, one.after) for one in said] == [("c", "added", None, before["tags"][:1])]
+    assert not [one for one in weakenings(head, base) if one.field == "meant to fail"]
+    excused: Any = {"tags": [*before["tags"], "pivot-fail"]}  # it was meant to fail before
+    base, head = asking("synthesis", **excused), asking("synthesis", settings, **(excused | after))
+    assert found(base, head) == []
+
+
+def test_a_case_that_a_report_counts_and_the_run_excuses_is_named() -> None:
+    words = {"tags": {"x": {"must_contain": ["sorry"]}}}
+    head = asking("synthesis", words, tags=["wording-fail", "x"])
+    ((_, asked),) = head.cases["synthesis"].items()
+    for excuses, said in (((), [("synthesis", "c", "meant to fail", "added")]), (("x",), [])):
+        base = Terms(DEFAULTS, {"synthesis": {"c": Asked(asked.digest, None, excuses)}}, {}, "")
+        assert found(base, head) == said
 
 
 def test_of_a_negative_examples_tags_those_that_say_so_are_named() -> None:

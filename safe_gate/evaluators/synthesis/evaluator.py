@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from safe_gate.core.given import (
 )
 from safe_gate.core.setting import READING_FLAGS, SCORING_FLAGS
 from safe_gate.evaluators.modular import In, Modular, beside
-from safe_gate.evaluators.synthesis.names import wording_of_tags
+from safe_gate.evaluators.synthesis.names import KINDS, WORDING, wording_of_tags
 from safe_gate.evaluators.synthesis.settings import Settings
 
 if TYPE_CHECKING:
@@ -187,9 +187,12 @@ class Synthesis(Modular):
         narrowed: JsonObject = totals.report(totals.Totals.of(results), results)
         return narrowed
 
-    def is_excused(self, tags: Collection[str], policy: JsonObject) -> bool:
-        score = self.module("deciding.score")
-        return bool(score.is_negative(tags, policy.get("profile", "standard"), score.named_by(tags)))
+    def is_excused(self, group: str, asks: JsonObject, policy: JsonObject) -> bool:
+        of_tags = policy.get("tags") or {}
+        is_worded = any(one.get(kind) for one in (asks, *map(of_tags.get, asks["tags"])) if one for kind in KINDS)
+        checks = (*asks["checks"], *[WORDING] * is_worded)
+        is_negative = self.module("deciding.score").is_negative
+        return bool(is_negative([group], policy.get("profile", "standard"), checks))
 
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
         context = policy.get("context", 1)  # earlier versions have no such setting

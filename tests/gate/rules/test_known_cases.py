@@ -21,7 +21,7 @@ ASKS = {
     "event_summary": {"must_contain_phrases": ["she", "went home"]},
     "followup_questions": {"forbidden_terms": ["policy"]},
 }
-NOTHING = {
+NOTHING: dict[str, Any] = {
     "signal_generation": {"must_find_signals": []},
     "event_summary": {"must_contain_phrases": []},
     "followup_questions": {"forbidden_terms": []},
@@ -167,4 +167,4 @@ def test_the_comment_says_so(safe_gate: SafeGate, in_actions: Callable[..., None
     synthesis(4, 20)
     in_actions(payload=pull_request(base))
     assert safe_gate("run", "--baseline", "base").code == 1
-    assert "of cases that the baseline has; with 20 new cases it is 86.7%" in github.comments[-1]["body"]
+    assert "among cases that the baseline has; with 20 new cases it is 86.7%" in github.comments[-1]["body"]

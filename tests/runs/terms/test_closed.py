@@ -50,7 +50,7 @@ STATE: dict[str, Any] = {
         turn("a", tags=["kept", "grief"], expected={"topic_pivot": True}, x_topic="1", x_other="1"),
         turn("b", tags=["negative_example"], assistant=BAD),
         turn("c", tags=["other"]),
-        turn("d", tags=["grief"]),
+        turn("d", tags=["grief", "wording-fail"]),
     ],
     "b.json": {
         "test_cases": [
@@ -112,6 +112,8 @@ CLOSED: Mapping[str, tuple[tuple[Any, ...], Any, tuple[str, str, str]]] = {
     "another message": (("c.jsonl", 0, "user"), "I failed my exam.", ("synthesis", "a", "user")),
     "another group of a case": (("c.jsonl", 0, "x_topic"), "2", ("synthesis", "a", "cluster")),
     "a tag that excuses a failure": (("c.jsonl", 2, "tags"), ["negative_example"], ("synthesis", "c", "tags")),
+    "words that make a tag an excuse": (("c.jsonl", 3, "must_not_contain"), ["zebra"], ("synthesis", "d", "meant to fail")),
+    "words of a tag that make another one an excuse": (("safe.config.json", "tags", "grief", "must_contain"), ["hard"], ("synthesis", "d", "meant to fail")),
     "a tag whose rate is limited": (("c.jsonl", 2, "tags"), ["other", "grief"], ("synthesis", "c", "tags")),
     "a tag with a limit that a case loses": (("c.jsonl", 0, "tags"), ["kept"], ("synthesis", "a", "tags")),
     "a protected tag that a case loses": (("c.jsonl", 0, "tags"), ["grief"], ("synthesis", "a", "tags")),

@@ -14,7 +14,6 @@ from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import Hit, JsonObject, Place
-from safe_gate.core.text.patterns import later
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.no_reply import no_reply
 from safe_gate.evaluators.synthesis.deciding import wording
@@ -24,7 +23,7 @@ from safe_gate.evaluators.synthesis.deciding.for_and_against import counted
 from safe_gate.evaluators.synthesis.deciding.leaving import follows_news, leaves_because, moves_on, ties
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Found, Rules, Turn
 from safe_gate.evaluators.synthesis.matching.language import Language, is_foreign
-from safe_gate.evaluators.synthesis.names import OWN, WORDING, in_order
+from safe_gate.evaluators.synthesis.names import WORDING, in_order
 from safe_gate.evaluators.synthesis.result import Result
 
 SIMILARITY_THRESHOLD = 0.45
@@ -111,14 +110,6 @@ def is_negative(tags: Collection[str], profile: str, checks: Iterable[str] = ())
     endings = "-fail" if profile == "spec" else _FAIL_TAGS
     named = {"negative_example", *(f"{check}-fail" for check in checks)} if tags else ()
     return any(tag in named or tag.endswith(endings) for tag in tags)
-
-
-def named_by(tags: Collection[str]) -> list[str]:
-    """Return the checks of a team, and `wording`, that tags mark as failing."""
-    return [found[1] for found in map(_CHECK_FAILS.fullmatch, tags) if found]
-
-
-_CHECK_FAILS = later(f"({OWN}|{WORDING})-fail")
 
 
 def judged(check: Check, turn: Turn) -> CheckResult:
