@@ -292,9 +292,11 @@ def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -
 
 
 def _overlay(item: Row | Refused, record: Record, own: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return the id, and of a row the tags, that a mapping names in its record. Raises NotACase."""
-    is_row = isinstance(item, Row)
-    return overlay(record.value, own if is_row else {name: path for name, path in own.items() if name == "id"})
+    """Return the id, and of a row the tags, that a mapping names in its record, and the others. Raises NotACase."""
+    if isinstance(item, Refused):
+        return overlay(record.value, {name: path for name, path in own.items() if name == "id"})
+    fields = {key: one for key, one in item.fields.items() if not any(has_field(path, [key]) for path in own.values())}
+    return {**overlay(record.value, own), "fields": fields}
 
 
 def _problem(name: str, one: Refused, request: Request, document: str = "") -> Problem:

@@ -335,6 +335,8 @@ def replies_of(answer: Any) -> list[Sample]:
 def _of_object(answer: dict[str, Any]) -> list[Sample]:
     if is_message(answer) or _role(answer) in (TOOLS, REASONING):
         return [([answer], ())]
+    if isinstance(answer.get("refusal"), str):
+        return [([{"role": "assistant", **answer}], ())]
     if is_message(answer.get("message")):  # LangChain writes a shortened text beside it
         return [([answer["message"]], beside(answer, "output", "message", "text"))]
     if isinstance(answer.get("parts"), list):

@@ -99,6 +99,7 @@ KEPT: dict[str, tuple[dict[str, Any], list[str]]] = {
     "OpenAI Assistants": (talk(user([{"type": "text", "text": {"value": ASK, "annotations": []}}]), reply([{"type": "text", "text": {"value": REPLY}}])), []),
     "LangSmith blocks": (generation(lc("AIMessage", [{"type": "reasoning", "reasoning": "Hm."}, *(block(half) | {"index": n} for n, half in enumerate(HALVES))], additional_kwargs={"refusal": None}), HALVES[0]), [REASONING]),
     "LangSmith refusal": (generation(lc("AIMessageChunk", "", additional_kwargs={"refusal": REPLY}, response_metadata={"x": 1})), [field("response_metadata", " of messages")]),
+    "LangSmith refusal without a role": (run({"content": "", "refusal": REPLY}), []),
     "LangSmith texts": (run({"generations": [[{"text": REPLY, "type": "Generation", "generation_info": {"x": 1}}]]}, inputs={"prompts": [ASK]}, extra={"x": 1}), [field("extra"), field("generation_info", " of the output")]),
     "LangSmith of a graph": (run({"messages": [lc("HumanMessage", ASK), lc("AIMessage", "", tool_calls=CALLS), {"type": "tool", "content": "x"}, {"type": "ai", "content": REPLY}]}, inputs={"messages": [TURNS[0]], "context": "C"}), [TOOLS, field("context", " of the input")]),
     "LangSmith of a response": (run({"id": "x", "output": [*ITEMS, item(*HALVES)]}, inputs={"input": [TURNS[0]], "instructions": "I"}), [TOOLS, REASONING, field("instructions", " of the input")]),
@@ -249,3 +250,15 @@ def test_a_record_that_is_nested_too_deep_is_refused(safe_gate: SafeGate) -> Non
     Path("in.jsonl").write_text(json.dumps(run("X")).replace('"X"', deep) + "\n", "utf-8")
     ran = safe_gate("import", "in.jsonl", "--out", "o.jsonl")
     assert (ran.code, "in.jsonl:1: is nested too deep" in ran.err) == (3, True)
+
+
+def test_a_field_that_is_mapped_is_used(safe_gate: SafeGate) -> None:
+    write("in.jsonl", run({"answer": REPLY}, row="r1", kind=["k"], other=1))
+    ran = safe_gate("import", "in.jsonl", "--out", "o.jsonl", "--map", "id=row,tags=kind")
+    assert json.loads(Path("o.jsonl").read_text("utf-8")) == {
+        "id": "r1",
+        "user": ASK,
+        "assistant": REPLY,
+        "tags": ["k"],
+    }
+    assert [line for line in ran.out.splitlines() if "Left" in line] == ['Left out: the field "other" (1 record)']
