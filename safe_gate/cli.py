@@ -16,12 +16,15 @@ from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
 _HIGHEST = 2  # the number of standard error
 _FEW_CYCLES = 200_000  # objects that may wait for the garbage collector: a start makes nearly as many, and no garbage
+
+_Print = Callable[[str, TextIO], OSError | None]
+"""Prints a line to a stream, and returns the error if the line is lost."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,19 +41,36 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _judged(arguments: list[str]) -> int:
+    """Run a command line. With `--json`, all that it prints is a log, and standard output has what it told."""
+    if "--json" not in arguments:
+        return _run(arguments, _print, {})
+    told: dict[str, Any] = {}
+    code = _run(arguments, lambda line, _: _print(line, sys.stderr), told)
+    with suppress(Exception):  # no memory
+        from safe_gate.commands import _command
+
+        _print(_command.as_json(arguments, code, told), sys.stdout)
+    return code
+
+
+def _run(arguments: list[str], say: _Print, told: dict[str, Any]) -> int:
     try:
         Path.cwd()
     except FileNotFoundError:
-        _print("safe-gate: the working folder no longer exists; change to another one", sys.stderr)
+        from safe_gate.core.model import Code, Place, Problem
+
+        words = "the working folder no longer exists; change to another one"
+        told["problems"] = (Problem(Place("safe-gate"), words, code=Code.UNREADABLE_FILE),)
+        say(f"safe-gate: {words}", sys.stderr)
         return _COULD_NOT_JUDGE
     try:
-        return copy_context().run(_main, arguments, os.environ)
+        return copy_context().run(_main, arguments, os.environ, say, told)
     except BaseException as error:  # noqa: BLE001 - a traceback helps no user; a gate that breaks does not pass
         if isinstance(error, KeyboardInterrupt) and error.args == (signal.SIGINT,):  # as `is_interrupt` tells
             return _INTERRUPTED
         with suppress(BaseException):  # the cause may prevent this report too: no memory, no more open files
-            return _surprised(error, arguments, os.environ)
-        _print(f"safe-gate: internal error: {type(error).__name__}", sys.stderr)
+            return _surprised(error, arguments, os.environ, say, told)
+        say(f"safe-gate: internal error: {type(error).__name__}", sys.stderr)
         return _COULD_NOT_JUDGE
 
 
@@ -70,7 +90,7 @@ def _open_streams() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def _main(argv: list[str], environ: Mapping[str, str]) -> int:
+def _main(argv: list[str], environ: Mapping[str, str], say: _Print, told: dict[str, Any]) -> int:
     from safe_gate.commands import _parsing
 
     if not argv:
@@ -81,12 +101,14 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         return 0
     from safe_gate.commands import _command  # after --help and --version, which need none of it
 
-    return _command.run(arguments, argv, environ, _print)
+    return _command.run(arguments, argv, environ, say, told)
 
 
-def _surprised(error: BaseException, argv: list[str], environ: Mapping[str, str]) -> int:
+def _surprised(
+    error: BaseException, argv: list[str], environ: Mapping[str, str], say: _Print, told: dict[str, Any]
+) -> int:
     """Report an internal error or lack of memory in a sentence; for `run` also in reports and on GitHub. Returns 3."""
-    from safe_gate.core.model import Place, Problem, Untrusted
+    from safe_gate.core.model import Code, Place, Problem, Untrusted
     from safe_gate.render.untrusted import plain
 
     what = f"internal error: {type(error).__name__}"
@@ -97,10 +119,10 @@ def _surprised(error: BaseException, argv: list[str], environ: Mapping[str, str]
         others = "".join(f" or of the evaluator {name}" for name in EVALUATORS if name not in BUILT_IN)
     advice = f"this is a defect of safe-gate{others}: please report it with the command and the input"
     words = f"{what}: {plain(Untrusted(str(error)))}; {advice}"
-    problem = Problem(Place("safe-gate"), words, text_free=f"{what}; {advice}")
+    problem = Problem(Place("safe-gate"), words, text_free=f"{what}; {advice}", code=Code.INTERNAL_ERROR)
     if isinstance(error, MemoryError):
         words = "ran out of memory; give it more, set fewer jobs, or split the largest file"
-        problem = Problem(Place("safe-gate"), words)
+        problem = Problem(Place("safe-gate"), words, code=Code.UNAVAILABLE)
     shown = problem.without_texts()
     with suppress(Exception):
         from safe_gate.commands import _command, _parsing
@@ -108,8 +130,9 @@ def _surprised(error: BaseException, argv: list[str], environ: Mapping[str, str]
         options = _command.reporting_options(_parsing.peeked(argv), environ)
         shown = problem if options.text == "full" else shown
         if _command.refuses_aloud(argv):
-            return _command.refuse((problem,), options, environ, _print)
-    _print(f"{shown.place.path}: {shown.message}", sys.stderr)
+            return _command.refuse((problem,), options, environ, say, told)
+    told["problems"] = (shown,)
+    say(f"{shown.place.path}: {shown.message}", sys.stderr)
     return _COULD_NOT_JUDGE
 
 

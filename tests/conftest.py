@@ -34,6 +34,7 @@ def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
         if name.startswith(("GITHUB_", "INPUT_", "SAFE_", "SOURCE_DATE_EPOCH")):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("COLUMNS", "400")  # most tests look for words, which a narrow table breaks
     monkeypatch.chdir(tmp_path)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from safe_gate.baseline import source
 from safe_gate.core.figures import enumerated, plural
-from safe_gate.core.model import CannotJudge, JsonObject, Phrase, Place, Problem, Untrusted, Verdict, Words
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Phrase, Place, Problem, Untrusted, Verdict, Words
 from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Table
 from safe_gate.core.validate import suggestion
@@ -183,7 +183,9 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
     failed, wanted = {failure.case_id for failure in failures}, set(ids)
     if strangers := [one for one in ids if one not in failed]:
         words = "does not name a case that fails unexpectedly"
-        raise CannotJudge(*(Problem(Place("--id"), words + suggestion(one, failed), one) for one in strangers))
+        raise CannotJudge(
+            *(Problem(Place("--id"), words + suggestion(one, failed), one, code=Code.UNKNOWN_CASE) for one in strangers)
+        )
     known = checked.waivers(target) if disk.exists(Path(target)) else None
     content: JsonObject = known[1] if known else {"waivers": []}
     there = {Waivable.of(waiver): waiver for waiver in Waiver.listed(content)}
@@ -217,15 +219,19 @@ _LONGEST = {"reason": 2000, "owner": 200}  # characters, as the schemas say
 def _refuse_unsound(grounds: Grounds, today: str = "") -> None:
     """Raise CannotJudge for words that are too long, and for a last day that is none or is before today."""
     problems = [
-        Problem(Place(f"--{name}"), f"has {len(text)} characters, more than {most}")
+        Problem(Place(f"--{name}"), f"has {len(text)} characters, more than {most}", code=Code.USAGE)
         for name, most in _LONGEST.items()
         if len(text := getattr(grounds, name)) > most
     ]
     if day := grounds.expires.strip():
         if not _is_day(day):
-            problems.append(Problem(Place("--expires"), f"is {day[:40]!r}; expected a day as YYYY-MM-DD"))
+            problems.append(
+                Problem(Place("--expires"), f"is {day[:40]!r}; expected a day as YYYY-MM-DD", code=Code.USAGE)
+            )
         elif day < today:
-            problems.append(Problem(Place("--expires"), f"is {day} and in the past; expected {today} or later"))
+            problems.append(
+                Problem(Place("--expires"), f"is {day} and in the past; expected {today} or later", code=Code.USAGE)
+            )
     if problems:
         raise CannotJudge(*problems)
 

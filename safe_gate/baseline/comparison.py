@@ -13,7 +13,7 @@ from safe_gate import __version__
 from safe_gate.baseline.source import Baseline
 from safe_gate.core.comparison import Against, Comparison
 from safe_gate.core.digests import digest
-from safe_gate.core.model import CannotJudge, JsonObject, Parts, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Parts, Place, Problem
 from safe_gate.core.report import Report
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of, without_texts
@@ -249,11 +249,13 @@ def _named_nothing(old: Side, head: Side, protect: Sequence[str], cluster_key: s
         if name not in known:
             words = "but no case has this id, tag or archetype"
             shown = f"names {name[:LONGEST_QUOTE]!r}, {words}{suggestion(name, list(known))}"
-            yield Problem(Place("protect"), shown, text_free=f"names {masked(name)}, {words}")
+            yield Problem(
+                Place("protect"), shown, text_free=f"names {masked(name)}, {words}", code=Code.INVALID_SETTING
+            )
     if cluster_key and not any(outcome.cluster for outcome in results):
         key, words = cluster_key, "but no case has this field"
         shown, hidden = (f"names {name}, {words}" for name in (repr(key[:LONGEST_QUOTE]), masked(key)))
-        yield Problem(Place("cluster-key"), shown, text_free=hidden)
+        yield Problem(Place("cluster-key"), shown, text_free=hidden, code=Code.INVALID_SETTING)
 
 
 def alike(old: Side, new: Side) -> tuple[Side, Side]:

@@ -16,7 +16,7 @@ from pathlib import Path, PurePath
 from typing import Protocol, TypeVar
 
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
+from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.results import results_of
@@ -111,10 +111,16 @@ def opened(
     that cannot be read, or not in full.
     """
     if spec == "base" and (unknown := unknown_base(context)):
-        raise CannotJudge(Problem(Place("base"), f"is the base commit {unknown}; name a ref, such as main"))
+        raise CannotJudge(
+            Problem(
+                Place("base"), f"is the base commit {unknown}; name a ref, such as main", code=Code.BASE_UNAVAILABLE
+            )
+        )
     if is_required and is_missing(spec):
         advice = "correct the path, or set baseline-required: false for the first run of a new gate"
-        raise CannotJudge(Problem(Place(spec), f"does not exist{expansion.close_to(spec)}; {advice}"))
+        raise CannotJudge(
+            Problem(Place(spec), f"does not exist{expansion.close_to(spec)}; {advice}", code=Code.BASE_UNAVAILABLE)
+        )
     if (spec == "base" and not context.subject.base_sha) or is_missing(spec):
         yield None
     elif spec == ".":
@@ -148,7 +154,11 @@ def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
         paths = [here / path for path in (*expansion.expand(patterns)[0], *map(Path, patterns))]
         for root in sorted({root for path in paths if (root := repository.root_in_sight(path.parent))}):
             words = "is a checkout, but the working folder is outside any checkout, so paths differ from the commit's"
-            yield Problem(Place(disk.shown(root)), f"{words}; check out into the working folder itself")
+            yield Problem(
+                Place(disk.shown(root)),
+                f"{words}; check out into the working folder itself",
+                code=Code.BASE_UNAVAILABLE,
+            )
 
 
 def is_missing(spec: str) -> bool:
@@ -224,7 +234,9 @@ def report(path: str, *, or_commit: bool = False) -> Report:
     found = any_report(path, or_commit=or_commit)
     if found.verdict is Verdict.ERROR:
         words = "has no verdict, so there is nothing to compare or approve"
-        raise CannotJudge(Problem(Place(disk.shown(Path(path))), f"{words}; name a report with a verdict"))
+        raise CannotJudge(
+            Problem(Place(disk.shown(Path(path))), f"{words}; name a report with a verdict", code=Code.BASE_UNAVAILABLE)
+        )
     return found
 
 
@@ -237,7 +249,7 @@ def any_report(path: str, *, or_commit: bool = False) -> Report:
     if found.provenance.digests != differences.digests(found):
         what = "its digests do not match its contents" if found.provenance.digests else "has no digests"
         words = f"{what}, so no run wrote it; run again"
-        raise CannotJudge(Problem(place, words, "", "provenance.digests"))
+        raise CannotJudge(Problem(place, words, "", "provenance.digests", code=Code.BASE_UNAVAILABLE))
     if problems := tuple(_beyond_the_schema(found, place)):
         raise CannotJudge(*problems)
     return found
@@ -265,7 +277,13 @@ def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
 def _ref(spec: str) -> str:
     """Return a git ref that may be asked for. Raises CannotJudge for what is none."""
     if not spec or spec.startswith("-") or not spec.isprintable():
-        raise CannotJudge(Problem(Place(spec or "baseline"), f"is neither a .json file nor a git ref; {_EXPECTED}"))
+        raise CannotJudge(
+            Problem(
+                Place(spec or "baseline"),
+                f"is neither a .json file nor a git ref; {_EXPECTED}",
+                code=Code.BASE_UNAVAILABLE,
+            )
+        )
     return spec
 
 
@@ -312,7 +330,7 @@ def _base(context: Context, sources: _Sources) -> tuple[str, str]:
         parents = _from_first(sources, lambda source: source.commit(context.sha).parents)
     except Missing as missing:
         words = f"is a parent of the merge commit {context.sha}, which cannot be read ({missing}); {_advice(2)}"
-        raise CannotJudge(Problem(Place("base"), words)) from None
+        raise CannotJudge(Problem(Place("base"), words, code=Code.BASE_UNAVAILABLE)) from None
     if len(parents) == 2 and parents[1] == context.head_sha:
         return parents[0], _MERGED
     return context.subject.base_sha, named
@@ -338,7 +356,7 @@ def _fetched(spec: str, ref: str, selection: Selection, top: Path, sources: _Sou
         what = f"is commit {ref}, which cannot be read" if is_base else "is neither a .json file nor a readable commit"
         name = "" if is_base else ", or correct the name"
         words = f"{what} ({missing}); {_advice(2 if is_parent else 0)}{name}"
-        raise CannotJudge(Problem(Place(spec), words)) from None
+        raise CannotJudge(Problem(Place(spec), words, code=Code.BASE_UNAVAILABLE)) from None
 
 
 def _advice(depth: int) -> str:
@@ -362,10 +380,12 @@ def _put(source: Repository, commit: Commit, selection: Selection, top: Path) ->
     entries = source.entries(commit.sha, selection)
     if links := [entry for entry in entries if entry.kind is not Kind.FILE]:
         words = f"is a {{}} at commit {commit.sha[:12]}, which is not followed; correct the pattern that leads to it"
-        raise CannotJudge(*(Problem(Place(link.path), words.format(link.kind)) for link in links))
+        raise CannotJudge(
+            *(Problem(Place(link.path), words.format(link.kind), code=Code.BASE_UNAVAILABLE) for link in links)
+        )
     if (size := sum(entry.size for entry in entries)) > _MOST_BYTES:
         words = f"has {size} bytes of files that the patterns name; expected at most {_MOST_BYTES}: narrow them"
-        raise CannotJudge(Problem(Place(f"commit {commit.sha[:12]}"), words))
+        raise CannotJudge(Problem(Place(f"commit {commit.sha[:12]}"), words, code=Code.BASE_UNAVAILABLE))
     for entry, data in zip(entries, source.contents(commit.sha, entries), strict=True):
         _write(top, entry.path, data)
 
@@ -375,15 +395,17 @@ def _write(top: Path, path: str, data: bytes) -> None:
     parts = path.split("/")
     words = "cannot be put into a folder"
     if {"..", ".git"} & set(parts) or PurePath(*parts).parts != tuple(parts):
-        raise CannotJudge(Problem(Place(path), f"{words}: it leads out of it; correct the commit"))
+        raise CannotJudge(
+            Problem(Place(path), f"{words}: it leads out of it; correct the commit", code=Code.BASE_UNAVAILABLE)
+        )
     if data.startswith(_LFS):
         words = (
             "is stored in Git LFS, and a commit contains only a pointer to it; name a report as the baseline instead"
         )
-        raise CannotJudge(Problem(Place(path), words))
+        raise CannotJudge(Problem(Place(path), words, code=Code.BASE_UNAVAILABLE))
     target = top.joinpath(*parts)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
     except OSError as error:
-        raise CannotJudge(Problem(Place(path), f"{words}: {error.strerror}")) from error
+        raise CannotJudge(Problem(Place(path), f"{words}: {error.strerror}", code=Code.BASE_UNAVAILABLE)) from error

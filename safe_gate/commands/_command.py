@@ -13,10 +13,12 @@ from typing import Any, NamedTuple, TextIO
 from safe_gate import commands
 from safe_gate.commands import _parsing
 from safe_gate.core.command import Command
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Place, Problem
+from safe_gate.core.problems import first_of, number
 from safe_gate.github.annotations import Annotation
 from safe_gate.inputs import config_file, disk
 from safe_gate.publish.effects import Effects
+from safe_gate.render import jsonreport
 from safe_gate.runs import terminal, world
 from safe_gate.runs.exit_codes import complain
 from safe_gate.scoring import progress
@@ -24,6 +26,7 @@ from safe_gate.settings import precedence
 from safe_gate.settings.environment import switched_on
 from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import Options
+from safe_gate.settings.origins import CONFIG_FILE
 
 Print = Callable[[str, TextIO], OSError | None]
 """Prints a line to a stream, and returns the error if the line is lost."""
@@ -38,13 +41,19 @@ class Call(NamedTuple):
     environ: Mapping[str, str]
     effects: Effects
 
-    def options(self) -> Options:
+    def options(self, resolved: precedence.Resolved | None = None) -> Options:
         """Return the settings of the command line, and print its warnings. Raises CannotJudge."""
-        resolved = self.resolved()
+        resolved = resolved or self.resolved()
         self.warn(resolved.warnings)
         if resolved.options.quiet:
             progress.listen(lambda _: None)
         return resolved.options
+
+    def judging(self) -> tuple[Options, Effects]:
+        """Return the settings, and the effects that know which of them no config file has. Raises CannotJudge."""
+        resolved = self.resolved()
+        given = {name for name, origin in resolved.origins.items() if origin.kind not in (CONFIG_FILE, "default")}
+        return self.options(resolved), self.effects._replace(given=frozenset(given))
 
     def options_at(self, root: Path) -> Options:
         """Return the settings with the config file of another folder, such as the baseline's. Raises CannotJudge."""
@@ -68,8 +77,17 @@ class Call(NamedTuple):
                 self.effects.err(f"safe-gate: warning: {text}")
 
 
-def run(read: Mapping[str, Any] | CannotJudge, argv: Sequence[str], environ: Mapping[str, str], printed: Print) -> int:
-    """Run the command of a command line, of which `_parsing.read` made `read`; return its exit code."""
+def run(
+    read: Mapping[str, Any] | CannotJudge,
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    printed: Print,
+    told: dict[str, Any],
+) -> int:
+    """Run the command of a command line, of which `_parsing.read` made `read`; return its exit code.
+
+    `told` gets the facts that it tells programs.
+    """
     effects, flags = None, dict[str, Any]()
     try:
         if isinstance(read, CannotJudge):
@@ -82,10 +100,10 @@ def run(read: Mapping[str, Any] | CannotJudge, argv: Sequence[str], environ: Map
         disk.follow_links(is_on=bool(is_followed))
         disk.hold()
         command = commands.module(name)
-        effects = _effects(environ, world.time_of(environ), printed, is_log=command.COMMAND.judges)
+        effects = _effects(environ, world.time_of(environ), printed, told, is_log=command.COMMAND.judges)
         return command.main(Call(name, arguments, flags, environ, effects))
     except CannotJudge as error:
-        effects = effects or _effects(environ, _known_time(environ), printed)
+        effects = effects or _effects(environ, _known_time(environ), printed, told)
         began = read is not error or effects.context.in_actions  # otherwise no run with reports did
         if refuses_aloud(argv) and began:
             options = reporting_options(_parsing.peeked(argv) | flags, environ)
@@ -114,9 +132,11 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> O
     return precedence.reporting_options(flags, environ, partial(config_file.read_config, is_checked=False))
 
 
-def refuse(problems: Sequence[Problem], options: Options, environ: Mapping[str, str], printed: Print) -> int:
+def refuse(
+    problems: Sequence[Problem], options: Options, environ: Mapping[str, str], printed: Print, told: dict[str, Any]
+) -> int:
     """Report the problems of a run in reports and to GitHub. Returns 3."""
-    return _refuse(problems, options, _effects(environ, _known_time(environ), printed))
+    return _refuse(problems, options, _effects(environ, _known_time(environ), printed, told))
 
 
 def _refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
@@ -132,13 +152,32 @@ def _known_time(environ: Mapping[str, str]) -> str:
     return world.time_of({})
 
 
-def _effects(environ: Mapping[str, str], generated_at: str, printed: Print, *, is_log: bool = True) -> Effects:
+def as_json(argv: Sequence[str], code: int, told: Mapping[str, Any]) -> str:
+    """Return what a command told programs, as one JSON object on a line."""
+    problems = told.get("problems", ())
+    shown = {"problems": [_problem(one) for one in first_of(problems)], "problem_count": number(problems)}
+    name = next((word for word in argv if word in commands.names()), "")
+    return jsonreport.line({"command": name, "exit_code": code, **told, **shown})
+
+
+def _problem(one: Problem) -> dict[str, Any]:
+    place = {"path": one.place.path, "line": one.place.line, "id": one.case_id, "field": one.field}
+    return {"code": one.code.value, **place, "message": one.message, "fix": one.fix, "count": one.count}
+
+
+def _effects(
+    environ: Mapping[str, str], generated_at: str, printed: Print, told: dict[str, Any], *, is_log: bool = True
+) -> Effects:
     say = terminal.printer(environ, partial(_say, printed, is_log=is_log))
-    return world.effects(environ, generated_at, lambda line: say(line, sys.stdout), lambda line: say(line, sys.stderr))
+    return world.effects(
+        environ, generated_at, lambda line: say(line, sys.stdout), lambda line: say(line, sys.stderr)
+    )._replace(tell=lambda name, fact: told.update({name: fact() if callable(fact) else fact}))
 
 
 def _say(printed: Print, line: str, stream: TextIO, *, is_log: bool) -> None:
     """Print a line. Raises CannotJudge if it is lost, as on a full disk, and is more than a log."""
     error = printed(line, stream)
     if not (error is None or is_log or stream is sys.stderr or isinstance(error, BrokenPipeError)):  # as of `| head`
-        raise CannotJudge(Problem(Place("standard output"), f"cannot be written: {error.strerror}")) from error
+        raise CannotJudge(
+            Problem(Place("standard output"), f"cannot be written: {error.strerror}", code=Code.UNWRITABLE_FILE)
+        ) from error

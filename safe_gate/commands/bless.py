@@ -7,7 +7,7 @@ from pathlib import Path
 from safe_gate.baseline import approval
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
-from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
+from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.inputs import writing
 from safe_gate.render import console, jsonreport
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
@@ -75,7 +75,7 @@ def main(call: Call) -> int:
         approved = approval.baseline(report, target, grounds)
     else:
         words = "names no file to write; expected the path of a .json file, such as --baseline evals/baseline.json"
-        return complain((Problem(Place("--baseline"), words, target),), effects)
+        return complain((Problem(Place("--baseline"), words, target, code=Code.USAGE),), effects)
     effects.out(console.words_of(approved.title))
     if approved.rows.rows:
         effects.out(console.table(approved.rows))
@@ -106,9 +106,11 @@ def _waiver_file(call: Call, known: str) -> str:
         waivers = known
     if waivers is not None and not waivers.strip():
         words = f"names no file; expected a path, or nothing for {known}"
-        raise CannotJudge(Problem(Place("--waivers"), words))
+        raise CannotJudge(Problem(Place("--waivers"), words, code=Code.USAGE))
     if for_waivers and not waivers:
-        raise CannotJudge(Problem(Place(for_waivers[0]), "is for waivers; set --waivers too"))
+        raise CannotJudge(Problem(Place(for_waivers[0]), "is for waivers; set --waivers too", code=Code.USAGE))
     if waivers and "baseline" in call.flags:
-        raise CannotJudge(Problem(Place("command line"), "has --baseline and --waivers; use one after the other"))
+        raise CannotJudge(
+            Problem(Place("command line"), "has --baseline and --waivers; use one after the other", code=Code.USAGE)
+        )
     return waivers or ""

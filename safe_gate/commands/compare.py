@@ -8,8 +8,8 @@ from pathlib import Path
 from safe_gate.baseline import comparison
 from safe_gate.baseline.source import Baseline, is_missing, patterns_of
 from safe_gate.commands._command import Call
-from safe_gate.core.command import VERBOSE, Command
-from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
+from safe_gate.core.command import JSON, VERBOSE, Command
+from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.evaluators import parts_of
 from safe_gate.gate import drops, waivers, weakening
 from safe_gate.gate import rules as gate_rules
@@ -40,6 +40,7 @@ COMMAND = Command(
         },
         "--out": {"default": "", "metavar": "PATH", "help": "write the comparison as JSON to this file"},
         "--verbose": VERBOSE,
+        "--json": JSON,
     },
     own_word="",
 )
@@ -80,10 +81,15 @@ def main(call: Call) -> int:
     outcomes = drops.judge(found.parts, guards, known) + weakening.judge(weakened)
     if all(outcome.passed for outcome in outcomes) and not any(part.cases.both for _, part in parts_of(found.parts)):
         words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
-        raise CannotJudge(Problem(Place(base), words))
+        raise CannotJudge(Problem(Place(base), words, code=Code.BASE_UNAVAILABLE))
+    made = {
+        "comparison": found.to_json(),
+        "weakened": weakened.to_json(),
+        "rules": [outcome.to_json() for outcome in outcomes],
+    }
+    for name, fact in made.items():
+        effects.tell(name, fact)
     if out:
-        rules = [outcome.to_json() for outcome in outcomes]
-        made = {"comparison": found.to_json(), "weakened": weakened.to_json(), "rules": rules}
         writing.write(Path(out), jsonreport.to_json(made))
     if not options.quiet:
         for table in console.weakened(weakened):
@@ -93,6 +99,7 @@ def main(call: Call) -> int:
         effects.out(console.outcomes(outcomes))
     verdict = gate_rules.verdict(outcomes)
     said = found.status if verdict is Verdict.PASS else verdict.value
+    effects.tell("verdict", verdict.value)
     effects.out(f"Compare: {said.upper()} ({headline(found)})")
     return EXIT_CODES[verdict]
 
@@ -111,4 +118,8 @@ def _head(
 
 def _nothing_in(spec: str) -> Problem:
     what = "is not there" if is_missing(spec) else "has nothing to compare"
-    return Problem(Place(spec), f"{what}; expected a report, or a commit with cases of the settings' patterns")
+    return Problem(
+        Place(spec),
+        f"{what}; expected a report, or a commit with cases of the settings' patterns",
+        code=Code.BASE_UNAVAILABLE,
+    )

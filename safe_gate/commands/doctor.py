@@ -11,12 +11,13 @@ from typing import NoReturn
 
 from safe_gate.baseline import source
 from safe_gate.commands._command import Call, reporting_options
-from safe_gate.core.command import Command
+from safe_gate.core.command import JSON, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
-from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict
+from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict, Words
 from safe_gate.core.report import Waiver
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.github import checkout
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.inputs.finding.case_files import CaseFiles
@@ -34,7 +35,7 @@ from safe_gate.settings.options import Options
 
 COMMAND = Command(
     place=9,
-    summary="show the settings of a run, its files and what it would publish; score and send nothing",
+    summary="show what is set and what a run would read and publish; score and send nothing",
     exit_codes="0 a run could start, 3 it could not",
     arguments={
         "mode": {
@@ -44,6 +45,12 @@ COMMAND = Command(
             "help": "run (the default), merge or publish: the command to examine",
         },
         "shards": {"nargs": "*", "metavar": "SHARD", "help": "for merge: files of shards, or globs of them"},
+        "--all": {
+            "dest": "is_whole",
+            "action": "store_true",
+            "help": "show all settings, what is known of GitHub, and what a run would publish",
+        },
+        "--json": JSON,
     },
     own_word="run|merge|publish",
 )
@@ -54,7 +61,7 @@ def main(call: Call) -> int:
 
     Nothing is scored, written or sent; secrets are not shown.
     """
-    effects = call.effects
+    effects, is_whole = call.effects, call.arguments["is_whole"]
     problems: Sequence[Problem]
     try:
         resolved = call.resolved()
@@ -64,17 +71,40 @@ def main(call: Call) -> int:
         call.warn(resolved.warnings)
         options = resolved.options
         origins = {name: (origin.kind, origin.name) for name, origin in resolved.origins.items()}
-        effects.out(console.settings_table(preview.settings_rows(vars(options), origins)))
+        rows = preview.settings_rows(vars(options), origins)
+        names = ("name", "value", "from", "name_there")
+        effects.tell("settings", [dict(zip(names, map(_text, row), strict=True)) for row in rows])
+        shown = [row for row in rows if is_whole or row[2] != "default"]
+        effects.out(console.settings_table(shown) if shown else "Nothing is set: every setting has its default.")
         found, problems = _would_read(options, effects)
         if options.mode != "publish":  # which reads no case
             problems = (*untrusted(options, effects), *problems)
-        effects.out(console.facts("A run would read", found))
-    seen = preview.github_facts(effects.context, effects.folder, has_token=bool(options.github_token))
-    effects.out(console.facts("GitHub, as far as known without asking it", seen))
+        _show("reads", "A run would read", [*found, ("commit", _commit(effects))], effects)
     planned = preview.of_publish if options.mode == "publish" else preview.channels
-    effects.out(console.facts("A run would publish", planned(Publishing.of(options), effects.context)))
-    effects.out("Nothing was scored, written or sent.")
+    seen = preview.github_facts(effects.context, effects.folder, has_token=bool(options.github_token))
+    beyond = effects if is_whole else effects._replace(out=lambda _: None)
+    _show("github", "GitHub, as far as known without asking it", seen, beyond)
+    _show("publishes", "A run would publish", planned(Publishing.of(options), effects.context), beyond)
+    more = "" if is_whole else " --all shows every setting, GitHub, and what a run would publish."
+    effects.out(f"Nothing was scored, written or sent.{more}")
     return complain(problems, effects) if problems else EXIT_CODES[Verdict.PASS]
+
+
+def _show(name: str, title: str, found: Facts, effects: Effects) -> None:
+    effects.tell(name, {key: _text(words) for key, words in found})
+    effects.out(console.facts(title, found))
+
+
+def _text(words: Words) -> str:
+    return words.text if isinstance(words, Untrusted) else words
+
+
+def _commit(effects: Effects) -> Words:
+    """Return the commit that a run would judge: the event's, or the checkout's."""
+    event, own = effects.context.head_sha, checkout.commit_of(Path.cwd())
+    if event:
+        return Untrusted(event if event == own or not own else f"{event}, of the event; the checkout is at {own}")
+    return Untrusted(f"{own}, of the checkout") if own else "unknown: this is no checkout"
 
 
 def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from safe_gate.commands._command import Call
-from safe_gate.core.command import Command
+from safe_gate.core.command import JSON, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Untrusted, Verdict
@@ -15,7 +15,6 @@ from safe_gate.inputs import own_rules
 from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.render.explain import Explanation, as_json, explanation, shown
-from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import plain
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import asked, intake, refusals
@@ -27,7 +26,7 @@ COMMAND = Command(
     arguments={
         "id": {"nargs": "*", "metavar": "ID", "help": "ids of cases"},
         "--failed": {"action": "store_true", "help": "explain every unexpected failure"},
-        "--json": {"action": "store_true", "help": "print one JSON object per line, one for each case"},
+        "--json": JSON,
     },
     own_word="",
     instead_of_words=("--failed",),
@@ -43,16 +42,20 @@ def main(call: Call) -> int:
     evaluators = asked.given(options)
     if not evaluators:
         return complain((refusals.nothing_to_judge(),), effects)
-    count, settings = 0, asked.settings(options)
+    told, count, settings = list[JsonObject](), 0, asked.settings(options)
+    effects.tell("cases", told)
     own = own_rules.read(settings)
     for evaluator in evaluators:
         recipe = asked.recipe(evaluator, settings, own, options.config)
         for one in _explained(case_files.of(evaluator, options), settings, recipe, wanted):
-            effects.out(line(as_json(one)) if call.arguments["json"] else shown(one))
+            if call.arguments["json"]:
+                told.append(as_json(one))
+            else:
+                effects.out(shown(one))
             count += 1
     if problems := wanted.unmet(evaluators):
         return complain(refusals.as_shown(problems, options.text), effects)
-    if not count and not call.arguments["json"]:
+    if not count:
         effects.out("No case fails unexpectedly.")
     return EXIT_CODES[Verdict.PASS]
 
@@ -82,7 +85,11 @@ class _Wanted:
             return self.problems
         read = " and ".join(one.input.plural for one in evaluators)
         return [
-            Problem(Place(one), f"no case has this id{suggestion(one, self.seen, most=3)}; looked in {read}")
+            Problem(
+                Place(one),
+                f"no case has this id{suggestion(one, self.seen, most=3)}; looked in {read}",
+                code=Code.UNKNOWN_CASE,
+            )
             for one in missing
         ]
 

@@ -9,7 +9,7 @@ from typing import Any
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
+from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.importers import entries
 from safe_gate.inputs import disk, importing, writing
 from safe_gate.inputs.finding import expansion
@@ -88,7 +88,11 @@ def main(call: Call) -> int:
         effects.err(console.refusals(imported.problems.kept()))
     if not imported.count:
         raise CannotJudge(
-            Problem(Place("safe-gate import"), "has no record that can become a case; nothing is written")
+            Problem(
+                Place("safe-gate import"),
+                "has no record that can become a case; nothing is written",
+                code=Code.NO_INPUT,
+            )
         )
     if out == _STREAM:
         for line in importing.lines(imported, request, ascii_only=True):
@@ -112,7 +116,9 @@ def _request(resolved: Resolved, arguments: Mapping[str, Any]) -> entries.Reques
     makes = entries.IMPORTING[evaluator]
     for flag, given, is_known in (("checks", checks, "checks" in makes.keeps), ("tags", tags, "tags" in makes.fields)):
         if given and not is_known:
-            raise CannotJudge(Problem(Place(f"--{flag}"), f"means nothing for {makes.makes}; leave it out"))
+            raise CannotJudge(
+                Problem(Place(f"--{flag}"), f"means nothing for {makes.makes}; leave it out", code=Code.USAGE)
+            )
     mapping = importing.mapping_of(resolved.options.import_map, evaluator, may_not_fit=may_not_fit)
     return entries.Request(evaluator, arguments["format"], mapping, checks, tags, may_not_fit)
 
@@ -120,7 +126,9 @@ def _request(resolved: Resolved, arguments: Mapping[str, Any]) -> entries.Reques
 def _check_target(out: str, sources: Sequence[str], *, is_forced: bool) -> None:
     """Raise CannotJudge if the file to write is one that is read, or holds something that it would lose."""
     if disk.is_among(out, expansion.expand(sources)[0]):
-        raise CannotJudge(Problem(Place("--out"), f"names {out}, which is imported; name another file"))
+        raise CannotJudge(
+            Problem(Place("--out"), f"names {out}, which is imported; name another file", code=Code.USAGE)
+        )
     if not is_forced and disk.holds_something(Path(out)):
         words = f"names {out}, which exists; set --force to replace it with all its labels, or name another file"
-        raise CannotJudge(Problem(Place("--out"), words))
+        raise CannotJudge(Problem(Place("--out"), words, code=Code.USAGE))

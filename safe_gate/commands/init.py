@@ -11,7 +11,7 @@ from pathlib import Path
 
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
-from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
+from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk, schemas, writing
 from safe_gate.inputs.finding.commit_files import Missing
@@ -60,7 +60,7 @@ def main(call: Call) -> int:
     added = {path: text for path, text in wanted.items() if path not in kept}
     if path := next(filter(disk.leads_out, added), None):
         words = "cannot be written: a symbolic link leads out of the workspace; replace the link by a folder"
-        raise CannotJudge(Problem(Place(path.as_posix()), words))
+        raise CannotJudge(Problem(Place(path.as_posix()), words, code=Code.UNWRITABLE_FILE))
     effects.out(f"Detected: {' and '.join(_PLATFORMS[name] for name in platforms) or 'neither GitHub nor GitLab'}")
     if not is_dry:
         writing.write_all(added)

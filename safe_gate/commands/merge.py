@@ -32,7 +32,7 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Judge the shards that the command line names. Returns 0, 1 or 3."""
-    return merged(call.options(), call.effects, call.options_at)
+    return merged(*call.judging(), call.options_at)
 
 
 def merged(options: Options, effects: Effects, options_at: comparison.OptionsAt) -> int:

@@ -6,7 +6,7 @@ import re
 
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
-from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
+from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.render.power import foresight
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import intake
@@ -34,7 +34,9 @@ def main(call: Call) -> int:
     counts, problems = ({"": cases}, ()) if cases else intake.case_counts(options)
     if not counts:
         expected = "a number of cases, such as safe-gate power 100, or the files of a run"
-        problems = (Problem(Place("safe-gate power"), f"has no cases to count; expected {expected}"),)
+        problems = (
+            Problem(Place("safe-gate power"), f"has no cases to count; expected {expected}", code=Code.NO_INPUT),
+        )
     if problems:
         return complain(problems, call.effects)
     grouped = bool(options.cluster_key) and not cases
@@ -48,6 +50,8 @@ def _count(word: str | None) -> int | None:
         return None
     if not (re.fullmatch(r"[0-9]{1,7}", word) and 1 <= int(word) <= _MOST_CASES):
         raise CannotJudge(
-            Problem(Place("safe-gate power"), f"{word!r} is not a number of cases from 1 to {_MOST_CASES}")
+            Problem(
+                Place("safe-gate power"), f"{word!r} is not a number of cases from 1 to {_MOST_CASES}", code=Code.USAGE
+            )
         )
     return int(word)

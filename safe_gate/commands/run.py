@@ -8,7 +8,7 @@ from pathlib import Path
 from safe_gate.baseline import comparison
 from safe_gate.commands import merge, publish
 from safe_gate.commands._command import Call
-from safe_gate.core.command import Command
+from safe_gate.core.command import JSON, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import Verdict
 from safe_gate.evaluators import EVALUATORS
@@ -28,6 +28,7 @@ COMMAND = Command(
     place=1,
     summary="evaluate, judge by the gate's rules, write reports and publish them",
     exit_codes="0 the gate passed, 1 the gate failed, 3 could not judge",
+    arguments={"--json": JSON},
     judges=True,
     refuses_aloud=True,
 )
@@ -35,16 +36,16 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Run, merge or publish, by the setting `mode`. Returns 0, 1 or 3."""
-    options = call.options()
+    options, effects = call.judging()
     if options.mode == "publish":
-        return publish.published(Publishing.of(options), call.effects)
+        return publish.published(Publishing.of(options), effects)
     if options.mode == "merge":
-        return merge.merged(options, call.effects, call.options_at)
-    if problems := untrusted(options, call.effects):
-        return refuse(problems, options, call.effects)
+        return merge.merged(options, effects, call.options_at)
+    if problems := untrusted(options, effects):
+        return refuse(problems, options, effects)
     if options.shard:
-        return _score_shard(Shard.named(options.shard), options, call.effects, call.options_at)
-    return judged(options, call.effects, call.options_at)
+        return _score_shard(Shard.named(options.shard), options, effects, call.options_at)
+    return judged(options, effects, call.options_at)
 
 
 def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: comparison.OptionsAt) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.commands._command import Call
-from safe_gate.core.command import Command
+from safe_gate.core.command import JSON, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents
@@ -30,7 +30,8 @@ COMMAND = Command(
             "nargs": "+",
             "metavar": "FILE",
             "help": "cases, batches, outputs, configs, reports, shards, rule packs, waivers",
-        }
+        },
+        "--json": JSON,
     },
 )
 
@@ -46,6 +47,8 @@ def main(call: Call) -> int:
             problems.add(item)
         else:
             cases += item
+    call.effects.tell("files", paths)
+    call.effects.tell("cases", cases)
     if problems:
         return complain(problems.kept(), call.effects)
     call.effects.out(f"{plural(len(paths), 'file')} valid, {plural(cases, 'case')}")

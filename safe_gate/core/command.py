@@ -15,6 +15,12 @@ VERBOSE = {
 }
 """The argument `--verbose`."""
 
+JSON = {
+    "action": "store_true",
+    "help": "print one JSON object for programs on standard output, and the log on the other",
+}
+"""The argument `--json`: the command line acts on it, not the command."""
+
 OUT = {"default": "", "metavar": "PATH", "help": "write the JSON report to this file"}
 """The argument `--out` of a command that scores."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from safe_gate.core.comparison import Comparison, Weakened
-from safe_gate.core.model import InputFile, JsonObject, Parts, Place, Problem, RuleOutcome, Verdict
+from safe_gate.core.model import Code, InputFile, JsonObject, Parts, Place, Problem, RuleOutcome, Verdict
 from safe_gate.core.problems import number
 
 SCHEMA_VERSION = 1
@@ -256,7 +256,14 @@ class Earlier:
 def _problems_to_json(problems: Sequence[Problem]) -> dict[str, Any]:
     """Return problems in the shape of the report, with how many there are if it does not have all."""
     entries = [
-        {"path": one.place.path, "line": one.place.line, "id": one.case_id, "field": one.field, "message": one.message}
+        {
+            "path": one.place.path,
+            "line": one.place.line,
+            "id": one.case_id,
+            "field": one.field,
+            "message": one.message,
+            "code": one.code.value,
+        }
         for one in problems
     ]
     total = number(problems)
@@ -266,7 +273,7 @@ def _problems_to_json(problems: Sequence[Problem]) -> dict[str, Any]:
 def _problems_from_json(value: JsonObject) -> tuple[Problem, ...]:
     """Return the problems that a report has."""
     problems = tuple(
-        Problem(Place(one["path"], one["line"]), one["message"], one["id"], one["field"])
+        Problem(Place(one["path"], one["line"]), one["message"], one["id"], one["field"], code=Code(one["code"]))
         for one in value.get("problems", ())
     )
     more = value.get("problem_count", len(problems)) - len(problems)

@@ -77,8 +77,9 @@ class Cause(NamedTuple):
 class Finding(NamedTuple):
     """A case a reviewer should look at: what is wrong with it and the evidence for that.
 
-    `news` says what is new since the baseline, if there is one. `breaks` tells whether a broken rule counts it. Cases
-    to look at are counted by `causes` (what is wrong) and by `groups` (the archetype or the tags).
+    `news` says what is new since the baseline, and `before` is the evidence there, if there is one. `breaks` tells
+    whether a broken rule counts it. Cases to look at are counted by `causes` (what is wrong) and by `groups` (the
+    archetype or the tags).
     """
 
     case_id: Untrusted
@@ -87,6 +88,7 @@ class Finding(NamedTuple):
     evidence: tuple[Phrase, ...]
     place: Place
     news: str = ""
+    before: tuple[Phrase, ...] = ()
     breaks: bool = False
     causes: tuple[Cause, ...] = ()
     groups: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Documents
-from safe_gate.core.model import Place, Problem, is_interrupt, reason
+from safe_gate.core.model import Code, Place, Problem, is_interrupt, reason
 from safe_gate.core.text.patterns import later
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def installed(known: Mapping[str, Evaluator]) -> tuple[dict[str, Evaluator], tup
             words = f"cannot be loaded: {reason(error) if isinstance(error, Exception) else repr(error)}"
         if words:
             place = Place(f"evaluator {point.name} ({point.value})")
-            problems.append(Problem(place, f"{words}; correct or uninstall the package"))
+            problems.append(Problem(place, f"{words}; correct or uninstall the package", code=Code.UNAVAILABLE))
         else:
             found[evaluator.name] = evaluator
     return dict(sorted(found.items())), tuple(problems)

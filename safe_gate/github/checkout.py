@@ -42,6 +42,13 @@ def is_merge_of_event(context: Context) -> bool:
     return root is not None and bool(context.sha) and _head(_git_folder(root)) == context.sha
 
 
+def commit_of(folder: Path) -> str:
+    """Return the commit that the checkout around a folder is at, "" if there is none."""
+    root = repository.root_in_sight(folder)
+    found = _head(_git_folder(root)) if root else ""
+    return found if _SHA.fullmatch(found) else ""
+
+
 def _git_folder(folder: Path) -> Path:
     """Return a checkout's git folder; in a worktree `.git` is a file that names it."""
     link = _read(folder / ".git")

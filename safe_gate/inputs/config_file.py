@@ -16,7 +16,7 @@ from safe_gate.core.jsontext import (
     blank_comments,
     places,
 )
-from safe_gate.core.model import CannotJudge, Config, Located, PathKind, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Config, Located, PathKind, Place, Problem
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Fault
 from safe_gate.inputs.checked import line_of, problems_of
@@ -54,7 +54,7 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
     faults = [_of_setting(fault) for fault in schema.faults(content)] if is_checked else []
     problems = problems_of(faults, name, bare, original=original)
     if problems:
-        raise CannotJudge(*problems)
+        raise CannotJudge(*(replace(one, code=Code.INVALID_SETTING) for one in problems))
     lines = partial(line_of, lines=dict(places(bare)), original=original)
     return Config(name, content, lines, partial(_located, config=name, root=root))
 
@@ -119,7 +119,7 @@ def _not_the_config(root: Path) -> Iterator[Problem]:
     first, *others = [name for name in CONFIG_FILES if exists(root / name)] or [""]
     for name in others:
         words = f"exists beside {first}; delete one, or set config"
-        yield Problem(Place(name), words)
+        yield Problem(Place(name), words, code=Code.INVALID_SETTING)
     if root != HERE:
         return
     try:
@@ -134,7 +134,7 @@ def _not_the_config(root: Path) -> Iterator[Problem]:
             words = f"{called}; rename it, remove it, or name it by the setting config"
             if "json" not in Path(name).suffix.lower():
                 words = f"is not read: the config file is JSON and is called {right}; convert it, or remove it"
-            yield Problem(Place(name), words)
+            yield Problem(Place(name), words, code=Code.INVALID_SETTING)
 
 
 def _canonical_keys(content: Mapping[str, Any], name: str, text: str) -> tuple[dict[str, Any], dict[str, str]]:
@@ -146,7 +146,9 @@ def _canonical_keys(content: Mapping[str, Any], name: str, text: str) -> tuple[d
         spelt = spellings.get(_bare(key), key)
         if spelt in result:
             place = Place(name, dict(places(text))[(key,)])
-            raise CannotJudge(Problem(place, f"is set twice, in two spellings; keep {spelt}", field=key))
+            raise CannotJudge(
+                Problem(place, f"is set twice, in two spellings; keep {spelt}", field=key, code=Code.INVALID_SETTING)
+            )
         result[spelt] = value
         original[spelt] = key
     return result, original

@@ -20,7 +20,7 @@ from safe_gate.core.jsontext import (
     parse,
     parse_bounded,
 )
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.inputs.finding import folders
 from safe_gate.inputs.spool import temporary_file
 
@@ -61,7 +61,7 @@ def location(path: Path) -> Path:
 
 def unreadable(path: Path, error: Exception, root: Path = HERE) -> Problem:
     """Return the problem of a file or a folder that cannot be read."""
-    return Problem(Place(shown(path, root)), f"cannot be read: {reason(error)}")
+    return Problem(Place(shown(path, root)), f"cannot be read: {reason(error)}", code=Code.UNREADABLE_FILE)
 
 
 def is_among(path: str, others: Iterable[str | Path]) -> bool:
@@ -136,7 +136,9 @@ def data_of(path: Path, name: str, *, most: int | None = None) -> bytes:
                 raise CannotJudge(Problem(Place(name), too_long(most, "max-line")))
             return data
     except OSError as error:
-        raise CannotJudge(Problem(Place(name), f"cannot be read: {reason(error)}")) from error
+        raise CannotJudge(
+            Problem(Place(name), f"cannot be read: {reason(error)}", code=Code.UNREADABLE_FILE)
+        ) from error
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -239,9 +241,15 @@ def decode(data: bytes, name: str, line: int = 0) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         if line <= 1 and data.startswith(_BOMS_OF_UTF_16):
-            raise CannotJudge(Problem(Place(name), "looks like UTF-16; save the file as UTF-8")) from None
+            raise CannotJudge(
+                Problem(Place(name), "looks like UTF-16; save the file as UTF-8", code=Code.UNREADABLE_FILE)
+            ) from None
         line = line or data.count(b"\n", 0, error.start) + 1
-        problem = Problem(Place(name, line), f"is not UTF-8: byte 0x{data[error.start]:02x}; save the file as UTF-8")
+        problem = Problem(
+            Place(name, line),
+            f"is not UTF-8: byte 0x{data[error.start]:02x}; save the file as UTF-8",
+            code=Code.UNREADABLE_FILE,
+        )
         raise CannotJudge(problem) from None
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case, CaseAt
 from safe_gate.core.jsontext import item_places
-from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, InputFile, JsonObject, Place, Problem
 from safe_gate.inputs import blocks, checked, disk, kinds, schemas
 from safe_gate.inputs.batches import documents_of, expand, input_named, outputs_beside
 from safe_gate.inputs.disk import HERE, shown
@@ -171,7 +171,7 @@ def _joined(
         ids = ", ".join(lacking[:5]) + (", …" if len(lacking) > 5 else "")
         words = f"has no recorded outputs (for {ids}); expected them in {', '.join(searched)}, or inline as `output`"
         advice = f"name another file with --outputs or {input_named(form.outputs)} (to validate as one more FILE)"
-        yield Problem(Place(batch.name), f"{words}; {advice}")
+        yield Problem(Place(batch.name), f"{words}; {advice}", code=Code.MISSING_OUTPUT)
     for index, (case, test_id) in enumerate(zip(batch.cases, batch.ids, strict=True)):
         if not test_id:
             continue
@@ -202,14 +202,20 @@ def _output(
         return output
     if recorded is None:
         words = f"has no recorded output; expected one by this {id_key} in {', '.join(searched)}"
-        return Problem(place, words, case[id_key], "output")
+        return Problem(place, words, case[id_key], "output", code=Code.MISSING_OUTPUT)
     found: JsonObject | None = recorded["output"]
     return found
 
 
 def _unused(id_key: str, recorded: Store, nobody: str) -> Iterator[Problem]:
     for test_id, output in recorded.items():
-        yield Problem(Place(output["path"], output["line"]), f"is the output of a case that {nobody}", test_id, id_key)
+        yield Problem(
+            Place(output["path"], output["line"]),
+            f"is the output of a case that {nobody}",
+            test_id,
+            id_key,
+            code=Code.MISSING_OUTPUT,
+        )
 
 
 def _read_outputs(
@@ -243,5 +249,7 @@ def _read_outputs(
             if first is not here:
                 yield twin(place, first["path"], first["line"], test_id, evaluator.id_key)
         if is_empty:
-            yield Problem(Place(shown(path, root)), "is empty: no outputs; expected one JSON object per line")
+            yield Problem(
+                Place(shown(path, root)), "is empty: no outputs; expected one JSON object per line", code=Code.NO_INPUT
+            )
     return are_read

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.core.given import Exchange
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.problems import Problems
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Schema, suggestion
@@ -72,9 +72,11 @@ def mapping_of(words: Sequence[str], evaluator: str, *, may_not_fit: bool = Fals
         if not (equals and path and name in known):
             hint = suggestion(name, known) if equals else ""
             expected = f"expected FIELD=PATH with one of the fields {', '.join(known)}"
-            raise CannotJudge(Problem(Place("--map"), f"has {json.dumps(pair[:40])}{hint}; {expected}"))
+            raise CannotJudge(
+                Problem(Place("--map"), f"has {json.dumps(pair[:40])}{hint}; {expected}", code=Code.USAGE)
+            )
         if name in found:
-            raise CannotJudge(Problem(Place("--map"), f"names {name} twice; keep one"))
+            raise CannotJudge(Problem(Place("--map"), f"names {name} twice; keep one", code=Code.USAGE))
         found[name] = path
     return {"id" if name == EVALUATORS[evaluator].id_key else name: path for name, path in found.items()}
 
@@ -180,11 +182,11 @@ def _schema(request: Request) -> Schema:
     if request.format not in FORMATS:
         hint = suggestion(request.format, FORMATS)
         words = f"is {json.dumps(request.format[:40])}{hint}; expected one of {', '.join(FORMATS)}"
-        raise CannotJudge(Problem(Place("--from"), words))
+        raise CannotJudge(Problem(Place("--from"), words, code=Code.USAGE))
     schema = schemas.load_schema(request.makes.kind)
     sample = request.makes.line(Exchange("a", "", "", "", request.tags, request.checks, {}))
     if faults := [one for one in schema.faults(sample) if one.path[:1] in (("checks",), ("tags",))]:
-        raise CannotJudge(*(Problem(Place("--checks"), one.message) for one in faults))
+        raise CannotJudge(*(Problem(Place("--checks"), one.message, code=Code.USAGE) for one in faults))
     return schema
 
 
@@ -220,7 +222,7 @@ def _missing(name: str, error: ModuleNotFoundError) -> Problem:
     extra = "dask" if error.name == "pyarrow" else "zstd"
     what = "is Parquet" if extra == "dask" else "is compressed with zstd"
     words = f"{what}, but its library is not installed; install SAFE Gate with the extra `{extra}`"
-    return Problem(Place(name), f"{words}: in a checkout, pip install '.[{extra}]'")
+    return Problem(Place(name), f"{words}: in a checkout, pip install '.[{extra}]'", code=Code.UNAVAILABLE)
 
 
 def _fitting(guess: shapes.Guess, request: Request) -> Request:

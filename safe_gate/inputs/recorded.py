@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
-from safe_gate.core.model import InputFile, JsonObject, Place, Problem
+from safe_gate.core.model import Code, InputFile, JsonObject, Place, Problem
 from safe_gate.importers import parquet
 from safe_gate.inputs.blocks import (
     BOUNDS,
@@ -95,7 +95,7 @@ def parts(
             yield item
         if is_empty:
             expected = "one case a row" if is_columnar(path) else "one JSON object per line"
-            yield Problem(Place(shown(path, root)), f"is empty: no cases; expected {expected}")
+            yield Problem(Place(shown(path, root)), f"is empty: no cases; expected {expected}", code=Code.NO_INPUT)
 
 
 def cases_of(evaluator: Evaluator, part: Part, settings: JsonObject) -> Iterator[Case | Problem]:
@@ -157,7 +157,13 @@ def twin_of(seen: Store, case_id: str, place: Place, field: str) -> Problem | No
 
 def twin(place: Place, path: str, line: int, case_id: str, field: str) -> Problem:
     """Return the problem of an id that stands elsewhere too."""
-    return Problem(place, f"appears at {path}:{line} too; expected ids that are unique in the run", case_id, field)
+    return Problem(
+        place,
+        f"appears at {path}:{line} too; expected ids that are unique in the run",
+        case_id,
+        field,
+        code=Code.DUPLICATE_ID,
+    )
 
 
 def recorded_outputs(
@@ -203,7 +209,7 @@ def _parts(
         yield convert or Problem(Place(name, error.line), too_long(bounds.line, "max-line"))
         return
     except parquet.NotReadable as error:
-        yield Problem(Place(name), f"is not a readable Parquet file: {error}")
+        yield Problem(Place(name), f"is not a readable Parquet file: {error}", code=Code.UNREADABLE_FILE)
         return
     except ModuleNotFoundError as error:
         words = f"is Parquet, which needs {error.name}, which is not installed; {NO_EXTRA}"

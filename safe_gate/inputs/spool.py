@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from safe_gate.core.lazy import View
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 
 if TYPE_CHECKING:
     from sqlite3 import Cursor
@@ -163,4 +163,4 @@ def _blob(key: str) -> bytes:
 def _no_room(error: Exception) -> CannotJudge:
     why = getattr(error, "strerror", None) or error
     words = f"is full: {why}; free some space in it, or name another folder with the variable TMPDIR"
-    return CannotJudge(Problem(Place("the temporary folder"), words))
+    return CannotJudge(Problem(Place("the temporary folder"), words, code=Code.UNAVAILABLE))

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.inputs import leftovers
 from safe_gate.inputs.disk import reason, shown
 
@@ -36,7 +36,9 @@ def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
         for draft in drafts.values():
             draft.unlink(missing_ok=True)
         if isinstance(error, OSError | ValueError):
-            raise CannotJudge(Problem(Place(shown(path)), f"cannot be written: {reason(error)}")) from error
+            raise CannotJudge(
+                Problem(Place(shown(path)), f"cannot be written: {reason(error)}", code=Code.UNWRITABLE_FILE)
+            ) from error
         raise
 
 

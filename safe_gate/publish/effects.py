@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safe_gate.github import Api
 from safe_gate.github.event import Context
@@ -19,7 +19,9 @@ class Effects(NamedTuple):
 
     `connect` gives GitHub's API at an address, with what requests are sent with and where to say that it waits.
     `deliver` sends a report's events to sinks, and returns a sentence for each sink that did not get them all.
-    `folder` is the working folder's path in the repository, "" at its root.
+    `folder` is the working folder's path in the repository, "" at its root. `tell` takes a fact by name, or what
+    computes it: programs get it by `--json` (docs/json.md). `given` are the settings that no config file has: those
+    that a command line must repeat.
     """
 
     out: Callable[[str], None]
@@ -31,3 +33,5 @@ class Effects(NamedTuple):
     append_summary: Callable[[str, Sequence[str]], None]
     deliver: Callable[[Report, Run, Sinks], Sequence[str]]
     folder: str = ""
+    given: frozenset[str] = frozenset()
+    tell: Callable[[str, Any], None] = lambda _name, _fact: None

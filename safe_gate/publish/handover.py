@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Verdict
 from safe_gate.core.report import Report, Waivers
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import waivers
@@ -95,7 +95,7 @@ def read(path: Path) -> Publication:
     """Return what a run left behind. Raises CannotJudge with every problem of it; another version's shape is one."""
     name = disk.shown(path)
     if not disk.exists(path):
-        raise CannotJudge(Problem(Place(name), _MISSING))
+        raise CannotJudge(Problem(Place(name), _MISSING, code=Code.UNREADABLE_FILE))
     try:
         content: JsonObject = checked.document(str(path), "publication", largest=_LARGEST)
         if faults := schemas.load_schema("report").faults(content["report"]):

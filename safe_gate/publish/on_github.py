@@ -14,6 +14,7 @@ from urllib.parse import quote
 from safe_gate.core.model import (
     NOTHING_RECORDED,
     CannotJudge,
+    Code,
     Origin,
     Place,
     Problem,
@@ -204,7 +205,11 @@ def _strangers(found: Publication, place: Place, context: Context) -> Iterator[P
     subject = context.subject
     if context.event != "workflow_run":
         event = context.event or "no GitHub event"
-        yield Problem(Place("publish"), f"was started by {event}; expected workflow_run, the only trusted event")
+        yield Problem(
+            Place("publish"),
+            f"was started by {event}; expected workflow_run, the only trusted event",
+            code=Code.UNAVAILABLE,
+        )
     elif subject.trigger == NO_RUN:
         words = "does not name the run that started this workflow; expected a workflow_run event in GITHUB_EVENT_PATH"
         yield Problem(Place(context.broken_event_file or "the event file"), words)

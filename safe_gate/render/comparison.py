@@ -126,20 +126,25 @@ def shown_sections(report: Report) -> tuple[Section, ...]:
     """Return what a reader is shown of every evaluator in the report, what newly fails named as new."""
     compared = report.comparison.parts if report.comparison else {}
     return tuple(
-        _with_news(section, part) if (part := compared.get(name)) else section
+        _with_news(section, EVALUATORS[name], part) if (part := compared.get(name)) else section
         for name, section in zip(present(report.parts), sections(report), strict=True)
     )
 
 
-def _with_news(section: Section, part: Compared) -> Section:
-    """Return a section whose findings say what is new about them."""
-    news = {
-        change.id: _BY_RULES if _fails_by_rules(change) else _NEWS[change.change]
-        for change in part.changes
-        if change.change in _NEWS
-    } | {one.id: "new case" for one in part.cases.added}
-    findings = View(lambda: (one._replace(news=news.get(one.case_id.text, "")) for one in section.findings))
-    return section._replace(findings=findings)
+def _with_news(section: Section, evaluator: Evaluator, part: Compared) -> Section:
+    """Return a section whose findings say what is new about them, and what was found in the baseline."""
+    changes = {change.id: change for change in part.changes}
+    added = {one.id for one in part.cases.added}
+
+    def told(finding: Finding) -> Finding:
+        change = changes.get(finding.case_id.text)
+        if change is None:
+            return finding._replace(news="new case" if finding.case_id.text in added else "")
+        news = _BY_RULES if _fails_by_rules(change) else _NEWS.get(change.change, "")
+        before = () if change.before is None else tuple(_evidence(evaluator, change.before))
+        return finding._replace(news=news, before=before)
+
+    return section._replace(findings=View(lambda: map(told, section.findings)))
 
 
 _BY_RULES = "fails by today's rules"
@@ -229,7 +234,11 @@ def _finding(evaluator: Evaluator, change: Change, before: JsonObject, result: J
         case_id=Untrusted(change.id),
         severity=Severity.FAILING if by_rules or change.change == NEWLY_FAILING else Severity.REVIEW,
         what=f"{what}{protected}" + (f": {', '.join(moved)}" if moved else ""),
-        evidence=(*_evidence_lines("before", evaluator, before), *_evidence_lines("now", evaluator, result)),
+        evidence=tuple(
+            (f"{when}: ", *phrase)
+            for when, one in (("before", before), ("now", result))
+            for phrase in _evidence(evaluator, one)
+        ),
         place=evaluator.finding(result).place,
     )
 
@@ -238,9 +247,8 @@ def _score(value: float | None) -> str:
     return "none" if value is None else score(value)
 
 
-def _evidence_lines(when: str, evaluator: Evaluator, result: JsonObject) -> Iterator[Phrase]:
+def _evidence(evaluator: Evaluator, result: JsonObject) -> Sequence[Phrase]:
     outcome = evaluator.outcome(result)
     is_feigned = outcome.is_meant_to_fail and not outcome.passed
     nothing: Phrase = ("passes, although it is a negative example" if is_feigned else "nothing found",)
-    for phrase in evaluator.finding(result).evidence or (nothing,):
-        yield (f"{when}: ", *phrase)
+    return evaluator.finding(result).evidence or (nothing,)

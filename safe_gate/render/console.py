@@ -6,6 +6,8 @@ No colours: a terminal gets them later, and may ask for narrower tables (`runs/t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import plural
@@ -53,7 +55,16 @@ def scorecards(view: ReportView) -> Iterator[str]:
     for _, section, is_broken in view.parts:
         yield scorecard(section, reviews=is_broken, rows=MOST_EVIDENCE, way=_REPORT)
     if report.comparison is not None:
-        yield compared(report.comparison, view.comparison, way=_REPORT)
+        shown = {
+            (one.case_id.text, one.place)
+            for _, section, is_broken in view.parts
+            for one in section.findings
+            if one.before and (is_broken or one.severity == Severity.FAILING)
+        }
+        others = view.comparison and view.comparison._replace(
+            findings=[one for one in view.comparison.findings if (one.case_id.text, one.place) not in shown]
+        )
+        yield compared(report.comparison, others, way=_REPORT)
 
 
 def scorecard(
@@ -228,7 +239,8 @@ def _box(section: Section) -> Iterator[str]:
     inner = tables.width(metrics[0]) - 2
     if 0 < tables.most_columns() < inner + 2:
         metrics = tables.drawn(section.metrics, "simple_outline").split("\n")
-        yield from (title, *section.counts, *metrics, *section.footer.split("    "))
+        footer = chain.from_iterable(wrap(one, tables.most_columns()) for one in section.footer.split("    "))
+        yield from (title, *section.counts, *metrics, *footer)
         return
     yield f"╔{'═' * inner}╗"
     yield f"║{tables.centre(title, inner)}║"
@@ -277,7 +289,11 @@ def _evidence(found: Ranked, way: str) -> Iterator[str]:
         where = _place(finding.place.path, finding.place.line)
         news = f" ({finding.news})" if finding.news else ""
         yield f"  {plain(finding.case_id)} ({where}) {finding.what}{news}"
-        yield from (f"    {quoted(phrase)}" for phrase in finding.evidence)
+        if finding.before:  # in columns, whose lines begin with a border: a broken cell is no workflow command
+            rows = [tuple(map(quoted, pair)) for pair in zip_longest(finding.before, finding.evidence, fillvalue=())]
+            yield tables.drawn(Table(("Baseline", "This run"), "<<", rows), "simple_outline", "    ")
+        else:
+            yield from (f"    {quoted(phrase)}" for phrase in finding.evidence)
     if len(found.first) < found.number:
         yield f"  ... and {found.number - len(found.first)} more: {way}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextvars import ContextVar
+from math import inf
 
 from safe_gate.core.shown import Table
 from safe_gate.core.text.patterns import later
@@ -15,17 +16,23 @@ _NARROWEST = 8  # columns that a cell keeps on a terminal that is too narrow for
 _columns: ContextVar[int] = ContextVar("columns", default=0)
 
 
-def drawn(table: Table, form: str) -> str:
-    """Return a table in a format of `tabulate`, as wide as `fit` allows. A cell that is longer is broken."""
+def drawn(table: Table, form: str, indent: str = "") -> str:
+    """Return a table in a format of `tabulate`, as wide as `fit` allows, its lines after an indent.
+
+    A cell that is longer is broken. With too many columns for that, each row is text.
+    """
     import tabulate  # takes as long to import as a hundred cases to score
 
     tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, as the spec draws it
     alignments = [_ALIGN[sign] for sign in table.align]
     headers, *rows = _cells(table, table.min_widths)
-    if not _fits([headers, *rows]):
+    room = _room(headers, indent)
+    if sum(_widths([headers, *rows])) > room:
         headers = list(table.header)
-    widest = _fitting([headers, *rows])
-    return tabulate.tabulate(
+    widest = _fitting([headers, *rows], room)
+    if widest and sum(widest) > room:
+        return "\n".join(_as_text(headers, row) for row in rows)
+    text = tabulate.tabulate(
         rows,
         headers=headers,
         tablefmt=form,
@@ -36,6 +43,19 @@ def drawn(table: Table, form: str) -> str:
         disable_numparse=True,
         preserve_whitespace=True,
     )
+    return "\n".join(f"{indent}{line}" for line in text.split("\n"))
+
+
+def _as_text(headers: Sequence[str], row: Sequence[str]) -> str:
+    """Return a row as its first cell, and below it the others with their headers, as many on a line as fit."""
+    lines = [row[0]]
+    for name, cell in zip(headers[1:], row[1:], strict=True):
+        fact = f"{name.strip()} {cell.strip()}"
+        if len(lines) > 1 and width(lines[-1]) + width(fact) + 3 <= _columns.get():
+            lines[-1] += f" · {fact}"
+        elif cell:
+            lines.append(f"  {fact}")
+    return "\n".join(lines)
 
 
 def boxed(table: Table, min_widths: Sequence[int] = ()) -> list[str]:
@@ -71,24 +91,20 @@ def most_columns() -> int:
     return _columns.get()
 
 
-def _fits(rows: Sequence[Sequence[str]]) -> bool:
-    return _columns.get() == 0 or sum(_widths(rows)) <= _room(rows)
-
-
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(width, cells)) for cells in zip(*rows, strict=True)]
 
 
-def _room(rows: Sequence[Sequence[str]]) -> int:
+def _room(row: Sequence[str], indent: str) -> float:
     """Return the columns that the texts of a table's row may take, without blanks and lines between them."""
-    return _columns.get() - 3 * len(rows[0]) - 1
+    return _columns.get() - len(indent) - 3 * len(row) - 1 if _columns.get() else inf
 
 
-def _fitting(rows: Sequence[Sequence[str]]) -> list[int] | None:
+def _fitting(rows: Sequence[Sequence[str]], room: float) -> list[int] | None:
     """Return the widths of a table's columns, None if it fits. The widest columns shrink first."""
-    if _fits(rows):
+    widths = _widths(rows)
+    if sum(widths) <= room:
         return None
-    widths, room = _widths(rows), _room(rows)
     while sum(widths) > room and max(widths) > _NARROWEST:
         widths[widths.index(max(widths))] -= 1
     return widths

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from safe_gate.baseline import comparison
-from safe_gate.core.model import NOTHING_RECORDED, CannotJudge, Origin, Place, Problem, Recorded
+from safe_gate.core.model import (
+    NOTHING_RECORDED,
+    CannotJudge,
+    Code,
+    Origin,
+    Place,
+    Problem,
+    Recorded,
+    Untrusted,
+    Verdict,
+)
 from safe_gate.core.report import Report
+from safe_gate.core.setting import Setting
 from safe_gate.inputs import disk, writing
 from safe_gate.publish import handover, on_github
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
+from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import ReportView
+from safe_gate.render.wording import Ranked, ranked
 from safe_gate.runs import pipeline
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.report import error_report
@@ -23,7 +38,8 @@ from safe_gate.runs.workspace import read_by
 from safe_gate.scoring import refusals
 from safe_gate.scoring.shards import Shards
 from safe_gate.settings.destinations import Publishing
-from safe_gate.settings.options import Options
+from safe_gate.settings.options import OFF, Options
+from safe_gate.settings.options import settings as every_setting
 
 
 def judged(options: Options, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None) -> int:
@@ -60,7 +76,9 @@ def unfinished(judging_options: Options, options: Options, effects: Effects, dra
     Files that the run reads stay, such as a baseline in the report folder. `judging_options` are the settings that
     judge, which may name other files than the run's own.
     """
-    problem = Problem(Place("safe-gate"), "run did not finish, so there is no result; run again")
+    problem = Problem(
+        Place("safe-gate"), "run did not finish, so there is no result; run again", code=Code.NOT_FINISHED
+    )
     report = error_report((problem,), judging_options, effects)
     readers, run = (options, judging_options), formats.Run(ReportView.of(report), _origin(options, effects))
     for path, draw in drawn.items():
@@ -108,12 +126,91 @@ def concluded(
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
     on_github.publish_run(run.view, Publishing.of(options), written, effects, run.recorded)
+    _tell(run.view, written, effects)
+    if report.verdict is Verdict.FAIL:
+        command = _next_command(run.view, options, effects)
+        effects.tell("next", command)
+        if not options.quiet:
+            effects.out(f"Next: {command}")
     return report, problems
 
 
 def _origin(options: Options, effects: Effects) -> Origin:
     """Return where the run's result comes from; a gate without an id has the name of its job."""
     return effects.context.origin(effects.folder, options.gate_id or effects.context.job)
+
+
+_MOST_TOLD = 100
+_MOST_NAMED = 3
+
+
+def _tell(view: ReportView, written: Sequence[str], effects: Effects) -> None:
+    """Tell programs the verdict, its rules, the first cases to look at, and the reports (docs/json.md)."""
+
+    def found() -> Iterator[tuple[str, Ranked]]:
+        return ((part.name, ranked(part.section.findings, _MOST_TOLD)) for part in view.parts)
+
+    effects.tell("verdict", view.report.verdict.value)
+    effects.tell("rules", lambda: [rule.to_json() for rule in view.report.rules])
+    effects.tell(
+        "cases",
+        lambda: [
+            {
+                "evaluator": name,
+                "id": one.case_id.text,
+                "path": one.place.path,
+                "line": one.place.line,
+                "severity": one.severity.value,
+                "found": one.what,
+                "breaks_rule": one.breaks,
+                "since_baseline": one.news,
+                "evidence": [*map(quoted, one.evidence)],
+                "baseline_evidence": [*map(quoted, one.before)],
+            }
+            for name, some in found()
+            for one in some.first
+        ],
+    )
+    effects.tell("case_count", lambda: sum(some.number for _, some in found()))
+    effects.tell("reports", list(written))
+    effects.tell("problems", view.problems)
+
+
+def _next_command(view: ReportView, options: Options, effects: Effects) -> str:
+    """Return the command that shows most of why the gate failed, with the settings that no config file repeats."""
+    broken = [part for part in view.parts if part.is_broken]
+    ids = [one.case_id.text for part in broken for one in ranked(part.section.findings, _MOST_NAMED).first]
+    compared = view.report.comparison
+    if ids:
+        name, words = "explain", ids[:_MOST_NAMED]
+    elif compared:
+        name, words = "compare", [compared.baseline.commit or compared.baseline.name, "--verbose"]
+    else:
+        name, words = "doctor", ["--all"]
+    flags = list[str]()
+    for setting in every_setting():
+        named = setting.flags_of(name)
+        if named and setting.name in effects.given - _NOT_REPEATED and not setting.secret:
+            flags += _as_words(setting, named[0], getattr(options, setting.name))
+    words = (
+        [*flags, "--", *words] if any(one.startswith("-") for one in words[:_MOST_NAMED] if ids) else [*words, *flags]
+    )
+    return " ".join(("safe-gate", name, *(plain(Untrusted(shlex.quote(one)), _LONGEST) for one in words)))
+
+
+_LONGEST = 1_000
+_NOT_REPEATED = frozenset({"baseline", "report_dir", "reports", "comment", "gate_id", "quiet", "dry_run"})
+
+
+def _as_words(setting: Setting, flag: str, value: Any) -> list[str]:
+    """Return a setting as words of a command line."""
+    if setting.kind is bool:
+        return [flag if value else f"--no-{flag.removeprefix('--')}"]
+    if value is None:
+        return [flag, OFF]
+    if isinstance(value, Mapping):
+        return [flag, *(f"{key}={number}" for key, number in value.items())]
+    return [flag, *value] if isinstance(value, tuple) else [f"{flag}={value}"]
 
 
 def _reports(report_dir: str, reports: Sequence[str]) -> dict[Path, Draw]:

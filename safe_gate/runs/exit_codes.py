@@ -14,5 +14,6 @@ EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
 
 def complain(problems: Sequence[Problem], effects: Effects, verb: str = "judge") -> int:
     """Print all problems, because no report holds them, and what could not be done. Return the exit code for that."""
+    effects.tell("problems", problems)
     effects.err(console.problems(problems, verb))
     return EXIT_CODES[Verdict.ERROR]

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, RuleOutcome, Verdict
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import parts_of
 from safe_gate.evaluators.results import results_of
@@ -84,7 +84,7 @@ def run(*, verbose: bool = False, **settings: Value) -> Run:
 
 def _run(given: Mapping[str, Value], verbose: bool) -> Run:
     out, err = (partial(print, file=stream) if verbose else lambda _: None for stream in (sys.stdout, sys.stderr))
-    effects = world.effects({}, world.time_of(os.environ), out, err)
+    effects = world.effects({}, world.time_of(os.environ), out, err)._replace(given=frozenset(given))
     plain = {name: _plain(value) for name, value in given.items() if value is not None}
     flags = {"jobs": "1", **{name: value for name, value in plain.items() if not _expected(name, value)}}
     flags["jobs"] = str(flags["jobs"])
@@ -143,7 +143,9 @@ def _unfit(plain: Mapping[str, Any]) -> Iterator[Problem]:
             if isinstance(value, Mapping) and expected.endswith(_BY_NAME):
                 key = next(key for key, one in value.items() if not _is_number(one))
                 unfit, field, expected = value[key], f"{name}.{key}", "a number"
-            yield Problem(Place("run()"), f"is {type(unfit).__name__}; expected {expected}", field=field)
+            yield Problem(
+                Place("run()"), f"is {type(unfit).__name__}; expected {expected}", field=field, code=Code.USAGE
+            )
 
 
 _BY_NAME = "numbers by name"
@@ -180,7 +182,7 @@ def _misplaced(flags: Mapping[str, Any]) -> Iterator[Problem]:
     for name in sorted(flags.keys() - known):
         words = f"is not a setting{suggestion(name, [*known])}"
         words = "applies to commands only; leave it out" if name in _FOR_COMMANDS else words
-        yield Problem(Place("run()"), words, field=name)
+        yield Problem(Place("run()"), words, field=name, code=Code.USAGE)
     nested = {one.key[0]: flags[name] for name, one in known.items() if name in flags and one.key and not one.flags}
     for fault in load_schema("config").faults(nested):
-        yield Problem(Place("run()"), fault.message, field=fault.field, text_free=fault.text_free)
+        yield Problem(Place("run()"), fault.message, field=fault.field, text_free=fault.text_free, code=Code.USAGE)

@@ -16,6 +16,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import (
     NOTHING_RECORDED,
     CannotJudge,
+    Code,
     InputFile,
     JsonObject,
     Parts,
@@ -166,7 +167,11 @@ def _unmerged(
     for name, one in measured.items():
         if one and (missing := one.cases - len(one.entries)):
             cases = plural(missing, f"{EVALUATORS[name].title} case has", f"{EVALUATORS[name].title} cases have")
-            yield Problem(Place("shards"), f"{cases} no result in any shard; a file was changed: run its shard again")
+            yield Problem(
+                Place("shards"),
+                f"{cases} no result in any shard; a file was changed: run its shard again",
+                code=Code.MISSING_OUTPUT,
+            )
 
 
 def _judged(
@@ -318,5 +323,5 @@ def _own_cases(measured: _Measured, inputs: Sequence[InputFile], ruling: Ruling,
         found[evaluator.name], files = facts.read(evaluator, run)
         if changed := [file.path for file in files if before.get(file.path, file) != file]:
             words = "was changed while it was read; run again"
-            raise CannotJudge(*(Problem(Place(path), words) for path in changed))
+            raise CannotJudge(*(Problem(Place(path), words, code=Code.UNREADABLE_FILE) for path in changed))
     return found

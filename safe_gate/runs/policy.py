@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from safe_gate.baseline import comparison, source
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import drops, limits
 from safe_gate.gate import rules as gate_rules
@@ -69,7 +69,9 @@ _NO_BASE = "is base, but this event has no base commit; set head for events that
 
 def _refuse_unknown_base(setting: str, instead: str, effects: Effects) -> None:
     if unknown := source.unknown_base(effects.context):
-        raise CannotJudge(Problem(Place(setting), f"asks for the base commit {unknown}; set {instead}"))
+        raise CannotJudge(
+            Problem(Place(setting), f"asks for the base commit {unknown}; set {instead}", code=Code.BASE_UNAVAILABLE)
+        )
 
 
 def base_commit(setting: str, instead: str, effects: Effects, sides: Sides) -> source.Baseline | None:
@@ -85,7 +87,7 @@ def ruling_of(effects: Effects, sides: Sides) -> Ruling:
         return Ruling(sides.snapshot(HERE))
     base = base_commit("policy-ref", _HEAD_HERE, effects, sides)
     if base is None:
-        raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE))
+        raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE, code=Code.BASE_UNAVAILABLE))
     try:
         side = sides.snapshot(base.root)
         given = asked.given(side.options)
@@ -101,7 +103,7 @@ def refuse_itself(baseline: str) -> None:
     """Raise CannotJudge for a baseline that is what a run is about."""
     if baseline == ".":
         words = "is the working folder, which this run judges; name a commit or an earlier report"
-        raise CannotJudge(Problem(Place("baseline"), words))
+        raise CannotJudge(Problem(Place("baseline"), words, code=Code.BASE_UNAVAILABLE))
 
 
 def refuse_base_elsewhere(options: Options, effects: Effects) -> None:
@@ -109,7 +111,7 @@ def refuse_base_elsewhere(options: Options, effects: Effects) -> None:
     if options.policy_ref == "base":
         _refuse_unknown_base("policy-ref", _HEAD_HERE, effects)
         if not effects.context.subject.base_sha:
-            raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE))
+            raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE, code=Code.BASE_UNAVAILABLE))
     elif options.on_weakened == "fail" and not (options.shard or source.names_commit(options.baseline)):
         _refuse_unknown_base("on-weakened", WARN_HERE, effects)
 

@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from safe_gate.baseline import comparison, source
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.core.report import Base
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs.disk import HERE
@@ -55,7 +55,11 @@ class Sides:
                 own = source.patterns_of(self.settings_at(base.root))
             again, _ = self._with(spec, (*patterns, *own), is_required=is_required)
             if again is None or again.commit != base.commit:  # its config may name other files than were asked for
-                raise CannotJudge(Problem(Place(spec), "moved to another commit while it was read; run again"))
+                raise CannotJudge(
+                    Problem(
+                        Place(spec), "moved to another commit while it was read; run again", code=Code.BASE_UNAVAILABLE
+                    )
+                )
             return again
         return base
 

@@ -1,6 +1,6 @@
 """What a terminal shows beyond plain text: colour, tables of its width, and the progress of a run.
 
-Anything that is no terminal, such as a log, a file or a pipe, gets the same text as ever.
+Anything that is no terminal, such as a log, a file or a pipe, gets plain text with tables of 80 columns.
 """
 
 from __future__ import annotations
@@ -55,17 +55,12 @@ def coloured(text: str) -> str:
     return _PAINTED.sub(lambda found: f"{found[1]}\x1b[{_COLOURS[found[2]]}m{found[2]}\x1b[0m", text)
 
 
-def width(stream: TextIO) -> int:
-    """Return how many columns a stream shows, 0 if it is no terminal. COLUMNS outranks what a terminal says."""
-    return shutil.get_terminal_size().columns if stream.isatty() else 0
-
-
 def printer(environ: Mapping[str, str], printed: Print) -> Print:
     """Return a function that prints a line. On a terminal the line has colours and replaces the progress line."""
+    tables.fit(shutil.get_terminal_size().columns)  # 80 where it goes elsewhere, unless COLUMNS says more
     if not (environ.get("FORCE_COLOR") or sys.stdout.isatty() or sys.stderr.isatty()):
         return printed
     shown = Progress(sys.stderr)
-    tables.fit(width(sys.stdout))
     if sys.stderr.isatty():
         progress.listen(shown.add)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.github.checkout import foreign_checkout
 from safe_gate.inputs import disk
 from safe_gate.inputs.finding import case_files, expansion
@@ -26,7 +26,7 @@ def keep_inputs(flag: str, path: str, read: Iterable[Path]) -> None:
     """Raise CannotJudge for a report that would take the place of a file that is read."""
     if disk.is_among(path, read):
         words = f"names {path}, which this run reads, and must not replace; name another file"
-        raise CannotJudge(Problem(Place(flag), words))
+        raise CannotJudge(Problem(Place(flag), words, code=Code.USAGE))
 
 
 def untrusted(options: Options, effects: Effects) -> tuple[Problem, ...]:
@@ -38,4 +38,4 @@ def untrusted(options: Options, effects: Effects) -> tuple[Problem, ...]:
         f"the checkout in {folder!r} is not at the base's commit, so this event must not trust its files; check out"
         " GITHUB_SHA, use the event pull_request, or set allow-head-checkout: true"
     )
-    return (Problem(Place("pull_request_target"), words),)
+    return (Problem(Place("pull_request_target"), words, code=Code.UNTRUSTED_CHECKOUT),)

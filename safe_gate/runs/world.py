@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.github import Api, event, repository, runner_files
 from safe_gate.publish.effects import Effects
 
@@ -41,7 +41,11 @@ def time_of(environ: Mapping[str, str]) -> str:
     """Return the time of the run as ISO 8601 in UTC, or the one SOURCE_DATE_EPOCH fixes. Raises CannotJudge."""
     epoch = environ.get("SOURCE_DATE_EPOCH", "").strip()
     if epoch and not (re.fullmatch(r"[0-9]{1,12}", epoch) and int(epoch) <= _LAST_SECOND):
-        problem = Problem(Place("SOURCE_DATE_EPOCH"), f"is {epoch[:40]!r}; expected whole seconds from 1970 to 9999")
+        problem = Problem(
+            Place("SOURCE_DATE_EPOCH"),
+            f"is {epoch[:40]!r}; expected whole seconds from 1970 to 9999",
+            code=Code.INVALID_SETTING,
+        )
         raise CannotJudge(problem)
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(epoch) if epoch else None))
 

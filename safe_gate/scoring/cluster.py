@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from safe_gate import __version__
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, Place, Problem, reason
+from safe_gate.core.model import CannotJudge, Code, Place, Problem, reason
 from safe_gate.core.text.patterns import later
 from safe_gate.inputs import recorded, schemas
 
@@ -75,7 +75,7 @@ def checked(scheduler: str) -> Mapping[str, str]:
         own = _software()
     except ImportError as error:
         words = f"is dask, which needs {error.name}, which is not installed; {recorded.NO_EXTRA}"
-        raise CannotJudge(Problem(Place("engine"), words)) from None
+        raise CannotJudge(Problem(Place("engine"), words, code=Code.UNAVAILABLE)) from None
     found = _ADDRESS.fullmatch(scheduler)
     if not found or not 0 < int(found["port"]) < 1 << 16:
         raise _broken(scheduler, "is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT")
@@ -125,7 +125,7 @@ def _knock(scheduler: str) -> None:
 
 
 def _broken(scheduler: str, words: str) -> CannotJudge:
-    return CannotJudge(Problem(Place("scheduler"), f"{scheduler[:80]} {words}"))
+    return CannotJudge(Problem(Place("scheduler"), f"{scheduler[:80]} {words}", code=Code.UNAVAILABLE))
 
 
 def _wait(client: Client, scheduler: str, seconds: int, words: str) -> None:
@@ -165,13 +165,13 @@ def _strange(address: str, theirs: Mapping[str, str] | Exception, expected: Mapp
     if isinstance(theirs, OSError):  # it has gone since
         return
     if isinstance(theirs, Exception):
-        yield Problem(place, f"cannot load safe-gate: {reason(theirs)}; {advice}")
+        yield Problem(place, f"cannot load safe-gate: {reason(theirs)}; {advice}", code=Code.UNAVAILABLE)
         return
     for name in {**expected, **theirs}:
         there, here = theirs.get(name, "none"), expected.get(name, "none")
         if there != here:
             words = f"has {name} {there}; expected {here}, as where the run was started, because verdicts could differ"
-            yield Problem(place, f"{words}; {advice}")
+            yield Problem(place, f"{words}; {advice}", code=Code.UNAVAILABLE)
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set, Sized
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import JsonObject, Place, Problem
+from safe_gate.core.model import Code, JsonObject, Place, Problem
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators import EVALUATORS
 
@@ -28,7 +28,7 @@ def no_case(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_o
     place = "tag and not-tag" if is_both else "tag" if settings["tag"] else "not-tag"
     verb, pronoun = ("leave", "them") if is_both else ("leaves", "it")
     words = f"{verb} no {evaluator.title} case to judge{': ' if named else ''}{' and '.join(named)}"
-    return Problem(Place(place), f"{words}; correct {pronoun}, or run without these files")
+    return Problem(Place(place), f"{words}; correct {pronoun}, or run without these files", code=Code.NO_INPUT)
 
 
 _MOST_PAIRS = 20_000_000
@@ -70,12 +70,12 @@ def no_rule() -> Problem:
     """Return the problem of a run in which every rule is off, or has too few cases to judge."""
     words = "no rule judges these cases: each rule is off or has too few cases; set a limit, such as"
     some = " or ".join(evaluator.rules[0].name for evaluator in EVALUATORS.values())
-    return Problem(Place("safe-gate"), f"{words} {some}")
+    return Problem(Place("safe-gate"), f"{words} {some}", code=Code.INVALID_SETTING)
 
 
 def missing(what: str, expected: str) -> Problem:
     """Return the problem of a setting without which there is nothing to judge."""
-    return Problem(Place(what), f"is not set, so there is nothing to judge; expected {expected}")
+    return Problem(Place(what), f"is not set, so there is nothing to judge; expected {expected}", code=Code.NO_INPUT)
 
 
 def as_shown(problems: Sequence[Problem], text: str) -> tuple[Problem, ...]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from safe_gate import __version__
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.report import Provenance, Tool
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
@@ -48,7 +48,7 @@ class Shard:
         if not found or int(found[1]) > int(found[2]):
             words = "expected INDEX/COUNT, the index from 1 to the count, the count at most 9999, such as 2/4"
             shown, hidden = (f"is {name(text)}; {words}" for name in (quote, masked))
-            raise CannotJudge(Problem(Place("shard"), shown, text_free=hidden))
+            raise CannotJudge(Problem(Place("shard"), shown, text_free=hidden, code=Code.INVALID_SETTING))
         return cls(int(found[1]), int(found[2]))
 
     @property

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import config_file, own_rules
 from safe_gate.inputs.disk import HERE
@@ -51,7 +51,10 @@ def unknown_groups(
     if all(found.knows_groups and found.cases for found in present):
         every = {group for found in present for group in found.groups}
         tags = refusals.unknown_tags(options.tag, every)
-        problems += (Problem(Place("tag"), f"{words}; correct the name, or leave it out") for words in tags)
+        problems += (
+            Problem(Place("tag"), f"{words}; correct the name, or leave it out", code=Code.INVALID_SETTING)
+            for words in tags
+        )
     for evaluator, found in measured.items():
         if found is None or not found.knows_groups:
             continue
@@ -61,7 +64,7 @@ def unknown_groups(
             if not limited[name].get("optional") and (hint or not is_selection):
                 words = f"no case has this {grouping.noun}{hint}; correct the name, or set"
                 words = f"{words} `optional: true` if its cases may be absent"
-                problems.append(Problem(Place(str(grouping.setting)), words, field=name))
+                problems.append(Problem(Place(str(grouping.setting)), words, field=name, code=Code.INVALID_SETTING))
     yield from config_file.in_config(problems, options.config, root=root)
 
 
@@ -74,5 +77,9 @@ def misnamed(
         by = partial(own_rules.load, EVALUATORS[name], settings, own)
         with suppress(CannotJudge):  # unreadable rules have no known names
             for one in EVALUATORS[name].misnamed(vars(options), by):
-                problems.append(Problem(Place(one.setting.replace("_", "-")), one.message, field=one.name))
+                problems.append(
+                    Problem(
+                        Place(one.setting.replace("_", "-")), one.message, field=one.name, code=Code.INVALID_SETTING
+                    )
+                )
     yield from config_file.in_config(problems, options.config, root=root)

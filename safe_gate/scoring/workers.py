@@ -10,7 +10,7 @@ from itertools import chain, islice
 from threading import Thread
 from typing import Any, TypeVar
 
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Place, Problem
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -52,7 +52,7 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
         signal.pthread_sigmask(signal.SIG_SETMASK, heard)
         why = getattr(error, "strerror", None) or error
         words = f"their processes cannot be started: {why}; set fewer jobs and run again"
-        raise CannotJudge(Problem(Place("jobs"), words)) from None
+        raise CannotJudge(Problem(Place("jobs"), words, code=Code.UNAVAILABLE)) from None
     with pool:
         try:
             signal.pthread_sigmask(signal.SIG_SETMASK, heard)
@@ -68,7 +68,7 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
             raise
         except BrokenProcessPool:
             words = "a process that scored cases died, perhaps for lack of memory; set fewer jobs and run again"
-            raise CannotJudge(Problem(Place("jobs"), words)) from None
+            raise CannotJudge(Problem(Place("jobs"), words, code=Code.UNAVAILABLE)) from None
 
 
 _taken: list[Callable[[Any], Any]] = []

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from safe_gate.core.model import Config, Place, Problem
+from safe_gate.core.model import Code, Config, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.settings.options import Options
 from safe_gate.settings.origins import Source, in_config, of_default
@@ -29,7 +29,7 @@ def contradictions(
         if found.key and (not found.options or first.field or any(one.field for one in others)):
             yield in_config(config, *found.key).problem(found.message)
         elif found.key:
-            yield Problem(Place(found.key[0]), found.message)
+            yield Problem(Place(found.key[0]), found.message, code=Code.INVALID_SETTING)
         else:
             yield first.problem(found.message.format(*(one.name for one in others)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from safe_gate.core.model import Place, Problem
+from safe_gate.core.model import Code, Place, Problem
 from safe_gate.core.setting import Setting
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
@@ -67,7 +67,7 @@ def unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Pr
             what = f"variable of this name{suggestion(_bare(name.upper()), variables, quoted=False)}"
         else:
             continue
-        yield Problem(Place(name), f"safe-gate has no {what}; correct its name or remove it")
+        yield Problem(Place(name), f"safe-gate has no {what}; correct its name or remove it", code=Code.INVALID_SETTING)
 
 
 def _bare(variable: str) -> str:

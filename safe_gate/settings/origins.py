@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from safe_gate.core.model import Config, Place, Problem
+from safe_gate.core.model import Code, Config, Place, Problem
 from safe_gate.core.validate import masked, quote
 
 CONFIG_FILE = "config file"
@@ -30,12 +30,12 @@ class Source(NamedTuple):
 
     def problem(self, words: str) -> Problem:
         """Return a problem of the setting."""
-        return Problem(self.place, words, field=self.field)
+        return Problem(self.place, words, field=self.field, code=Code.INVALID_SETTING)
 
     def unfit(self, value: str | float, expected: str) -> Problem:
         """Return the problem of a value that the setting cannot have."""
         words, hidden = (f"is {name(value)}; expected {expected}" for name in (quote, masked))
-        return Problem(self.place, words, field=self.field, text_free=hidden)
+        return Problem(self.place, words, field=self.field, text_free=hidden, code=Code.INVALID_SETTING)
 
 
 Given = Mapping[str, tuple[Source, Any]]

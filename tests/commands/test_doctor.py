@@ -71,7 +71,7 @@ def test_the_doctor_names_the_source_of_every_setting(
     monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "0.5")
     for name in ("a.jsonl", "b.jsonl"):
         write_cases(Path(name), turn(name))
-    ran = safe_gate("doctor", "--config", "my.json", "--cases", "a.jsonl", "b.jsonl", "--min-pass-rate", "0.6")
+    ran = safe_gate("doctor", "--all", "--config", "my.json", "--cases", "a.jsonl", "b.jsonl", "--min-pass-rate", "0.6")
     assert (ran.code, ran.err) == (0, "")
     found = rows(ran.out)
     assert set(found) == {"Setting", *(setting.input for setting in settings())}
@@ -121,7 +121,7 @@ def test_the_doctor_shows_what_is_known_of_the_tokens_permissions(
     safe_gate: SafeGate, job: Callable[..., None], event: str, content: Any, actor: str, number: str, token: str
 ) -> None:
     job(event, content, GITHUB_ACTOR=actor)
-    found = facts(safe_gate("doctor").out)
+    found = facts(safe_gate("doctor", "--all").out)
     assert (found["event"], found["pull request"], found["token"]) == (event, number, token)
     assert (found["commit"], found["base commit"]) == (HEAD, "unknown" if event == "push" else BASE)
     assert ("GitHub will refuse it" in found["comment"]) is (token == READ_ONLY)
@@ -137,11 +137,11 @@ def test_the_doctor_says_which_reports_go_with_the_actions_container(
     safe_gate: SafeGate, job: Callable[..., None], where: str, is_lost: bool
 ) -> None:
     job(GITHUB_WORKSPACE="/github/workspace")
-    found = facts(safe_gate("doctor", "--report-dir", where).out)["reports"]
+    found = facts(safe_gate("doctor", "--all", "--report-dir", where).out)["reports"]
     assert found.startswith(f"in {where or './reports'}")
     assert (", outside the workspace; they are deleted" in found) is is_lost
     job(GITHUB_WORKSPACE="/elsewhere")
-    assert facts(safe_gate("doctor", "--report-dir", where).out)["reports"] == f"in {where or './reports'}"
+    assert facts(safe_gate("doctor", "--all", "--report-dir", where).out)["reports"] == f"in {where or './reports'}"
 
 
 @pytest.mark.parametrize("shard", [(), ("--shard", "1/1")])
@@ -170,7 +170,7 @@ def test_the_doctor_says_what_would_be_posted(
     safe_gate: SafeGate, job: Callable[..., None], arguments: tuple[str, ...], environ: dict[str, str], comment: str
 ) -> None:
     job(**environ)
-    found = facts(safe_gate("doctor", *arguments).out)
+    found = facts(safe_gate("doctor", "--all", *arguments).out)
     assert found["comment"] == comment
     assert found["job summary"] == ("no: this is a dry run" if "--dry-run" in arguments else "yes")
     assert found["recorded text"] == "shown"
@@ -181,7 +181,7 @@ def test_the_doctor_promises_no_annotations_of_a_shard_but_of_problems(
 ) -> None:
     write_cases(tmp_path / "c.jsonl", turn("a", assistant=BAD))
     job()
-    promised = facts(safe_gate("doctor", "--cases", "c.jsonl", "--shard", "1/1").out)["annotations"]
+    promised = facts(safe_gate("doctor", "--all", "--cases", "c.jsonl", "--shard", "1/1").out)["annotations"]
     assert promised == "only for problems; merge adds the rest"
     ran = safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
     assert (ran.code, "::" in ran.out) == (0, False)
@@ -192,7 +192,7 @@ def test_the_doctor_promises_no_annotations_of_a_shard_but_of_problems(
 
 def test_the_doctor_outside_of_actions_needs_nothing(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
-    ran = safe_gate("doctor", "--text", "none", "--cases", "c.jsonl")
+    ran = safe_gate("doctor", "--all", "--text", "none", "--cases", "c.jsonl")
     assert ran.code == 0
     found = facts(ran.out)
     assert found["event"] == found["repository"] == found["pull request"] == found["token"] == "none"
@@ -204,7 +204,7 @@ def test_the_doctor_counts_the_files_that_a_run_would_read(safe_gate: SafeGate) 
     for name in "ab":
         write_batch(Path(f"{name}_batch.json"), safe_case(name))
     write_cases(Path("c.jsonl"), turn("a"))
-    ran = safe_gate("doctor", "--safe-batch", "*_batch", "--cases", "c.jsonl")
+    ran = safe_gate("doctor", "--all", "--safe-batch", "*_batch", "--cases", "c.jsonl")
     assert (ran.code, ran.err) == (0, "")
     found = dict(re.findall(r"^  (\S+) +(\d+ files? of \S+)$", ran.out, re.MULTILINE))
     assert found == {"safe-batch": "2 files of *_batch", "synthesis-cases": "1 file of c.jsonl"}
@@ -240,7 +240,7 @@ def test_the_doctor_refuses_what_a_run_would_refuse(safe_gate: SafeGate, argumen
     Path("broken.json").write_text('{"pack": }', "utf-8")
     limits = {"tags": {"grief": {"min-pass-rate": 1}}, "min-label-accuracy": {"acme/no": 1}}
     Path("misspelt.json").write_text(json.dumps(limits), "utf-8")
-    ran = safe_gate("doctor", *arguments)
+    ran = safe_gate("doctor", "--all", *arguments)
     assert ran.code == 3
     assert ran.err == safe_gate("run", *arguments).err
 
@@ -248,7 +248,7 @@ def test_the_doctor_refuses_what_a_run_would_refuse(safe_gate: SafeGate, argumen
 def test_the_doctor_counts_the_cases_that_a_run_would_score(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", tags=["grief"]), turn("b"))
     write_batch(Path("b.json"), safe_case("a"))
-    found = facts(safe_gate("doctor", "--cases", "c.jsonl", "--batch", "b.json", "--not-tag", "grief").out)
+    found = facts(safe_gate("doctor", "--all", "--cases", "c.jsonl", "--batch", "b.json", "--not-tag", "grief").out)
     assert (found["Synthesis cases"], found["SAFE v0 cases"]) == ("1", "1")
 
 
@@ -261,7 +261,7 @@ def test_the_doctor_holds_nothing_against_a_shard_that_only_judging_reads(
     write_cases(Path("c.jsonl"), turn("a"))
     Path("broken.json").write_text("{", "utf-8")
     arguments = "--cases", "c.jsonl", "--shard", "1/2", *judged_by
-    assert safe_gate("doctor", *arguments).code == safe_gate("run", *arguments).code == 0
+    assert safe_gate("doctor", "--all", *arguments).code == safe_gate("run", *arguments).code == 0
 
 
 @pytest.mark.parametrize("shards", ["", "none*.json"])
@@ -271,7 +271,7 @@ def test_the_doctor_refuses_to_merge_what_is_not_there(
     write_cases(Path("c.jsonl"), turn("a"))
     monkeypatch.setenv("INPUT_MODE", "merge")
     monkeypatch.setenv("INPUT_SHARDS", shards)
-    ran = safe_gate("doctor", "--cases", "c.jsonl")
+    ran = safe_gate("doctor", "--all", "--cases", "c.jsonl")
     assert ran.code == 3
     assert ran.err == safe_gate("run", "--cases", "c.jsonl").err
 
@@ -279,7 +279,7 @@ def test_the_doctor_refuses_to_merge_what_is_not_there(
 def test_the_doctor_counts_the_shards_that_a_merge_would_read(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
-    ran = safe_gate("doctor", "merge", "reports/*.json", "--cases", "c.jsonl")
+    ran = safe_gate("doctor", "--all", "merge", "reports/*.json", "--cases", "c.jsonl")
     assert (ran.code, ran.err) == (0, "")
     assert facts(ran.out)["shards"] == "1 file of reports/*.json"
 
@@ -297,7 +297,7 @@ def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: 
         "HEAD": f"commit {base[:7]}, in the clone",
     }.items():
         arguments = ("--baseline", baseline, "--no-baseline-required", "--waivers", "known.json")
-        ran = safe_gate("doctor", "--cases", "c.jsonl", *arguments)
+        ran = safe_gate("doctor", "--all", "--cases", "c.jsonl", *arguments)
         assert (ran.code, ran.err) == (0, "")
         assert facts(ran.out)["baseline"] == f"{baseline}: {words}"
         assert facts(ran.out)["waivers"] == "1 file of known.json, 0 waivers"
@@ -319,7 +319,7 @@ def test_the_doctor_refuses_a_baseline_and_waivers_that_a_run_would_refuse(
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     Path("known.json").write_text('{"waivers": []}', "utf-8")
-    ran = safe_gate("doctor", "--cases", "c.jsonl", *arguments)
+    ran = safe_gate("doctor", "--all", "--cases", "c.jsonl", *arguments)
     assert ran.code == 3
     assert ran.err == safe_gate("run", "--cases", "c.jsonl", *arguments).err
 
@@ -327,7 +327,7 @@ def test_the_doctor_refuses_a_baseline_and_waivers_that_a_run_would_refuse(
 def test_the_doctor_does_not_ask_github_for_the_baseline(safe_gate: SafeGate, job: Callable[..., None]) -> None:
     job()
     write_cases(Path("c.jsonl"), turn("a"))
-    ran = safe_gate("doctor", "--cases", "c.jsonl", "--baseline", "base")
+    ran = safe_gate("doctor", "--all", "--cases", "c.jsonl", "--baseline", "base")
     assert (ran.code, ran.err) == (0, "")
     assert facts(ran.out)["baseline"] == "base: not in the clone; a run would ask GitHub for it"
 
@@ -340,7 +340,7 @@ def test_the_doctor_says_that_the_event_file_cannot_be_read(
     if content is not None:
         Path("events").mkdir()
         Path("events/e.json").write_text(content, "utf-8")
-    assert facts(safe_gate("doctor").out)["event file"] == "events/e.json cannot be read as a JSON object"
+    assert facts(safe_gate("doctor", "--all").out)["event file"] == "events/e.json cannot be read as a JSON object"
 
 
 def test_the_doctor_names_every_problem_of_the_settings(
@@ -349,7 +349,7 @@ def test_the_doctor_names_every_problem_of_the_settings(
     job()
     monkeypatch.setenv("INPUT_MIN-PASSRATE", "1")
     monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "nan")
-    ran = safe_gate("doctor")
+    ran = safe_gate("doctor", "--all")
     assert ran.code == 3
     assert "did you mean min-pass-rate?" in ran.err
     assert 'SAFE_GATE_MIN_PASS_RATE: is "nan"' in ran.err

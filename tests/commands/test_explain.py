@@ -85,12 +85,14 @@ def test_failed_explains_the_cases_that_the_filters_leave_in(safe_gate: SafeGate
 
 
 @pytest.mark.usefixtures("files")
-def test_json_is_an_object_per_case_by_its_schema_and_the_same_bytes_twice(safe_gate: SafeGate) -> None:
+def test_json_has_an_object_per_case_by_its_schema_and_the_same_bytes_twice(safe_gate: SafeGate) -> None:
     command = ("explain", "bad", "lost", "good", *CASES, "--json")
     ran = safe_gate(*command)
     assert ran.code == 0
     assert ran.out == safe_gate(*command).out
-    found = [json.loads(line) for line in ran.out.splitlines()]
+    told = json.loads(ran.out)
+    assert (told["command"], told["exit_code"], told["problems"]) == ("explain", 0, [])
+    found = told["cases"]
     schema = load_schema("explanation")
     assert [schema.faults(one) for one in found] == [(), (), ()]
     assert [(one["evaluator"], one["id"], one["passed"]) for one in found] == [
@@ -118,7 +120,7 @@ def test_json_says_the_same_as_a_report_over_the_examples(
         one["id"] for one in report["synthesis"]["results"] if not one["pass"] and not one["is_negative_example"]
     ]
     ran = safe_gate("explain", "--failed", *inputs, "--json")
-    assert [json.loads(line)["id"] for line in ran.out.splitlines()] == failing != []
+    assert [one["id"] for one in json.loads(ran.out)["cases"]] == failing != []
 
 
 @pytest.mark.usefixtures("files")

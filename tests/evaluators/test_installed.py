@@ -149,10 +149,7 @@ def test_explain_shows_the_output_and_what_each_check_found(gate: Gate) -> None:
     assert ran.returncode == 0
     assert '{"n": "secret words"}' in ran.stdout
     assert "Satisfies the schema: fails\n" in ran.stdout
-    failed = [
-        json.loads(line)
-        for line in gate("explain", "--failed", "--json-cases", "c.jsonl", "--json").stdout.splitlines()
-    ]
+    failed = json.loads(gate("explain", "--failed", "--json-cases", "c.jsonl", "--json").stdout)["cases"]
     assert [(one["evaluator"], one["passed"]) for one in failed] == [("json", False)] * len(failed) != []
     assert failed[0]["judgements"].keys() == {"parses", "satisfies_schema"}
 

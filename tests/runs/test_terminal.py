@@ -92,10 +92,11 @@ def test_without_a_terminal_there_is_no_colour_unless_it_is_forced(
 
 
 def test_a_real_terminal_shows_what_a_log_does_in_colour(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
     plain = safe_gate(*RUN).out
     master, slave = pty.openpty()
     command = [sys.executable, "-I", "-m", "safe_gate", *RUN]
-    with subprocess.Popen(command, stdout=slave, stderr=slave, env={**os.environ, "COLUMNS": "300"}) as process:
+    with subprocess.Popen(command, stdout=slave, stderr=slave, env=os.environ) as process:
         os.close(slave)
         read = b""
         try:
@@ -117,6 +118,7 @@ def test_a_real_terminal_shows_what_a_log_does_in_colour(safe_gate: SafeGate, mo
 def test_tables_fit_the_terminal_and_keep_their_words(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
     plain = safe_gate(*RUN).out
     out = _SGR.sub("", shown(monkeypatch, COLUMNS=str(columns))[0])
     tables = [line for line in out.splitlines() if line.startswith(_TABLE)]
@@ -131,7 +133,34 @@ def test_tables_fit_the_terminal_and_keep_their_words(
 
 
 def test_a_wide_terminal_changes_nothing(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shown(monkeypatch, COLUMNS="300", NO_COLOR="1")[0] == safe_gate(*RUN).out
+    monkeypatch.setenv("COLUMNS", "300")
+    assert shown(monkeypatch, NO_COLOR="1")[0] == safe_gate(*RUN).out
+
+
+def test_no_table_of_a_comparison_is_wider_than_80_columns_in_a_log(safe_gate: SafeGate) -> None:
+    write_cases(Path("old.jsonl"), *(turn(f"t{i}") for i in range(5)))
+    assert safe_gate("run", "--cases", "old.jsonl", "--report-dir", "old").code == 0
+    for command in (
+        (*RUN[:3], "--baseline", "old/safe-gate.json"),
+        ("compare", "old/safe-gate.json", "--cases", "c.jsonl"),
+        ("doctor", "--all", *RUN[1:]),
+        ("eval", "--cases", "c.jsonl", "--verbose"),
+        ("score", "--batch", "b.json", "--verbose"),
+        ("power", "200"),
+    ):
+        tables = [line for line in safe_gate(*command).out.splitlines() if line.strip().startswith(_TABLE)]
+        assert max(map(len, tables)) <= 80, command
+
+
+def test_the_evidence_of_a_failing_case_is_shown_once_with_the_baselines_beside_it(safe_gate: SafeGate) -> None:
+    write_cases(Path("old.jsonl"), *(turn(f"t{i}") for i in range(5)))
+    assert safe_gate("run", "--cases", "old.jsonl", "--report-dir", "old").code == 0
+    out = safe_gate(*RUN[:3], "--baseline", "old/safe-gate.json").out
+    assert out.count("  t1 (c.jsonl:2) fails") == 1
+    assert len(re.findall(r"│ Baseline +│ This run +│", out)) == 4
+    assert re.search(r'│ nothing found +│ directive "You should"', out)
+    assert out.count('directive "You should"') == 4
+    assert out.endswith("\nNext: safe-gate explain t0 t1 t2 --cases c.jsonl\n")
 
 
 # --- progress -----------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ def test_every_path_of_a_config_starts_from_its_folder(safe_gate: SafeGate) -> N
     assert found["provenance"]["policy"]["rules"] == ["evals/team.json"]
     assert found["waivers"]["path"] == "evals/known.json"
     assert safe_gate("verify", "evals/out/safe-gate.json").code == 0
-    shown = safe_gate("doctor", "--config", CONFIG).out
+    shown = safe_gate("doctor", "--all", "--config", CONFIG).out
     assert "evals/replies/*.jsonl" in shown
     assert "1 file of evals/team.json" in shown
 

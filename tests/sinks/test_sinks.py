@@ -72,7 +72,7 @@ def test_a_secret_on_the_command_line_is_an_error_that_does_not_quote_it(
 
 
 def test_doctor_shows_where_events_go_and_no_secret(safe_gate: SafeGate, webhook: Receiver) -> None:
-    ran = safe_gate("doctor", *RUN[1:], *to(webhook), "--sink-file", "events.jsonl")
+    ran = safe_gate("doctor", "--all", *RUN[1:], *to(webhook), "--sink-file", "events.jsonl")
     assert ran.code == 0
     (row,) = (line for line in ran.out.splitlines() if line.strip().startswith("events"))
     assert row.split(maxsplit=1)[1] == "to events.jsonl, a webhook; without recorded text"

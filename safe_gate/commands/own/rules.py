@@ -11,7 +11,7 @@ from safe_gate.core.command import LearnsRules
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Case, RuleFiles
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Verdict
 from safe_gate.core.shown import Table
 from safe_gate.inputs import checked, disk, recorded, writing
 from safe_gate.inputs.own_rules import made, read, shipped
@@ -30,7 +30,9 @@ def main(call: Call, evaluator: Evaluator, _command: LearnsRules) -> int:
     if files is None:
         raise TypeError(f"{evaluator.name} has no files of rules")
     if out and words[:1] != ["train"]:
-        raise CannotJudge(Problem(Place("--out"), f"is for {call.command} train; nothing else is written"))
+        raise CannotJudge(
+            Problem(Place("--out"), f"is for {call.command} train; nothing else is written", code=Code.USAGE)
+        )
     if not words:
         recipe = asked.recipe(evaluator, settings, read(settings), options.config)
         effects.out(_drawn(files.book().listed(made(evaluator.name, recipe))))
@@ -41,7 +43,7 @@ def main(call: Call, evaluator: Evaluator, _command: LearnsRules) -> int:
         return _train(evaluator, files, words[1:], settings, options.config, effects, out=out)
     name = call.command
     expected = f"expected: {name}, {name} test PACK..., or {name} train CASES..."
-    raise CannotJudge(Problem(Place("command line"), expected))
+    raise CannotJudge(Problem(Place("command line"), expected, code=Code.USAGE))
 
 
 def _drawn(shown: Iterable[Table | str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from safe_gate.core.digests import digest
 from safe_gate.core.given import CaseAt
-from safe_gate.core.model import JsonObject, Place, Problem
+from safe_gate.core.model import Code, JsonObject, Place, Problem
 from safe_gate.core.validate import LONGEST_QUOTE, masked
 from safe_gate.evaluators.safe_v0.score import UNUSED, Case
 
@@ -45,4 +45,4 @@ def no_case(settings: JsonObject) -> Problem:
         f"{name} matches no case; correct it, or leave it unset to judge all cases"
         for name in (repr(concern[:LONGEST_QUOTE]), masked(concern))
     )
-    return Problem(Place("safe-concern"), words, text_free=hidden)
+    return Problem(Place("safe-concern"), words, text_free=hidden, code=Code.INVALID_SETTING)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from safe_gate.core.given import Misnamed
-from safe_gate.core.model import JsonObject, Place, Problem
+from safe_gate.core.model import Code, JsonObject, Place, Problem
 from safe_gate.core.setting import ALL_ENTRIES
 from safe_gate.core.validate import Fault, masked, quote, suggestion
 from safe_gate.evaluators.synthesis.deciding import conversation, wording
@@ -136,4 +136,4 @@ def unserved(total: Totals, rules: Rules) -> Iterator[Problem]:
             asked = " or ".join(check.applies) or name  # a check that never applies always passes
             words = f"switch off every rule of {asked}, but cases use {name}"
             advice = "keep a rule, or remove the check"
-            yield Problem(Place("rules-off and rule-weights"), f"{words}; {advice}")
+            yield Problem(Place("rules-off and rule-weights"), f"{words}; {advice}", code=Code.INVALID_SETTING)

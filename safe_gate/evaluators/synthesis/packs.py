@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from safe_gate.core.given import OwnFile, PackFact, Shipped
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.synthesis.deciding import own_checks, wording
@@ -72,9 +72,16 @@ def _not_checks(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem
     place, known = Place("default-checks"), ", ".join(checks)
     for name in names:
         if name not in checks:
-            yield Problem(place, f"is not a check{suggestion(name, checks)}; expected {known}", field=name)
+            yield Problem(
+                place,
+                f"is not a check{suggestion(name, checks)}; expected {known}",
+                field=name,
+                code=Code.INVALID_SETTING,
+            )
     if not names:
-        yield Problem(place, f"is empty, and a case without checks would pass; expected {known}")
+        yield Problem(
+            place, f"is empty, and a case without checks would pass; expected {known}", code=Code.INVALID_SETTING
+        )
 
 
 def made(recipe: str, data: Shipped) -> Rules:
@@ -305,7 +312,12 @@ def _unknown(given: Mapping[str, Iterable[str]], packs: Sequence[Pack]) -> Itera
     for setting, ids in given.items():
         for one in ids:
             if one not in known:
-                yield Problem(Place(setting), f"matches no rule and no pack{suggestion(one, sorted(known))}", field=one)
+                yield Problem(
+                    Place(setting),
+                    f"matches no rule and no pack{suggestion(one, sorted(known))}",
+                    field=one,
+                    code=Code.INVALID_SETTING,
+                )
 
 
 def _without(pack: Pack, off: Iterable[str], weights: Mapping[str, float]) -> Pack | None:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.inputs.finding import globs
 
 
@@ -52,7 +52,7 @@ def two_commits(ref: str, names: Sequence[str]) -> CannotJudge:
     words = (
         f"is a tag and a branch at different commits ({', '.join(names)}); use the full ref, such as refs/heads/NAME"
     )
-    return CannotJudge(Problem(Place(ref), words))
+    return CannotJudge(Problem(Place(ref), words, code=Code.BASE_UNAVAILABLE))
 
 
 class Pattern(NamedTuple):

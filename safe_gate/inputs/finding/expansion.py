@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs.disk import DASH, HERE, STANDARD_INPUT, exists, location, shown, unreadable
@@ -73,7 +73,7 @@ def outside(path: str, root: Path) -> Problem | None:
     if is_inside and not Path(path).is_absolute() and not _UP_AGAIN.search(path):
         return None
     words = "cannot be read at a commit: it leads out of the repository; write it relative to the working folder"
-    return Problem(Place(path), words)
+    return Problem(Place(path), words, code=Code.UNREADABLE_FILE)
 
 
 def named_or_default(path: str, default: str, root: Path) -> tuple[Path, str] | None:
@@ -84,7 +84,7 @@ def named_or_default(path: str, default: str, root: Path) -> tuple[Path, str] | 
     name = shown(file, root)
     if path and root != HERE and not exists(file):
         words = "cannot be read: the commit has no such file; add it in one change, and name it in the next"
-        raise CannotJudge(Problem(Place(name), words))
+        raise CannotJudge(Problem(Place(name), words, code=Code.UNREADABLE_FILE))
     return (file, name) if path or exists(file) else None
 
 
@@ -96,7 +96,7 @@ def no_match(pattern: str, suffix: str, root: Path) -> Problem:
     else:
         slashes = "; write paths with /" if "\\" in pattern else ""
         hint = f"matches no file{close_to(pattern, root)}; correct the path or the pattern{slashes}"
-    return Problem(Place(pattern), hint)
+    return Problem(Place(pattern), hint, code=Code.UNREADABLE_FILE)
 
 
 def close_to(path: str, root: Path = HERE) -> str:

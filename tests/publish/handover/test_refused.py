@@ -50,7 +50,7 @@ def passing(file: dict[str, Any]) -> None:
         (passing, "by the report's own figures it is 'fail'"),
         (
             lambda file: file["report"].update(
-                problems=[dict.fromkeys(("path", "id", "field", "message"), "") | {"line": 0}]
+                problems=[dict.fromkeys(("path", "id", "field", "message"), "") | {"line": 0, "code": "usage"}]
             ),
             "by the report's own figures it is 'error'",
         ),
@@ -139,7 +139,7 @@ def test_the_doctor_refuses_what_publish_would_refuse_and_promises_no_more_than_
     if not is_there:
         FILE.unlink()
     payload = None if event == "workflow_run" else PULL_REQUEST
-    seen = publish(command="doctor", event=event, payload=payload, INPUT_MODE="publish")
+    seen = publish("--all", command="doctor", event=event, payload=payload, INPUT_MODE="publish")
     assert github.requests == []
     assert seen.code == publish(event=event, payload=payload).code == (0 if is_there and payload is None else 3)
     promised = seen.log.partition("A run would publish:\n")[2].partition("\nNothing was scored")[0]

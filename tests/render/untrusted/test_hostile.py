@@ -306,7 +306,7 @@ def test_hostile_settings_and_variables_break_no_doctor(
         monkeypatch.setenv(f"GITHUB_{name}", value)
     monkeypatch.setenv("SAFE_GATE_SYNTHESIS_CASES", text)
     flags = ("--report-dir", "--safe-concern", "--rules-off", "--safe-test-dir", "--sink-file")
-    ran = safe_gate("doctor", *(f"{flag}={text}" for flag in flags))
+    ran = safe_gate("doctor", "--all", *(f"{flag}={text}" for flag in flags))
     assert ran.code == 3  # the pattern matches no file
     assert commands_in(ran.log) == []
     assert list(broken(LOG_PROBES, {"markdown": [], "log": [ran.log]})) == []
@@ -317,6 +317,6 @@ def test_hostile_settings_and_variables_break_no_doctor(
     ]
     monkeypatch.setenv("GITHUB_EVENT_NAME", text)
     for problem in (("--config", text), ("--min-pass-rate", text), (f"--{text}",), (f"--comment={text}",)):
-        ran = safe_gate("doctor", *problem)
+        ran = safe_gate("doctor", "--all", *problem)
         assert commands_in(ran.log) == []
         assert list(broken(LOG_PROBES, {"markdown": [], "log": [ran.log]})) == []

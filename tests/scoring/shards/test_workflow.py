@@ -117,7 +117,7 @@ def test_the_comment_names_a_missing_shard(
 
 
 def test_doctor_says_that_a_shard_posts_no_comment(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
-    assert "no: this is a shard; merge posts the comment" in safe_gate("doctor", "--shard", "1/2", *inputs).out
+    assert "no: this is a shard; merge posts the comment" in safe_gate("doctor", "--all", "--shard", "1/2", *inputs).out
 
 
 def test_a_case_has_its_result_in_its_own_shard_once(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:

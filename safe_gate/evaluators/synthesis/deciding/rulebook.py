@@ -8,7 +8,7 @@ from typing import Any
 
 from safe_gate.core.figures import plural, with_interval
 from safe_gate.core.given import Lesson, Shipped
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Untrusted
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Untrusted
 from safe_gate.core.shown import Table
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.synthesis import packs
@@ -60,7 +60,11 @@ def taught(cases: Sequence[Case], settings: JsonObject, recipe: str, data: Shipp
     `recipe` is made from the settings.
     """
     if settings["profile"] == packs.SPEC:
-        raise CannotJudge(Problem(Place("profile"), "is spec, which uses no learned rules; expected standard"))
+        raise CannotJudge(
+            Problem(
+                Place("profile"), "is spec, which uses no learned rules; expected standard", code=Code.INVALID_SETTING
+            )
+        )
     teams = own(recipe)
     today = packs.selected(teams, settings["rules_off"], settings["rule_weights"], data)
     table = packs.stored_table(data)

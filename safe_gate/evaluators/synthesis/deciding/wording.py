@@ -15,7 +15,7 @@ from itertools import accumulate, chain, islice, repeat
 from typing import Any, TypeAlias
 
 from safe_gate.core.digests import digest
-from safe_gate.core.model import Hit, JsonObject, Place, Problem
+from safe_gate.core.model import Code, Hit, JsonObject, Place, Problem
 from safe_gate.core.text.mapped_text import Normalised, as_typed
 from safe_gate.core.text.markup import bare
 from safe_gate.core.text.normalising import normalise
@@ -63,7 +63,7 @@ def unreadable(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
     for tag, kinds in words.items():
         for kind, index, why in refused(kinds):
             message = f"is not an RE2 regular expression: {why}; correct it, or write a text"
-            yield Problem(Place("tags"), message, field=f"{tag}.{kind}[{index}].regex")
+            yield Problem(Place("tags"), message, field=f"{tag}.{kind}[{index}].regex", code=Code.INVALID_SETTING)
 
 
 def as_asked(value: Mapping[str, Any]) -> dict[str, Any]:
