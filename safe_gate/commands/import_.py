@@ -34,6 +34,11 @@ COMMAND = Command(
             "help": "write the cases to this file, as JSONL; - is standard output",
         },
         "--from": {"dest": "format", "default": "auto", "metavar": "FORMAT", "help": "the format; default: detected"},
+        "--encoding": {
+            "default": "",
+            "metavar": "NAME",
+            "help": "the encoding of texts, such as cp1252; default: UTF-8, or what the byte order mark says",
+        },
         "--evaluator": {
             "default": entries.BY_DEFAULT,
             "choices": tuple(entries.IMPORTING),
@@ -79,6 +84,9 @@ def main(call: Call) -> int:
         say(f"{console.path_words(name)}: {title}, {plural(count, 'case')}")
     for what, count in sorted(imported.left_out.items()):
         say(f"Left out: {console.path_words(what)} ({plural(count, 'record')})")
+    if imported.unlike:
+        some = console.names([*imported.unlike])
+        say(f"One id, different messages: {some}; each became a sample; is it the right id? If not: --map id=FIELD")
     if imported.problems and not (arguments["skip_invalid"] and imported.is_whole):
         code = complain(imported.problems.kept(), effects, COMMAND.verb)
         hint = "; set --skip-invalid to leave these records out" if imported.is_whole else ""
@@ -120,7 +128,7 @@ def _request(resolved: Resolved, arguments: Mapping[str, Any]) -> entries.Reques
                 Problem(Place(f"--{flag}"), f"means nothing for {makes.makes}; leave it out", code=Code.USAGE)
             )
     mapping = importing.mapping_of(resolved.options.import_map, evaluator, may_not_fit=may_not_fit)
-    return entries.Request(evaluator, arguments["format"], mapping, checks, tags, may_not_fit)
+    return entries.Request(evaluator, arguments["format"], mapping, checks, tags, may_not_fit, arguments["encoding"])
 
 
 def _check_target(out: str, sources: Sequence[str], *, is_forced: bool) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from safe_gate.core.given import Exchange, Imports, Lines
 from safe_gate.core.model import JsonObject
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers.formats import Row
-from safe_gate.importers.formats._chat import parsed
+from safe_gate.importers.formats._chat import content_of, parsed
 from safe_gate.importers.records import Twice, is_json
 
 AUTO = "auto"
@@ -39,6 +40,8 @@ class Request:
     checks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     may_not_fit: bool = False
+    encoding: str = ""
+    """That of texts; "" is UTF-8, or what the byte order mark says."""
 
     @property
     def makes(self) -> Imports:
@@ -91,6 +94,16 @@ def entry_of(row: Row, request: Request, kept: Mapping[str, Any]) -> JsonObject:
             extra={**others, **row.extra},
         )
     )
+
+
+def asked_in(entry: JsonObject) -> Sequence[str]:
+    """Return what the user says in a line, those messages as one text that no reply is between."""
+    messages = entry.get("messages")
+    if not isinstance(messages, list):
+        return [entry.get("user", "")]
+    turns = [one for one in messages if one["role"] != "system"]
+    runs = [list(some) for role, some in groupby(turns, key=lambda one: one["role"]) if role == "user"]
+    return ["\n\n".join(content_of(one["content"])[0] or "" for one in some) for some in runs]
 
 
 def of_another(reply: JsonObject) -> str:

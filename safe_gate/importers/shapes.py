@@ -77,7 +77,7 @@ def guess(file: BinaryIO, wanted: Format | None = None) -> Guess:
             is_refused = True
             continue
         if (found := formats.detected(one)) and (not one.path or one.path in found.paths):
-            return Guess(shape, found, tuple(one.value))
+            return Guess(shape, found, tuple(one.value), is_list=shape == "document" and not one.path)
         if isinstance(one.value, dict) and not fields:
             fields, is_list = tuple(one.value), shape == "document" and not one.path
     return Guess(shape, general(shape) if is_refused and not fields else None, fields, is_list)
@@ -113,8 +113,6 @@ def read(file: BinaryIO, shape: str) -> Iterator[Record | Refused]:
 
 def _shape(file: BinaryIO, wanted: Format | None) -> str:
     head = file.read(_HEAD)
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise NotReadable("looks like UTF-16; save the file as UTF-8", 0)
     if head.startswith(b"\x1f\x8b"):
         raise NotReadable("is compressed with gzip; unpack it first", 0)
     if b"\n" not in head and len(head) == _HEAD:  # a first line that is long, or all in one line
@@ -123,6 +121,8 @@ def _shape(file: BinaryIO, wanted: Format | None) -> str:
     asked = wanted.shape if wanted is not None else ""
     if asked in _OF_TEXT and found in ("", *_OF_TEXT):  # one column has no delimiter to tell
         return asked
+    if b"\0" in head and found not in ("columns", "archive"):
+        raise NotReadable("has NUL bytes, as UTF-16 has; name the encoding, such as --encoding utf-16-le", 0)
     if not head.strip():
         raise NotReadable("is empty: there is nothing to import", 0)
     if not found:
@@ -175,7 +175,7 @@ def _lines(file: BinaryIO) -> Iterator[Record | Refused]:
 def _unreadable(error: ValueError | RecursionError) -> str:
     """Return why a line is no record."""
     if isinstance(error, UnicodeDecodeError):
-        return "is not UTF-8; save the file as UTF-8"
+        return str(_not_utf_8(error))
     if isinstance(error, records.KeyTwiceError):
         return str(error)
     if isinstance(error, RecursionError):
@@ -198,7 +198,8 @@ def _chunks(text: TextIOWrapper) -> Iterator[str]:
 
 
 def _not_utf_8(error: UnicodeDecodeError) -> NotReadable:
-    return NotReadable(f"is not UTF-8: byte 0x{error.object[error.start]:02x}; save the file as UTF-8", 0)
+    words = f"is not UTF-8: byte 0x{error.object[error.start]:02x}; tried UTF-8, as no byte order mark says otherwise"
+    return NotReadable(f"{words}; name the encoding, such as --encoding cp1252", 0)
 
 
 def _table(file: BinaryIO, shape: str) -> Iterator[Record | Refused]:

@@ -40,6 +40,7 @@ HERE = Path()
 """The working folder: what paths are relative to, unless they are read at a commit."""
 
 BOM = b"\xef\xbb\xbf"
+_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 _BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -144,9 +145,17 @@ def data_of(path: Path, name: str, *, most: int | None = None) -> bytes:
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file, because a pipe or a device in a checkout may never end.
 
-    Standard input is kept on first read, so it can be opened again. Raises OSError for other kinds of files, and for
-    files behind symbolic links out of the workspace, unless links are followed.
+    Standard input is kept on first read, so it can be opened again. Raises OSError for other kinds of files, for files
+    behind symbolic links out of the workspace, unless links are followed, and for what Git LFS leaves in their place.
     """
+    file = _opened(path)
+    if file.peek(len(_POINTER)).startswith(_POINTER):
+        file.close()
+        raise OSError("it is a Git LFS pointer, not the file; run git lfs pull, or set lfs: true for actions/checkout")
+    return file
+
+
+def _opened(path: Path) -> io.BufferedReader:
     if path == STANDARD_INPUT:
         return io.BufferedReader(_Again(_standard_input()))
     if path.exists() and not path.is_file():

@@ -5,13 +5,17 @@ Rows are kept in a spool until all are read. Only then are repeated ids and all 
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from io import TextIOWrapper
 from itertools import count
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
 
 from safe_gate.core.given import Exchange
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
@@ -20,7 +24,17 @@ from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers import shapes
-from safe_gate.importers.entries import AUTO, IMPORTING, Request, as_line, entry_of, kept_of, of_another, short
+from safe_gate.importers.entries import (
+    AUTO,
+    IMPORTING,
+    Request,
+    as_line,
+    asked_in,
+    entry_of,
+    kept_of,
+    of_another,
+    short,
+)
 from safe_gate.importers.formats import LeftOut, NotACase, Record, Refused, Row, formats
 from safe_gate.importers.formats._fields import has_field, mapped, overlay, without_columns
 from safe_gate.importers.formats._rows import field_of
@@ -33,6 +47,14 @@ FORMATS = (AUTO, *formats())
 
 
 _MOST_KINDS = 50
+_HEAD = 1 << 16
+_BOMS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_BINARY = (b"PAR1", b"PK\x03\x04")
 _PAIR = later(r",\s*(?=\w+=)")
 
 
@@ -49,6 +71,10 @@ class Imported:
     ids: spool.Store
     repeated: spool.Store
     """The ids that more than one row has, with the number of the last one that is written."""
+    asked: spool.Store
+    """What the user says in the first row of each id."""
+    unlike: dict[str, None]
+    """The ids of rows that differ in what the user says, of many the first ones."""
     count: int = 0
     """How many rows became cases."""
     counted: set[str] = field(default_factory=set)
@@ -85,7 +111,7 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
     """Return what files hold, those that globs name in the order of their paths. Raises CannotJudge for the request."""
     schema, key = _schema(request), request.key
     paths, problems = expansion.expand(patterns, ".*")
-    result = Imported(spool.Spool(), Problems(), [], Counter(), spool.Store(), spool.Store())
+    result = Imported(spool.Spool(), Problems(), [], Counter(), spool.Store(), spool.Store(), spool.Store(), {})
     for problem in problems:
         _break(result, problem)
     guesses = [(path, guess) for path in paths if (guess := _guess(path, request, result)) is not None]
@@ -106,6 +132,9 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
                     _keep({key: short(made.case_id)}, key, result)
             elif made is not None:
                 _keep(made[0], key, result)
+                said = asked_in(made[0])
+                if len(result.unlike) < _MOST_KINDS and result.asked.setdefault(made[0][key], said) != said:
+                    result.unlike[made[0][key]] = None
                 _count(result, made[1])
                 result.count += 1
         result.found.append((name, guess.title, result.count - before))
@@ -183,6 +212,11 @@ def _schema(request: Request) -> Schema:
         hint = suggestion(request.format, FORMATS)
         words = f"is {json.dumps(request.format[:40])}{hint}; expected one of {', '.join(FORMATS)}"
         raise CannotJudge(Problem(Place("--from"), words, code=Code.USAGE))
+    try:
+        "".encode(request.encoding or "utf-8")
+    except LookupError:
+        words = f"is {json.dumps(request.encoding[:40])}; expected the name of a text encoding, such as cp1252"
+        raise CannotJudge(Problem(Place("--encoding"), words, code=Code.USAGE)) from None
     schema = schemas.load_schema(request.makes.kind)
     sample = request.makes.line(Exchange("a", "", "", "", request.tags, request.checks, {}))
     if faults := [one for one in schema.faults(sample) if one.path[:1] in (("checks",), ("tags",))]:
@@ -194,7 +228,7 @@ def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | Non
     name = disk.shown(path)
     wanted = formats()[request.format] if request.format != AUTO else None
     try:
-        with disk.open_regular(path) as file:
+        with _opened(path, request.encoding) as file:
             guess = shapes.guess(file, wanted)
             is_mapped = bool(request.mapping.keys() - {"id", "tags"})
             if guess.format is None and is_mapped:
@@ -208,7 +242,8 @@ def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | Non
             shown = ", ".join(json.dumps(one[:40]) for one in guess.fields[:8])
             words = f"has no format that is known, but records with {shown}; name the fields with --map, or name --from"
             words = words if shown else "has no records to import"
-            _break(result, Problem(Place(name), words))
+            bare = kinds.bare_cases(guess.fields, name) if guess.is_list else None
+            _break(result, bare or Problem(Place(name), words))
     except OSError as error:
         _break(result, disk.unreadable(path, error))
     except NotReadable as error:
@@ -216,6 +251,29 @@ def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | Non
     except ModuleNotFoundError as error:
         _break(result, _missing(name, error))
     return None
+
+
+@contextmanager
+def _opened(path: Path, encoding: str) -> Iterator[BinaryIO]:
+    """Open a file, one in another encoding than UTF-8 as a copy in UTF-8. Raises OSError, and NotReadable."""
+    with disk.open_regular(path) as file, TemporaryFile() as copy:
+        head = file.read(_HEAD)
+        file.seek(0)
+        named = encoding or next((name for bom, name in _BOMS.items() if head.startswith(bom)), "")
+        if not named or head.startswith(_BINARY):
+            yield file
+            return
+        text = TextIOWrapper(file, named, newline="")
+        try:
+            while chunk := text.read(_HEAD):
+                copy.write(chunk.encode())
+        except UnicodeError as error:
+            words = f"is not {named}: {getattr(error, 'reason', error)}; name another encoding with --encoding"
+            raise NotReadable(words, 0) from None
+        finally:
+            text.detach()
+        copy.seek(0)
+        yield copy
 
 
 def _missing(name: str, error: ModuleNotFoundError) -> Problem:
@@ -240,9 +298,7 @@ def _fitting(guess: shapes.Guess, request: Request) -> Request:
 def _take_halves(path: Path, guess: shapes.Guess, request: Request, result: Imported, asked: spool.Store) -> None:
     """Keep what the user says in each request of a file by its id, until the reply comes."""
     name = disk.shown(path)
-    for item in _rows(
-        path, guess, request, Imported(result.rows, Problems(), [], Counter(), result.ids, result.repeated)
-    ):
+    for item in _rows(path, guess, request, replace(result, problems=Problems(), found=[], left_out=Counter())):
         if isinstance(item, Problem) or item.user is None or item.assistant is not None:
             continue
         half = {"user": item.user, "left_out": list(item.left_out), "path": name, "line": item.line}
@@ -270,7 +326,7 @@ def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -
         current.clear()  # what follows is about the whole file
 
     try:
-        with disk.open_regular(path) as file:
+        with _opened(path, request.encoding) as file:
             is_mapped = request.mapping.keys() - {"id", "tags"} or (request.mapping and chosen.shape)
             for item in mapped(kept(), request.mapping) if is_mapped else chosen.rows(kept()):
                 yield from (_problem(name, one, request) for one in refused)

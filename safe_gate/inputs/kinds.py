@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.given import Documents, FileKind, Lines
 from safe_gate.core.jsontext import (
@@ -23,8 +23,12 @@ from safe_gate.inputs.blocks import BOUNDS, TooLongError, bounded_lines, is_colu
 from safe_gate.inputs.disk import HERE, decode, open_regular, parsed, shown, text_of, unreadable
 from safe_gate.inputs.finding import folders
 from safe_gate.inputs.finding.expansion import no_match
+from safe_gate.inputs.schemas import load_schema
 from safe_gate.settings.gate_options import WAIVERS_FILE
 from safe_gate.settings.options import CONFIG_FILES
+
+if TYPE_CHECKING:
+    from safe_gate.importers.shapes import Guess
 
 OUTPUTS = ".outputs.jsonl"
 """How the name of a file of recorded outputs ends that belongs to the batch of the name before it."""
@@ -220,19 +224,44 @@ def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem |
             guess = shapes.guess(file)
     except (OSError, records.NotReadable, ModuleNotFoundError):
         return None
-    if is_meant_as(dict.fromkeys(guess.fields, ""), kind):
-        if guess.shape in _OURS:
-            return None
-        if guess.shape == "document" and guess.is_of_rows:
-            is_short = _first_object(path, most=1) is not None
-            words = f"has {meant.called} in a JSON list" if is_short else "is one JSON document over many lines"
-            words = f"{words}; expected one object per line (JSONL)"
-            return Problem(Place(name), f"{words}; convert it: {_command(name, kind)}")
+    is_ours = is_meant_as(dict.fromkeys(guess.fields, ""), kind)
+    if is_ours and guess.shape in _OURS:
+        return None
+    if almost := _almost(guess, path, name, kind, is_ours=is_ours):
+        return almost
     if guess.format is not None and (guess.fields or guess.shape not in _OURS):
         words = f"looks like {guess.title}, not {meant.called}"
         return Problem(Place(name), f"{words}; convert it: {_command(name, kind)}")
     is_table = guess.is_list or (value is None and path.suffix.lower() in _TABLES)
     return _unnamed(dict.fromkeys(guess.fields, "") if is_table else value, name, kind)
+
+
+def _almost(guess: Guess, path: Path, name: str, kind: str, *, is_ours: bool) -> Problem | None:
+    """Return the problem of a file whose objects are ours, but in a list or without an id; None for others."""
+    meant = _FILES[kind]
+    if bare := bare_cases(guess.fields, name) if guess.is_list else None:
+        return bare
+    if is_ours and guess.shape == "document" and guess.is_of_rows:
+        is_short = _first_object(path, most=1) is not None
+        words = f"has {meant.called} in a JSON list" if is_short else "is one JSON document over many lines"
+        words = f"{words}; expected one object per line (JSONL)"
+        return Problem(Place(name), f"{words}; convert it: {_command(name, kind)}")
+    if guess.shape in _OURS and meant.instead and meant.needed <= {*guess.fields}:
+        words = f"is missing; give each case one, or let import make them: {_command(name, kind)}"
+        return Problem(Place(name), words, field=OWNERS[kind].id_key)
+    return None
+
+
+def bare_cases(fields: Collection[str], name: str) -> Problem | None:
+    """Return the problem of a list whose items have the fields of a document's cases; None for others."""
+    for evaluator in EVALUATORS.values():
+        form = evaluator.input
+        if isinstance(form, Documents):
+            case = load_schema(form.kind).part("properties", form.cases, "items")
+            if len({fault.field for fault in case.faults({})} & {*fields}) > 1:  # each is about a field that is needed
+                words = f'is a list of cases; put the list under `{form.cases}`: {{"{form.cases}": [...]}}'
+                return Problem(Place(name), words)
+    return None
 
 
 def _unnamed(value: Any, name: str, kind: str) -> Problem | None:

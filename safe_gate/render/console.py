@@ -203,9 +203,14 @@ def _times(ones: Sequence[Problem]) -> str:
     """Return how many problems of one kind there are and where the first others are, "" for one problem."""
     named = (one.case_id or (f"line {one.place.line}" if one.place.line else "") for one in ones)
     _, *others = dict.fromkeys(named)
-    also = ", ".join(plain(Untrusted(name)) for name in others[:_MOST_OTHERS] if name)
-    more = ", ..." if len(others) > _MOST_OTHERS else ""
-    return f" ({number(ones)} times{': also ' * bool(also)}{also}{more})" if number(ones) > 1 else ""
+    also = names(others)
+    return f" ({number(ones)} times{': also ' * bool(also)}{also})" if number(ones) > 1 else ""
+
+
+def names(some: Sequence[str], most: int = _MOST_OTHERS) -> str:
+    """Return recorded names that are not empty in a line, of many the first ones."""
+    shown = ", ".join(plain(Untrusted(name)) for name in some[:most] if name)
+    return shown + ", ..." * (len(some) > most)
 
 
 def problem(one: Problem) -> str:

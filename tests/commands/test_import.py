@@ -108,6 +108,38 @@ def test_rows_of_different_lengths_are_different_problems(safe_gate: SafeGate) -
     assert "in.csv:3: has 4 fields; expected 3, as the header has\n" in err
 
 
+def test_one_id_of_different_messages_is_said_in_one_line(safe_gate: SafeGate) -> None:
+    write("in.jsonl", *({"id": i, "prompt": f"{ask} {i}", "response": "y"} for i in range(9) for ask in "ab"))
+    ran = safe_gate("import", "in.jsonl", "--out", "o.jsonl")
+    assert ran.code == 0
+    assert ran.out.count("One id, different messages: 0, 1, 2, ...; each became a sample") == 1
+    write("in.jsonl", *({"id": i, "prompt": "a", "response": answer} for i in range(9) for answer in "yz"))
+    assert "different messages" not in safe_gate("import", "in.jsonl", "--out", "o.jsonl", "--force").out
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "cp1252", "utf-16-le", "latin-1"])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json"])
+def test_another_encoding_is_named_or_marked_and_never_guessed(safe_gate: SafeGate, encoding: str, suffix: str) -> None:
+    row = {"id": "a", "prompt": "Größe,\r\n", "response": "Ja"}
+    line = json.dumps(row, ensure_ascii=False)
+    text = {"csv": 'id;prompt;response\r\na;"Größe,\r\n";Ja\r\n', "jsonl": f"{line}\n", "json": f"[{line}]"}[suffix]
+    Path(f"in.{suffix}").write_bytes(text.encode(encoding))
+    if is_marked := encoding in ("utf-8-sig", "utf-16", "utf-32"):
+        assert exchanges(imported(safe_gate, f"in.{suffix}")) == [("a", row["prompt"], "Ja")]
+    else:
+        err = refused(safe_gate, f"in.{suffix}")
+        words = "as no byte order mark says otherwise; name the encoding, such as --encoding cp1252"
+        assert words in err or "has NUL bytes, as UTF-16 has; name the encoding, such as --encoding utf-16-le" in err
+    flags = () if is_marked else ("--encoding", encoding)
+    assert exchanges(imported(safe_gate, f"in.{suffix}", *flags)) == [("a", row["prompt"], "Ja")]
+
+
+def test_an_encoding_that_does_not_fit_is_an_error(safe_gate: SafeGate) -> None:
+    Path("in.csv").write_bytes(b"id;prompt;response\na;gr\x81;x\n")
+    for name, words in (("base64", '--encoding: is "base64"; expected the name'), ("cp1252", "in.csv: is not cp1252")):
+        assert words in refused(safe_gate, "in.csv", "--encoding", name, "--skip-invalid")
+
+
 def test_a_note_beside_the_table_is_left_out(safe_gate: SafeGate) -> None:
     Path("in.csv").write_text(",id,prompt,response\nnote,a,x,y\n", "utf-8")
     ran = safe_gate("import", "in.csv", "--out", "out.jsonl")

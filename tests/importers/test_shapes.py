@@ -29,7 +29,6 @@ CONVERT = "convert it: safe-gate import in.{suffix} --out cases.jsonl\n"
 MISTAKEN: dict[str, tuple[str, str, str]] = {
     "prompt and response": ("jsonl", json.dumps({"prompt": ASK, "response": REPLY}), "JSON objects with named fields"),
     "input and output": ("jsonl", json.dumps({"input": ASK, "output": REPLY}), "JSON objects with named fields"),
-    "no id and no checks": ("jsonl", json.dumps({"user": ASK, "assistant": REPLY}), "JSON objects with named fields"),
     "messages": ("jsonl", json.dumps({"messages": TURNS}), "OpenAI chat messages"),
     "one JSON list": ("json", json.dumps([{"prompt": ASK, "response": REPLY}], indent=1), "JSON objects with named fields"),
     "CSV": ("csv", CSV.replace("\r\n", "\n"), "CSV"),
@@ -120,6 +119,48 @@ def test_faulty_cases_get_no_hint(safe_gate: SafeGate, line: str) -> None:
     assert ran.code == 3
     assert "import" not in ran.err
     assert "c.jsonl:1" in ran.err
+
+
+def test_cases_without_an_id_lack_only_that(safe_gate: SafeGate) -> None:
+    for more in ({}, {"tags": ["x"]}):
+        write("in.jsonl", {"user": ASK, "assistant": REPLY} | more)
+        for command in (("run", "--cases"), ("eval", "--cases"), ("validate",)):
+            assert "in.jsonl: id: is missing; " in safe_gate(*command, "in.jsonl").err
+        assert exchanges(imported(safe_gate, "in.jsonl"))
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize(
+    "flag", ["run --safe-batch", "score --batch", "validate", "eval --cases", "import --out o.jsonl"]
+)
+def test_a_bare_list_of_test_cases_is_answered_with_where_to_put_it(
+    safe_gate: SafeGate, indent: int | None, flag: str
+) -> None:
+    case = {"test_id": "a", "concern_id": "c", "expectations": {}}
+    for first in (case, case | {"output": OUTPUT})[: 1 if "import" in flag else 2]:
+        Path("list_batch_1.json").write_text(json.dumps([first, case], indent=indent), "utf-8")
+        ran = safe_gate(*flag.split(), "list_batch_1.json")
+        assert ran.code == 3
+        assert "list_batch_1.json: is a list of cases; put the list under `test_cases`: " in ran.err
+        assert "1 problem;" in ran.err
+
+
+POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12\n"
+READS = [
+    "run --cases in.jsonl", "run --cases in.parquet", "run --safe-batch in.json", "run --cases ok.jsonl --config in.json",
+    "run --cases ok.jsonl --rules in.json", "run --cases ok.jsonl --baseline in.json", "run --cases ok.jsonl --waivers in.json",
+    "eval --cases in.jsonl", "score --batch in.json", "validate in.jsonl", "validate in.json", "import in.csv --out o.jsonl",
+    "import in.eval --out o.jsonl", "compare in.json in.json", "explain x --cases in.jsonl",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", READS)
+def test_a_git_lfs_pointer_is_named_wherever_it_is_read(safe_gate: SafeGate, command: str) -> None:
+    for suffix in ("jsonl", "json", "csv", "eval", "parquet"):
+        Path(f"in.{suffix}").write_text(POINTER, "utf-8")
+    write("ok.jsonl", {"id": "a", "user": ASK, "assistant": REPLY, "checks": ["topic_pivot"]})
+    ran = safe_gate(*command.split())
+    assert (ran.code, "cannot be read: it is a Git LFS pointer, not the file; run git lfs pull" in ran.err) == (3, True)
 
 
 def test_import_replaces_a_file_that_is_not_empty_only_with_a_flag(safe_gate: SafeGate) -> None:
