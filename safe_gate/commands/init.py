@@ -42,6 +42,8 @@ _WRITTEN_CONFIG = "safe-gate.config.json"
 _SCHEMA = Path("evals/schemas/config.schema.json")
 _WORKFLOWS = Path(".github/workflows")
 _PIPELINE = Path(".gitlab-ci.yml")
+_IGNORE = Path(".gitignore")
+_IGNORED = "reports/"
 _USES_THE_ACTION = "/safe-gate@"
 _INCLUDES_THE_JOB = ".gitlab/safe-gate.yml"
 _RUNS_THE_GATE = "safe-gate run"
@@ -58,6 +60,10 @@ def main(call: Call) -> int:
     wanted = _wanted(platforms)
     kept = {path: reason for path in wanted if (reason := _why_kept(path))}
     added = {path: text for path, text in wanted.items() if path not in kept}
+    if reason := _why_not_ignored():
+        kept[_IGNORE] = reason
+    else:
+        added[_IGNORE] = _with_reports(_ignore())
     if path := next(filter(disk.leads_out, added), None):
         words = "cannot be written: a symbolic link leads out of the workspace; replace the link by a folder"
         raise CannotJudge(Problem(Place(path.as_posix()), words, code=Code.UNWRITABLE_FILE))
@@ -65,7 +71,8 @@ def main(call: Call) -> int:
     if not is_dry:
         writing.write_all(added)
     for path in added:
-        effects.out(f"{'Would write' if is_dry else 'Written'}: {path.as_posix()}")
+        said = f"{_IGNORED} in {path}" if path == _IGNORE else path.as_posix()
+        effects.out(f"{'Would write' if is_dry else 'Written'}: {said}")
     for path, reason in kept.items():
         effects.out(f"Left alone: {path.as_posix()} ({reason})")
     to_add = [*_advice(kept)]
@@ -107,6 +114,31 @@ def _why_kept(path: Path) -> str:
     if path.parent == _WORKFLOWS:
         return next((f"{console.path_words(name)} runs SAFE Gate" for name in _workflows_with_the_gate()), "")
     return ""
+
+
+def _ignore() -> str:
+    """Return what `.gitignore` says, "" if there is none. Raises CannotJudge."""
+    name = _IGNORE.as_posix()
+    return disk.decode(disk.data_of(_IGNORE, name), name) if os.path.lexists(_IGNORE) else ""
+
+
+def _why_not_ignored() -> str:
+    """Return why no line for the reports is added to `.gitignore`, "" if it is."""
+    if _IGNORE.is_symlink():
+        return f"is a symbolic link; add {_IGNORED} where it leads"
+    try:
+        has_line = not {_IGNORED, f"/{_IGNORED}", "reports", "/reports"}.isdisjoint(
+            map(str.strip, _ignore().split("\n"))
+        )
+    except CannotJudge as error:
+        return f"{error.problems[0].message}; add {_IGNORED}"
+    return f"has {_IGNORED}" if has_line else ""
+
+
+def _with_reports(text: str) -> str:
+    """Return what `.gitignore` says and a line for the reports, with the line ends that it has."""
+    end = "\r\n" if "\r\n" in text else "\n"
+    return f"{text}{end * (text != '' and not text.endswith(end))}{_IGNORED}{end}"
 
 
 def _workflows_with_the_gate() -> Iterator[str]:

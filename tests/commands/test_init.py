@@ -15,6 +15,7 @@ from tests.support.cases import REPOSITORY, SafeGate, report
 from tests.support.git import git
 
 SAMPLES = {
+    ".gitignore",
     "evals/README.md",
     "evals/clinical_batch_1.json",
     "evals/clinical_batch_1.outputs.jsonl",
@@ -33,6 +34,11 @@ def tree() -> dict[str, bytes]:
     return {file.as_posix(): file.read_bytes() for file in found}
 
 
+def written(out: str, verb: str = "Written") -> set[str]:
+    """Return the files that a command says it wrote."""
+    return {line.split()[-1] for line in out.splitlines() if line.startswith(f"{verb}: ")}
+
+
 def remote(address: str) -> None:
     git("init", "--quiet")
     git("remote", "add", "origin", address)
@@ -46,7 +52,7 @@ def test_an_empty_folder_gets_the_samples_and_no_workflow(safe_gate: SafeGate) -
         "No workflow for CI: add the git remote on GitHub or GitLab, or create the folder .github, and run" in ran.out
     )
     assert set(tree()) == SAMPLES
-    assert {line.removeprefix("Written: ") for line in ran.out.splitlines() if "Written" in line} == SAMPLES
+    assert written(ran.out) == SAMPLES
 
 
 def test_a_run_without_cases_names_it(safe_gate: SafeGate) -> None:
@@ -139,7 +145,54 @@ def test_a_second_time_changes_nothing_and_lists_every_file(safe_gate: SafeGate)
     ran = safe_gate("init")
     assert (ran.code, tree()) == (0, before)
     assert "Written" not in ran.out
-    assert {f"Left alone: {name} (exists)" for name in before} <= set(ran.out.splitlines())
+    assert {f"Left alone: {name} (exists)" for name in before if name != ".gitignore"} < set(ran.out.splitlines())
+    assert "Left alone: .gitignore (has reports/)\n" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"", b"reports/\n"),
+        (b"*.pyc", b"*.pyc\nreports/\n"),
+        (b"\xef\xbb\xbf*.pyc\r\n", b"\xef\xbb\xbf*.pyc\r\nreports/\r\n"),
+        (b"# reports/\nold-reports/\n", b"# reports/\nold-reports/\nreports/\n"),
+        (b"a\n/reports \nb", None),
+        (b"reports\r\n", None),
+        (b"\xff\n", None),
+    ],
+)
+def test_the_reports_are_ignored_by_git_and_the_rest_of_its_file_stays(
+    safe_gate: SafeGate, before: bytes, after: bytes | None
+) -> None:
+    Path(".gitignore").write_bytes(before)
+    ran = safe_gate("init", "--dry-run")
+    assert (".gitignore" in written(ran.out, "Would write")) is (after is not None)
+    assert Path(".gitignore").read_bytes() == before
+    ran = safe_gate("init")
+    assert ran.code == 0
+    assert ("Written: reports/ in .gitignore\n" in ran.out) is (after is not None)
+    assert ("Left alone: .gitignore (" in ran.out) is (after is None)
+    safe_gate("init")
+    assert Path(".gitignore").read_bytes() == (before if after is None else after)
+
+
+def test_git_ignores_the_reports_of_a_run(safe_gate: SafeGate) -> None:
+    remote("git@github.com:acme/app.git")
+    safe_gate("init")
+    safe_gate("run")
+    assert "reports" not in git("status", "--porcelain", "--untracked-files=all")
+
+
+@pytest.mark.parametrize("name", ["ours", "../outside", "nowhere"])
+def test_a_linked_gitignore_is_left_alone(safe_gate: SafeGate, name: str) -> None:
+    Path("ours").write_text("*.pyc\n", "utf-8")
+    Path("../outside").write_text("*.pyc\n", "utf-8")
+    Path(".gitignore").symlink_to(name)
+    ran = safe_gate("init")
+    assert "Left alone: .gitignore (is a symbolic link; add reports/ where it leads)\n" in ran.out
+    assert Path(".gitignore").is_symlink()
+    assert {Path(one).read_text("utf-8") for one in ("ours", "../outside")} == {"*.pyc\n"}
+    assert not Path("nowhere").exists()
 
 
 def test_a_workflow_of_that_name_is_left_alone(safe_gate: SafeGate) -> None:
@@ -201,7 +254,7 @@ def test_a_dry_run_lists_what_would_be_written_and_writes_nothing(safe_gate: Saf
     Path(".github").mkdir()
     ran = safe_gate("init", "--dry-run")
     assert (ran.code, tree()) == (0, {})
-    assert {f"Would write: {name}" for name in SAMPLES | GITHUB} <= set(ran.out.splitlines())
+    assert written(ran.out, "Would write") == SAMPLES | GITHUB
     assert list(Path().iterdir()) == [Path(".github")]
     assert ran.out.endswith("\nNothing was written.\n")
     assert "Next:" not in ran.out
