@@ -2,7 +2,7 @@
 
 `python training/evaluate.py FILE...` reads labelled cases and prints Markdown tables by check, source and length.
 Rows of the same id in several files are merged, so texts and labels may live apart. A row may name checks
-in `doubtful`: their labels are left out. `--fill NAME` writes the tables into `docs/checks.md` instead.
+in `doubtful`: their labels are left out. `--fill NAME` writes the tables into the documents instead.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tables import fill
+from tables import share as with_interval
 
 from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
@@ -28,7 +29,8 @@ from safe_gate.inputs.own_rules import NO_FILES, load
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.options import Options
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "checks.md"
+HERE = Path(__file__).parent
+DOCUMENTS = (HERE.parent / "docs" / "checks.md", HERE / "measurements.md")
 
 BANDS = ((30, "under 30 words"), (80, "30 to 79"), (150, "80 to 149"))
 """Lengths of replies in words, each with the first length that is beyond it."""
@@ -41,7 +43,7 @@ RARER: dict[str, tuple[str, bool | None]] = {
 }
 """The verdict of each check whose precision and recall tell most."""
 
-NEUTRAL = Path(__file__).parent / "neutral.txt"
+NEUTRAL = HERE / "neutral.txt"
 """Twelve sentences that say nothing to the person, a line each."""
 
 Verdict = bool | None
@@ -178,14 +180,21 @@ def share(agrees: Iterable[bool]) -> str:
     return f"{100 * sum(all_of_it) / len(all_of_it):.1f}" if all_of_it else "–"  # noqa: RUF001 - a dash
 
 
-def confusions(found: Sequence[Label]) -> list[str]:
-    """Return the table of what people say and what the checks say."""
-    rows = ["| check | people say | checks say pass | fail | n/a |", "|:--|:--|--:|--:|--:|"]
+def alarms(found: Sequence[Label]) -> list[str]:
+    """Return the table of false alarms and misses: of replies that should not fail how many do, of others how many."""
+    rows = [
+        "| check | good replies | fail wrongly | 95 % interval | bad replies | caught | 95 % interval |",
+        "|:--|--:|--:|:--|--:|--:|:--|",
+    ]
     for check in CHECKS:
-        for name, expected in (("pass", True), ("fail", False), ("n/a", None)):
-            said = Counter(label.default for label in found if label.check == check and label.expected is expected)
-            if said:
-                rows.append(f"| {words(check)} | {name} | {said[True]} | {said[False]} | {said[None]} |")
+        cells = []
+        for is_bad in (False, True):
+            some = [label for label in found if label.check == check and (label.expected is False) is is_bad]
+            failing = sum(label.default is False for label in some)
+            rate, interval = with_interval(failing, len(some)) if some else ("–", "")  # noqa: RUF001 - a dash
+            cells += [str(len(some)), f"{failing}: {rate} %" if some else rate, interval]
+        if any(label.check == check for label in found):
+            rows.append(f"| {words(check)} | {' | '.join(cells)} |")
     return rows
 
 
@@ -274,7 +283,7 @@ def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     yield "sources", grouped(found, "source", lambda label: label.source)
     yield "lengths", grouped(found, "reply", lambda label: label.length)
     yield "kinds", grouped(found, "first tag", lambda label: label.kind)
-    yield "confusions", confusions(found)
+    yield "alarms", alarms(found)
     yield "support", recalls(found, "crisis_support")
     yield "robustness", robustness(rows, default)
 
@@ -284,7 +293,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument(
-        "--fill", metavar="NAME", help="write the tables that docs/checks.md marks by <!-- NAME-TABLE -->"
+        "--fill", metavar="NAME", help="write the tables that the documents mark by <!-- NAME-TABLE -->"
     )
     chosen = parser.parse_args(arguments)
     try:
@@ -294,9 +303,10 @@ def main(arguments: Sequence[str]) -> None:
     if not rows:
         parser.error("no row has both a text and labels")
     if chosen.fill:
-        places = DOCUMENT.read_text("utf-8")
         named = {f"{chosen.fill}-{name}": table for name, table in tables(rows)}
-        fill(DOCUMENT, {name: table for name, table in named.items() if f"<!-- {name} -->" in places})
+        for document in DOCUMENTS:
+            places = document.read_text("utf-8")
+            fill(document, {name: table for name, table in named.items() if f"<!-- {name} -->" in places})
     else:
         sys.stdout.write("\n\n".join("\n".join(table) for _, table in tables(rows)) + "\n")
 
