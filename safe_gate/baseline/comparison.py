@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -180,6 +180,18 @@ def _past(there: Snapshot, head: Side, run: Snapshot, generated_at: str, *, text
     is_same = {name: before[name] == head.rules[name] for name in EVALUATORS}
     parts = {name: part if is_same[name] else by_today[name] for name, part in old.parts.items()}
     return Past(old, replace(old, parts=parts), found)
+
+
+def refuse_skipped(base: Baseline, past: Past, skipped: Iterable[str]) -> None:
+    """Raise CannotJudge for files that the baseline judged, and that a glob of the run skips as our own."""
+    if base.report is not None:
+        inputs = base.report.provenance.inputs
+    else:
+        inputs = tuple(file for one in (past.measured or {}).values() for file in one.inputs)
+    judged = {file.path for file in inputs}
+    words = "was judged by the baseline, but is now skipped as one of safe-gate's own files; name it, or restore it"
+    if lost := sorted(judged & {*skipped}):
+        raise CannotJudge(*(Problem(Place(path), words) for path in lost))
 
 
 def against(

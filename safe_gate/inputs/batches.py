@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from itertools import compress
 from operator import not_
 from pathlib import Path
@@ -63,7 +64,8 @@ def expand(
 ) -> Expanded:
     """Return the batch files (`*.json`, suffix optional) of patterns, and a problem for each pattern without files.
 
-    Globs skip our own config, waivers and reports. `NAME*` also names outputs; these are read with their batch. Outputs
+    Globs skip our own config, waivers and reports; one in the working folder that has cases is a problem, as a batch in
+    disguise would never be judged. `NAME*` also names outputs; these are read with their batch. Outputs
     without a batch are a problem, except those of a glob if other `outputs` are named. `base` is the folder that
     patterns start from, and `root` is as in `expansion.expand`.
     """
@@ -87,6 +89,10 @@ def expand(
         ours = expansion.distinct(compress(named_json, are_ours))
         batches = list(compress(named_json, map(not_, are_ours)))
         skipped += ours
+        if root == HERE:  # at a commit it was not judged either
+            words = f"has {form.cases}, but by its name or first keys it is safe-gate's own, which a glob skips"
+            disguised = (path for path in ours if disk.has(path, _list_of(form.cases)))
+            problems += [Problem(Place(shown(path)), f"{words}; rename it, or take one out") for path in disguised]
         lone = [] if outputs else [path for path in listed if path.name.endswith(kinds.OUTPUTS)]
         meant = [*literals[:1], *batches, *lone]
         problems += [disk.unreadable(path, why, root) for path, why in unread]
@@ -143,6 +149,13 @@ def _is_ours(form: Documents, path: Path, *, is_named: bool) -> bool:
 
     def tells(start: bytes) -> bool:
         is_other = path.name.startswith(_OWN) and start.startswith(_OTHER_REPORTS)
-        return is_other or _REPORT.match(start) is not None or (is_named and f'"{form.cases}"'.encode() not in start)
+        return is_other or _REPORT.match(start) is not None
 
-    return disk.is_other(path, -1 if is_named else 100, tells)
+    return disk.is_other(path, 100, tells) or (is_named and not disk.has(path, _list_of(form.cases)))
+
+
+@cache
+def _list_of(key: str) -> re.Pattern[bytes]:
+    """Return what matches a key of JSON with a list, however its letters are escaped."""
+    letters = (b"(?:%b|\\\\u00(?i:%02x))" % (re.escape(one.encode()), ord(one)) for one in key)
+    return re.compile(rb'"%b"\s*:\s*\[' % b"".join(letters))

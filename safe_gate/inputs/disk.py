@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from contextvars import ContextVar
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import mkstemp
 from typing import Any, BinaryIO
@@ -323,6 +325,15 @@ def is_other(path: Path, start: int, tells: Callable[[bytes], bool]) -> bool:
                 held.add(at, data + rest)
             return found
     except OSError:
+        return False
+
+
+def has(path: Path, pattern: re.Pattern[bytes]) -> bool:
+    """Return whether a pattern matches somewhere in a file, whatever its size. An unreadable one has nothing."""
+    try:
+        with open_regular(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            return pattern.search(data) is not None
+    except (OSError, ValueError):  # an empty file cannot be mapped
         return False
 
 

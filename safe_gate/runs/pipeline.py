@@ -211,7 +211,7 @@ def _judged(
             if ruling.base and found.waivers:
                 found = replace(found, waivers=_without_dropped(found.waivers, run))
             if judging.baseline:
-                found, past = _compared(found, ruling, base, effects, sides)
+                found, past = _compared(found, measured, ruling, base, effects, sides)
             if is_weakening_sought:
                 cases = _own_cases(measured, inputs, ruling, sides.narrowed(HERE))
                 found = replace(found, weakened=weakened(base, past, cases, ruling, effects, sides))
@@ -285,6 +285,7 @@ def _waivers(
 
 def _compared(
     found: Found,
+    measured: _Measured,
     ruling: Ruling,
     base: source.Baseline | None,
     effects: Effects,
@@ -297,6 +298,7 @@ def _compared(
         run = sides.snapshot(HERE).options
         texts = _kept(run.reports, run.text).texts == "all"
         past = comparison.past(base, sides.side_of, side, ruling.side, at, texts=texts)
+        comparison.refuse_skipped(base, past, (path for one in measured.values() if one for path in one.skipped))
     named, guards = comparison.named(base, judging.baseline, at), drops.Guards.of(vars(judging))
     compared = comparison.against(named, past, side, guards, judging.cluster_key, waived=waivers.let_pass(found))
     if source.is_replaced(judging.baseline, judging.report_dir):
