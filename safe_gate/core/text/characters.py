@@ -27,7 +27,8 @@ MARKS = frozenset("*_`~")
 
 def is_blank(text: str) -> bool:
     """Return whether a text has nothing that a reader sees."""
-    return all(letter in INVISIBLE or letter.isspace() for letter in text)
+    is_hidden = not text or text[0] in INVISIBLE or text[0].isspace()  # most texts are decided by their first letter
+    return is_hidden and all(letter in INVISIBLE or letter.isspace() for letter in text)
 
 
 @cache

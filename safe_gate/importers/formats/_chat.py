@@ -201,17 +201,16 @@ def _sort(name: str) -> str | None:
 
 
 def _message(value: Any, index: int, last: int = -1, *, whole: bool = False) -> _Message:
-    role = _role(value)
+    fields = _unwrapped(value) if isinstance(value, dict) else {}
+    role = _role_of(fields)
     if role is None:
         known = "user, assistant, system or tool"
         raise NotACase(f"has a message without a known role at index {index}; expected {known}")
     if role in (TOOLS, REASONING):
         return _Message(role, None, (role,), {})
-    fields = _unwrapped(value)
-    own = {
-        key: one for key, one in fields.items() if whole and (key == "expected" or (key[:2] == "x_" and index < last))
-    }
-    said = _said({key: one for key, one in fields.items() if key not in own})
+    kept = [key for key in fields if key == "expected" or (key[:2] == "x_" and index < last)] if whole else ()
+    own = {key: fields.pop(key) for key in kept}
+    said = _said(fields)
     return _Message(role, said.text, said.left_out, own)
 
 
@@ -223,17 +222,18 @@ def _said(fields: Mapping[str, Any]) -> Said:
     refusal = fields.get("refusal")
     if isinstance(refusal, str) and refusal not in (text or ""):
         text = f"{text}\n\n{refusal}" if text and not is_blank(text) else refusal
-    others = [key for key, one in fields.items() if key not in (used, *_PLUMBING) and is_set(one)]
-    return Said(text, (*left_out, *(_sort(key) or f"{field_of(key)} of messages" for key in others)))
+    others = [key for key, one in fields.items() if key != used and key not in _PLUMBING and is_set(one)]
+    return Said(text, (*left_out, *[_sort(key) or f"{field_of(key)} of messages" for key in others]))
 
 
 def _role(value: Any) -> str | None:
     """Return the role of a message, or what an item of a conversation is that is none; None for what is neither."""
-    if not isinstance(value, dict):
-        return None
-    fields = _unwrapped(value)
+    return _role_of(_unwrapped(value)) if isinstance(value, dict) else None
+
+
+def _role_of(fields: Mapping[str, Any]) -> str | None:
     word = next((word for key in _ROLE_KEYS if isinstance(word := fields.get(key), str)), "")
-    return _ROLES.get(word.removesuffix("Chunk").removesuffix("Message").lower()) or _sort(word)
+    return _ROLES.get(word) or _ROLES.get(word.removesuffix("Chunk").removesuffix("Message").lower()) or _sort(word)
 
 
 def _unwrapped(message: dict[str, Any]) -> dict[str, Any]:
