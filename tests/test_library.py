@@ -58,7 +58,8 @@ def test_scoring_imports_no_settings_network_or_file_code() -> None:
         )
     )
     ours = {name for name in loaded if name.startswith("safe_gate.")}
-    assert {name.split(".")[1] for name in ours} == {"core", "evaluators"}
+    assert {name for name in ours if name.split(".")[1] == "runs"} == {"safe_gate.runs", "safe_gate.runs.reply"}
+    assert {name.split(".")[1] for name in ours} == {"core", "evaluators", "runs"}
     assert not [name for name in ours if "setting" in name or name.endswith((".installed", ".registry", ".evaluator"))]
     assert not {"pydantic", "requests", "urllib3", "socket", "ssl", "jsonschema", "jsonschema_rs"} & set(loaded)
 
@@ -83,6 +84,77 @@ def test_a_reply_is_scored_by_the_checks_profile_and_sensitivity_that_are_asked_
     assert "shared" not in score_reply(SAID, GOOD, profile="spec").checks["topic_pivot"].to_json()
     promise = "I promise you'll succeed."
     assert not score_reply(SAID, promise, sensitivity="lenient").checks["unverifiable_reassurance"].passed
+
+
+def test_a_reply_is_scored_by_what_a_case_and_a_teams_packs_ask_for(safe_gate: SafeGate) -> None:
+    asked: dict[str, Any] = {"must_contain": ["sorry", {"regex": "tal.s?"}], "must_not_contain": ["REFUND"]}
+    for id_, reply in (("kept", GOOD), ("broken", f"{GOOD} You get a refund.")):
+        write_cases(Path("c.jsonl"), turn(id_, user=SAID, assistant=reply, **asked))
+        safe_gate("run", "--synthesis-cases", "c.jsonl")
+        (entry,) = report()["synthesis"]["results"]
+        found = score_reply(SAID, reply, checks=turn("a")["checks"], **asked)
+        assert found.to_json()["checks"] == entry["checks"]
+        assert bool(found) is found.passed is (id_ == "kept")
+
+
+def test_a_reply_is_scored_by_a_teams_packs_as_files_and_as_values() -> None:
+    page = (REPOSITORY / "docs/own-checks.md").read_text("utf-8")
+    pack = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
+    Path("packs").mkdir()
+    Path("packs/own.json").write_text(json.dumps(pack), "utf-8")
+    reply = "Book today and you get 10% off."
+    for packs in ([pack], ["packs/*.json"], [Path("packs/own.json")]):
+        found = score_reply("Is it cheaper online?", reply, packs=packs)
+        assert found.failed == ("acme/no-discounts",)
+        assert {"topic_pivot", "acme/no-discounts"} <= set(found.checks)
+    assert score_reply("Is it cheaper?", reply, packs=[pack], checks=["topic_pivot"])
+    Path("packs/own.json").write_text(json.dumps(pack | {"rules": []}), "utf-8")
+    with pytest.raises(ValueError, match=r"packs/own\.json:1: "):
+        score_reply("Is it cheaper online?", reply, packs=["packs/own.json"])
+
+
+def test_results_are_true_if_they_pass_and_short_and_escaped_when_shown(inputs: dict[str, Any]) -> None:
+    evil = "You should stop <img src=x onerror=alert(1)> \u202e\x1b[2J $x$"
+    write_cases(Path("c.jsonl"), turn("<b>\u202e", assistant=f"{BAD} {evil}", must_not_contain=[evil]))
+    done = run(**inputs)
+    (reply,), (output, *_) = done.results["synthesis"], done.results["safe_v0"]
+    for one in (done, reply, output, score_reply(SAID, evil), _output(summary=evil, forbidden_terms=[evil])):
+        assert bool(one) is one.passed
+        assert repr(one).isascii()
+        assert len(repr(one)) < 200
+        html = one._repr_html_()
+        assert html.startswith('<table class="tex2jax_ignore mathjax_ignore"><caption>')
+        assert set(re.findall(r"<(\w+)", html)) <= {"table", "caption", "tr", "th", "td"}
+        assert not {"\x1b", "\u202e"} & {*html, *repr(one)}
+    assert repr(done).startswith("<Run: fail, ")
+    assert repr(score_reply(SAID, GOOD)) == "<Result: passes>"
+    assert repr(score_reply(SAID, "")) == "<Result: no reply (empty)>"
+    assert repr(_output(signals=["a"], must_find_signals=["a"])) == "<Result: Pass (CR 1.00, AH 1.00, AC 1.00)>"
+
+
+def test_a_run_takes_cases_batches_and_outputs_as_values(inputs: dict[str, Any], monkeypatch: Any) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    cases = [turn("a"), turn("b", assistant=BAD)]
+    done = run(synthesis_cases=cases, report_dir="reports")
+    assert [(one.id, one.passed, str(one.place.path), one.place.line) for one in done.results["synthesis"]] == [
+        ("a", True, "run()/synthesis_cases.jsonl", 1),
+        ("b", False, "run()/synthesis_cases.jsonl", 2),
+    ]
+    assert run(synthesis_cases=cases, jobs=2).report == run(synthesis_cases=tuple(cases)).report
+    assert run(synthesis_cases=cases[0]).passed
+    write_cases(Path("c.jsonl"), turn("c"))
+    assert len(run(synthesis_cases=[*cases, "c.jsonl"]).results["synthesis"]) == 3
+    case = safe_case("s")
+    bare = {name: value for name, value in case.items() if name != "output"}
+    outputs = [{"test_id": "s", "output": case["output"]}]
+    for batch in ({"safe_batch": [case]}, {"safe_batch": {"test_cases": [case]}}):
+        assert [one.label for one in run(**batch).results["safe_v0"]] == ["Pass"]
+    assert run(safe_batch={"test_cases": [bare]}, safe_outputs=outputs).passed
+    with pytest.raises(GateError, match=r"run\(\)/synthesis_cases\.jsonl:1: a: assistant: is missing"):
+        run(synthesis_cases=[{"id": "a", "user": "x"}])
+    with pytest.raises(GateError, match=r"run\(\): synthesis_cases: is no JSON: "):
+        run(synthesis_cases=[{"id": object()}], report_dir="reports")
+    assert report()["verdict"] == "error"
 
 
 def test_an_output_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
@@ -114,6 +186,13 @@ def test_an_output_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
         (lambda: score_reply("x", "x", profile="specs"), ValueError, 'profile: "specs" is not known'),  # type: ignore[arg-type]
         (lambda: score_reply("x", "x", profile=None), TypeError, "profile: is NoneType; expected text"),  # type: ignore[arg-type]
         (lambda: score_reply("x", "x", sensitivity=3), TypeError, "sensitivity: is int; expected text"),  # type: ignore[arg-type]
+        (lambda: score_reply("x", "x", must_contain="word"), TypeError, "must_contain: is a single value; expected a"),
+        (lambda: score_reply("x", "x", must_contain=[1]), TypeError, "must_contain[0]: is int; expected text, or {"),  # type: ignore[list-item]
+        (lambda: score_reply("x", "x", must_not_contain=[" "]), ValueError, "must_not_contain[0]: is empty"),
+        (lambda: score_reply("x", "x", must_contain=[{"regex": "("}]), ValueError, "must_contain[0]: is not an RE2"),
+        (lambda: score_reply("x", "x", packs=[3]), TypeError, "packs[0]: is int; expected a path, or a pack as"),  # type: ignore[list-item]
+        (lambda: score_reply("x", "x", packs=["no.json"]), ValueError, "no.json: matches no file"),
+        (lambda: score_reply("x", "x", packs=[{"pack": "a"}]), ValueError, "packs[0]:1: "),
         (lambda: _output(match=3), TypeError, "match: is int; expected text"),
         (lambda: _output(strict_ah="no"), TypeError, "strict_ah: is str; expected True or False"),
         (lambda: _output(thresholds={"CR": 1}), TypeError, "thresholds.CR: is int; expected a mapping"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import html
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -121,3 +122,22 @@ class Section(NamedTuple):
     findings: Sequence[Finding]
     notes: tuple[Phrase, ...] = ()
     details: tuple[tuple[str, Table], ...] = ()
+
+
+def in_notebook(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    r"""Return a table as HTML for a notebook, which neither runs nor typesets what is recorded in it.
+
+    >>> in_notebook("a<b", ["found"], [["\u202e"]]).partition("<caption>")[2]
+    'a&lt;b</caption><tr><th>found</th></tr><tr><td>\\u202e</td></tr></table>'
+    """
+
+    def row(tag: str, cells: Sequence[str]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{_inert(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    inside = "".join((row("th", header), *(row("td", cells) for cells in rows)))
+    return f'<table class="tex2jax_ignore mathjax_ignore"><caption>{_inert(title)}</caption>{inside}</table>'
+
+
+def _inert(text: str) -> str:
+    """Return a text for HTML, with characters that do not show as escapes."""
+    return html.escape("".join(one if one.isprintable() else ascii(one)[1:-1] for one in text))

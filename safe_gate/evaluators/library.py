@@ -1,54 +1,18 @@
-"""The Python functions that score a single text: `safe_gate.score_reply` and `safe_gate.score_output`.
-
-Pure, except that it reads the shipped rules once for each way of scoring, and keeps them.
-"""
+"""What Python code calls to score one clinical output: `safe_gate.score_output`. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache, partial
+from functools import partial
 from typing import Literal
 
 from safe_gate.core.model import Place
 from safe_gate.core.validate import quote, suggestion
-from safe_gate.evaluators import synthesis
-from safe_gate.evaluators.package_files import shipped
 from safe_gate.evaluators.safe_v0 import result as safe_result
 from safe_gate.evaluators.safe_v0 import score as safe_score
 from safe_gate.evaluators.safe_v0.metrics import METRICS, THRESHOLDS, WEIGHTS
-from safe_gate.evaluators.synthesis import packs
-from safe_gate.evaluators.synthesis import result as reply_result
-from safe_gate.evaluators.synthesis.deciding import score as reply_score
-from safe_gate.evaluators.synthesis.deciding.turn import Rules
-from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 
-Profile = Literal["standard", "spec"]
-Sensitivity = Literal["strict", "balanced", "lenient"]
 Match = Literal["literal", "normalised"]
-
-
-def score_reply(
-    user: str,
-    assistant: str,
-    *,
-    checks: Iterable[str] = DEFAULT_CHECKS,
-    profile: Profile = "standard",
-    sensitivity: Sensitivity = "balanced",
-) -> reply_result.Result:
-    """Return what the Synthesis checks say of a reply to a message.
-
-    `checks` are the names of shipped checks, `profile` and `sensitivity` are the settings of these names.
-    `result.checks["topic_pivot"].passed` tells whether a check passes, `.hits` why: each hit has the rule, the words
-    and their place. Raises ValueError for another name than is known, TypeError for another type.
-
-    >>> score_reply("I failed my exam.", "I promise you'll be fine.").passed
-    False
-    """
-    _texts(user=user, assistant=assistant)
-    of_profile = _one_of("profile", profile, ("standard", packs.SPEC))
-    rules = _rules(of_profile, _one_of("sensitivity", sensitivity, packs.LEAST_PRECISION))
-    wanted = _several("checks", checks, rules.checks)
-    return reply_score.score_case(reply_score.Case("", user, assistant, wanted, {}, (), _NOWHERE), rules)
 
 
 def score_output(
@@ -75,7 +39,7 @@ def score_output(
     >>> score_output(signals=["Fever"], summary="", followup_questions=[], must_find_signals=["fever"]).label
     <Label.PASS: 'Pass'>
     """
-    _texts(summary=summary)
+    texts(summary=summary)
     if not isinstance(strict_ah, bool):
         raise TypeError(f"strict_ah: is {type(strict_ah).__name__}; expected True or False")
     case = safe_score.Case(
@@ -95,7 +59,7 @@ def score_output(
         thresholds=_thresholds({} if thresholds is None else thresholds),
         weights=_weights({} if weights is None else weights),
         strict_ah=strict_ah,
-        is_normalised=_one_of("match", match, ("literal", "normalised")) == "normalised",
+        is_normalised=one_of("match", match, ("literal", "normalised")) == "normalised",
     )
     return safe_score.score_case(case, policy)
 
@@ -103,42 +67,37 @@ def score_output(
 _NOWHERE = Place("")
 
 
-@cache
-def _rules(profile: str, sensitivity: str) -> Rules:
-    return packs.as_shipped(shipped(synthesis.__name__), profile, sensitivity)
-
-
-def _one_of(argument: str, name: str, known: Collection[str]) -> str:
+def one_of(argument: str, name: str, known: Collection[str]) -> str:
     """Return a known name. Raises ValueError for an unknown name, TypeError for a value that is not text."""
-    _texts(**{argument: name})
+    texts(**{argument: name})
     if name not in known:
         words = f"{quote(name)} is not known{suggestion(name, [*known])}; expected {', '.join(known)}"
         raise ValueError(f"{argument}: {words}")
     return name
 
 
-def _several(argument: str, names: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
+def several(argument: str, names: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
     """Return names that are known. Raises ValueError for another, and for none: that would pass without a check."""
-    several = tuple(_one_of(argument, name, known) for name in _list(argument, names))
-    if not several:
+    found = tuple(one_of(argument, name, known) for name in _list(argument, names))
+    if not found:
         raise ValueError(f"{argument}: is empty, which would always pass; expected some of {', '.join(known)}")
-    return several
+    return found
 
 
-def _texts(**texts: str) -> None:
+def texts(**texts: str) -> None:
     """Raise TypeError for a value that is not text."""
     for argument, text in texts.items():
         if not isinstance(text, str):
             raise TypeError(f"{argument}: is {type(text).__name__}; expected text")
 
 
-def _list(argument: str, texts: Iterable[str]) -> tuple[str, ...]:
+def _list(argument: str, given: Iterable[str]) -> tuple[str, ...]:
     """Return a list of texts. Raises TypeError for a single text, which is a list of letters to Python."""
-    if isinstance(texts, str):
+    if isinstance(given, str):
         raise TypeError(f"{argument}: is a text; expected a list of texts")
-    several = tuple(texts)
-    _texts(**{f"{argument}[{index}]": text for index, text in enumerate(several)})
-    return several
+    found = tuple(given)
+    texts(**{f"{argument}[{index}]": text for index, text in enumerate(found)})
+    return found
 
 
 def _mapping(argument: str, given: object) -> None:
@@ -150,7 +109,7 @@ def _mapping(argument: str, given: object) -> None:
 def _thresholds(given: Mapping[str, Mapping[str, float]]) -> dict[str, safe_score.Threshold]:
     _mapping("thresholds", given)
     found = {}
-    for metric in map(partial(_one_of, "thresholds", known=METRICS), given):
+    for metric in map(partial(one_of, "thresholds", known=METRICS), given):
         _numbers(f"thresholds.{metric}", given[metric], ("pass", "review"), 1)
     for metric, default in THRESHOLDS.items():
         limits = {**default, **given.get(metric, {})}
@@ -172,6 +131,6 @@ def _numbers(argument: str, given: Mapping[str, float], known: Collection[str], 
     """Raise ValueError for an unknown name, and for a value that is not a number from 0 to `most`."""
     _mapping(argument, given)
     for name, value in given.items():
-        _one_of(argument, name, known)
+        one_of(argument, name, known)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
             raise ValueError(f"{argument}.{name}: is {value!r}; expected a number from 0 to {most}")

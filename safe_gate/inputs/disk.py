@@ -32,6 +32,11 @@ _kept_input: ContextVar[_Kept | None] = ContextVar("kept_input", default=None)
 
 _held: ContextVar[_Held | None] = ContextVar("held", default=None)
 
+_values: ContextVar[Path | None] = ContextVar("values", default=None)
+
+IN_PYTHON = "run()"
+"""The place of what is wrong with a call from Python, and the folder that its values seem to lie in."""
+
 STANDARD_INPUT = Path("/dev/stdin")
 """The path of standard input."""
 
@@ -67,6 +72,11 @@ def unreadable(path: Path, error: Exception, root: Path = HERE) -> Problem:
     return Problem(Place(shown(path, root)), f"cannot be read: {reason(error)}", code=Code.UNREADABLE_FILE)
 
 
+def show_as_values(folder: Path) -> None:
+    """Show files of a folder, in this context, as values of a call from Python."""
+    _values.set(folder)
+
+
 def is_among(path: str, others: Iterable[str | Path]) -> bool:
     """Return whether a path leads to the same file as one of others. An impossible file name leads nowhere."""
     target = _real(path)
@@ -84,6 +94,8 @@ def shown(path: Path, root: Path = HERE) -> str:
     """Return a path as reports show it: inside the working folder or its substitute, relative to that folder."""
     if path == STANDARD_INPUT:
         return DASH
+    if path.parent == _values.get():
+        return f"{IN_PYTHON}/{path.name}"
     with suppress(ValueError):
         return path.absolute().relative_to(root.absolute()).as_posix()
     return path.as_posix()

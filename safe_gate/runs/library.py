@@ -8,19 +8,25 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, RuleOutcome, Verdict
+from safe_gate.core.given import Documents
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, RuleOutcome, Verdict, reason
+from safe_gate.core.report import Report
+from safe_gate.core.shown import in_notebook
 from safe_gate.core.validate import suggestion
-from safe_gate.evaluators import parts_of
+from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.results import results_of
 from safe_gate.inputs import config_file, disk
+from safe_gate.inputs.leftovers import temporary_folder
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
+from safe_gate.render.untrusted import quoted
+from safe_gate.render.wording import conclusion, message, rule_name, state
 from safe_gate.runs import world
 from safe_gate.runs.conclusion import finished, refuse
 from safe_gate.runs.exit_codes import EXIT_CODES
@@ -29,8 +35,11 @@ from safe_gate.settings.options import Options
 from safe_gate.settings.options import settings as every_setting
 
 Path_ = str | os.PathLike[str]
-Value = Path_ | float | bool | Sequence[Path_] | Mapping[str, Any] | None
-"""The types of a setting. A single entry stands for a list of one; None means not given."""
+Value = Path_ | float | bool | Sequence[Path_ | Mapping[str, Any]] | Mapping[str, Any] | None
+"""The types of a setting. A single entry stands for a list of one; None means not given.
+
+Entries of a setting that names files of cases or outputs may be values.
+"""
 
 _FOR_COMMANDS = frozenset({"mode", "shard", "shards", "report_formats", "import_map"})
 """Settings that mean nothing to a call."""
@@ -47,7 +56,7 @@ class GateError(Exception):
         self.problems = tuple(problems)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Run:
     """The result of a run of the gate.
 
@@ -59,38 +68,58 @@ class Run:
     verdict: Verdict
     exit_code: int
     rules: tuple[RuleOutcome, ...]
-    results: Mapping[str, tuple[Any, ...]] = field(repr=False)
-    report: JsonObject = field(repr=False)
+    results: Mapping[str, tuple[Any, ...]]
+    report: JsonObject
 
     @property
     def passed(self) -> bool:
         """Return whether the gate passed."""
         return self.verdict is Verdict.PASS
 
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __repr__(self) -> str:
+        return f"<Run: {self._words}>"
+
+    @property
+    def _words(self) -> str:
+        return f"{self.verdict.value}, {conclusion(Report.from_json(self.report))}"
+
+    def _repr_html_(self) -> str:
+        """Return the verdict and the rules as a notebook shows them."""
+        rows = [(rule_name(rule), state(rule), quoted(message(rule))) for rule in self.rules]
+        return in_notebook(f"Gate: {self._words}", ("rule", "outcome", "found"), rows)
+
 
 def run(*, verbose: bool = False, **settings: Value) -> Run:
-    """Run the gate, and return its verdict with the report.
+    """Run the gate, and return its verdict with the report. The result is true if the gate passes.
 
-    The arguments are settings by name, such as `min_pass_rate=0.9` or `waivers="known.json"` (docs/settings.md). They
+    The arguments are settings by name, such as `min_pass_rate=0.9` or `waivers="known.json"` (docs/settings.md). Cases,
+    batches and outputs may be values, such as `synthesis_cases=[{"id": "a", "user": ..., "assistant": ...}]`. They
     outrank the config file, which is read as by `safe-gate run`; variables of the environment are not read. Nothing is
     written without `report_dir`, nothing is printed unless `verbose`, and nothing is posted to GitHub. Cases are
     scored in this process unless `jobs` is set. Raises GateError if there is no verdict.
     """
     try:
-        return copy_context().run(_run, settings, verbose)
+        with temporary_folder() as folder:
+            return copy_context().run(_run, settings, verbose, folder)
     except CannotJudge as error:
         raise GateError(error.problems) from None
 
 
-def _run(given: Mapping[str, Value], verbose: bool) -> Run:
+def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
     out, err = (partial(print, file=stream) if verbose else lambda _: None for stream in (sys.stdout, sys.stderr))
     effects = world.effects({}, world.time_of(os.environ), out, err)._replace(given=frozenset(given))
+    disk.show_as_values(folder)
+    no_json = list[Problem]()
     plain = {name: _plain(value) for name, value in given.items() if value is not None}
+    plain = dict(_in_files(plain, folder, no_json))
     flags = {"jobs": "1", **{name: value for name, value in plain.items() if not _expected(name, value)}}
     flags["jobs"] = str(flags["jobs"])
     writes = "report_dir" in flags
     try:
-        if problems := (*_unfit(plain), *_misplaced(flags)):
+        if problems := (*no_json, *_unfit(plain), *_misplaced(flags)):
             raise CannotJudge(*problems)
         resolved = precedence.resolve(flags, {}, config_file.read_config, command=precedence.IN_PYTHON)
         for text in resolved.warnings:
@@ -126,6 +155,35 @@ def _judged(options: Options, effects: Effects, flags: Mapping[str, Any], *, wri
     )
 
 
+def _in_files(plain: Mapping[str, Any], folder: Path, problems: list[Problem]) -> Iterator[tuple[str, Any]]:
+    """Yield settings by name, with values of cases and outputs as files in a folder. Problems get what is no JSON."""
+    documents = {one.input.setting: one.input.cases for one in EVALUATORS.values() if isinstance(one.input, Documents)}
+    outputs = {one.input.outputs for one in EVALUATORS.values() if isinstance(one.input, Documents)}
+    for name, value in plain.items():
+        entries = value if isinstance(value, list) else [value]
+        values = [one for one in entries if isinstance(one, Mapping)]
+        if not values or name not in {*(one.input.setting for one in EVALUATORS.values()), *outputs}:
+            yield name, value
+            continue
+        if key := documents.get(name):
+            whole = [one for one in values if key in one]
+            alone = [one for one in values if key not in one]
+            whole += [{key: alone}] * bool(alone)
+            files = {f"{name}_{number}.json": [one] for number, one in enumerate(whole, 1)}
+        else:
+            files = {f"{name}.jsonl": values}
+        try:
+            for file, lines in files.items():
+                text = "".join(f"{json.dumps(one, allow_nan=False)}\n" for one in lines)
+                (folder / file).write_text(text, "utf-8")
+        except (TypeError, ValueError, RecursionError) as error:
+            words = f"is no JSON: {reason(error)}; expected mappings, lists, texts, finite numbers, True, False or None"
+            problems.append(Problem(Place(disk.IN_PYTHON), words, field=name, code=Code.USAGE))
+        else:
+            paths = [str(folder / file) for file in files]
+            yield name, [*(one for one in entries if not isinstance(one, Mapping)), *paths]
+
+
 def _plain(value: Any) -> Any:
     """Return a value as the command line or a config file has it."""
     if isinstance(value, os.PathLike):
@@ -144,7 +202,7 @@ def _unfit(plain: Mapping[str, Any]) -> Iterator[Problem]:
                 key = next(key for key, one in value.items() if not _is_number(one))
                 unfit, field, expected = value[key], f"{name}.{key}", "a number"
             yield Problem(
-                Place("run()"), f"is {type(unfit).__name__}; expected {expected}", field=field, code=Code.USAGE
+                Place(disk.IN_PYTHON), f"is {type(unfit).__name__}; expected {expected}", field=field, code=Code.USAGE
             )
 
 
@@ -182,7 +240,9 @@ def _misplaced(flags: Mapping[str, Any]) -> Iterator[Problem]:
     for name in sorted(flags.keys() - known):
         words = f"is not a setting{suggestion(name, [*known])}"
         words = "applies to commands only; leave it out" if name in _FOR_COMMANDS else words
-        yield Problem(Place("run()"), words, field=name, code=Code.USAGE)
+        yield Problem(Place(disk.IN_PYTHON), words, field=name, code=Code.USAGE)
     nested = {one.key[0]: flags[name] for name, one in known.items() if name in flags and one.key and not one.flags}
     for fault in load_schema("config").faults(nested):
-        yield Problem(Place("run()"), fault.message, field=fault.field, text_free=fault.text_free, code=Code.USAGE)
+        yield Problem(
+            Place(disk.IN_PYTHON), fault.message, field=fault.field, text_free=fault.text_free, code=Code.USAGE
+        )

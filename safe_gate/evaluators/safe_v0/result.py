@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.model import JsonObject, Place
+from safe_gate.core.shown import in_notebook
 from safe_gate.evaluators.entry import StoredEntry
 from safe_gate.evaluators.no_reply import NoReply
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """A case scored: each metric and the composite in [0, 1], with the needles behind them.
 
@@ -35,6 +36,29 @@ class Result:
     cluster: str = ""
     no_reply: NoReply | None = None
     near: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the label is Pass."""
+        return self.label is Label.PASS
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __repr__(self) -> str:
+        return f"<Result{f' {self.test_id!a}' * bool(self.test_id)}: {self._words}>"
+
+    @property
+    def _words(self) -> str:
+        return f"{self.label.value} ({', '.join(f'{metric} {self.scores[metric]:.2f}' for metric in METRICS)})"
+
+    def _repr_html_(self) -> str:
+        """Return the result as a notebook shows it."""
+        against = {metric: [f'missing "{one}"' for one in self.missing.get(metric, ())] for metric in METRICS}
+        against["AH"] += [f'used "{one}"' for one in self.violations]
+        rows = [(metric, f"{self.scores[metric]:.2f}", "; ".join(against[metric])) for metric in METRICS]
+        title = f"{self.test_id}: {self._words}" if self.test_id else self._words
+        return in_notebook(title, ("metric", "score", "found"), rows)
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of `results[]`: the shape of section 4.1, with its batch and where it stands."""

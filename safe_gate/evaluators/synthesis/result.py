@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.model import JsonObject, Place
+from safe_gate.core.shown import in_notebook
 from safe_gate.evaluators.entry import StoredEntry
 from safe_gate.evaluators.no_reply import NoReply
-from safe_gate.evaluators.synthesis.deciding.check_result import Agreement, CheckResult
+from safe_gate.evaluators.synthesis.deciding.check_result import Agreement, CheckResult, Wording
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
 from safe_gate.evaluators.synthesis.matching.language import Language, is_foreign
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """A scored case. `passed` tells whether every check passed, `is_negative_example` whether one is meant to fail.
 
@@ -42,6 +43,23 @@ class Result:
     def failed(self) -> tuple[str, ...]:
         """The names of the checks that fail."""
         return tuple(name for name, check in self.checks.items() if not check.passed)
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __repr__(self) -> str:
+        return f"<Result{f' {self.id!a}' * bool(self.id)}: {self._words}>"
+
+    @property
+    def _words(self) -> str:
+        if self.no_reply:
+            return f"no reply ({self.no_reply.value})"
+        return f"fails {', '.join(self.failed)}" if self.failed else "passes"
+
+    def _repr_html_(self) -> str:
+        """Return the result as a notebook shows it."""
+        rows = [(name, _judgement(check), "; ".join(_found(check))) for name, check in self.checks.items()]
+        return in_notebook(f"{self.id}: {self._words}" if self.id else self._words, ("check", "result", "found"), rows)
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of `results[]`."""
@@ -82,6 +100,19 @@ class Result:
             no_reply=NoReply(entry["no_reply"]) if "no_reply" in entry else None,
             disguised_letters=entry.get("disguised_letters", 0),
         )
+
+
+def _judgement(check: CheckResult) -> str:
+    return "not applicable" if not check.applicable else "passes" if check.passed else "fails"
+
+
+def _found(check: CheckResult) -> Iterator[str]:
+    """Yield the hits of a check by group, and what `wording` does not find."""
+    for group, hits in check.hits.items():
+        yield from (f'{group.replace("_", " ")} "{hit.text}"' for hit in hits)
+    for one in check.evidence.unmet if isinstance(check.evidence, Wording) else ():
+        if not one.hits:
+            yield f"not found: {' or '.join(words for _, words in one.of)}"
 
 
 class Entry(StoredEntry):

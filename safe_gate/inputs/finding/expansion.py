@@ -73,7 +73,7 @@ def outside(path: str, root: Path) -> Problem | None:
     if is_inside and not Path(path).is_absolute() and not _UP_AGAIN.search(path):
         return None
     words = "cannot be read at a commit: it leads out of the repository; write it relative to the working folder"
-    return Problem(Place(path), words, code=Code.UNREADABLE_FILE)
+    return Problem(Place(shown(Path(path))), words, code=Code.UNREADABLE_FILE)
 
 
 def named_or_default(path: str, default: str, root: Path) -> tuple[Path, str] | None:
