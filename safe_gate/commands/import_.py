@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from safe_gate.core.command import Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.importers import entries
-from safe_gate.inputs import disk, importing, writing
+from safe_gate.inputs import disk, importing, updating, writing
 from safe_gate.inputs.finding import expansion
 from safe_gate.render import console
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
@@ -19,6 +19,7 @@ from safe_gate.settings.origins import CONFIG_FILE
 from safe_gate.settings.precedence import Resolved
 
 _STREAM = "-"
+_MOST_IDS = 50
 _MAKES = ", ".join(f"{name} for {one.makes}" for name, one in entries.IMPORTING.items())
 
 COMMAND = Command(
@@ -28,10 +29,10 @@ COMMAND = Command(
     verb="import",
     arguments={
         "sources": {"nargs": "+", "metavar": "SOURCE", "help": "files or globs of what other tools recorded"},
-        "--out": {
-            "required": True,
-            "metavar": "PATH",
-            "help": "write the cases to this file, as JSONL; - is standard output",
+        "--out": {"metavar": "PATH", "help": "write the cases to this file, as JSONL; - is standard output"},
+        "--update": {
+            "metavar": "CASES",
+            "help": "in place of --out: replace the replies in this file of cases, and nothing else",
         },
         "--from": {"dest": "format", "default": "auto", "metavar": "FORMAT", "help": "the format; default: detected"},
         "--encoding": {
@@ -77,8 +78,7 @@ def main(call: Call) -> int:
     call.warn(resolved.warnings)
     out, say = arguments["out"], effects.err if arguments["out"] == _STREAM else effects.out
     request = _request(resolved, arguments)
-    if out != _STREAM:
-        _check_target(out, arguments["sources"], is_forced=arguments["force"])
+    _check_target(arguments)
     imported = importing.read(arguments["sources"], request)
     for name, title, count in imported.found:
         say(f"{console.path_words(name)}: {title}, {plural(count, 'case')}")
@@ -102,15 +102,37 @@ def main(call: Call) -> int:
                 code=Code.NO_INPUT,
             )
         )
+    made = importing.entries(imported, request)
+    if path := arguments["update"]:
+        update = updating.recorded(made, request, is_lenient=arguments["skip_invalid"])
+        writing.write(Path(path), update.lines(Path(path)))
+        for line in _shown(update, path):
+            say(line)
+        return EXIT_CODES[Verdict.PASS]
     if out == _STREAM:
-        for line in importing.lines(imported, request, ascii_only=True):
-            effects.out(line.removesuffix("\n"))
+        for entry in made:
+            effects.out(entries.as_json(entry, ascii_only=True))
     else:
-        writing.write(Path(out), importing.lines(imported, request))
+        writing.write(Path(out), (entries.as_json(entry) + "\n" for entry in made))
     say(
         f"Written: {'standard output' if out == _STREAM else console.path_words(out)}, {plural(imported.count, 'case')}"
     )
     return EXIT_CODES[Verdict.PASS]
+
+
+def _shown(update: updating.Update, path: str) -> Iterator[str]:
+    """Yield what an update did, a line for each kind of thing."""
+    file = console.path_words(path)
+    yield f"Updated: {file}, {plural(update.changed, 'reply', 'replies')} of {update.known} changed"
+    for ids, words in (
+        ([id_ for id_, _ in update.recorded.items()], "New, not in the file"),
+        (update.gone, "Gone from the recording, so with their old replies"),
+        (update.unlike, "Recorded with another message, so with their old replies"),
+        (update.labelled, "Changed under labels, which to check"),
+        (update.unfit, f"No longer valid, as safe-gate validate {file} says"),
+    ):
+        if ids:
+            yield f"{words}: {len(ids)} ({console.names(ids, _MOST_IDS)})"
 
 
 def _request(resolved: Resolved, arguments: Mapping[str, Any]) -> entries.Request:
@@ -123,20 +145,25 @@ def _request(resolved: Resolved, arguments: Mapping[str, Any]) -> entries.Reques
     )
     makes = entries.IMPORTING[evaluator]
     for flag, given, is_known in (("checks", checks, "checks" in makes.keeps), ("tags", tags, "tags" in makes.fields)):
-        if given and not is_known:
-            raise CannotJudge(
-                Problem(Place(f"--{flag}"), f"means nothing for {makes.makes}; leave it out", code=Code.USAGE)
-            )
+        if given and (arguments["update"] or not is_known):
+            kind = "an update" if arguments["update"] else makes.makes
+            raise CannotJudge(Problem(Place(f"--{flag}"), f"means nothing for {kind}; leave it out", code=Code.USAGE))
     mapping = importing.mapping_of(resolved.options.import_map, evaluator, may_not_fit=may_not_fit)
     return entries.Request(evaluator, arguments["format"], mapping, checks, tags, may_not_fit, arguments["encoding"])
 
 
-def _check_target(out: str, sources: Sequence[str], *, is_forced: bool) -> None:
+def _check_target(arguments: Mapping[str, Any]) -> None:
     """Raise CannotJudge if the file to write is one that is read, or holds something that it would lose."""
-    if disk.is_among(out, expansion.expand(sources)[0]):
-        raise CannotJudge(
-            Problem(Place("--out"), f"names {out}, which is imported; name another file", code=Code.USAGE)
-        )
-    if not is_forced and disk.holds_something(Path(out)):
-        words = f"names {out}, which exists; set --force to replace it with all its labels, or name another file"
+    out, update = arguments["out"], arguments["update"]
+    flag, path = ("--update", update) if update else ("--out", out)
+    if bool(out) == bool(update):
+        words = "and --update exclude each other; leave one out" if out else "or --update is missing; name a file"
         raise CannotJudge(Problem(Place("--out"), words, code=Code.USAGE))
+    if path == _STREAM and not update:
+        return
+    if disk.is_among(path, expansion.expand(arguments["sources"])[0]):
+        raise CannotJudge(Problem(Place(flag), f"names {path}, which is imported; name another file", code=Code.USAGE))
+    if not update and not arguments["force"] and disk.holds_something(Path(path)):
+        words = f"names {path}, which exists; set --force to replace it with all its labels"
+        words += ", --update to replace only its replies, or name another file"
+        raise CannotJudge(Problem(Place(flag), words, code=Code.USAGE))

@@ -106,6 +106,15 @@ def asked_in(entry: JsonObject) -> Sequence[str]:
     return ["\n\n".join(content_of(one["content"])[0] or "" for one in some) for some in runs]
 
 
+def replies_in(entry: JsonObject) -> Sequence[tuple[tuple[str | int, ...], Any]]:
+    """Return each reply in a line with its path; of parts of a text, the text."""
+    messages = entry.get("messages")
+    if isinstance(messages, list):
+        replies = [(index, one["content"]) for index, one in enumerate(messages) if one["role"] == "assistant"]
+        return [(("messages", index, "content"), content_of(one)[0]) for index, one in replies]
+    return [((name,), entry[name]) for name in ("assistant", "output") if name in entry]
+
+
 def of_another(reply: JsonObject) -> str:
     """Return a hint if a reply is what another evaluator records, "" if it is not."""
     is_of = (name for name, one in IMPORTING.items() if one.is_parsed and len(reply.keys() & {*one.fields}) > 1)
@@ -121,11 +130,11 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def as_line(entry: JsonObject) -> str:
-    """Return an entry as a line of JSON, as UTF-8 if possible."""
-    text = json.dumps(entry, ensure_ascii=False)
+def as_json(value: Any, *, ascii_only: bool = False) -> str:
+    """Return a value as JSON on one line, as UTF-8 if possible and wanted."""
+    text = json.dumps(value, ensure_ascii=ascii_only)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:  # half a surrogate pair, which JSON can only escape
-        return json.dumps(entry)
+        return json.dumps(value)
     return text

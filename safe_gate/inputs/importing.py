@@ -28,7 +28,6 @@ from safe_gate.importers.entries import (
     AUTO,
     IMPORTING,
     Request,
-    as_line,
     asked_in,
     entry_of,
     kept_of,
@@ -190,8 +189,8 @@ def _keep(entry: JsonObject, key: str, result: Imported) -> None:
     result.rows.take(spool.lines([entry]))
 
 
-def lines(imported: Imported, request: Request, *, ascii_only: bool = False) -> Iterator[str]:
-    """Yield cases or outputs as lines; of repeated ids the samples in file order as `ID#1`, `ID#2`.
+def entries(imported: Imported, request: Request) -> Iterator[JsonObject]:
+    """Yield cases or outputs; of repeated ids the samples in file order as `ID#1`, `ID#2`.
 
     A number is passed over if a record has that id itself.
     """
@@ -204,7 +203,7 @@ def lines(imported: Imported, request: Request, *, ascii_only: bool = False) -> 
             imported.repeated.setdefault(id_, free)
             entry = {**entry, key: f"{id_}#{free}"}  # noqa: PLW2901 - a copy
         if len(entry) > 1:
-            yield (json.dumps(entry) if ascii_only else as_line(entry)) + "\n"
+            yield entry
 
 
 def _schema(request: Request) -> Schema:

@@ -1,0 +1,127 @@
+"""New replies for the cases of a file, of which all else stays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cases import SafeGate
+from tests.support.importing import EARLIER, OUTPUT, TURNS, write
+
+KEPT = (
+    '\ufeff{"assistant" : "Old.",  "user": "Hi",\t"id":"a", "checks": ["topic_pivot"], "notes": "n\\u00e9", "x_z": 1.0}\r\n'
+    "\r\n"
+    '{"id":"b","user":"Ho","assistant":"same","tags":["t"]}\n'
+    '{"id":"gone","user":"Ho","assistant":"\u2028"}'
+)
+
+
+def recorded(*pairs: tuple[str, str, str]) -> None:
+    write("in.jsonl", *({"id": id_, "prompt": ask, "response": reply, "x_new": 1} for id_, ask, reply in pairs))
+
+
+def values(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(name).read_bytes().splitlines()]
+
+
+def test_replies_of_known_ids_change_and_nothing_else(safe_gate: SafeGate) -> None:
+    Path("cases.jsonl").write_bytes(KEPT.encode())
+    recorded(("b", "Ho", "same"), ("new", "x", "y"), ("a", "Hi", 'Neu: "\u00e9"\n'))
+    ran = safe_gate("import", "in.jsonl", "--update", "cases.jsonl")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[1:] == [
+        "Updated: cases.jsonl, 1 reply of 2 changed",
+        "New, not in the file: 1 (new)",
+        "Gone from the recording, so with their old replies: 1 (gone)",
+    ]
+    expected = KEPT.replace('"Old."', r'"Neu: \"\u00e9\"\n"')
+    assert Path("cases.jsonl").read_bytes().decode() == expected
+    assert (
+        safe_gate("import", "in.jsonl", "--update", "cases.jsonl")
+        .out.splitlines()[1]
+        .endswith("0 replies of 2 changed")
+    )
+    assert Path("cases.jsonl").read_bytes().decode() == expected
+
+
+def test_every_reply_of_a_conversation_changes(safe_gate: SafeGate) -> None:
+    system = {"role": "system", "content": "Be kind."}
+    write("cases.jsonl", {"id": "a", "messages": [system, *EARLIER, *TURNS], "tags": ["t"]})
+    other = [
+        one | {"content": f"New {one['content']}"} if one["role"] == "assistant" else one for one in [*EARLIER, *TURNS]
+    ]
+    write("in.jsonl", {"id": "a", "messages": other})
+    assert safe_gate("import", "in.jsonl", "--update", "cases.jsonl").code == 0
+    assert json.loads(Path("cases.jsonl").read_bytes()) == {"id": "a", "messages": [system, *other], "tags": ["t"]}
+
+
+def test_labels_and_marks_of_the_old_reply_are_named(safe_gate: SafeGate) -> None:
+    case: dict[str, Any] = {"user": "Hi", "assistant": "It is up to you.", "checks": ["agency_language"]}
+    label = {"expected": {"agency_language": True}}
+    marks = {"marks": {"positive": ["It is up to you"]}}
+    write("cases.jsonl", {"id": "a"} | case | label, {"id": "b"} | case | marks, {"id": "c"} | case)
+    recorded(*((id_, "Hi", "You choose.") for id_ in "abc"))
+    ran = safe_gate("import", "in.jsonl", "--update", "cases.jsonl")
+    assert "Changed under labels, which to check: 2 (a, b)\n" in ran.out
+    assert "No longer valid, as safe-gate validate cases.jsonl says: 1 (b)\n" in ran.out
+    kept = values("cases.jsonl")
+    assert kept == [{"id": "a"} | case | label | {"assistant": "You choose."}, *kept[1:]]
+    assert (kept[1]["marks"], safe_gate("validate", "cases.jsonl").code) == (marks["marks"], 3)
+
+
+def test_another_message_is_never_given_a_reply(safe_gate: SafeGate) -> None:
+    write("cases.jsonl", *({"id": id_, "user": "Hi", "assistant": "Old."} for id_ in "ab"))
+    before = Path("cases.jsonl").read_bytes()
+    recorded(("a", "Ho", "New."), ("b", "Hi", "New."))
+    ran = safe_gate("import", "in.jsonl", "--update", "cases.jsonl")
+    assert (ran.code, Path("cases.jsonl").read_bytes()) == (3, before)
+    assert "cases.jsonl:1: a: has another message than the recording has under this id" in ran.err
+    ran = safe_gate("import", "in.jsonl", "--update", "cases.jsonl", "--skip-invalid")
+    assert "Recorded with another message, so with their old replies: 1 (a)\n" in ran.out
+    assert [one["assistant"] for one in values("cases.jsonl")] == ["Old.", "New."]
+
+
+def test_outputs_of_safe_v0_change_too(safe_gate: SafeGate) -> None:
+    write(
+        "o.jsonl",
+        {"test_id": "a", "output": OUTPUT | {"summary": "Old."}, "x_a": 1},
+        {"test_id": "b", "output": OUTPUT},
+    )
+    write("in.jsonl", {"id": "a"} | OUTPUT)
+    ran = safe_gate("import", "in.jsonl", "--update", "o.jsonl", "--evaluator", "safe_v0")
+    assert ran.code == 0, ran.log
+    assert values("o.jsonl") == [{"test_id": "a", "output": OUTPUT, "x_a": 1}, {"test_id": "b", "output": OUTPUT}]
+
+
+@pytest.mark.parametrize(
+    ("content", "flags", "words"),
+    [
+        (
+            '{"id": "z", "user": "a", "assistant": "b"}',
+            (),
+            "cases.jsonl: has none of the recorded ids; name their field",
+        ),
+        ('{"id": "a", "user": 5, "assistant": "b"}', (), "cases.jsonl:1: a: user: is 5; expected text"),
+        ('{"id": "a", "user": "Hi", "assistant": "b"}\n' * 2, (), "cases.jsonl:2: a: appears at line 1 too"),
+        ("{", (), "cases.jsonl:1: is not valid JSON: it breaks off"),
+        ("", ("--tags", "x"), "--tags: means nothing for an update"),
+        ("", ("--out", "o.jsonl"), "--out: and --update exclude each other"),
+    ],
+)
+def test_a_file_that_cannot_be_updated_stays(
+    safe_gate: SafeGate, content: str, flags: tuple[str, ...], words: str
+) -> None:
+    Path("cases.jsonl").write_text(content, "utf-8")
+    recorded(("a", "Hi", "New."))
+    ran = safe_gate("import", "in.jsonl", "--update", "cases.jsonl", *flags)
+    assert (ran.code, words in ran.err, Path("cases.jsonl").read_text("utf-8")) == (3, True, content), ran.log
+    assert sorted(one.name for one in Path().iterdir()) == ["cases.jsonl", "in.jsonl"]
+
+
+def test_one_of_out_and_update_is_needed(safe_gate: SafeGate) -> None:
+    recorded(("a", "Hi", "New."))
+    assert "--out: or --update is missing; name a file" in safe_gate("import", "in.jsonl").err
+    assert "--update: names in.jsonl, which is imported" in safe_gate("import", "in.jsonl", "--update", "in.jsonl").err
