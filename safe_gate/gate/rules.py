@@ -70,8 +70,8 @@ def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 def judge(found: Found, policy: Policy) -> tuple[RuleOutcome, ...]:
     """Return the outcome of every rule that is on and applies to the findings."""
     outcomes = _of_cases(found, policy)
-    if found.comparison is not None and any(one.passed and isinstance(one.value, float) for one in outcomes):
-        outcomes = _with_known_alone(outcomes, found, found.comparison.parts, policy)
+    if found.comparison is not None:
+        outcomes = [*_with_known_alone(outcomes, found, found.comparison.parts, policy)]
     if found.waivers:
         outcomes.append(_waivers_hold(found.waivers))
     if found.comparison is not None:
@@ -100,25 +100,29 @@ def _of_cases(found: Found, policy: Policy) -> list[RuleOutcome]:
 
 def _with_known_alone(
     outcomes: Sequence[RuleOutcome], found: Found, compared: ComparedParts, policy: Policy
-) -> list[RuleOutcome]:
-    """Return the outcomes; of a rule on a rate that the known cases alone break, the outcome on those.
+) -> Iterator[RuleOutcome]:
+    """Yield the outcomes; of a rule on a rate that the known cases alone break, the outcome on those.
 
     Otherwise a change could hide failures behind new cases that pass.
     """
     known = replace(found, parts={name: _known(name, part, compared.get(name)) for name, part in found.parts.items()})
-    broken = (one for one in _of_cases(known, policy) if not (one.passed or one.value is None))
+    broken = [one for one in _of_cases(known, policy) if not one.passed and isinstance(one.value, float)]
     alone = {(one.rule, one.evaluator, one.group): one for one in broken}
     all_cases, known_cases = (_sizes(one.parts, policy.groups) for one in (found, known))
 
-    def stricter(one: RuleOutcome) -> RuleOutcome:
-        other = alone.get((one.rule, one.evaluator, one.group))
-        if other is None or not (one.passed and isinstance(one.value, float)):
-            return one
+    def hidden(one: RuleOutcome, then: str) -> RuleOutcome:
         scope = one.evaluator, one.group
-        new, (rate, _) = plural(all_cases[scope] - known_cases[scope], "new case"), apart(one.value, one.threshold)
-        return replace(other, message=f"{other.message}, among cases that the baseline has; with {new} it is {rate}")
+        new = plural(all_cases[scope] - known_cases[scope], "new case")
+        return replace(one, message=f"{one.message}, among cases that the baseline has; with {new} {then}")
 
-    return [*map(stricter, outcomes)]
+    for one in outcomes:
+        other = alone.pop((one.rule, one.evaluator, one.group), None)
+        if other and one.passed and one.value is not None:
+            yield hidden(other, f"it is {apart(one.value, one.threshold)[0]}")
+        else:
+            yield one
+    for other in alone.values():
+        yield hidden(other, "the rule does not apply")
 
 
 def _known(name: str, part: JsonObject | None, compared: Compared | None) -> JsonObject | None:
