@@ -49,7 +49,9 @@ def _judged(arguments: list[str]) -> int:
     with suppress(Exception):  # no memory
         from safe_gate.commands import _command
 
-        _print(_command.as_json(arguments, code, told), sys.stdout)
+        lost = _print(_command.as_json(arguments, code, told), sys.stdout)
+        if lost and not isinstance(lost, BrokenPipeError) and "verdict" not in told:  # a verdict stands, as in a log
+            return _COULD_NOT_JUDGE
     return code
 
 

@@ -195,7 +195,7 @@ def _next_command(view: ReportView, options: Options, effects: Effects) -> str:
     words = (
         [*flags, "--", *words] if any(one.startswith("-") for one in words[:_MOST_NAMED] if ids) else [*words, *flags]
     )
-    return " ".join(("safe-gate", name, *(plain(Untrusted(shlex.quote(one)), _LONGEST) for one in words)))
+    return " ".join(("safe-gate", name, *(shlex.quote(plain(Untrusted(one), _LONGEST)) for one in words)))
 
 
 _LONGEST = 1_000

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +136,24 @@ def test_what_is_recorded_is_only_ever_text_in_the_object(safe_gate: SafeGate) -
 def test_the_page_names_every_code_and_no_other() -> None:
     named = re.findall(r"^\| `([a-z-]+)` \|", PAGE.partition("## Codes")[2], re.MULTILINE)
     assert named == [code.value for code in Code]
+
+
+def test_the_next_command_can_be_pasted_whatever_the_ids_are(safe_gate: SafeGate) -> None:
+    ids = ["-x; rm -rf /", "a b'c\x1b[2J$HOME", "::error::x"]
+    write_cases(Path("h.jsonl"), *(turn(one, assistant=BAD) for one in ids))
+    out = safe_gate("run", "--cases", "h.jsonl").out
+    command = out.splitlines()[-1].removeprefix("Next: ")
+    assert "\x1b" not in command
+    assert command == told(safe_gate, "run", "--cases", "h.jsonl", "--json")["next"]
+    words = shlex.split(command)
+    assert words[:2] == ["safe-gate", "explain"]
+    found = told(safe_gate, *words[1:2], "--json", *words[2:])
+    assert [one["id"] for one in found["cases"]] == ids
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+def test_an_object_that_is_lost_fails_a_command_but_changes_no_verdict() -> None:
+    for words, code in ((["run", "--cases", "c.jsonl"], 1), (["validate", "c.jsonl"], 3)):
+        with Path("/dev/full").open("w") as full:
+            command = [sys.executable, "-I", "-m", "safe_gate", *words, "--json"]
+            assert subprocess.run(command, stdout=full, stderr=subprocess.DEVNULL, check=False).returncode == code
