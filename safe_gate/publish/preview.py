@@ -121,7 +121,7 @@ def github_facts(context: Context, folder: str, *, has_token: bool) -> Facts:
         *((("event file", Untrusted(f"{broken} cannot be read as a JSON object")),) if broken else ()),
         ("repository", Untrusted(context.repository) if context.repository else "none"),
         ("pull request", _pull_request(context) + ", from a fork" * context.from_fork),
-        ("base commit", Untrusted(context.subject.base_sha) if context.subject.base_sha else "unknown"),
+        ("base commit", Untrusted(f"{base}, of the event") if (base := context.subject.base_sha) else "unknown"),
         ("working folder", Untrusted(folder) if folder else "the repository's root"),
         ("API", Untrusted(context.api_url)),
         ("token", token),
