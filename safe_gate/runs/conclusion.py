@@ -24,6 +24,8 @@ from safe_gate.core.model import (
 from safe_gate.core.report import Report
 from safe_gate.core.setting import Setting
 from safe_gate.inputs import disk, writing
+from safe_gate.inputs.finding.commit_files import Missing
+from safe_gate.inputs.finding.git import Clone
 from safe_gate.publish import handover, on_github
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, formats
@@ -136,8 +138,16 @@ def concluded(
 
 
 def _origin(options: Options, effects: Effects) -> Origin:
-    """Return where the run's result comes from; a gate without an id has the name of its job."""
-    return effects.context.origin(effects.folder, options.gate_id or effects.context.job)
+    """Return where the run's result comes from; a gate without an id has the name of its job.
+
+    On another machine than a runner of GitHub's, the page's header has what the clone says.
+    """
+    origin = effects.context.origin(effects.folder, options.gate_id or effects.context.job)
+    if not origin.commit and "html" in options.reports:
+        with suppress(Missing, CannotJudge):
+            origin = origin._replace(commit=Clone().commit("HEAD").sha)
+            origin = origin._replace(repository=Clone().address())
+    return origin
 
 
 _MOST_TOLD = 100

@@ -77,6 +77,12 @@ class Clone:
         """Return the addresses of the clone's remotes, one a line. Raises Missing if there is none."""
         return _git("config", "--local", "--get-regexp", r"^remote\..*\.url$").decode("utf-8", "replace")
 
+    def address(self) -> str:
+        """Return the address of the remote `origin`, without user and password. Raises Missing if there is none."""
+        found = _git("config", "--local", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
+        scheme, _, rest = found.rpartition("://")
+        return f"{scheme or 'ssh'}://{rest.rpartition('@')[2].partition('?')[0].removesuffix('.git')}"
+
     def folder(self) -> str:
         """Return the path of the working folder below the top of the clone, such as "app/". Raises Missing."""
         return _git("rev-parse", "--show-prefix").decode("utf-8", "replace").rstrip("\n")

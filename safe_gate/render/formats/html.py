@@ -69,7 +69,7 @@ def _header(view: ReportView, origin: Origin) -> Iterator[str]:
     report = view.report
     verdict, tool, provenance = report.verdict, report.tool, report.provenance
     repository = origin.repository.partition("//")[2]
-    whence = ("repository ", repository), ("commit ", provenance.commit[:12]), ("gate ", origin.gate)
+    whence = ("repository ", repository), ("commit ", origin.commit[:12]), ("gate ", origin.gate)
     facts: list[Phrase] = [(title, Untrusted(name)) for title, name in whence if name]
     facts.append((report.generated_at.replace("T", " ").replace("Z", " UTC"),))
     facts.append((f"{tool.name} {tool.version}",))

@@ -12,6 +12,7 @@ import pytest
 from tests.support.browser import Browser
 from tests.support.cases import BAD, GOOD, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.formats import html as read_page
+from tests.support.git import git
 from tests.support.html import PAGE, RUN, choose, clinical_and_turns, opened, shown
 
 
@@ -98,7 +99,7 @@ def test_a_link_to_the_only_case_puts_it_at_the_top(safe_gate: SafeGate, browser
 
 
 def test_the_header_says_what_was_judged_and_the_cases_follow_the_rules(
-    changed: Callable[..., None], browser: Browser, monkeypatch: pytest.MonkeyPatch
+    changed: Callable[..., None], safe_gate: SafeGate, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = {"REPOSITORY": "octo/app", "SERVER_URL": "https://github.example", "SHA": "f00d" * 10, "JOB": "evals"}
     for name, value in names.items():
@@ -107,6 +108,14 @@ def test_the_header_says_what_was_judged_and_the_cases_follow_the_rules(
         changed(*flags)
         browser.open(PAGE)
         assert texts_of(browser, "header .facts code")[:3] == ["github.example/octo/app", "f00df00df00d", gate]
+    for name in names:
+        monkeypatch.delenv(f"GITHUB_{name}")
+    git("remote", "add", "origin", "https://me:secret@host.example/octo/app.git?token=secret")
+    safe_gate(*RUN, "--synthesis-cases", "c.jsonl", "--baseline", "HEAD")
+    browser.open(PAGE)
+    assert "secret" not in PAGE.read_text("utf-8")
+    known = "host.example/octo/app", git("rev-parse", "HEAD")[:12]
+    assert tuple(texts_of(browser, "header .facts code")[:2]) == known
     titles = texts_of(browser, "main h2")
     assert titles[:2] == ["Rules of the gate", "Cases"]
     assert titles[-1] == "Synthesis", "the charts"
