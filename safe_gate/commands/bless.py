@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from safe_gate.baseline import approval
@@ -9,6 +10,7 @@ from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
 from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.inputs import writing
+from safe_gate.inputs.kinds import kind_of
 from safe_gate.render import console, jsonreport
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.settings.gate_options import WAIVERS_FILE
@@ -64,6 +66,9 @@ def main(call: Call) -> int:
 
     Returns 0, 1 if it is refused, or 3.
     """
+    named = call.arguments["waiver_file"]
+    if isinstance(named, str) and not call.arguments["report"] and _is_report(named):  # `bless --waivers REPORT`
+        call = call._replace(arguments={**call.arguments, "report": named, "waiver_file": True})
     options, effects, arguments = call.options(), call.effects, call.arguments
     waivers = _waiver_file(call, options.waivers or WAIVERS_FILE)
     grounds = approval.Grounds(arguments["reason"], arguments["owner"], arguments["expires"])
@@ -90,6 +95,12 @@ def main(call: Call) -> int:
         writing.write(Path(target), jsonreport.to_json(approved.content))
         effects.out(f"Written: {console.path_words(target)}")
     return EXIT_CODES[Verdict.PASS]
+
+
+def _is_report(path: str) -> bool:
+    with suppress(CannotJudge):  # it is named below
+        return kind_of(Path(path)) == "report"
+    return False
 
 
 def _waiver_file(call: Call, known: str) -> str:

@@ -13,6 +13,7 @@ import pytest
 from safe_gate.settings.options import settings
 from tests.support.cases import BAD, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here as commit
+from tests.support.git import git
 from tests.support.github import BASE, HEAD, TOKEN
 
 
@@ -399,3 +400,26 @@ def test_a_dry_run_cannot_come_with_the_checkout(safe_gate: SafeGate) -> None:
     ran = safe_gate("run")
     assert ran.code == 3
     assert "dry-run: cannot be set in the config file" in ran.err
+
+
+def test_the_doctor_shows_what_is_set_what_a_run_would_read_and_the_commit_of_the_checkout(
+    safe_gate: SafeGate, job: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("evals").mkdir()
+    write_cases(Path("evals/c.jsonl"), turn("a"))
+    assert "commit           unknown: this is no checkout\n" in safe_gate("doctor", "--cases", "evals/c.jsonl").out
+    sha = commit()
+    ran = safe_gate("doctor", "--cases", "evals/c.jsonl")
+    assert re.findall(r"^│ ([a-z-]+)", ran.out, re.MULTILINE) == ["synthesis-cases"]
+    assert f"  commit           {sha}, of the checkout\n" in ran.out
+    assert "GitHub" not in ran.out.partition("Nothing was scored")[0]
+    Path("below").mkdir()
+    git("pack-refs", "--all")
+    git("worktree", "add", "--quiet", "--detach", "other")
+    for folder in ("below", "other"):
+        with monkeypatch.context() as patch:
+            patch.chdir(folder)
+            assert f"{sha}, of the checkout" in safe_gate("doctor").out
+    assert "Nothing is set: every setting has its default." in safe_gate("doctor").out
+    job(GITHUB_SHA="d" * 40)
+    assert f"{HEAD}, of the event; the checkout is at {sha}" in safe_gate("doctor", "--cases", "evals/c.jsonl").out

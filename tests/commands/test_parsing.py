@@ -48,6 +48,8 @@ def test_a_refused_command_line_names_the_evaluator_that_cannot_be_used(
         ("rules --rules-off a b test nothing.json", "nothing.json: matches no file"),
         ("import --tags x y rec.csv --out made.jsonl", "1 case"),
         ("merge --cases c.jsonl r/*.shard", "r/*.shard: matches no file"),
+        ("bless --reason x --owner y --waivers r/safe-gate.json", "for failures of r/safe-gate.json"),
+        ("bless --reason x --owner y --waivers --id a b r/safe-gate.json", "--id: a: does not name a case that fails"),
     ],
 )
 def test_a_flag_that_takes_several_words_leaves_the_command_its_own(
