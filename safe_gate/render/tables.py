@@ -51,9 +51,11 @@ def _as_text(headers: Sequence[str], row: Sequence[str]) -> str:
     lines = [row[0]]
     for name, cell in zip(headers[1:], row[1:], strict=True):
         fact = f"{name.strip()} {cell.strip()}"
+        if not cell.strip():
+            continue
         if len(lines) > 1 and width(lines[-1]) + width(fact) + 3 <= _columns.get():
             lines[-1] += f" · {fact}"
-        elif cell:
+        else:
             lines.append(f"  {fact}")
     return "\n".join(lines)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
+
 from hypothesis import given
 from hypothesis import strategies as st
 from tabulate import DataRow, Line, TableFormat
@@ -33,3 +35,19 @@ def test_a_boxed_table_is_what_tabulate_draws(rows: list[tuple[str, ...]], align
     lines = tables.boxed(table)
     assert len({wcswidth(line) for line in lines}) == 1
     assert lines == tables.drawn(table, BOX).split("\n")  # type: ignore[arg-type]
+
+
+def test_a_table_with_too_many_columns_for_a_terminal_is_text() -> None:
+    header = ("Metric", "Baseline", "This run", "p", "Worse", "Better", "Same")
+    table = Table(header, "<" + ">" * 6, (("agency language", "90.5%", "80.2% (70.1 to 85.5)", "", "3", "1", "20"),))
+
+    def drawn() -> str:
+        tables.fit(44)
+        return tables.drawn(table, "simple_outline")
+
+    assert copy_context().run(drawn).split("\n") == [
+        "agency language",
+        "  Baseline 90.5%",
+        "  This run 80.2% (70.1 to 85.5) · Worse 3",
+        "  Better 1 · Same 20",
+    ]
