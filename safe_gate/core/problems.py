@@ -21,7 +21,7 @@ MOST_KEPT = 1_000
 
 Kind = tuple[str, str, str]
 _INDEX = later(r"\[[0-9]+\]")
-_QUOTED = later(r'"(?:[^"\\]|\\.)*"|:[0-9]++|[0-9]++(?! [a-z])')
+_QUOTED = later(r'"(?:[^"\\]|\\.)*"|:[0-9]++|(?<![0-9])(?<! of )[0-9]++(?! [a-z])')
 
 
 class Problems:
@@ -80,7 +80,7 @@ def first_of(problems: Iterable[Problem]) -> list[Problem]:
 def kind_of(problem: Problem) -> Kind:
     """Return what problems of one kind share: the file, the field, and the words without quotes and numbers.
 
-    A number of things, such as "3 fields", stays.
+    A count, as in "3 fields" or "a list of 3", stays.
     """
     return problem.place.path, _INDEX.sub("[]", problem.field), _QUOTED.sub("", problem.message)
 

@@ -70,17 +70,23 @@ def guess(file: BinaryIO, wanted: Format | None = None) -> Guess:
     fields: tuple[str, ...] = ()
     if wanted is not None:
         first = next((one.value for one in read(file, shape) if isinstance(one, Record)), None)
-        return Guess(shape, wanted, tuple(first) if isinstance(first, dict) else ())
+        return Guess(shape, wanted, _names(first))
     is_refused = is_list = False
     for one in islice(read(file, shape), _LOOKED_AT):
         if isinstance(one, Refused):
             is_refused = True
             continue
         if (found := formats.detected(one)) and (not one.path or one.path in found.paths):
-            return Guess(shape, found, tuple(one.value), is_list=shape == "document" and not one.path)
+            return Guess(shape, found, _names(one.value), is_list=shape == "document" and not one.path)
         if isinstance(one.value, dict) and not fields:
-            fields, is_list = tuple(one.value), shape == "document" and not one.path
+            fields, is_list = _names(one.value), shape == "document" and not one.path
     return Guess(shape, general(shape) if is_refused and not fields else None, fields, is_list)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """Return the names of the fields of an object, that of a column that is there twice as often; none of others."""
+    pairs = value.items() if isinstance(value, dict) else ()
+    return tuple(name for name, one in pairs for _ in (one if isinstance(one, records.Twice) else (one,)))
 
 
 def general(shape: str) -> Format | None:

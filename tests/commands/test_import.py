@@ -146,13 +146,21 @@ def test_a_note_beside_the_table_is_left_out(safe_gate: SafeGate) -> None:
     assert (ran.code, 'Left out: the field "" (1 record)' in ran.out) == (0, True)
 
 
-def test_columns_that_are_there_twice_matter_where_they_are_used(safe_gate: SafeGate) -> None:
-    Path("in.csv").write_text("id,ask,reply,ask\na,x,y,z\n", "utf-8")
-    assert 'in.csv:2: has the column "ask" twice; rename one' in refused(
-        safe_gate, "in.csv", "--map", "user=ask,assistant=reply"
-    )
-    Path("in.csv").write_text("id,prompt,response,id\na,x,y,z\n", "utf-8")
-    assert 'in.csv:2: has the column "id" twice; rename one' in refused(safe_gate, "in.csv")
+@pytest.mark.parametrize(
+    ("header", "flags", "name"),
+    [
+        ("id,ask,reply,ask", ("--map", "user=ask,assistant=reply"), "ask"),
+        ("id,prompt,response,id", (), "id"),
+        ("id,prompt,response, ID", (), "id"),
+        ("Prompt,prompt,response,c", (), "Prompt"),
+    ],
+)
+def test_columns_that_are_there_twice_matter_where_they_are_used(
+    safe_gate: SafeGate, header: str, flags: tuple[str, ...], name: str
+) -> None:
+    Path("in.csv").write_text(f"{header}\n" + "a,x,y,z\n" * 9, "utf-8")
+    err = refused(safe_gate, "in.csv", *flags)
+    assert (f'in.csv: has the column "{name}" twice; rename one' in err, "1 problem;" in err) == (True, True), err
 
 
 @pytest.mark.parametrize("error", ["", "null", "None", "FALSE"])

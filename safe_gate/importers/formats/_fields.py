@@ -33,7 +33,6 @@ from safe_gate.importers.formats._rows import (
     is_set,
     texts,
 )
-from safe_gate.importers.records import Twice
 
 _USUAL = (
     ("user", "assistant"),
@@ -112,7 +111,6 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
     """
     value = {_canonical(key, value): one for key, one in value.items()}
     pair = pair_of(value)
-    _check_columns(value, pair or (*_OF_OUTPUTS, "output"), mapping)
     id_ = id_at(value, mapping)
     if "output" in mapping:
         return Row(id_, "", at(value, mapping["output"]), fields=_others(value, _used("", "", mapping)))
@@ -123,7 +121,7 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
     if pair is None and not {"user", "assistant"} <= mapping.keys():
         _check_output(value, id_)
         known = ", ".join(json.dumps(key[:40]) for key in list(value)[:8])
-        raise NotACase(f"has no known pair of fields, but {known}", id_, is_unnamed=True)
+        raise NotACase(f"has no known pair of fields, but {known or 'none'}", id_, is_unnamed=True)
     user, reply = pair or ("", "")
     said = _side(value, mapping.get("user", user), "user" in mapping)
     context = ""
@@ -169,14 +167,6 @@ def unused(value: Mapping[str, Any], *used: str) -> dict[str, Any]:
     return {key: one for key, one in _others(value, [*map(str.lower, used)]).items() if is_set(one)}
 
 
-def _check_columns(value: dict[str, Any], names: Iterable[str], mapping: Mapping[str, str]) -> None:
-    """Raise NotACase if a column that a row needs is there twice."""
-    used = {*map(str.lower, names), *_used("", "", mapping)}
-    for key, one in value.items():
-        if isinstance(one, Twice) and (key.lower() in used or _plain(key) in IDS):
-            raise NotACase(f"has the column {json.dumps(key[:40])} twice; rename one")
-
-
 def _check_output(value: dict[str, Any], id_: str) -> None:
     """Raise NotACase if an object has some fields of an evaluator's output."""
     for one in filter(_has_part, _outputs(value)):
@@ -213,6 +203,11 @@ def has_field(path: str, names: Iterable[str]) -> bool:
 
 def without_columns(names: Sequence[str], mapping: Mapping[str, str]) -> Refused | None:
     """Return why no row of a table with columns of these names can become a case, None if rows can."""
+    plain = [name.strip().lower() for name in names]
+    used = {*(pair_of(dict.fromkeys(names)) or (*_OF_OUTPUTS, "output")), *_used("", "", mapping)}
+    for name, one in zip(names, plain, strict=True):
+        if plain.count(one) > 1 and (one in {*map(str.lower, used)} or _plain(name) in IDS):
+            return Refused(f"has the column {json.dumps(name[:40])} twice; rename one")
     for path in mapping.values():
         if not has_field(path, names):
             return Refused(f"has no column {path}{_meant(path, tuple(names))}; correct --map")

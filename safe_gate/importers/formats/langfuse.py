@@ -17,7 +17,7 @@ from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused
 from safe_gate.importers.records import value_of
 
 TITLE = "a Langfuse export"
-PATHS = (("data",), ("observations",))
+PATHS = (("data",),)
 _TRACE = frozenset(("input", "output", "timestamp", "userId", "release"))
 _CONTROL = later(r"[\x00-\x1f]")
 _MARKS = ("trace_id", "traceId", "trace_name", "traceName", "start_time", "startTime")
