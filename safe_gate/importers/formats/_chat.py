@@ -166,6 +166,12 @@ def are_parts(value: Any) -> bool:
     )
 
 
+def is_said(value: Any) -> bool:
+    """Return whether a value that was JSON text is messages, or the parts of a text. Other JSON may be a reply."""
+    has_types = are_parts(value) and all("type" in one for one in value)
+    return are_messages(value) or (has_types and content_of(value).text is not None)
+
+
 def content_of(content: Any) -> Said:
     """Return the text of a message's content: a text, or its parts, joined with nothing between as tools join them."""
     if isinstance(content, str | None):
@@ -323,7 +329,8 @@ def replies_of(answer: Any) -> list[Sample]:
     """Return each sample of a recorded answer. There is at least one."""
     inner = parsed(answer)
     found: list[Sample] = [([], ())]
-    if isinstance(inner, list) and inner:
+    is_list = isinstance(inner, list) and bool(inner)
+    if is_list and (inner is answer or is_said(inner) or all(isinstance(one, str) for one in inner)):
         found = _of_list(inner)
     elif isinstance(inner, dict):
         found = _of_object(inner)

@@ -18,6 +18,7 @@ from safe_gate.importers.formats._chat import (
     continued,
     ended,
     is_message,
+    is_said,
     parsed,
     replies_of,
 )
@@ -305,4 +306,4 @@ def _side(value: dict[str, Any], name: str, is_mapped: bool) -> Any:
     inner = parsed(found)
     if isinstance(found, dict) and is_message(found):
         return [found]
-    return inner if are_messages(inner) else found
+    return inner if is_said(inner) else found

@@ -109,6 +109,7 @@ KEPT: dict[str, tuple[dict[str, Any], list[str]]] = {
     "KTO": ({"id": "a", "prompt": ASK, "completion": REPLY, "label": False}, [field("label")]),
     "TRL": ({"id": "a", "prompt": [SYSTEM, TURNS[0]], "completion": TURNS[1:], "tools": [{}]}, [SYSTEMS, field("tools")]),
     "rows": ({"id": "a", "prompt": ASK, "response": [*map(block, HALVES)], "system": "S"}, [field("system")]),
+    "rows with JSON text": ({"id": "a", "prompt": ASK, "response": json.dumps([*map(block, HALVES), {"type": "tool_use"}])}, [TOOLS]),
     "rows with a message": ({"id": "a", "prompt": [block(ASK), {"type": "image"}], "response": reply([*map(block, HALVES)], tool_calls=CALLS)}, [TOOLS, NOT_TEXT]),
     "DeepEval": ({"name": "a", "input": ASK, "actual_output": REPLY, "expected_output": "E", "context": ["C"], "retrieval_context": None}, [field("context"), field("expected_output")]),
     "DeepEval turns": ({"name": "a", "scenario": "S", "turns": [TURNS[0], TURNS[1] | {"tools_called": [{}]}]}, [TOOLS, field("scenario")]),
@@ -165,6 +166,15 @@ def test_a_conversation_without_text_is_refused(safe_gate: SafeGate, messages: A
     ran = safe_gate("import", "in.jsonl", "--out", "o.jsonl", "--from", "messages")
     assert ran.code == 3
     assert f"in.jsonl:1: a: {words}" in ran.err
+
+
+def test_a_reply_that_is_json_stays_text(safe_gate: SafeGate) -> None:
+    replies = ['[{"text": "a"}]', '[{"type": "item", "text": "a"}]', '{"a": 1}', '["a", "b"]', "[]"]
+    write("in.jsonl", *({"id": str(n), "prompt": ASK, "response": one} for n, one in enumerate(replies)))
+    assert [text for _, _, text in exchanges(imported(safe_gate, "in.jsonl"))] == replies
+    del replies[3]  # texts are samples
+    write("in.jsonl", *(run({"content": one}, id=str(n)) for n, one in enumerate(replies)))
+    assert [text for _, _, text in exchanges(imported(safe_gate, "in.jsonl"))] == replies
 
 
 @pytest.mark.parametrize("outputs", [{"role": "tool", "content": "x"}, {"messages": [TURNS[0]]}, {"output": ITEMS}])
