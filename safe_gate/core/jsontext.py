@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 from safe_gate.core.text.patterns import later
 
 MAX_DEPTH = 100
-MAX_CONTAINERS = 1_000_000
-"""The most objects and lists in a line of input: each takes twenty times its text in memory."""
+MAX_VALUES = 1_500_000
+"""The most values, roughly, of a text: a short one takes twenty times its text in memory."""
 
 Path = tuple[str | int, ...]
 
@@ -41,33 +41,34 @@ class JsonError(ValueError):
         self.text_free = text_free or message
 
 
-class TooManyContainersError(JsonError):
-    """The text holds more objects and lists than it may."""
+class TooManyValuesError(JsonError):
+    """The text holds more values than it may."""
 
 
-def parse_bounded(text: str) -> Any:
-    """Return the value of an input's JSON text, as `parse` does.
+def bound(text: str, most: int = MAX_VALUES) -> None:
+    """Raise TooManyValuesError for a text of JSON, whole or not, with more than `most` objects, lists and commas.
 
-    Raises JsonError as `parse` does, TooManyContainersError for more than `MAX_CONTAINERS` objects and lists.
+    So that is known before it is parsed.
     """
-    if _containers(text) > MAX_CONTAINERS and _containers(_STRING.sub("", text)) > MAX_CONTAINERS:
-        raise TooManyContainersError(f"more than {MAX_CONTAINERS:,} objects and lists", 1)
-    return parse(text)
+    if _values(text) > most and _values(_STRING.sub("", text)) > most:
+        raise TooManyValuesError(f"more than {most:,} values", 1)
 
 
-def _containers(text: str) -> int:
-    return text.count("{") + text.count("[")
+def _values(text: str) -> int:
+    return text.count("{") + text.count("[") + text.count(",")
 
 
 def parse(text: str, *, comments: bool = False) -> Any:
     """Return the value of a JSON text.
 
     Raises JsonError for broken syntax, for NaN, Infinity and fractions beyond a double, and for integers of
-    thousands of digits. It also raises JsonError for duplicate keys and for nesting deeper than `MAX_DEPTH`.
+    thousands of digits. It also raises JsonError for duplicate keys, for nesting deeper than `MAX_DEPTH`, and for more
+    than `MAX_VALUES` values (`bound`).
     Escapes of half a surrogate pair are allowed, as the JSON grammar allows them.
     """
     if comments:
         text = blank_comments(text)
+    bound(text)
     try:
         value = json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique)
     except RecursionError:

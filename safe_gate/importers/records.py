@@ -15,16 +15,16 @@ from collections.abc import Collection, Generator, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural
-from safe_gate.core.jsontext import is_deep, repeated
+from safe_gate.core.jsontext import MAX_VALUES, TooManyValuesError, bound, is_deep, repeated
 from safe_gate.core.text.patterns import later
 
-MOST = 64 << 20
+MOST = 16 << 20
 """So many bytes or characters an item of a list, and a field of CSV, may have."""
 
 TOO_DEEP = "is nested too deep"
 _CHUNK = 1 << 16
 _BLANKS = later(r"[ \t\n\r]*+")
-_SKIPPED = later(r'[^"\[\]{}]++|[\[\]{}]')
+_SKIPPED = later(r'(?:[^"\[\]{}]++|\[[^"\[\]{}]*+\]|\{[^"\[\]{}]*+\})++')
 _STRING = later(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _BLANK_LINES = later(r"(?:[ \t,;]*+\r?\n)*+")
 _NOTHING = " \t,;"
@@ -55,8 +55,10 @@ _decoder = json.JSONDecoder(object_pairs_hook=_unique)
 def value_of(text: str) -> Any:
     """Return the value of a JSON text, which may hold NaN and infinite numbers, as tools write them.
 
-    Raises KeyTwiceError, ValueError as the parser does, and RecursionError for a text that is nested too deep.
+    Raises KeyTwiceError, TooManyValuesError, ValueError as the parser does, and RecursionError for a text that is
+    nested too deep.
     """
+    bound(text)
     value = json.loads(text, object_pairs_hook=_unique)
     if is_deep(value):
         raise RecursionError
@@ -254,13 +256,17 @@ class _Text:
         if len(self.text) - self.place > MOST:
             raise NotReadable(f"has an item of more than {MOST} characters, or is not valid JSON", self.here)
         line = self.here
+        try:
+            bound(self.text[self.place :], MAX_VALUES // 2)  # as much again is read
+        except TooManyValuesError as error:
+            raise NotReadable(f"has an item that holds {error}", line) from None
         if not self.more():
             raise NotReadable(why, line)
 
     def skip(self) -> None:
-        """Skip the next value, however large. Raises NotReadable if it is incomplete."""
+        """Skip the next value. Raises NotReadable if it is incomplete, or takes more than `MAX_VALUES` steps."""
         depth = 0
-        while True:
+        for _ in range(MAX_VALUES):
             letter = self.peek()
             if letter == '"':
                 found = _STRING.match(self.text, self.place)
@@ -272,12 +278,14 @@ class _Text:
                 return
             elif not letter:
                 raise NotReadable("breaks off", self.here)
-            else:
-                found = _SKIPPED.match(self.text, self.place)
-            self.place = found.end() if found else self.place + 1
-            depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(letter, 0)
+            elif (found := _SKIPPED.match(self.text, self.place) if depth else None) is None:
+                self.place += 1
+                depth += 1 if letter in "[{" else -1
+            if found:
+                self.place = found.end()
             if depth == 0:
                 return
+        raise NotReadable(f"has an item that holds more than {MAX_VALUES:,} values", self.here)
 
 
 def document(chunks: Iterable[str], paths: Collection[Keys]) -> Iterator[Found]:

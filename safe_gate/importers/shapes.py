@@ -13,6 +13,7 @@ from io import TextIOWrapper
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
+from safe_gate.core.jsontext import TooManyValuesError
 from safe_gate.core.text.patterns import later
 from safe_gate.importers import formats, parquet, records
 from safe_gate.importers.formats import Format, Record, Refused
@@ -172,7 +173,7 @@ def _lines(file: BinaryIO) -> Iterator[Record | Refused]:
         try:
             yield Record(number, records.value_of(content.decode("utf-8")))
         except (ValueError, RecursionError) as error:
-            is_broken = isinstance(error, ValueError) and not isinstance(error, records.KeyTwiceError)
+            is_broken = not isinstance(error, RecursionError | records.KeyTwiceError | TooManyValuesError)
             if is_broken and not line.endswith(b"\n"):
                 raise NotReadable("breaks off", number) from None
             yield Refused(_unreadable(error), "", number)
@@ -186,6 +187,8 @@ def _unreadable(error: ValueError | RecursionError) -> str:
         return str(error)
     if isinstance(error, RecursionError):
         return records.TOO_DEEP
+    if isinstance(error, TooManyValuesError):
+        return f"holds {error}"
     return f"is not valid JSON: {error.msg.lower() if isinstance(error, json.JSONDecodeError) else 'it cannot be held'}"
 
 

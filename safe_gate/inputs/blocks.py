@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.jsontext import JsonError, parse_bounded
+from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.importers import parquet
 from safe_gate.inputs.disk import BOM, decode, not_json, too_long
@@ -167,7 +167,7 @@ def values_of_lines(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
     for number, line in numbered(BytesIO(part.data), part.first):
         place = Place(part.name, number)
         try:
-            yield place, parse_bounded(decode(line, part.name, number))
+            yield place, parse(decode(line, part.name, number))
         except JsonError as error:
             yield not_json(error, place)
         except CannotJudge as error:
@@ -184,7 +184,7 @@ def values_of_rows(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
         try:
             if isinstance(line, parquet.NotReadable):
                 raise line
-            yield place, parse_bounded(line)
+            yield place, parse(line)
         except (JsonError, parquet.NotReadable) as error:
             words = "is a row that JSON cannot represent"
             yield Problem(place, f"{words}: {error}", text_free=words)

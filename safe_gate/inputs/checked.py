@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +15,7 @@ from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Place, Prob
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate.waivers import Waivable, twins
-from safe_gate.inputs.disk import BOM, HERE, data_of, decode, parsed, shown, text_of
+from safe_gate.inputs.disk import BOM, HERE, WRITTEN_BY_HAND, TooLarge, data_of, decode, parsed, shown, text_of
 from safe_gate.inputs.finding.expansion import named_or_default
 from safe_gate.inputs.kinds import kind_of, kind_of_document
 from safe_gate.inputs.recorded import id_of
@@ -24,16 +23,10 @@ from safe_gate.inputs.schemas import ADDED, ALONE, load_schema
 from safe_gate.settings.gate_options import WAIVERS_FILE
 
 
-def document(path: str, kind: str, *, largest: int | None = None) -> Any:
-    """Return a JSON document of one schema, such as a report, of at most `largest` bytes.
-
-    Raises CannotJudge with every problem of it.
-    """
+def document(path: str, kind: str) -> Any:
+    """Return a JSON document of one schema, such as a report. Raises CannotJudge with every problem of it."""
     file = Path(path)
     name = shown(file)
-    with suppress(OSError):  # a file that is not there is named below
-        if largest is not None and (size := file.stat().st_size) > largest:
-            raise CannotJudge(Problem(Place(name), f"is {size} bytes long; expected at most {largest}"))
     return fitting(text_of(file, name), file, name, kind)
 
 
@@ -63,13 +56,16 @@ def report(path: str, *, or_commit: bool = False) -> JsonObject:
     """
     try:
         found: JsonObject = document(path, "report")
-    except CannotJudge:
-        kind = kind_of(Path(path))
-        if (what := _NO_REPORT.get(kind)) is None:
-            raise
-        instead = f"name a commit that contains {_IN_COMMIT[kind]}" if or_commit and kind in _IN_COMMIT else _INSTEAD
-        raise CannotJudge(Problem(Place(shown(Path(path))), f"{what}; {instead}")) from None
-    return found
+        return found
+    except TooLarge:
+        raise
+    except CannotJudge as error:
+        problems = error.problems  # the error itself holds all that was read
+    kind = kind_of(Path(path))
+    if (what := _NO_REPORT.get(kind)) is None:
+        raise CannotJudge(*problems)
+    instead = f"name a commit that contains {_IN_COMMIT[kind]}" if or_commit and kind in _IN_COMMIT else _INSTEAD
+    raise CannotJudge(Problem(Place(shown(Path(path))), f"{what}; {instead}"))
 
 
 _INSTEAD = "name a safe-gate.json"
@@ -129,19 +125,19 @@ def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, Mapping[str, An
     if (found := named_or_default(path, WAIVERS_FILE, root)) is None:
         return None
     file, name = found
-    data = data_of(file, name)
+    data = data_of(file, name, WRITTEN_BY_HAND)
     text = decode(data.removeprefix(BOM), name)
     content = parsed(text, name)
     problems = problems_of(load_schema("waivers").faults(content), name, text)
-    if not problems:
-        lines = dict(places(text))
+    if not problems and (doubled := tuple(twins(map(Waivable.read, content["waivers"])))):
+        lines = _lines_of([("waivers", place) for pair in doubled for place in pair], text, {})
         problems = tuple(
             Problem(
                 Place(name, lines["waivers", place]),
                 f"waives the same failure as line {lines['waivers', first]}; keep one",
                 content["waivers"][place]["id"],
             )
-            for place, first in twins(map(Waivable.read, content["waivers"]))
+            for place, first in doubled
         )
     if problems:
         raise CannotJudge(*problems)

@@ -20,7 +20,7 @@ from safe_gate.core.model import CannotJudge, Code, Config, Located, PathKind, P
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Fault
 from safe_gate.inputs.checked import line_of, problems_of
-from safe_gate.inputs.disk import HERE, exists, location, parsed, text_of, unreadable
+from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, exists, location, parsed, text_of, unreadable
 from safe_gate.inputs.finding import folders
 from safe_gate.inputs.finding.expansion import named_or_default
 from safe_gate.inputs.schemas import load_schema
@@ -42,7 +42,7 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
     if not (path or default) or (found := named_or_default(path, default, root)) is None:
         return None
     file, name = found
-    text = text_of(file, name)
+    text = text_of(file, name, WRITTEN_BY_HAND)
     content = parsed(text, name, comments=True)
     bare = blank_comments(text)
     schema = load_schema("config")

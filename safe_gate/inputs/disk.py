@@ -18,9 +18,8 @@ from typing import Any, BinaryIO
 
 from safe_gate.core.jsontext import (
     JsonError,
-    TooManyContainersError,
+    TooManyValuesError,
     parse,
-    parse_bounded,
 )
 from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.inputs.finding import folders
@@ -53,7 +52,12 @@ _BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 def sha256(path: str) -> str:
     """Return the SHA-256 of a file's bytes. Raises CannotJudge if it cannot be read."""
-    return hashlib.sha256(data_of(Path(path), shown(Path(path)))).hexdigest()
+    name = shown(Path(path))
+    try:
+        with open_regular(Path(path)) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # it has all that is used
+    except OSError as error:
+        raise CannotJudge(Problem(Place(name), f"cannot be read: {reason(error)}")) from error
 
 
 def content(path: str) -> Any:
@@ -75,6 +79,10 @@ def unreadable(path: Path, error: Exception, root: Path = HERE) -> Problem:
 def show_as_values(folder: Path) -> None:
     """Show files of a folder, in this context, as values of a call from Python."""
     _values.set(folder)
+
+
+class TooLarge(CannotJudge):
+    """A file is larger than it may be, so nobody may look into it once more for what else it could be."""
 
 
 def is_among(path: str, others: Iterable[str | Path]) -> bool:
@@ -122,33 +130,44 @@ def holds_something(path: Path) -> bool:
     return exists(path) and not (path.is_file() and path.stat().st_size == 0)
 
 
-def parsed(text: str, name: str, *, comments: bool = False, is_input: bool = False) -> Any:
-    """Return the value of a file's JSON text; what is scored is bounded. Raises CannotJudge with its line."""
+def parsed(text: str, name: str, *, comments: bool = False) -> Any:
+    """Return the value of a file's JSON text. Raises CannotJudge with its line."""
     try:
-        return parse_bounded(text) if is_input else parse(text, comments=comments)
+        return parse(text, comments=comments)
     except JsonError as error:
-        raise CannotJudge(not_json(error, Place(name, error.line))) from None
+        kind = TooLarge if isinstance(error, TooManyValuesError) else CannotJudge
+        raise kind(not_json(error, Place(name, error.line))) from None
 
 
 def not_json(error: JsonError, place: Place) -> Problem:
     """Return the problem of a text that is not JSON."""
-    if isinstance(error, TooManyContainersError):
+    if isinstance(error, TooManyValuesError):
         return Problem(place, f"holds {error}; split it")
     return Problem(place, f"is not valid JSON: {error}", text_free=f"is not valid JSON: {error.text_free}")
 
 
-def text_of(path: Path, name: str) -> str:
-    """Return the text of a UTF-8 file that problems call `name`. Raises CannotJudge."""
-    return decode(data_of(path, name).removeprefix(BOM), name)
+WRITTEN_BY_HAND = 2 << 20
+"""The most bytes of a config file, a file of waivers or a pack of rules."""
+
+_WHOLE = 32 << 20
+"""The most bytes of any other document, such as a report or a shard."""
 
 
-def data_of(path: Path, name: str, *, most: int | None = None) -> bytes:
-    """Return the bytes of a regular file that problems call `name`; `most` is `max-line`. Raises CannotJudge."""
+def text_of(path: Path, name: str, most: int = _WHOLE) -> str:
+    """Return the text of a UTF-8 file of at most so many bytes that problems call `name`. Raises CannotJudge."""
+    return decode(data_of(path, name, most).removeprefix(BOM), name)
+
+
+def data_of(path: Path, name: str, most: int, setting: str = "") -> bytes:
+    """Return the bytes of a regular file that problems call `name`.
+
+    Raises CannotJudge, also for a file of more than `most` bytes, which a `setting` may limit.
+    """
     try:
         with open_regular(path) as file:
-            data = file.read() if most is None else file.read(most + 1)
-            if most is not None and len(data) > most:
-                raise CannotJudge(Problem(Place(name), too_long(most, "max-line")))
+            if len(data := file.read(most + 1)) > most:
+                words = too_long(most, setting) if setting else f"is longer than {most} bytes; expected a shorter file"
+                raise TooLarge(Problem(Place(name), words))
             return data
     except OSError as error:
         raise CannotJudge(
@@ -354,7 +373,7 @@ def document_of(path: Path, name: str, most: int) -> bytes:
     held = _held.get()
     data = held.get(location(path)) if held else None
     if data is None:
-        return data_of(path, name, most=most)
+        return data_of(path, name, most, "max-line")
     if len(data) > most:
         raise CannotJudge(Problem(Place(name), too_long(most, "max-line")))
     return data

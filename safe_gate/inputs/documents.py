@@ -119,9 +119,9 @@ def _read(evaluator: Evaluator, path: Path, name: str, bounds: blocks.Bounds) ->
         if mistaken := kinds.cases_of_another(text, name, form.kind):
             yield mistaken
             return
-        content = disk.parsed(text, name, is_input=True)
+        content = disk.parsed(text, name)
     except CannotJudge as error:
-        convert = kinds.importable(path, name, form.kind)
+        convert = None if isinstance(error, disk.TooLarge) else kinds.importable(path, name, form.kind)
         yield from (convert,) if convert else error.problems
         return
     is_ours = isinstance(content, dict) and form.cases in content

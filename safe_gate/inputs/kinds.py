@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 from safe_gate.core.given import Documents, FileKind, Lines
 from safe_gate.core.jsontext import (
     JsonError,
-    TooManyContainersError,
+    TooManyValuesError,
     parse,
-    parse_bounded,
 )
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs.blocks import BOUNDS, TooLongError, bounded_lines, is_columnar, numbered
-from safe_gate.inputs.disk import HERE, decode, open_regular, parsed, shown, text_of, unreadable
+from safe_gate.inputs.disk import HERE, TooLarge, decode, open_regular, parsed, shown, text_of, unreadable
 from safe_gate.inputs.finding import folders
 from safe_gate.inputs.finding.expansion import no_match
 from safe_gate.inputs.schemas import load_schema
@@ -78,8 +77,11 @@ def kind_of(path: Path) -> str:
         claimed = (kind.name for kind in _FILES.values() if kind.claims(first))
         meant = (kind for kind in OF_CASES if is_meant_as(first, kind))
         return next(chain(claimed, meant), OF_CASES[0])
+    del first  # it may be all of the file
     try:
         content = parsed(text_of(path, shown(path)), shown(path), comments=True)
+    except TooLarge:
+        raise
     except CannotJudge:
         if convert := importable(path, shown(path), OF_CASES[0]):
             raise CannotJudge(convert) from None
@@ -119,8 +121,8 @@ def kind_of_document(path: Path, content: Mapping[str, Any]) -> str:
 def mistaken_for(number: int, line: bytes, path: Path, name: str, kind: str) -> Problem | None:
     """Return the problem of a file that is another thing than lines of these objects, as its first line tells."""
     try:
-        value = parse_bounded(decode(line, name, number))
-    except TooManyContainersError:
+        value = parse(decode(line, name, number))
+    except TooManyValuesError:
         return None
     except JsonError:
         if convert := importable(path, name, kind):

@@ -64,7 +64,7 @@ def _read(paths: Sequence[Path], kind: str, root: Path) -> tuple[list[OwnFile], 
     for path in paths:
         name = disk.shown(path, root)
         try:
-            data = disk.data_of(path, name)
+            data = disk.data_of(path, name, disk.WRITTEN_BY_HAND)
             text = disk.decode(data.removeprefix(disk.BOM), name)
             content = checked.fitting(text, path, name, kind)
             own.append(OwnFile(name, path.name, data, content, checked.lines_in(text)))

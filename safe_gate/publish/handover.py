@@ -22,7 +22,6 @@ from safe_gate.proof import differences
 NAME = "safe-gate.comment.json"
 """The file's name in the report folder."""
 
-_LARGEST = 200_000_000  # bytes: somebody else's file must not fill the memory of a trusted job
 _SHAPE = 1
 
 
@@ -97,7 +96,7 @@ def read(path: Path) -> Publication:
     if not disk.exists(path):
         raise CannotJudge(Problem(Place(name), _MISSING, code=Code.UNREADABLE_FILE))
     try:
-        content: JsonObject = checked.document(str(path), "publication", largest=_LARGEST)
+        content: JsonObject = checked.document(str(path), "publication")
         if faults := schemas.load_schema("report").faults(content["report"]):
             raise CannotJudge(*(Problem(Place(name), fault.message, "", f"report.{fault.field}") for fault in faults))
     except CannotJudge as error:
