@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import Protocol, TypeVar
 
@@ -68,8 +69,8 @@ class Repository(Protocol):
     def entries(self, commit: str, selection: Selection) -> Sequence[Entry]:
         """Return what patterns meet at a commit."""
 
-    def contents(self, commit: str, files: Sequence[Entry]) -> Iterator[bytes]:
-        """Yield the bytes of a commit's files, in their order."""
+    def contents(self, commit: str, files: Sequence[Entry]) -> Iterator[Iterable[bytes]]:
+        """Yield each of a commit's files, in their order, in pieces to take before the next."""
 
 
 def patterns_of(options: Options) -> tuple[Pattern, ...]:
@@ -386,11 +387,11 @@ def _put(source: Repository, commit: Commit, selection: Selection, top: Path) ->
     if (size := sum(entry.size for entry in entries)) > _MOST_BYTES:
         words = f"has {size} bytes of files that the patterns name; expected at most {_MOST_BYTES}: narrow them"
         raise CannotJudge(Problem(Place(f"commit {commit.sha[:12]}"), words, code=Code.BASE_UNAVAILABLE))
-    for entry, data in zip(entries, source.contents(commit.sha, entries), strict=True):
-        _write(top, entry.path, data)
+    for entry, pieces in zip(entries, source.contents(commit.sha, entries), strict=True):
+        _write(top, entry.path, iter(pieces))
 
 
-def _write(top: Path, path: str, data: bytes) -> None:
+def _write(top: Path, path: str, pieces: Iterator[bytes]) -> None:
     """Write a file of a commit to its place in the repository. Raises CannotJudge."""
     parts = path.split("/")
     words = "cannot be put into a folder"
@@ -398,7 +399,8 @@ def _write(top: Path, path: str, data: bytes) -> None:
         raise CannotJudge(
             Problem(Place(path), f"{words}: it leads out of it; correct the commit", code=Code.BASE_UNAVAILABLE)
         )
-    if data.startswith(_LFS):
+    first = next(pieces, b"")
+    if first.startswith(_LFS):
         words = (
             "is stored in Git LFS, and a commit contains only a pointer to it; name a report as the baseline instead"
         )
@@ -406,6 +408,7 @@ def _write(top: Path, path: str, data: bytes) -> None:
     target = top.joinpath(*parts)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
+        with target.open("wb") as file:
+            file.writelines(chain([first], pieces))
     except OSError as error:
         raise CannotJudge(Problem(Place(path), f"{words}: {error.strerror}", code=Code.BASE_UNAVAILABLE)) from error

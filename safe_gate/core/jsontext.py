@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from safe_gate.core.text.patterns import later
 
 MAX_DEPTH = 100
-MAX_VALUES = 1_500_000
+MAX_VALUES = 1_000_000
 """The most values, roughly, of a text: a short one takes twenty times its text in memory."""
 
 Path = tuple[str | int, ...]

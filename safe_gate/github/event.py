@@ -6,11 +6,11 @@ https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from safe_gate.core.jsontext import parse
 from safe_gate.core.model import Origin
 from safe_gate.core.text.patterns import later
 
@@ -135,11 +135,16 @@ def context(environ: Mapping[str, str]) -> Context:
     )
 
 
+_LARGEST = 32 << 20  # characters; GitHub's own limit on a payload is 25 MB
+
+
 def _event(path: str) -> Mapping[str, Any] | None:
     """Return an event file's content, None if it is missing or broken."""
     try:
-        event = json.loads(Path(path).read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
+        with Path(path).open("rb") as file:
+            text = file.read(_LARGEST + 1).decode("utf-8")
+        event = None if len(text) > _LARGEST else parse(text)
+    except (OSError, ValueError):
         return None
     return event if isinstance(event, dict) else None
 

@@ -9,17 +9,19 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from io import TextIOWrapper
-from itertools import islice
+from itertools import count, islice
 from typing import Any, BinaryIO, NamedTuple
 
-from safe_gate.core.jsontext import TooManyValuesError
+from safe_gate.core.jsontext import MAX_VALUES, TooManyValuesError
 from safe_gate.core.text.patterns import later
 from safe_gate.importers import formats, parquet, records
 from safe_gate.importers.formats import Format, Record, Refused
 from safe_gate.importers.records import NotReadable
 
 _HEAD = 1 << 16
+_MOST_UNPACKED, _MOST_RATIO = 128 << 20, 100  # bytes that an archive may hold in any case, and times its own size
 _FIRST_LINE = 4 << 20  # a longer one may be a document in one line
 _LOOKED_AT = 20
 _SAMPLE = later(r"samples/.*\.json|header\.json|_journal/start\.json")
@@ -203,7 +205,13 @@ def _chunks(text: TextIOWrapper) -> Iterator[str]:
     except UnicodeDecodeError as error:
         raise _not_utf_8(error) from None
     finally:
-        text.detach()  # whoever opened the file closes it
+        _detach(text)
+
+
+def _detach(text: TextIOWrapper) -> None:
+    """Leave a file to whoever opened it, who may have closed it already, as after an error."""
+    with suppress(ValueError):
+        text.detach()
 
 
 def _not_utf_8(error: UnicodeDecodeError) -> NotReadable:
@@ -218,7 +226,7 @@ def _table(file: BinaryIO, shape: str) -> Iterator[Record | Refused]:
         if shape != "tabs":
             delimiter = records.delimiter_of(text.read(_HEAD).replace("\t", " "))
             text.seek(0)
-        for found in records.table(text, delimiter or ","):
+        for found in records.table(_bounded(text, delimiter or ","), delimiter or ","):
             if isinstance(found, NotReadable):
                 yield Refused(str(found), "", found.line)
             else:
@@ -226,7 +234,20 @@ def _table(file: BinaryIO, shape: str) -> Iterator[Record | Refused]:
     except UnicodeDecodeError as error:
         raise _not_utf_8(error) from None
     finally:
-        text.detach()
+        _detach(text)
+
+
+def _bounded(text: TextIOWrapper, delimiter: str) -> Iterator[str]:
+    """Yield the lines of a table. Raises NotReadable for one of too many characters or fields."""
+    for number in count(1):
+        line = text.readline(records.MOST + 1)
+        if len(line) > records.MOST:
+            raise NotReadable(f"has a line of more than {records.MOST} characters", number)
+        if line.count(delimiter) > MAX_VALUES:
+            raise NotReadable(f"has a line of more than {MAX_VALUES:,} fields", number)
+        if not line:
+            return
+        yield line
 
 
 def _columns(file: BinaryIO) -> Iterator[Record | Refused]:
@@ -241,8 +262,8 @@ def _columns(file: BinaryIO) -> Iterator[Record | Refused]:
                     yield Record(number, records.value_of(line), (), "columns")
                 except parquet.NotReadable as error:
                     yield Refused(f"is a row that JSON cannot hold: {error}", "", number)
-                except records.KeyTwiceError as error:
-                    yield Refused(str(error), "", number)
+                except (records.KeyTwiceError, TooManyValuesError) as error:
+                    yield Refused(_unreadable(error), "", number)
     except parquet.NotReadable as error:
         raise NotReadable(f"is not a readable Parquet file: {error}", 0) from None
 
@@ -253,6 +274,9 @@ def _archive(file: BinaryIO) -> Iterator[Record | Refused]:
     try:
         with archive:
             names = [one for one in archive.infolist() if _SAMPLE.fullmatch(one.filename)]
+            size, held = sum(one.file_size for one in names), sum(one.compress_size for one in names)
+            if size > _MOST_UNPACKED and size > _MOST_RATIO * held:
+                raise NotReadable(f"expands from {held} bytes to {size}, which no log does", 0)
             headers = [one for one in names if one.filename == _HEADERS[0]] or names
             for one in sorted(
                 names,
@@ -267,8 +291,8 @@ def _archive(file: BinaryIO) -> Iterator[Record | Refused]:
                     continue
                 try:
                     yield Record(0, records.value_of(archive.read(one).decode("utf-8")), (), "archive", one.filename)
-                except records.KeyTwiceError as error:
-                    yield Refused(f"{error} in {one.filename}")
+                except (records.KeyTwiceError, TooManyValuesError) as error:
+                    yield Refused(f"{_unreadable(error)} in {one.filename}")
     except broken as error:
         raise NotReadable(f"is not a readable archive: {str(error)[:100]}", 0) from None
 

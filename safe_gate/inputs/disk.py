@@ -149,13 +149,16 @@ def not_json(error: JsonError, place: Place) -> Problem:
 WRITTEN_BY_HAND = 2 << 20
 """The most bytes of a config file, a file of waivers or a pack of rules."""
 
-_WHOLE = 32 << 20
+WHOLE = 32 << 20
 """The most bytes of any other document, such as a report or a shard."""
 
 
-def text_of(path: Path, name: str, most: int = _WHOLE) -> str:
-    """Return the text of a UTF-8 file of at most so many bytes that problems call `name`. Raises CannotJudge."""
-    return decode(data_of(path, name, most).removeprefix(BOM), name)
+def text_of(path: Path, name: str, most: int | None = None) -> str:
+    """Return the text of a UTF-8 file of at most `most` bytes, else `WHOLE`, which problems call `name`.
+
+    Raises CannotJudge.
+    """
+    return decode(data_of(path, name, WHOLE if most is None else most).removeprefix(BOM), name)
 
 
 def data_of(path: Path, name: str, most: int, setting: str = "") -> bytes:

@@ -23,6 +23,7 @@ from safe_gate.importers.formats._rows import (
     id_of,
     samples,
 )
+from safe_gate.importers.records import MOST
 
 TITLE = "an Inspect log"
 PATHS = (("status",), ("eval",), ("samples",))
@@ -72,6 +73,8 @@ def _read(value: dict[str, Any]) -> Iterator[Row | Refused]:
         raise NotACase(f"is an error: {words}", id_)
     attached = value.get("attachments")
     attachments = attached if isinstance(attached, dict) else {}
+    if sum(_added(value.get(name), attachments) for name in ("input", "output", "messages")) > MOST:
+        raise NotACase(f"has attachments that expand to more than {MOST} characters", id_)
     said = _resolved(value.get("input"), attachments)
     replies = _replies(_resolved(value.get("output"), attachments))
     user, left_out = _user(said, _resolved(value.get("messages"), attachments))
@@ -100,6 +103,15 @@ def _replies(output: Any) -> list[Said]:
         return [said_in([one]) if is_message(one) else Said(None) for one in messages]
     completion = output.get("completion")
     return [Said(completion if isinstance(completion, str) and completion else None)]
+
+
+def _added(value: Any, attachments: dict[str, Any]) -> int:
+    """Return how many characters attachments add: a few bytes may refer to one a million times."""
+    if isinstance(value, str):
+        text = attachments.get(value.removeprefix(_ATTACHMENT)) if value.startswith(_ATTACHMENT) else None
+        return len(text) if isinstance(text, str) else 0
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return sum(_added(one, attachments) for one in inner)
 
 
 def _resolved(value: Any, attachments: dict[str, Any]) -> Any:

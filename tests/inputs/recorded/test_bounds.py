@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.cases import Ran, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.memory import on_linux, peak
 
 
 def refused(ran: Ran, words: str) -> None:
@@ -45,17 +47,52 @@ def test_outputs_and_batches_have_the_same_bound(safe_gate: SafeGate) -> None:
 
 
 @pytest.mark.untraced
-def test_a_line_of_more_than_a_million_and_a_half_values_exits_3(safe_gate: SafeGate) -> None:
+def test_a_line_of_more_than_a_million_values_exits_3(safe_gate: SafeGate) -> None:
     brackets = "[," * 1_000_001  # in a text they are none
-    write_cases(Path("c.jsonl"), turn("a", x_empty=[[]] * 400_000 + [{}] * 300_000, x_text=brackets))
+    write_cases(Path("c.jsonl"), turn("a", x_empty=[[]] * 250_000 + [{}] * 240_000, x_text=brackets))
     assert safe_gate("eval", "--cases", "c.jsonl").code == 0
     write_cases(Path("c.jsonl"), turn("a"), turn("b", x_empty=[[]] * 1_000_000))
-    words = "holds more than 1,500,000 values; split it"
+    words = "holds more than 1,000,000 values; split it"
     refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"c.jsonl:2: {words}")
     write_cases(Path("c.jsonl"), turn("b", x_empty=[[]] * 1_000_000))
     refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"c.jsonl:1: {words}")
     write_batch(Path("b.json"), safe_case("s", x_empty=[[]] * 1_000_000))
     refused(safe_gate("run", "--safe-batch", "b.json"), f"b.json:1: {words}")
+
+
+_FILLED = '{"x_a":[' + "[]," * (19 << 20) + "[]]}"  # 57 MiB of small lists
+_NAMED = {"--config": "safe.config.json", "--waivers": "w.json", "--rules": "p.json", "--baseline": "b.json"}
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("flag", _NAMED)
+def test_a_document_that_a_change_may_fill_is_refused_before_it_is_parsed(safe_gate: SafeGate, flag: str) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    Path(_NAMED[flag]).write_text(_FILLED, "utf-8")
+    most = 33554432 if flag == "--baseline" else 2097152
+    started = time.process_time()
+    ran = safe_gate("run", "--cases", "c.jsonl", flag, _NAMED[flag])
+    refused(ran, f"{_NAMED[flag]}: is longer than {most} bytes; expected a shorter file")
+    assert time.process_time() - started < 5
+    Path(_NAMED[flag]).write_text(_FILLED[: most - 10] + "[]]}", "utf-8")
+    assert safe_gate("run", "--cases", "c.jsonl", flag, _NAMED[flag]).code == 3
+    assert time.process_time() - started < 10
+
+
+@pytest.mark.soak
+@on_linux
+@pytest.mark.parametrize("flag", ["--baseline", "--waivers", "--cases"])
+@pytest.mark.parametrize("unit", ["[]", '"ab"', '{"a":0}', "\U0001f600" + "a" * 9_000_000])
+@pytest.mark.usefixtures("safe_gate")
+def test_a_document_within_its_bounds_takes_little_memory(flag: str, unit: str) -> None:
+    most = {"--baseline": 32 << 20, "--waivers": 2 << 20, "--cases": 16 << 20}[flag]
+    number = min(most // (len(unit.encode()) + 1), 900_000)
+    filled = f'"x_a":[{",".join([json.dumps(unit) if len(unit) > 9 else unit] * number)}]'
+    write_cases(Path("c.jsonl"), turn("a"))
+    first = json.dumps(turn("a"))[1:-1] + "," if flag == "--cases" else ""
+    Path("f.jsonl").write_text(f"{{{first}{filled}}}", "utf-8")
+    _, most = peak("run", "--cases", "c.jsonl", flag, "f.jsonl")
+    assert most < 400 * 1024
 
 
 def test_an_expectation_lists_at_most_ten_thousand_texts(safe_gate: SafeGate) -> None:

@@ -108,8 +108,8 @@ def test_a_file_too_large_is_refused(
     untrusted: Callable[..., None], publish: Publish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     untrusted()
-    monkeypatch.setattr("safe_gate.publish.handover._LARGEST", 100)
-    assert "expected at most 100" in publish().log
+    monkeypatch.setattr("safe_gate.inputs.disk.WHOLE", 100)
+    assert "is longer than 100 bytes" in publish().log
 
 
 @pytest.mark.parametrize("event", ["pull_request", "pull_request_target", "push", ""])
