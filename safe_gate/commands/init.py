@@ -119,7 +119,7 @@ def _why_kept(path: Path) -> str:
 def _ignore() -> str:
     """Return what `.gitignore` says, "" if there is none. Raises CannotJudge."""
     name = _IGNORE.as_posix()
-    return disk.decode(disk.data_of(_IGNORE, name), name) if os.path.lexists(_IGNORE) else ""
+    return disk.decode(disk.data_of(_IGNORE, name, disk.WRITTEN_BY_HAND), name) if os.path.lexists(_IGNORE) else ""
 
 
 def _why_not_ignored() -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safe_gate.core.jsontext import JsonError, offsets, parse_bounded
+from safe_gate.core.jsontext import JsonError, offsets, parse
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
@@ -74,7 +74,7 @@ class Update:
         if not bare.strip():
             return text
         try:
-            case = parse_bounded(bare)
+            case = parse(bare)
         except JsonError as error:
             raise CannotJudge(disk.not_json(error, place)) from None
         id_ = _checked(case, place, self.request)
@@ -102,7 +102,7 @@ class Update:
         changed = _replaced(bare, other)
         if case.keys() & {"expected", "marks"}:
             self.labelled.append(id_)
-        if any(True for _ in EVALUATORS[self.request.evaluator].faults(parse_bounded(changed))):
+        if any(True for _ in EVALUATORS[self.request.evaluator].faults(parse(changed))):
             self.unfit.append(id_)
         return text[: len(text) - len(bare)] + changed
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.jsontext import offsets
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, is_interrupt, reason
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, is_interrupt, reason
 from safe_gate.evaluators import BUILT_IN, EVALUATORS, without_texts
 from safe_gate.inputs import blocks, own_rules, recorded
 from safe_gate.inputs.spool import lines
@@ -159,7 +159,9 @@ def tallied(scorings: Sequence[Scoring], item: tuple[Part, bool]) -> tuple[Tally
             raise
         what = f"left by {type(error).__name__} instead of returning"
         words = f"{what} ({reason(error)}); report it to the authors of the evaluator, with the command and the input"
-        problem = Problem(Place(f"evaluator {name}"), words, text_free=f"{what}; report it to the authors")
+        problem = Problem(
+            Place(f"evaluator {name}"), words, text_free=f"{what}; report it to the authors", code=Code.INTERNAL_ERROR
+        )
         raise CannotJudge(problem) from error
 
 

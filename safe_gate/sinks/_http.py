@@ -42,7 +42,7 @@ class Session(requests.Session):
             with super().request(method, url, *args, **more) as answer:
                 self.outcome = f"HTTP {answer.status_code}"
                 self.answer = answer.raw.read(_MOST_OF_ANSWER, decode_content=True)
-                if 300 <= answer.status_code < 400:
+                if not (200 <= answer.status_code < 300 or 400 <= answer.status_code < 600):
                     raise requests.exceptions.InvalidURL  # no library takes it for a success, or sends it again
                 return answer
         except ERRORS as error:
