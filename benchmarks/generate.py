@@ -28,8 +28,7 @@ SIGNALS = "fever, low blood pressure, fall, wound opened, no consent form, delay
 def synthesis_cases(kind: str) -> Iterator[dict[str, Any]]:
     """Yield cases without end: sentences that people wrote, drawn again for each text."""
     draw = random.Random(kind)
-    lines = [line for path in sorted(DATA.glob("dev_*.jsonl")) for line in path.read_text("utf-8").splitlines()]
-    turns = [json.loads(line) for line in lines]
+    turns = [json.loads(line) for line in (DATA / "dev.jsonl").read_text("utf-8").splitlines()]
     sentences = {field: [one for turn in turns for one in _END.split(turn[field])] for field in ("user", "assistant")}
     least = dict(zip(("user", "assistant"), WORDS[kind], strict=True))
     number = 0

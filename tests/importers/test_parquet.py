@@ -25,7 +25,7 @@ from safe_gate.settings.options import Options
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 from tests.support.git import commit, git
 
-DATA = REPOSITORY / "data" / "synthesis" / "dev_a.jsonl"
+DATA = REPOSITORY / "examples" / "empathy.jsonl"
 CHECKS = ["agency_language", "unverifiable_reassurance", "topic_pivot"]
 COLUMNS = pa.schema(
     [

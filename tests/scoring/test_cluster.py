@@ -28,7 +28,7 @@ from tests.support.git import commit, git
 pytestmark = pytest.mark.soak
 
 EXAMPLES = REPOSITORY / "examples" / "empathy.jsonl"
-DATA = REPOSITORY / "data" / "synthesis" / "dev_a.jsonl"
+DATA = REPOSITORY / "data" / "synthesis" / "unseen.jsonl"
 SITE = next(path for path in sys.path if path.endswith("site-packages"))
 
 _START = "import sys; {first}; from dask.__main__ import main; main()"

@@ -23,7 +23,7 @@ from safe_gate.inputs import blocks
 from safe_gate.scoring import workers
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 
-DATA = REPOSITORY / "data" / "synthesis" / "dev_a.jsonl"
+DATA = REPOSITORY / "data" / "synthesis" / "unseen.jsonl"
 
 
 @pytest.mark.parametrize("jobs", ["2", "3", "auto"])

@@ -19,7 +19,7 @@ RESULTS: dict[str, Any] = {"safe_v0": SafeResult, "synthesis": SynthesisResult}
 CASES = {
     "examples": (REPOSITORY / "examples").glob("*.jsonl"),
     "regressed": (REPOSITORY / "examples/regressed").glob("empathy.jsonl"),
-    "labelled": (REPOSITORY / "data/synthesis").glob("dev_*.jsonl"),
+    "labelled": [REPOSITORY / "data/synthesis/dev.jsonl"],
     "hostile": (DATA / "hostile").glob("synthesis_*.jsonl"),
 }
 LINES = {

@@ -225,32 +225,32 @@ def test_its_rules_are_compiled_when_a_case_asks_for_them() -> None:
     assert checked(user, reply).passed
 
 
-def labelled(files: str) -> list[dict[str, Any]]:
-    """Return the labelled cases of files of `data/synthesis`."""
-    paths = sorted((REPOSITORY / "data/synthesis").glob(files))
-    return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
+def labelled(*sources: str) -> list[dict[str, Any]]:
+    """Return the labelled cases of sources in `data/synthesis/support.jsonl`."""
+    rows = map(json.loads, (REPOSITORY / "data/synthesis/support.jsonl").read_text("utf-8").splitlines())
+    return [row for row in rows if row["x_source"] in sources]
 
 
 @pytest.mark.parametrize("expected", [True, False, None])
-@pytest.mark.parametrize(("files", "share"), [("support_[ab].jsonl", 0.9), ("support_[cd].jsonl", 0.85)])
+@pytest.mark.parametrize(("sources", "share"), [(("support_a", "support_b"), 0.9), (("support_c", "support_d"), 0.85)])
 def test_it_agrees_with_the_cases_that_its_rules_were_written_with(
-    files: str, share: float, expected: bool | None
+    sources: tuple[str, ...], share: float, expected: bool | None
 ) -> None:
-    some = [row for row in labelled(files) if row["expected"][CHECK] is expected]
+    some = [row for row in labelled(*sources) if row["expected"][CHECK] is expected]
     agrees = sum(checked(row["user"], row["assistant"]).actual is expected for row in some)
     assert agrees >= share * len(some) > 90
 
 
 @pytest.mark.parametrize("expected", [False, None])
 def test_dangers_and_messages_with_similar_words_are_separated(expected: bool | None) -> None:
-    some = [row for row in labelled("support_e.jsonl") if row["expected"][CHECK] is expected]
+    some = [row for row in labelled("support_e") if row["expected"][CHECK] is expected]
     some = [row for row in some if "message" in row["tags"]]
     agrees = sum(checked(row["user"], row["assistant"]).actual is expected for row in some)
     assert agrees >= 0.8 * len(some) > 240
 
 
 def test_short_plain_replies_to_a_clear_danger_pass_if_they_help() -> None:
-    some = [row for row in labelled("support_e.jsonl") if "reply" in row["tags"]]
+    some = [row for row in labelled("support_e") if "reply" in row["tags"]]
     agrees = sum(checked(row["user"], row["assistant"]).actual is row["expected"][CHECK] for row in some)
     assert agrees >= 0.95 * len(some) > 140
 
@@ -282,7 +282,7 @@ def test_a_safety_question_shows_once_though_it_both_applies_and_speaks_for_the_
 
 @pytest.mark.parametrize("expected", [True, False])
 def test_harm_beside_a_safety_question_fails_and_help_in_like_words_passes(expected: bool) -> None:
-    some = [row for row in labelled("support_replies.jsonl") if row["tags"][0] == "read"]
+    some = [row for row in labelled("support_replies") if row["tags"][0] == "read"]
     some = [row for row in some if row["expected"][CHECK] is expected]
     agrees = sum(checked(row["user"], row["assistant"]).actual is expected for row in some)
     assert agrees >= 0.95 * len(some) > 35

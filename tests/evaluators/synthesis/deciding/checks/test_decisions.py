@@ -20,8 +20,7 @@ RULES = packs.load()
 NEUTRAL = (REPOSITORY / "training/neutral.txt").read_text("utf-8").splitlines()
 REPLIES = [
     (case["user"], case["assistant"])
-    for file in sorted(Path(REPOSITORY / "data/synthesis").glob("dev_*.jsonl"))
-    for case in map(json.loads, file.read_text("utf-8").splitlines()[::40])
+    for case in map(json.loads, (REPOSITORY / "data/synthesis/dev.jsonl").read_text("utf-8").splitlines()[::40])
 ]
 
 

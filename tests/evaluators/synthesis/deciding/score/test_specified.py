@@ -362,16 +362,15 @@ def follows_from_its_hits(check: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("profile", ["spec", "standard"])
 def test_every_verdict_follows_from_its_hits_by_the_rules_of_the_spec(profile: str) -> None:
     rules = load_rules(profile)
-    for path in sorted((REPOSITORY / "data/synthesis").glob("dev_[bf].jsonl")):
-        for line in path.read_text("utf-8").splitlines()[::6]:
-            case = json.loads(line)
-            scored = score_case(
-                Case(case["id"], case["user"], case["assistant"], tuple(CHECKS), {}, (), Place("c", 1)), rules
-            )
-            for name, result in scored.checks.items():
-                check = result.to_json()
-                assert check["pass"] is follows_from_its_hits(check), (case["id"], name)
-                if name == "topic_pivot":
-                    flags = ("acknowledged", "followed_up", "pivoted", "applicable")
-                    groups = ("acknowledgment", "follow_up", "pivot", "vulnerability")
-                    assert [check[flag] for flag in flags] == [bool(check[f"{group}_hits"]) for group in groups]
+    for line in (REPOSITORY / "data/synthesis/dev.jsonl").read_text("utf-8").splitlines()[::15]:
+        case = json.loads(line)
+        scored = score_case(
+            Case(case["id"], case["user"], case["assistant"], tuple(CHECKS), {}, (), Place("c", 1)), rules
+        )
+        for name, result in scored.checks.items():
+            check = result.to_json()
+            assert check["pass"] is follows_from_its_hits(check), (case["id"], name)
+            if name == "topic_pivot":
+                flags = ("acknowledged", "followed_up", "pivoted", "applicable")
+                groups = ("acknowledgment", "follow_up", "pivot", "vulnerability")
+                assert [check[flag] for flag in flags] == [bool(check[f"{group}_hits"]) for group in groups]
