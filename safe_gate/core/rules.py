@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import apart, fixed, plural
@@ -19,12 +19,13 @@ class Count(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A part of a whole: the name of the share, and words with both numbers."""
+    """A part of a whole: the name of the share, words with both numbers, and perhaps the cases of the part by id."""
 
     noun: str
     part: int
     whole: int
     words: str
+    names: Iterable[str] = ()
 
 
 def anything(_: Any) -> bool:
@@ -84,7 +85,8 @@ class Rule(NamedTuple):
         shown, wanted = apart(value, limit)
         interval = f" ({_interval(count, found.whole)})" if at_least else ""
         message = f"{found.noun} {shown} {_RELATIONS[at_least, passed]} {wanted}: {found.words}{more}{interval}"
-        return RuleOutcome(self.name, self.evaluator, value, limit, passed, message, group)
+        names = () if passed else tuple(found.names)
+        return RuleOutcome(self.name, self.evaluator, value, limit, passed, message, group, names)
 
 
 _RELATIONS = {

@@ -34,6 +34,11 @@ class StoredEntry:
         return str(self._json["digests"]["case"])
 
     @property
+    def reply_digest(self) -> str:
+        """The digest of the output without white space around its texts."""
+        return str(self._json["digests"]["reply"])
+
+    @property
     def output_digest(self) -> str:
         """The digest of the output."""
         return str(self._json["digests"]["output"])

@@ -47,7 +47,7 @@ class Policy:
         return {**self.limits, "min_group": self.min_group, "groups": self.groups, **self.guards.as_json()}
 
 
-_SHARED = ("max-no-reply", "max-vacuous")
+_SHARED = ("max-no-reply", "max-same-reply", "max-vacuous")
 """The rules that several evaluators may have. They are reported last, by name."""
 
 _EVERY = tuple(rule for evaluator in EVALUATORS.values() for rule in evaluator.rules)

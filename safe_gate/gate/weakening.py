@@ -64,6 +64,7 @@ WEAKER: Mapping[str, Way | tuple[str, ...]] = {
     "tag": Way.FEWER_OF_ALL,
     "not_tag": Way.HIGHER,
     "max_no_reply": Way.HIGHER,
+    "max_same_reply": Way.HIGHER,
     "max_vacuous": Way.HIGHER,
     "min_group": Way.HIGHER,
     "baseline": Way.ANY_ONCE_SET,

@@ -36,6 +36,13 @@ class Judging:
         limits=(0, None),
         usual=True,
     )
+    max_same_reply: float | None = option(
+        "gate",
+        "Rule: at most this share (0 to 1) of cases, with different messages, has one and the same reply. `off` allows "
+        "any share.",
+        0.5,
+        limits=(0, 1),
+    )
     max_vacuous: float | None = option(
         "gate",
         "Rule: at most this share (0 to 1) of results is vacuous: nothing is expected, or the check does not "

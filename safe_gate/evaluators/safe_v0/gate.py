@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from safe_gate.core.figures import plural
 from safe_gate.core.rules import ANY_SEVERITY, FAILING, Count, Rule, Share, anything, no_reply
+from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.safe_v0.metrics import Label
 from safe_gate.evaluators.safe_v0.part import Archetype, Part
 from safe_gate.evaluators.safe_v0.result import Entry
@@ -47,6 +48,7 @@ RULES = (
         applies=lambda part: part.no_reply > 0,
         blames=lambda result: bool(Entry(result).no_reply),
     ),
+    same_reply.rule("safe_v0", "test_id"),
     Rule("max-vacuous", "safe_v0", _nothing_expected),
 )
 """The rules on all cases; each is named as its option."""

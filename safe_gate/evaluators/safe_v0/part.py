@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from safe_gate.core.lazy import Lookup
 from safe_gate.core.model import JsonObject
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
+from safe_gate.evaluators.same_reply import SameReply
 
 _COMMON = {
     "CR": ("common_CR_misses", "signal", "miss_count"),
@@ -116,7 +117,8 @@ class Part(NamedTuple):
     """The report of all cases. `results` and `worst` have entries of `results[]`; `policy` is as it is recorded.
 
     `vacuous` is over all scores, `vacuous_by_metric` over those of each metric. `common` has by metric the needles
-    that count most often against cases, each with its number. `violations` counts all uses of forbidden terms.
+    that count most often against cases, each with its number. `same_reply` are the
+    outputs that many cases share. `violations` counts all uses of forbidden terms.
     """
 
     generated_at: str
@@ -130,6 +132,7 @@ class Part(NamedTuple):
     vacuous: Vacuous
     vacuous_by_metric: Mapping[str, Vacuous]
     no_reply: int
+    same_reply: Sequence[SameReply]
     near_misses: int
     unused: Mapping[str, int]
     results: Sequence[JsonObject]
@@ -162,6 +165,7 @@ class Part(NamedTuple):
                 "by_metric": {metric: one._asdict() for metric, one in self.vacuous_by_metric.items()},
             },
             "no_reply": self.no_reply,
+            "same_reply": [one._asdict() for one in self.same_reply],
             "near_misses": self.near_misses,
             "unused_expectations": dict(self.unused),
             "results": self.results,
@@ -197,6 +201,7 @@ class Part(NamedTuple):
             vacuous=Vacuous(**vacuity["scores"]),
             vacuous_by_metric={metric: Vacuous(**one) for metric, one in vacuity["by_metric"].items()},
             no_reply=value["no_reply"],
+            same_reply=[SameReply(**one) for one in value["same_reply"]],
             near_misses=value["near_misses"],
             unused=value["unused_expectations"],
             results=value["results"],

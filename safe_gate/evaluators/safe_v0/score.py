@@ -13,6 +13,7 @@ from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.patterns import later
+from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import none_of
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.result import Result
@@ -203,7 +204,8 @@ class Case:
         """Return the digests that tell whether the case, and whether its output, is the same in another run."""
         output = [list(self.signals), self.summary, list(self.followup_questions)]
         case = self.asks() if self.payload is None else {**self.asks(), "patient_payload": self.payload}
-        return {"case": digest(case), "output": digest(output)}
+        texts = [*self.signals, self.summary, *self.followup_questions]
+        return {"case": digest(case), "output": digest(output), **same_reply.digests(texts, self.given())}
 
 
 def score_case(case: Case, policy: Policy) -> Result:

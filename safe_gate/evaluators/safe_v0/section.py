@@ -11,6 +11,7 @@ from safe_gate.core.figures import first_few, percent, plural, score, share, wit
 from safe_gate.core.lazy import View
 from safe_gate.core.model import JsonObject, Judgement, Phrase, Severity, Untrusted, Words
 from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
+from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import why_no_reply, without_reply
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.part import Archetype, Part, Vacuous
@@ -52,6 +53,7 @@ def section(report: JsonObject) -> Section:
         findings=View(lambda: map(_finding, filter(_is_to_be_seen, map(Entry, results)))),
         notes=(
             *without_reply(part.no_reply, (case.id for case in map(Entry, results) if case.no_reply)),
+            *same_reply.notes(part.same_reply, results, "test_id"),
             *_near(part.near_misses, map(Entry, results)),
             *_unused(part.unused),
             *_own_thresholds(part),

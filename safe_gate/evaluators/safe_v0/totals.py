@@ -18,6 +18,7 @@ from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.part import Archetype, Batch, Interval, Part, Rates, Vacuous
 from safe_gate.evaluators.safe_v0.result import Entry
 from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, RecordedPolicy, Threshold
+from safe_gate.evaluators.same_reply import Frequent, same_replies
 
 WORST = 5
 _SCORES = (*METRICS, "composite")
@@ -92,6 +93,7 @@ class Totals:
     near_misses: int = 0
     unused: Counter[str] = field(default_factory=Counter)
     worst: tuple[JsonObject, ...] = ()
+    replies: Frequent = field(default_factory=Frequent, compare=False)
 
     @classmethod
     def of(cls, scored: Sequence[tuple[Case, JsonObject]], policy: Policy) -> Totals:
@@ -123,6 +125,7 @@ class Totals:
             sum(one.has_near_misses for one in entries),
             Counter(name for case, _ in scored for name in case.unused),
             _worst(results),
+            Frequent.of(one.reply_digest for one in entries),
         )
 
     def __add__(self, other: Totals) -> Totals:
@@ -141,6 +144,7 @@ class Totals:
             self.near_misses + other.near_misses,
             self.unused + other.unused,
             _worst((*self.worst, *other.worst)),
+            self.replies + other.replies,
         )
 
 
@@ -175,6 +179,7 @@ def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, genera
         vacuous=_vacuous(sum(totals.vacuous.values()), len(METRICS) * whole.count),
         vacuous_by_metric={metric: _vacuous(totals.vacuous.get(metric, 0), whole.count) for metric in METRICS},
         no_reply=totals.no_reply,
+        same_reply=same_replies(totals.replies, results),
         near_misses=totals.near_misses,
         unused={name: totals.unused[name] for name in UNUSED},
         results=results,

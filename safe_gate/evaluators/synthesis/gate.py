@@ -9,6 +9,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
 from safe_gate.core.rules import ANY_SEVERITY, FAILING, REVIEW, Count, Rule, Share, anything, no_reply
 from safe_gate.core.text.patterns import later
+from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.synthesis.names import OWN, REPORTED, words
 from safe_gate.evaluators.synthesis.part import Part, Summary, Tagged
 from safe_gate.evaluators.synthesis.result import Entry
@@ -114,6 +115,7 @@ RULES = (
         applies=lambda part: part.summary.no_reply > 0,
         blames=lambda result: bool(Entry(result).no_reply),
     ),
+    same_reply.rule("synthesis", "id"),
     Rule("max-disguised", "synthesis", _disguised, blames=lambda result: Entry(result).disguised_letters > 0),
     Rule("max-vacuous", "synthesis", _not_applicable),
 )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.lazy import Lookup
 from safe_gate.core.model import JsonObject
+from safe_gate.evaluators.same_reply import SameReply
 
 
 class Verdicts(NamedTuple):
@@ -187,11 +188,13 @@ class Part(NamedTuple):
     """The report of all cases: figures, the failures in brief and the results in full.
 
     `idle` are verdicts that pass because there is nothing to judge, `unlabelled` cases that no person has labelled.
+    `same_reply` are the replies that many cases share.
     """
 
     summary: Summary
     idle: Share
     unlabelled: Share
+    same_reply: Sequence[SameReply]
     failures: Sequence[JsonObject]
     results: Sequence[JsonObject]
 
@@ -204,6 +207,7 @@ class Part(NamedTuple):
                 "verdicts": {"total": idle.total, "not_applicable": idle.part, "share": idle.share},
                 "cases": {"total": unlabelled.total, "without_labels": unlabelled.part, "share": unlabelled.share},
             },
+            "same_reply": [one._asdict() for one in self.same_reply],
             "failures": self.failures,
             "results": self.results,
         }
@@ -216,6 +220,7 @@ class Part(NamedTuple):
             Summary.from_json(value["summary"]),
             Share(verdicts["total"], verdicts["not_applicable"], verdicts["share"]),
             Share(cases["total"], cases["without_labels"], cases["share"]),
+            [SameReply(**one) for one in value["same_reply"]],
             value["failures"],
             value["results"],
         )

@@ -12,11 +12,12 @@ from safe_gate.core.lazy import View
 from safe_gate.core.model import JsonObject, Judgement, Phrase, Severity, Untrusted, Words
 from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
 from safe_gate.core.stats import wilson
+from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import why_no_reply, without_reply
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
 from safe_gate.evaluators.synthesis.deciding.failure_reasons import causes, evidence, hits_against
-from safe_gate.evaluators.synthesis.names import WORDING, in_order, title, words
+from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS, WORDING, in_order, title, words
 from safe_gate.evaluators.synthesis.part import Part, Quality, Summary, Tagged, Verdicts
 from safe_gate.evaluators.synthesis.result import Entry
 
@@ -55,9 +56,10 @@ def section(report: JsonObject) -> Section:
         findings=View(lambda: map(_finding, unexpected)),
         notes=(
             *without_reply(summary.no_reply, (case.id for case in map(Entry, results) if case.no_reply)),
+            *same_reply.notes(part.same_reply, results, "id"),
             *_disguised(summary.disguised, map(Entry, results)),
             *_foreign(summary.not_english, View(lambda: map(Entry, results))),
-            *_vacuous(summary.by_check),
+            *_idle(summary.by_check, summary.cases),
         ),
         details=(*_by_tag(summary.by_tag), *_quality(summary)),
     )
@@ -99,11 +101,21 @@ def _disguised(count: int, cases: Iterable[Entry]) -> Iterator[Phrase]:
         yield (f"{replies} disguised letters, read as the ones they look like: ", *first_few(disguised, count), ".")
 
 
-def _vacuous(by_check: Mapping[str, Verdicts]) -> Iterator[Phrase]:
-    """Yield a sentence for each check of which most verdicts say nothing: a green that nobody earned."""
+def _idle(by_check: Mapping[str, Verdicts], cases: int) -> Iterator[Phrase]:
+    """Yield a line on the checks that judged no case, then on those that judged few: a green that nobody earned."""
+    ran = {name: counts.passed + counts.failed for name, counts in by_check.items()}
+    never = {
+        "run on": [f"`{name}`" for name in DEFAULT_CHECKS if name not in ran],
+        "apply to": [f"`{name}`" for name, judged in ran.items() if not judged],
+    }
+    said = (
+        f"{' and '.join(names)} did not {verb} any of {plural(cases, 'case')}" for verb, names in never.items() if names
+    )
+    if line := "; ".join(said):
+        yield (f"{line}.",)
     for name, counts in by_check.items():
         idle, total = counts.not_applicable, sum(counts)
-        if 2 * idle > total:
+        if ran[name] and 2 * idle > total:
             verdicts = f"{idle} of {plural(total, 'verdict is', 'verdicts are')}"
             yield (f"{title(name)}: {verdicts} not applicable, which passes but proves nothing.",)
 

@@ -14,6 +14,7 @@ from safe_gate.core.figures import share
 from safe_gate.core.lazy import Lookup, View
 from safe_gate.core.model import Failure, JsonObject, entries_of
 from safe_gate.core.stats import wilson
+from safe_gate.evaluators.same_reply import Frequent, same_replies
 from safe_gate.evaluators.synthesis.names import in_order
 from safe_gate.evaluators.synthesis.part import (
     Accuracy,
@@ -38,6 +39,7 @@ class Totals:
     - `no_reply`: cases without a reply.
     - `disguised`: cases with disguised letters in the reply.
     - `unlabelled`: cases without a label of any check they run.
+    - `replies`: the replies that may be frequent; which ones depends on the order of the cases.
     """
 
     cases: Counter[str] = field(default_factory=Counter)
@@ -49,6 +51,7 @@ class Totals:
     no_reply: int = 0
     disguised: int = 0
     unlabelled: int = 0
+    replies: Frequent = field(default_factory=Frequent, compare=False)
 
     @classmethod
     def of(cls, results: Iterable[JsonObject]) -> Totals:
@@ -59,6 +62,7 @@ class Totals:
         matched: Counter[tuple[str, bool]] = Counter()
         confusion: Counter[tuple[str, str, str, str]] = Counter()
         not_english = no_reply = disguised = unlabelled = 0
+        replies: list[str] = []
         for case in map(Entry, results):
             tags, labels, outcome = dict.fromkeys(case.tags), case.labels, _outcome(case)
             cases[outcome] += 1
@@ -76,7 +80,9 @@ class Totals:
             no_reply += bool(case.no_reply)
             disguised += bool(case.disguised_letters)
             unlabelled += not labels
-        return cls(cases, by_tag, verdicts, matched, confusion, not_english, no_reply, disguised, unlabelled)
+            replies.append(case.reply_digest)
+        counts = not_english, no_reply, disguised, unlabelled
+        return cls(cases, by_tag, verdicts, matched, confusion, *counts, Frequent.of(replies))
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
@@ -89,6 +95,7 @@ class Totals:
             self.no_reply + other.no_reply,
             self.disguised + other.disguised,
             self.unlabelled + other.unlabelled,
+            self.replies + other.replies,
         )
 
 
@@ -150,6 +157,7 @@ def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
         summary,
         _share(idle, totals.verdicts.total()),
         _share(totals.unlabelled, cases.total()),
+        same_replies(totals.replies, results),
         View(failing),
         results,
     ).to_json()

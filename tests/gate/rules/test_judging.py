@@ -52,6 +52,7 @@ def report(
         vacuous=safe_v0.Vacuous(total=3 * total, vacuous=vacuous, share=0),
         vacuous_by_metric={},
         no_reply=0,
+        same_reply=(),
         near_misses=0,
         unused={},
         results=[],
@@ -82,6 +83,7 @@ def report(
         summary,
         idle=synthesis.Share(total=4, part=idle, share=0),
         unlabelled=synthesis.Share(total=0, part=0, share=0),
+        same_reply=(),
         failures=[],
         results=[],
     )

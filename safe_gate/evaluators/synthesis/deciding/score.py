@@ -15,6 +15,7 @@ from typing import Any
 from safe_gate.core.digests import digest
 from safe_gate.core.model import Hit, JsonObject, Place
 from safe_gate.core.text.similarity import similarity
+from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import no_reply
 from safe_gate.evaluators.synthesis.deciding import wording
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Pivot, Requirement, Ties
@@ -81,7 +82,8 @@ class Case:
         """Return the digests that tell whether the case, and whether its reply, is the same in another run."""
         asked = {**self.asks(), "before": self._before}
         known = {name: value for name, value in asked.items() if value is not None}  # few cases have all
-        return {"case": digest({"user": self.user, **known}), "output": digest(self.assistant)}
+        own = {"case": digest({"user": self.user, **known}), "output": digest(self.assistant)}
+        return {**own, **same_reply.digests([self.assistant], self.given())}
 
 
 _FAIL_TAGS = (
