@@ -108,10 +108,9 @@ def _idle(by_check: Mapping[str, Verdicts], cases: int) -> Iterator[Phrase]:
         "run on": [f"`{name}`" for name in DEFAULT_CHECKS if name not in ran],
         "apply to": [f"`{name}`" for name, judged in ran.items() if not judged],
     }
-    said = (
-        f"{' and '.join(names)} did not {verb} any of {plural(cases, 'case')}" for verb, names in never.items() if names
-    )
-    if line := "; ".join(said):
+    found = f"any of {cases} cases" if cases > 1 else "the only case"
+    lines = (f"{' and '.join(names)} did not {verb} {found}" for verb, names in never.items() if names)
+    if line := "; ".join(lines):
         yield (f"{line}.",)
     for name, counts in by_check.items():
         idle, total = counts.not_applicable, sum(counts)

@@ -57,11 +57,13 @@ def test_a_metric_that_is_mostly_vacuous_is_named_in_every_format(
 ) -> None:
     log = judged(full=full, empty=empty).out
     total = full + empty
-    cases, verdicts = ("cases name", "verdicts are") if total > 1 else ("case names", "verdict is")
+    cases = "cases name" if total > 1 else "case names"
+    idle = f"{empty} of {total} verdicts are not applicable, which passes but proves nothing."
+    never = "`topic_pivot` did not apply to " + (f"any of {total} cases." if total > 1 else "the only case.")
     sentences = (
         f"CR: {empty} of {total} {cases} no signals to find, so 1.00 there proves nothing.",
         f"AH: {empty} of {total} {cases} no forbidden terms, so 1.00 there proves nothing.",
-        f"Topic pivot: {empty} of {total} {verdicts} not applicable, which passes but proves nothing.",
+        f"Topic pivot: {idle}" if full else never,
     )
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
     alone = safe_gate("score", "--batch", "b").out + safe_gate("eval", "--cases", "c.jsonl").out
@@ -69,7 +71,7 @@ def test_a_metric_that_is_mostly_vacuous_is_named_in_every_format(
     for sentence in sentences:
         for text in (log, markdown[: markdown.index("<details>")], alone):
             assert (sentence in text) is named
-        assert (sentence in Path("card.md").read_text("utf-8")) is (named and not sentence.startswith("Topic"))
+        assert (sentence in Path("card.md").read_text("utf-8")) is (named and "opic" not in sentence)
     assert "AC: " not in log
 
 
@@ -78,7 +80,7 @@ def test_reassurance_is_not_applicable_to_a_reply_without_words(safe_gate: SafeG
     write_cases(Path("c.jsonl"), turn("a", assistant=reply, checks=["unverifiable_reassurance"]))
     ran = safe_gate("eval", "--cases", "c.jsonl")
     assert ran.code == 0
-    assert "Unverifiable reassurance: 1 of 1 verdict is not applicable, which passes but proves nothing." in ran.out
+    assert "`unverifiable_reassurance` did not apply to the only case.\n" in ran.out
     assert safe_gate("run", "--cases", "c.jsonl", "--max-vacuous", "0").code == 1
     assert "not applicable" not in safe_gate("eval", "--cases", "c.jsonl", "--profile", "spec").out
 
@@ -113,3 +115,14 @@ def test_a_label_of_a_check_that_does_not_run_labels_no_case(safe_gate: SafeGate
     write_cases(Path("c.jsonl"), turn("t", checks=["topic_pivot"], expected={"agency_language": True}))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
     assert report()["synthesis"]["vacuity"]["cases"]["without_labels"] == 1
+
+
+def test_a_check_that_ships_by_default_and_never_ran_or_applied_is_named_in_one_line(safe_gate: SafeGate) -> None:
+    asked = (f"What is {number} and 2?" for number in range(6))
+    write_cases(Path("c.jsonl"), *(turn(f"c{number}", user=user) for number, user in enumerate(asked)))
+    write_cases(Path("d.jsonl"), *(turn(f"d{number}", checks=["agency_language"]) for number in range(2)))
+    log = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-same-reply", "off").out
+    assert "`topic_pivot` did not apply to any of 6 cases.\n" in log
+    assert "\n`topic_pivot` did not apply to any of 6 cases.  \n" in Path("reports/safe-gate.md").read_text("utf-8")
+    log = safe_gate("run", "--synthesis-cases", "d.jsonl").out
+    assert "`unverifiable_reassurance` and `topic_pivot` did not run on any of 2 cases.\n" in log
