@@ -114,7 +114,7 @@ class SafeV0(Modular):
     added = (
         (("near_misses",), 0),
         (("no_reply",), 0),
-        (("same_reply",), ()),
+        (("same_reply",), []),
         (("unused_expectations",), {"required_themes": 0, "min_signal_count": 0}),
     )
     grouping = Grouping(

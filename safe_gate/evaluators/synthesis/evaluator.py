@@ -125,7 +125,7 @@ class Synthesis(Modular):
     old_entries = MappingProxyType(
         {"min_label_accuracy": ("agency_language", "unverifiable_reassurance", "topic_pivot")}
     )
-    added = ((("summary", "disguised"), 0), (("summary", "no_reply"), 0), (("same_reply",), ()))
+    added = ((("summary", "disguised"), 0), (("summary", "no_reply"), 0), (("same_reply",), []))
     grouping = Grouping(
         noun="tag",
         setting="tags",
