@@ -132,8 +132,6 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
         said = _instructed(said, value[context], id_)
     answer = _side(value, mapping.get("assistant", reply), "assistant" in mapping)
     used = _used(user, reply, mapping) | ({context.lower()} if context else set())
-    if not isinstance(value.get("tags"), str | list | None):
-        used -= {"tags"}
     fields = _others(value, used)
     if are_parts(answer) or are_messages(answer):
         answer = replies_of(answer)[0][0]
@@ -160,7 +158,11 @@ def _canonical(key: str, value: Mapping[str, Any]) -> str:
 
 
 def _others(value: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:
-    return {key: one for key, one in value.items() if key.lower() not in used and _plain(key) not in IDS}
+    """Return the fields that are not used, tags that are no texts among them, and not the id."""
+    fields = {key: one for key, one in value.items() if key.lower() not in used and _plain(key) not in IDS}
+    tags = value.get("tags")
+    is_text = isinstance(tags, str | None) or (isinstance(tags, list) and all(isinstance(one, str) for one in tags))
+    return fields if is_text else fields | {"tags": tags}
 
 
 def unused(value: Mapping[str, Any], *used: str) -> dict[str, Any]:

@@ -120,6 +120,13 @@ def test_fields_that_json_cannot_hold_are_left_out_and_listed(safe_gate: SafeGat
         assert f'Left out: the field "{name}" (1 record)\n' in ran.err
 
 
+@pytest.mark.parametrize("tags", [5, {"a": 1}, ["x", 5]])
+def test_tags_that_are_no_texts_are_left_out_and_listed(safe_gate: SafeGate, tags: Any) -> None:
+    for record in ({"prompt": ASK, "response": REPLY}, {"messages": TURNS}):
+        write("in.jsonl", {"id": "a", "tags": tags} | record)
+        assert 'Left out: the field "tags" (1 record)\n' in safe_gate("import", "in.jsonl", "--out", "-").err
+
+
 def test_columns_of_times_and_bytes_are_left_out_and_listed(safe_gate: SafeGate) -> None:
     at = datetime(2026, 1, 2, tzinfo=UTC)
     rows = [{"id": "a", "prompt": "x", "response": "y", "created": at, "notes": at, "image": {"bytes": b"\x00"}}]
