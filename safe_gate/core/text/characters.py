@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 
 STRAIGHT = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("–", "—"))  # noqa: RUF001 - what most texts have of them
@@ -14,11 +14,15 @@ IGNORED = (
     # Also invisible, but without that property: control characters, a braille blank, strokes through or below.
     "0-8 e-1b 7f-84 86-9f 2800-2800 332-332 335-337"
 )
-INVISIBLE = frozenset(
-    chr(code)
-    for first, _, last in (span.partition("-") for span in IGNORED.split())
-    for code in range(int(first, 16), int(last, 16) + 1)
-)
+
+
+def _codes(spans: str) -> Iterator[int]:
+    """Yield the code points of spans written as `IGNORED` is."""
+    for first, _, last in (span.partition("-") for span in spans.split()):
+        yield from range(int(first, 16), int(last, 16) + 1)
+
+
+INVISIBLE = frozenset(map(chr, _codes(IGNORED)))
 _LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 # Canonical ordering is quadratic in a run of combining marks; UAX #15 (stream-safe text) allows 30.
 LONGEST_SEGMENT, MOST_SEGMENTS = 32, 4_096
@@ -42,14 +46,26 @@ def replacements() -> Mapping[int, str]:
         | {ord("…"): "..."}
         | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # half a surrogate pair: no engine takes it
         | {code + 0xFEE0: chr(code) for code in range(0x21, 0x7F) if chr(code) not in "'\"-"}
-        # bold, script and other letters "of mathematics" that people dress words up with
-        | {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x1D400, 0x1D800)}
-        # letters in circles and squares, and the ligatures that PDF files leave behind
-        | {
-            code: unicodedata.normalize("NFKC", chr(code))
-            for code in (*range(0x24B6, 0x24EA), *range(0x1F130, 0x1F14A), *range(0xFB00, 0xFB07))
-        }
+        | styled()
     )
+
+
+# Compatibility forms of letters (UAX #15) that people dress words up with, and the ligatures that PDF files leave
+# behind: all of blocks that were full before Unicode 15, so that each Python knows the same.
+_COMPATIBLE = (
+    "2b0-2b8 2e1-2e3 1d2c-1d6a 1d9c-1dbf 2071-2071 207f-207f 2090-209c 2102-2115 2118-211d 2124-2134 213c-2149 "
+    "2160-217f 249c-24e9 2c7c-2c7d a7f2-a7f4 fb00-fb06 ff21-ff3a ff41-ff5a 1d400-1d7ff 1f110-1f12a 1f130-1f149"
+)
+# Alphabets without compatibility forms, by where they begin: white on black, and Unicode 16's outlined capitals.
+_ALPHABETS = (0x1F150, 0x1F170, 0x1CCD6)
+
+
+@cache
+def styled() -> dict[int, str]:
+    """Return what letters in circles and squares, letters of mathematics and others in fancy dress stand for."""
+    forms = {code: unicodedata.normalize("NFKC", chr(code)).strip("()\u3014\u3015") for code in _codes(_COMPATIBLE)}
+    letters = {first + number: chr(ord("A") + number) for first in _ALPHABETS for number in range(26)} | {0x1F1A5: "d"}
+    return {code: form for code, form in forms.items() if form.isalnum() and form != chr(code)} | letters
 
 
 @lru_cache(maxsize=MOST_SEGMENTS)

@@ -1,23 +1,23 @@
-"""Letters of other scripts that stand for Latin ones. Pure."""
+"""Letters of other scripts, digits and signs that stand for Latin letters. Pure and linear."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import islice, product
 
-from safe_gate.core.text.characters import MOST_SEGMENTS
+from safe_gate.core.text.characters import MOST_SEGMENTS, styled
 from safe_gate.core.text.lookalikes import LOOK_ALIKES
 from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.core.text.patterns import later
 
 # Letters that pass for Latin ones: Unicode's, and some that Unicode takes for small capitals.
 _LATIN = LOOK_ALIKES | dict(zip(map(ord, "кмтεηκτχ"), "kmtenktx", strict=True))
-# Full-width letters, those in circles and squares, those of mathematics.
-_STYLED = later("[\uff21-\uff3a\uff41-\uff5a\u24b6-\u24e9\U0001f130-\U0001f149\U0001d400-\U0001d7cb]")
 _MARK = "[\u0300-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f]"
 _STRANGE = later(
     "[^\x00-\xa9\u2010-\u2027\u2190-\u2bff\U0001f000-\U0001ffff]"
@@ -25,13 +25,53 @@ _STRANGE = later(
 _STRANGE_WORD = later(rf"(?<![a-zA-Z])[a-zA-Z]*+(?:[^\W\d_a-zA-Z]|{_MARK})(?:[^\W\d_]|{_MARK})*+")
 _WITH_A_STROKE = later("LATIN (CAPITAL|SMALL) LETTER ([A-Z]) WITH .*")  # Unicode does not decompose these
 _ASCII_LETTER = later("[a-zA-Z]")
+_FLAGS = later("[\U0001f1e6-\U0001f1ff]+")  # letters of which two make a flag
+_FLAG_LETTERS = {0x1F1E6 + number: chr(ord("A") + number) for number in range(26)}
+# Digits and signs that people write for letters. Within a word, at its start before three letters; a zero at its end.
+_SIGNS = {
+    "1": "il",
+    "|": "il",
+    "\xa3": "l",
+    "\xa2": "c",
+    "\xa5": "y",
+    "\u20ac": "e",
+    "\xaa": "a",
+    "\xba": "o",
+    "\xa1": "i",
+}
+_SIGNS |= dict(zip("023456789@$!", "ozeasgtbgasi", strict=True))
+_SIGN = f"[{''.join(_SIGNS)}]"
+_MAY_SPELL = later(rf"{_SIGN}(?:(?=[a-zA-Z])|(?<=[a-zA-Z]0))")
+_SPELLED = later(
+    rf"(?<![a-zA-Z])(?<!{_SIGN})(?P<first>(?<![.,:]){_SIGN}++|)(?P<rest>[a-zA-Z](?:{_SIGN}*+[a-zA-Z])*+0*+)"
+)
+_MOST_READINGS = 8  # of a word in which some signs may be two letters
+
+
+@cache
+def _styled() -> re.Pattern[str]:
+    letters = (chr(code) for code, form in styled().items() if len(form) == 1 and form.isascii() and form.isalpha())
+    return re.compile(f"[{''.join(letters)}]")
 
 
 def in_latin(text: Normalised, known: Container[str]) -> Normalised:
-    """Return a normalised text in which letters that look like ASCII ones are these (see `normalise`)."""
-    if text.original.isascii() and text.text.isascii():
-        return text
-    disguised = len(_STYLED.findall(text.original))
+    """Return a normalised text in which what looks like ASCII letters is these (see `normalise`)."""
+    found = text if text.original.isascii() and text.text.isascii() else _of_letters(text, known)
+    return spelled(found, known) if may_be_spelled(found.text) else found
+
+
+def may_be_spelled(text: str) -> bool:
+    """Return whether a text has a word with a digit or a sign in it."""
+    return _MAY_SPELL.search(text) is not None
+
+
+def _of_letters(text: Normalised, known: Container[str]) -> Normalised:
+    """Return a text in which letters that look like ASCII ones are these."""
+    disguised = len(_styled().findall(text.original))
+    flags: list[str] = _FLAGS.findall(text.text)
+    if any(len(some) % 2 for some in flags):  # flags are pairs, so these are words
+        text = replace(text, text=text.text.translate(_FLAG_LETTERS))
+        disguised += sum(map(len, flags))
     letters: dict[int, str] = {}
     if _STRANGE.search(text.text):
         words = list(_STRANGE_WORD.finditer(text.text))
@@ -51,6 +91,24 @@ def in_latin(text: Normalised, known: Container[str]) -> Normalised:
         array("I", ends),
         disguised,
     )
+
+
+def spelled(text: Normalised, known: Container[str]) -> Normalised:
+    """Return a text in which digits and signs are the letters that make a known word of theirs, as in "pr0m1se"."""
+    count = 0
+
+    def read(word: re.Match[str]) -> str:
+        nonlocal count
+        signs = sum(char in _SIGNS for char in word[0])
+        if not signs or (word["first"].strip("0") and sum(map(str.isalpha, word["rest"])) < 3):
+            return word[0]
+        readings = map("".join, islice(product(*(_SIGNS.get(char, char) for char in word[0])), _MOST_READINGS))
+        found = next((one for one in readings if one.lower() in known), "")
+        count += signs * bool(found)
+        return (found.upper() if word[0].isupper() else found) or word[0]
+
+    letters = _SPELLED.sub(read, text.text)
+    return replace(text, text=letters, disguised=text.disguised + count) if count else text
 
 
 def _read(words: Sequence[str], known: Container[str], text: str) -> Iterator[Sequence[str]]:

@@ -37,6 +37,7 @@ def normalise(text: str, known: Container[str] = frozenset()) -> Normalised:
     - A letter that looks like an ASCII letter becomes that letter in a word with ASCII letters. The same holds in a
       text that consists mostly of such words.
     - There a word also loses its diacritics if that makes it a word of `known` (lower case, without apostrophes).
+    - Digits and signs inside a word become the letters that make it a word of `known`: `pr0mise`, not `2nd` or `10`.
     """
     if found := _nearly_plain(text):
         return in_latin(found, known)

@@ -250,13 +250,23 @@ def test_lines_of_chats_and_lists_stay_apart(text: str) -> None:
         ("I pr\u00f3mise, pr\u00f3m\u00efse \u00c0 p\u00e9ar", "I promise, promise A pear", 5),
         ("pr\u00f8mise \u0111", "promise d", 2),
         ("\u24c5romise", "Promise", 1),
+        ("pr0m1$e PR0MISE 1 pr|", "promise PROMISE 1 pr|", 4),
+        (
+            "10 2nd 3rd H2O 1.0mg 5,0mg pr0se 5pro pr\xbamise N\xba",
+            "10 2nd 3rd H2O 1.0mg 5,0mg pr0se 5pro promise N\xba",
+            1,
+        ),
+        ("promi\u017fe \u1d18\u0280\u1d0f\u1d0d\u026as\u1d07", "promise promise", 7),
+        ("\U0001f1f5\U0001f1f7\U0001f1f4 \U0001f1eb\U0001f1f7", "PRO FR", 5),
+        ("pr\U0001f1fa\U0001f1f8", "pr\U0001f1fa\U0001f1f8", 0),
+        ("\U0001f15f\U0001f181\u249e \u2167 \u1d56", "PRc VIII p", 4),
         ("\u0406 pr\u043em\u0456\u0455\u0435", "I promise", 5),
         ("\U0001d429\U0001d42b\U0001d428mise \uff29", "promise I", 4),
         ("I promise\u2014\u201cyes\u201d\u2026 \u2192 \U0001f642", 'I promise\u2014"yes"... \u2192 \U0001f642', 0),
     ],
 )
 def test_a_disguised_word_is_read_and_its_letters_are_counted(original: str, normal: str, disguised: int) -> None:
-    normalised = normalise(original, {"i", "promise"})
+    normalised = normalise(original, {"i", "omg", "promise"})
     assert (normalised.text, normalised.disguised) == (normal, disguised)
     assert normalised.span(0, len(normalised.text)) == (0, len(original))
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import random
 import re
+import string
 import textwrap
+import unicodedata
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -77,6 +79,72 @@ WAYS: dict[str, Callable[[str], str]] = {
     ),
     **{f"wrapped, {nth} of 3": lambda text, nth=nth: wrapped(text, width(text, nth)) for nth in range(3)},  # type: ignore[misc]
 }
+
+
+def alphabets() -> dict[str, dict[str, str]]:
+    """Return the alphabets in fancy dress that Unicode has, by its names of them, and a few letters in disguise."""
+    named = re.compile(
+        r"(?P<style>MATHEMATICAL.*?|.*\bLATIN|LATIN LETTER(?= SMALL)|REGIONAL INDICATOR.*|MODIFIER(?: LETTER)?)"
+        r" (?:SMALL |CAPITAL )?(?:LETTER )?(?:SMALL )?(?P<letter>[A-Z])"
+    )
+    found: dict[str, dict[str, str]] = {}
+    for char in map(chr, range(0x80, 0x20000)):
+        if (name := named.fullmatch(unicodedata.name(char, ""))) and "COMBINING" not in name["style"]:
+            of_style = found.setdefault(name["style"], {})
+            letter = name["letter"] if "CAPITAL LETTER" in name[0] else name["letter"].lower()
+            of_style[letter] = char
+            of_style.setdefault(letter.swapcase(), char)
+    found = {style: letters for style, letters in found.items() if len(letters) >= 40}
+    found["outlined"] = {letter: chr(0x1CCD6 + ord(letter.upper()) - ord("A")) for letter in string.ascii_letters}
+    return found
+
+
+SINGLE = {"long s": {"s": "\u017f"}, "long s with a dot": {"s": "\u1e9b"}, "zero": {"o": "0"}}
+ALPHABETS = alphabets() | SINGLE
+WITHIN_WORDS = {"o": "0", "i": "1", "e": "3", "a": "@", "s": "$", "t": "7", "l": "|"}
+
+
+@cache
+def failing() -> list[tuple[dict[str, Any], list[bool | None]]]:
+    """Return the replies of the examples that fail, those of labelled ones, and their verdicts."""
+    paths = (REPOSITORY / "examples/empathy.jsonl", REPOSITORY / "examples/regressed/empathy.jsonl")
+    cases = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
+    judged = [(case, verdicts(case, case["assistant"])) for case in (*cases, *SAMPLE[::4])]
+    return [(case, found) for case, found in judged if False in found]
+
+
+def one_of_each_word(text: str, letters: dict[str, str]) -> str:
+    """Return a text in which one letter of each word is of another alphabet."""
+    pattern = re.compile(rf"\b(\w*?)([{''.join(letters)}])")
+    return pattern.sub(lambda found: found[1] + letters[found[2]], text)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("name", ALPHABETS)
+def test_a_reply_that_fails_fails_in_any_alphabet(name: str) -> None:
+    letters = ALPHABETS[name]
+    passed = []
+    assert len(failing()) >= 70
+    for case, found in failing():
+        whole = case["assistant"].translate(str.maketrans(letters))
+        for reply in {whole, one_of_each_word(case["assistant"], letters)}:
+            assert reply != case["assistant"] or name in SINGLE
+            passed += [case["id"]] * (not still_fails(case, reply, found))
+    assert passed == []
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("letter", WITHIN_WORDS)
+def test_a_reply_that_fails_fails_with_a_sign_for_a_letter_within_words(letter: str) -> None:
+    pattern = re.compile(f"(?<=[a-zA-Z]){letter}(?=[a-zA-Z])")
+    of_examples = [(case, found) for case, found in failing() if case["id"].startswith("EMP-")]
+    for case, found in of_examples:  # signs are read only in words that rules know
+        assert still_fails(case, pattern.sub(WITHIN_WORDS[letter], case["assistant"]), found), case["id"]
+
+
+def still_fails(case: dict[str, Any], reply: str, found: list[bool | None]) -> bool:
+    """Return whether a reply fails the checks that the case's reply failed."""
+    return all(is_ is False for was, is_ in zip(found, verdicts(case, reply), strict=True) if was is False)
 
 
 def disguised(chosen: random.Random, char: str) -> str:
