@@ -23,8 +23,8 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import Place
-from safe_gate.core.text.markup import bare
 from safe_gate.core.text.normalising import normalise
+from safe_gate.core.text.rendered import shown
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.deciding.turn import Turn
@@ -90,6 +90,7 @@ NORMALISED = (
     "&", "&a", "&amp;", "<", "<b", "<b>", "<p x=", "<p x=1 ", "<p  ", "\x1b[", "\x1b[1m", "\x00", "f\u0456 ", "\u0456", "> \nand ",
     "www.", "https://a?", "http://", ".[1]", ".\u00b2", "a.B", "\u3002", "\U0001f600 A", "\U0001f600 ",
     ".", "?!)", '."', "mr. ", "a.b", "a. ", '"', '6" ', '"a" ', '"\n', "don't ", "'", "1,", "what ",
+    "a0", "0", "a!", "1l", "$ ", "\u017f", "\u1d18", "\U0001f1e6", "\U0001f150",
     "a-", "'\"", "\u0436", "el ", "\u00e9'", "((", "x\u2014",
 )  # fmt: skip
 
@@ -97,7 +98,7 @@ NORMALISED = (
 @pytest.mark.parametrize("unit", NORMALISED, ids=ascii)
 def test_a_text_is_made_uniform_and_taken_apart_in_linear_time(unit: str) -> None:
     def work(text: str) -> None:
-        normalised = normalise(text)
+        normalised = normalise(text, RULES.words)
         found = normalised.sentences, normalised.quotations, normalised.encoded, normalised.folded
         normalised.decoded(len(normalised.encoded) // 2, len(normalised.encoded))
         normalised.sentence_at(len(normalised.text) // 2)
@@ -109,7 +110,8 @@ def test_a_text_is_made_uniform_and_taken_apart_in_linear_time(unit: str) -> Non
 
 
 MARKED = (
-    "<a", "<a '", '<a "', "<a \"<b '", "<a x><", "<!--", "[a](", "[a](b(", "![", "[a]", "\n[a]:", "](", "\n> >", "\\\n", "`", "a ",
+    "<a", "<a '", '<a "', "<a \"<b '", "<a x><", "<!--", "[a](", "[a](b(", "![", "[a]", "\n[a]:", "](", "\n> >", "\\\n", "`", "a ", "*a_ ", "**a", "~a~", "[", "![[](", "<b hidden>", "<script>", "<a '>", "&amp", "> *a*\n",
+    "*a b*\n\n", "[a]: b\n", "</a", "0a ",
 )  # fmt: skip
 
 
@@ -126,7 +128,7 @@ def test_words_are_looked_for_in_a_text_with_markup_in_linear_time(unit: str) ->
 
 def test_the_name_of_a_tag_without_an_end_is_read_once() -> None:
     # From 2,000 letters on, reading it several times costs much, but grows no faster than the text.
-    assert is_linear(lambda text: bare(f"<{text}"), "a", size=500)
+    assert is_linear(lambda text: shown(f"<{text}"), "a", size=500)
 
 
 WRITTEN = [(pack, rule) for pack in packs.shipped() for rule in pack["rules"] if rule["origin"] == packs.SPEC]

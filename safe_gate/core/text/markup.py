@@ -19,24 +19,16 @@ _ATTRIBUTES = (
     r"(?:\s+(?:(?:style|class|rel)=(?:\"[^\"<>]*\"|'[^'<>]*')|[\w:-]+=(?:\"[^\"\s<]*\"|'[^'\s<]*'|[^\s<>\"']+)))*+"
     r"\s*/?>"
 )
-_LINES_OF_HTML = (
+LINES_OF_HTML = (
     "article|aside|blockquote|body|br|center|dd|details|div|dl|dt|figcaption|figure|footer|form|h[1-6]|head|header|hr|"
     "html|li|main|nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|tr|ul"
 )
 _MARKUP = (
-    rf"(?P<line></?(?:{_LINES_OF_HTML}){_ATTRIBUTES})|(?P<entity>&(?:#[0-9]{{1,12}}|#x[0-9a-f]{{1,12}}|[a-z]{{2,31}}[0-9]{{0,2}});)"
+    rf"(?P<line></?(?:{LINES_OF_HTML}){_ATTRIBUTES})|(?P<entity>&(?:#[0-9]{{1,12}}|#x[0-9a-f]{{1,12}}|[a-z]{{2,31}}[0-9]{{0,2}});)"
     r"|<sup>\[?[0-9*\u2020\u2021,]{1,4}\]?</sup>"
     r"|</?(?:a|abbr|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|img|ins|kbd|label|mark|q|s|samp|small|span|strike|strong|sub|summary|sup|tt|u|var|wbr)"
     rf"{_ATTRIBUTES}|\x1b\[[0-9;]*[a-z]"
 )
-# What a browser takes for a tag, and Markdown for a link or an image. The words of each stay.
-_ANY_TAG = later(r"</?([a-zA-Z][^\s<>/\"']*+)(?:\"[^\"]{0,2000}+\"|'[^']{0,2000}+'|[^<>]){0,2000}+>")
-_LINE_OF_HTML = later(_LINES_OF_HTML, re.IGNORECASE)
-_ANY_LINK = later(r"!?\[([^\[\]\n]{0,300})\]\((?:[^()\n]|\([^()\n]{0,300}\)){0,2000}+\)")
-_DEFINITION = later(r"^ {0,3}\[[^\[\]\n]{1,300}\]:", re.MULTILINE)
-_DEFINED_LINK = later(r"!?\[(?!\^)([^\[\]\n]{1,300})\](?!:)(?:\[[^\[\]\n]{0,300}\])?")
-# Signs of code, the box around the digit of an emoji, and what comes before and after a break within a quoted text.
-_ANY_SIGN = later(r"[`\u20e3]|\\(?=\r?\n)|(?<=\n)[^\S\n]*+(?:>[ \t]?+)++")
 _LONGEST_MEANT = 2  # the characters of an entity; an unknown name stays unchanged
 
 
@@ -88,28 +80,3 @@ def unescaped(text: str) -> str:
     if "](" in text:
         text = _LINKED.sub(lambda link: f"\u200b{link[1]}".ljust(len(link[0]), "\u200b"), text)
     return _ESCAPE.sub("\u200b", text) if "\\" in text else text
-
-
-def bare(text: str) -> str:
-    """Return a text of the same length in which markup is invisible, whatever its tags and links hold.
-
-    It may make words invisible: in `<name>`, which a browser hides and a terminal shows.
-    """
-    text = uncommented(text)
-    if "<" in text:
-        text = _ANY_TAG.sub(_without_tag, text)
-    if "](" in text:
-        text = _ANY_LINK.sub(_without_address, text)
-    if "]:" in text and _DEFINITION.search(text):
-        text = _DEFINED_LINK.sub(_without_address, text)
-    return _ANY_SIGN.sub(lambda sign: "\u200b" * len(sign[0]), text)
-
-
-def _without_tag(tag: re.Match[str]) -> str:
-    begins_line = _LINE_OF_HTML.fullmatch(tag[1])
-    return ("\n" if begins_line else "").ljust(len(tag[0]), "\u200b")
-
-
-def _without_address(link: re.Match[str]) -> str:
-    words = "" if link[0].startswith("!") else link[1]
-    return f"\u200b{words}".ljust(len(link[0]), "\u200b")

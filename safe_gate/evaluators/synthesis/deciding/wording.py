@@ -1,24 +1,27 @@
 """The check `wording`: what a reply must contain and must not contain, by its case and by the case's tags. Pure.
 
 Texts and regular expressions are looked for without regard to case, in the reply as it was typed, with typography made
-uniform, and as a page shows it. RE2 is loaded only where there is an expression.
+uniform, and as a page shows it: what any of the three holds, the reply contains. RE2 is loaded only where there is an
+expression, and the parser of Markdown only where there may be markup.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, chain, islice, repeat
-from typing import Any, TypeAlias
+from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import Code, Hit, JsonObject, Place, Problem
+from safe_gate.core.text.latin import may_be_spelled, spelled
 from safe_gate.core.text.mapped_text import Normalised, as_typed
-from safe_gate.core.text.markup import bare
 from safe_gate.core.text.normalising import normalise
+from safe_gate.core.text.rendered import shown as as_shown
+from safe_gate.core.text.similarity import WORD
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Requirement, Wording
 from safe_gate.evaluators.synthesis.names import KINDS
 
@@ -26,8 +29,7 @@ MOST_HITS = 20
 """So many places of one text or expression are shown."""
 
 _ANY = KINDS[1]
-
-_Find: TypeAlias = Callable[[str, Normalised], Iterator[tuple[int, int]]]
+_FEW, _SIZES = 100, (16, 8, 4, 2, 1)
 
 
 def asked(value: Mapping[str, Any], tag: str = "") -> tuple[Requirement, ...]:
@@ -81,11 +83,28 @@ def as_asked(value: Mapping[str, Any]) -> dict[str, Any]:
 def judged(every: Sequence[Requirement], reply: Normalised, *, is_wordless: bool) -> CheckResult:
     """Return whether a reply contains what it must and nothing that it must not.
 
-    It does not apply to a reply without a word of which nothing is required.
+    It contains what any of its readings holds. It does not apply to a reply without a word of which nothing is
+    required.
     """
-    readings = _readings(reply)
-    found = [one._replace(hits=tuple(_hits(one, reply.original, readings))) for one in every]
-    return _result(found, is_wordless=is_wordless)
+    needles = {words: _needles(words) for one in every for form, words in one.of if form == "text"}
+    typed, shown = as_typed(reply.original), _shown(reply, needles)
+    lines = _distinct(typed, reply, shown)
+    # To a text, the end of a line is a space.
+    texts = _distinct(typed, reply, replace(shown, text=shown.text.replace("\n", " "))) if needles else ()
+    searched = [_Searched(one, needles) for one in texts]
+
+    def spans(form: str, words: str) -> Sequence[tuple[int, int]]:
+        of_text = (one.spans(needles[words]) for one in searched if form == "text")
+        of_regex = (_expression(words, one) for one in lines if form == "regex")
+        return next(filter(None, chain(of_text, of_regex)), ())
+
+    return _result(
+        [one._replace(hits=tuple(_hits(one, reply.original, spans))) for one in every], is_wordless=is_wordless
+    )
+
+
+def _distinct(*readings: Normalised) -> Sequence[Normalised]:
+    return tuple({one.text: one for one in reversed(readings)}.values())[::-1]
 
 
 def recounted(every: Sequence[Requirement], shown: CheckResult | None) -> CheckResult:
@@ -102,73 +121,90 @@ def _result(found: Sequence[Requirement], *, is_wordless: bool) -> CheckResult:
     return CheckResult(passed, applicable, Wording(tuple(found)))
 
 
-def _readings(reply: Normalised) -> dict[str, tuple[Normalised, ...]]:
-    """Return the distinct readings of a reply, by the form of what is looked for in them.
-
-    They are the reply as it was typed, with uniform typography, and as a page shows it. To a text, the end of a line is
-    a space there.
-    """
-    visible = bare(reply.original)
-    is_other = not (visible == reply.original == reply.text)  # the text of the reply may have lost its diacritics
-    shown = replace(normalise(visible), original=reply.original) if is_other else reply
-    typed = as_typed(reply.original)
-    by_form = {"text": replace(shown, text=shown.text.replace("\n", " ")), "regex": shown}
-    return {
-        form: tuple({one.text: one for one in (last, reply, typed)}.values())[::-1] for form, last in by_form.items()
-    }
+def _shown(reply: Normalised, needles: Mapping[str, Sequence[str]]) -> Normalised:
+    """Return a reply as a page shows it. Digits and signs are letters where they spell a word that is looked for."""
+    visible = as_shown(reply.original)
+    shown = reply
+    if not (visible == reply.original == reply.text):  # the text of the reply may have lost its diacritics
+        shown = replace(normalise(visible), original=reply.original)
+    if may_be_spelled(shown.text):
+        shown = spelled(shown, {word for some in needles.values() for text in some for word in WORD.findall(text)})
+    return shown
 
 
-def _hits(one: Requirement, recorded: str, readings: Mapping[str, Sequence[Normalised]]) -> Iterator[Hit]:
-    spans = sorted({span for form, words in one.of for span in _spans(_FIND[form], words, readings[form])})
-    for start, end in spans[:MOST_HITS]:
+def _hits(one: Requirement, recorded: str, spans: Callable[[str, str], Sequence[tuple[int, int]]]) -> Iterator[Hit]:
+    """Yield the first places of what is required; `spans` returns those of one form and its words."""
+    found = sorted({span for form, words in one.of for span in spans(form, words)})
+    for start, end in found[:MOST_HITS]:
         yield Hit(one.kind, recorded[start:end], "assistant", start, end)
 
 
-def _spans(find: _Find, words: str, readings: Sequence[Normalised]) -> Sequence[tuple[int, int]]:
-    """Return the spans of the recorded reply in the first reading that has any."""
-    for reading in readings:
-        if found := [reading.span(*span) for span in islice(find(words, reading), MOST_HITS)]:
-            return found
-    return ()
+@lru_cache(maxsize=32_768)
+def _needles(words: str) -> Sequence[str]:
+    """Return what a text is looked for as: as it was typed, else with uniform typography, without regard to case."""
+    uniform = normalise(words).text.replace("\n", " ").casefold()
+    return tuple(dict.fromkeys((words.casefold(), *([uniform] if uniform.strip() else []))))
 
 
-def _literal(words: str, reading: Normalised) -> Iterator[tuple[int, int]]:
-    """Yield the spans of a text in a reading: as it was typed, else with uniform typography."""
-    found = False
-    for span in _found(words.casefold(), reading.text):
-        found = True
-        yield span
-    uniform = _uniform(words)
-    if uniform.strip() and not found:
-        yield from _found(uniform, reading.text)
+class _Searched:
+    """A reading in which texts are looked for without regard to case, which may make a letter two."""
+
+    def __init__(self, reading: Normalised, needles: Mapping[str, Sequence[str]]) -> None:
+        self._reading, self._folded = reading, reading.text.casefold()
+        self._held = held(set(chain.from_iterable(needles.values())), self._folded)
+
+    @cached_property
+    def _starts(self) -> Sequence[int]:
+        text = self._reading.text
+        if len(self._folded) == len(text):
+            return range(len(text) + 1)
+        return array("L", accumulate((len(letter.casefold()) for letter in text), initial=0))
+
+    def spans(self, needles: Sequence[str]) -> Sequence[tuple[int, int]]:
+        """Return the first spans of the recorded reply that hold the first of some needles that it holds."""
+        found = ([*islice(self._found(needle), MOST_HITS)] for needle in needles if needle in self._held)
+        return [self._reading.span(*span) for span in next(filter(None, found), ())]
+
+    def _found(self, needle: str) -> Iterator[tuple[int, int]]:
+        at = self._folded.find(needle)
+        while at >= 0:
+            end = at + len(needle)
+            first, last = bisect_left(self._starts, at), bisect_left(self._starts, end)
+            if (self._starts[first], self._starts[last]) == (at, end):  # otherwise it is half of a letter that is two
+                yield first, last
+            at = self._folded.find(needle, end)
 
 
-@lru_cache(maxsize=1_000)
-def _uniform(words: str) -> str:
-    return normalise(words).text.replace("\n", " ").casefold()
+def held(needles: Collection[str], text: str) -> Collection[str]:
+    """Return the needles that a text may hold.
+
+    Many are looked for together: in a pass for each size, by a piece of each that the text holds or does not.
+
+    >>> held(["b"], "a"), sorted(held([str(number) for number in range(5_000)], "1234"))
+    (['b'], ['1', '12', '123', '1234', '2', '23', '234', '3', '34', '4'])
+    """
+    for place in (0.0, 1.0, 0.5, 0.25, 0.75):
+        if len(needles) <= _FEW:
+            break
+        pieces: dict[int, dict[str, str]] = {}
+        for needle in needles:
+            size = next(size for size in _SIZES if size <= len(needle))
+            start = int(place * (len(needle) - size))
+            pieces.setdefault(size, {})[needle] = needle[start : start + size]
+        there = set[str]()
+        for size, of_size in pieces.items():
+            some = {*of_size.values()}
+            there |= (
+                {piece for piece in some if piece in text}
+                if len(some) <= _FEW
+                else some.intersection(text[at : at + size] for at in range(len(text) - size + 1))
+            )
+        needles = [needle for of_size in pieces.values() for needle, piece in of_size.items() if piece in there]
+    return needles
 
 
-def _found(needle: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of a text that are a needle once case is folded, which may make a letter two."""
-    folded = text.casefold()
-    at = folded.find(needle)
-    if at < 0:
-        return
-    starts: Sequence[int] = range(len(text) + 1)
-    if len(folded) != len(text):
-        starts = array("L", accumulate((len(letter.casefold()) for letter in text), initial=0))
-    while at >= 0:
-        end = at + len(needle)
-        first, last = bisect_left(starts, at), bisect_left(starts, end)
-        if (starts[first], starts[last]) == (at, end):  # otherwise it is half of a letter that folds to two
-            yield first, last
-        at = folded.find(needle, end)
-
-
-def _expression(pattern: str, reading: Normalised) -> Iterator[tuple[int, int]]:
+def _expression(pattern: str, reading: Normalised) -> Sequence[tuple[int, int]]:
     from safe_gate.evaluators.synthesis.matching import patterns  # RE2, which only these need
 
-    yield from (span for span in patterns.spans(patterns.spaced(pattern), reading) if span[0] < span[1])
-
-
-_FIND: Mapping[str, _Find] = {"text": _literal, "regex": _expression}
+    found = (span for span in patterns.spans(patterns.spaced(pattern), reading) if span[0] < span[1])
+    return [reading.span(*span) for span in islice(found, MOST_HITS)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,15 @@ def test_texts_and_expressions_are_found_with_their_exact_words(
         ("Call 9![](a.png)88.", "9![](a.png)88"),
         ("Call [9][line]88.\n\n[line]: https://help.example", "9][line]88"),
         ("Call [9]88.\n\n[9]: https://help.example", "9]88"),
+        ("Call [**9**](<a b>)8**8**.", "9**](<a b>)8**8**"),
+        ("Call [*9*][line]88.\n\n  [LINE]: <a>\n  'title'", "9*][line]88"),
+        ("Call ***98***__8__.", "98***__8__"),
+        ("> Call 9~~8~~~8~.", "9~~8~~~8"),
+        ("Call 9<script>a</script>8<template>b</template>8.", "9<script>a</script>8<template>b</template>8"),
+        (f"Call 9<b title='{'a>' * 9_000}'>8</b>8.", f"9<b title='{'a>' * 9_000}'>8</b>8"),
+        ("Call 9<b hidden>a</b>88.", "9<b hidden>a</b>88"),
+        ("Call 9&#56&#x38.", "9&#56&#x38"),
+        ("- Call `9`88.", "9`88"),
         ("Call 9\ufe0f\u20e38\ufe0f\u20e38\ufe0f\u20e3.", "9\ufe0f\u20e38\ufe0f\u20e38\ufe0f\u20e3"),
     ],
 )
@@ -98,6 +108,35 @@ def test_markup_hides_no_text_and_no_expression(reply: str, words: str) -> None:
 )
 def test_what_a_reader_sees_between_the_letters_of_a_text_keeps_them_apart(reply: str) -> None:
     assert quoted(reply, must_not_contain=["988", {"regex": "988"}]) == (True, [])
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I pro**mise**.", "I ***pro***__mise__.", "I *pro*~mise~.", "I pro[**mi**se](https://a.example/?b).", "I [pro][a]mise.\n\n[a]: b",
+        "I pro<!-- a\n\nb -->mise.", "I pro&ZeroWidthSpace;mise.", "I prom&iacute;se. I &#112romise", "I promi\u017fe.", "I \u1d18romise.",
+        "I pr0mise.", "I prom1$e.", "I \uff50\uff52\uff4fmise.", "I \U0001f15f\U0001f161omise.", "1. > # I pr*o*mise.", "I pr\u043e**mise**",
+    ],
+)  # fmt: skip
+def test_no_disguise_hides_a_word_that_a_reader_sees(safe_gate: SafeGate, reply: str) -> None:
+    write_cases(
+        Path("c.jsonl"), case("one", reply, must_not_contain=["promise"]), case("two", reply, must_contain=["PROMISE"])
+    )
+    safe_gate(*RUN)
+    assert (found("one")["pass"], found("two")["pass"]) == (False, True)
+    (hit,) = found("two")["asked"][0]["hits"][:1]
+    assert reply[hit["start"] : hit["end"]] == hit["text"]
+
+
+def test_thousands_of_texts_are_looked_for_together(safe_gate: SafeGate) -> None:
+    texts = [f"{number} of it" for number in range(3_000)]
+    write_cases(Path("c.jsonl"), case("one", f"**29**99 of it {'all of it ' * 20_000}", must_not_contain=texts))
+    start = time.process_time()
+    safe_gate(*RUN)
+    assert time.process_time() - start < 4  # one by one, they take five times as long
+    assert [one["of"][0]["text"] for one in found()["asked"] if one["hits"]] == [
+        f"{number} of it" for number in (9, 99, 999, 2999)
+    ]
 
 
 @pytest.mark.parametrize(
