@@ -198,9 +198,10 @@ def narrowed(part: JsonObject, results: Sequence[JsonObject]) -> JsonObject:
 
     Vacuous scores stay those of all: they follow from expectations, and fewer of these weaken the gate.
     """
-    policy = RecordedPolicy.of(part)
+    policy, replies = RecordedPolicy.of(part), Frequent()
     by_archetype: dict[str, Tally] = {}
     for one in map(Entry, results):
+        replies += Frequent.of([one.reply_digest])
         tally = Tally.of([one], policy.thresholds_for(one.archetype))
         by_archetype[one.archetype] = by_archetype.get(one.archetype, Tally()) + tally
     whole = add_up(by_archetype.values(), Tally())
@@ -209,6 +210,7 @@ def narrowed(part: JsonObject, results: Sequence[JsonObject]) -> JsonObject:
         "total_cases": whole.count,
         **whole.rates().to_json(),
         "by_archetype": {name: _archetype(tally).to_json() for name, tally in by_archetype.items()},
+        "same_reply": [one._asdict() for one in same_replies(replies, results)],
         "results": results,
     }
 

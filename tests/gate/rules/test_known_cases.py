@@ -120,6 +120,34 @@ def test_vacuous_verdicts_of_known_cases_are_not_hidden_either(safe_gate: SafeGa
     assert broken()["max-vacuous"].startswith("Share of vacuous verdicts 100.0% is above 20.0%: 10 of 10 verdicts")
 
 
+@pytest.mark.parametrize("new", [5, 100])
+def test_one_reply_to_all_known_cases_is_not_hidden_either(safe_gate: SafeGate, new: int) -> None:
+    config(**{"safe-batch": ["b.json"], "min-pass-rate": 0})
+
+    def record(count: int, *, is_same: bool = False) -> None:
+        said = ["Who called?" if is_same and n < 6 else f"Who called {n}?" for n in range(count)]
+        asked = [f"I failed exam {n} and I feel awful about it." for n in range(count)]
+        write_cases(
+            Path("c.jsonl"),
+            *(turn(f"k{n}", user=asked[n], assistant=said[n], checks=["agency_language"]) for n in range(count)),
+        )
+        outputs = [{"signals": ["Fever"], "summary": "She went home.", "followup_questions": [one]} for one in said]
+        write_batch(
+            Path("b.json"),
+            *(safe_case(f"s{n}", patient_payload={"age": n}, output=outputs[n]) for n in range(count)),
+        )
+
+    record(6)
+    base = commit_here()
+    record(6 + new, is_same=True)
+    ran = safe_gate("run", "--baseline", base)
+    assert ran.code == 1, ran.log
+    found = [rule for rule in report()["rules"] if rule["rule"] == "max-same-reply"]
+    assert [rule["passed"] for rule in found] == [False, False]
+    ending = "with 100 new cases the rule does not apply"
+    assert [rule["message"].endswith(ending) for rule in found] == [new == 100] * 2
+
+
 @pytest.mark.parametrize(("before", "after", "new"), [(2, 2, 20), (2, 2, 0), (4, 2, 3), (0, 2, 1)])
 def test_a_change_that_keeps_known_cases_within_the_limit_passes(
     safe_gate: SafeGate, before: int, after: int, new: int
