@@ -136,7 +136,8 @@ def continued(before: list[Any], after: list[Any]) -> list[Any]:
     start = next((one for one in starts if turns[one:] == told[: len(turns) - one]), len(turns))
     if len(turns) == 1 and turns[0] in told:
         start = 0
-    again = {*places[start:], *(place for place, one in enumerate(asked) if one[0] == "system" and one in said)}
+    known = {one for one in said if one[0] == "system"}
+    again = {*places[start:], *(place for place, one in enumerate(asked) if one in known)}
     return [*(one for place, one in enumerate(before) if place not in again), *after]
 
 
