@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -47,8 +48,9 @@ def test_what_got_worse_is_named_with_evidence_before_and_now(safe_gate: Callabl
     (change,) = [one for one in found["comparison"]["synthesis"]["changes"] if one["change"] == "newly failing"]
     assert (change["id"], change["because"], change["passed"]) == ("T-3", ["output"], [True, True, False])
     assert change["before"]["pass"] is True
-    assert "  T-3 (c.jsonl:4) newly failing by output" in done.out
-    assert "    before: nothing found" in done.out
+    assert re.search(r"  T-3 \(c\.jsonl:4\) fails .* \(newly failing\)\n", done.out)
+    assert re.search(r"│ Baseline +│ This run +│", done.out)
+    assert "    │ nothing found │ " in done.out
     assert (
         "1 newly failing, 0 fixed, 0 still failing · 1 of 12 outputs changed"
         in Path("reports/safe-gate.md").read_text()
