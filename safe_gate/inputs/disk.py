@@ -57,7 +57,8 @@ def sha256(path: str) -> str:
         with open_regular(Path(path)) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # it has all that is used
     except OSError as error:
-        raise CannotJudge(Problem(Place(name), f"cannot be read: {reason(error)}")) from error
+        words = f"cannot be read: {reason(error)}"
+        raise CannotJudge(Problem(Place(name), words, code=Code.UNREADABLE_FILE)) from error
 
 
 def content(path: str) -> Any:
