@@ -18,6 +18,7 @@ from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Phrase, Place, Problem, Untrusted, Verdict, Words
 from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Table
+from safe_gate.core.text.characters import is_blank
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of
 from safe_gate.gate import drops, regression
@@ -37,7 +38,7 @@ class Grounds:
 
     def missing(self, *names: str) -> list[str]:
         """Return the flags without a value. Blanks are no value."""
-        return [f"--{name}" for name in names if not getattr(self, name).strip()]
+        return [f"--{name}" for name in names if is_blank(getattr(self, name))]
 
 
 @dataclass(frozen=True, slots=True)

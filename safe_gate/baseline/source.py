@@ -178,12 +178,6 @@ def names_commit(spec: str) -> bool:
     return bool(spec) and not (_is_report(spec) or is_missing(spec))
 
 
-def is_replaced(spec: str, report_dir: str) -> bool:
-    """Return whether a run would overwrite its baseline with its own report."""
-    own = Path(report_dir) / "safe-gate.json"
-    return disk.exists(own) and disk.is_among(spec, (own,))
-
-
 def committed(spec: str) -> str:
     """Return where a commit may hold the report that `spec` names, from the working folder, "" if none may.
 

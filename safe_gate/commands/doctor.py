@@ -237,8 +237,6 @@ def _baseline(options: Options, effects: Effects) -> Facts:
             else:
                 why = f", {base.why}" if base.why else ""
                 words = "a report" if base.report is not None else f"commit {base.commit[:7]}{why}, in the clone"
-            if source.is_replaced(options.baseline, options.report_dir):
-                words += ", which the run's own replaces"
     except _NotAsked:
         words = "not in the clone; a run would ask GitHub for it"
     return [("baseline", Untrusted(f"{options.baseline}: {words}"))]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.model import JsonObject, Test
 
-_OWN = frozenset({"baseline", "status", "without_baseline", "cluster_key", "replaces_baseline"})
+_OWN = frozenset({"baseline", "status", "without_baseline", "cluster_key"})
 """The keys of a comparison that are no evaluator's."""
 
 
@@ -212,7 +212,7 @@ class Comparison:
     """A run compared with a baseline; its `status` is one of `gate.drops.Status`.
 
     `without_baseline` names the evaluators of which the baseline has no case. `cluster_key` is the field that clusters
-    the cases of this run, "" for none. `replaces_baseline` says that the run's report takes the baseline's place.
+    the cases of this run, "" for none.
     """
 
     baseline: Against
@@ -220,7 +220,6 @@ class Comparison:
     without_baseline: Sequence[str]
     parts: ComparedParts
     cluster_key: str = ""
-    replaces_baseline: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison in the shape of the report."""
@@ -230,7 +229,6 @@ class Comparison:
             "without_baseline": list(self.without_baseline),
             **{name: part and part.to_json() for name, part in self.parts.items()},
             **({"cluster_key": self.cluster_key} if self.cluster_key else {}),
-            **({"replaces_baseline": True} if self.replaces_baseline else {}),
         }
 
     @classmethod
@@ -243,7 +241,6 @@ class Comparison:
             value["without_baseline"],
             {name: part and Compared.from_json(part) for name, part in parts.items()},
             value.get("cluster_key", ""),
-            value.get("replaces_baseline", False),
         )
 
 

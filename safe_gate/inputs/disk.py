@@ -86,17 +86,24 @@ class TooLarge(CannotJudge):
     """A file is larger than it may be, so nobody may look into it once more for what else it could be."""
 
 
-def is_among(path: str, others: Iterable[str | Path]) -> bool:
-    """Return whether a path leads to the same file as one of others. An impossible file name leads nowhere."""
-    target = _real(path)
-    return bool(target) and any(_real(other) == target for other in others)
+def is_among(path: str | Path, others: Iterable[str | Path]) -> bool:
+    """Return whether a path leads to the same file as one of others, also by a link or in other letters.
+
+    An impossible file name leads nowhere.
+    """
+    target = _identity(path)
+    return target is not None and any(_identity(other) == target for other in others)
 
 
-def _real(path: str | Path) -> str:
+def _identity(path: str | Path) -> object:
+    """Return what tells a file from others, its real path if it does not exist, None for an impossible name."""
     try:
+        found = Path(path).stat()
+        return found.st_dev, found.st_ino
+    except OSError:
         return os.path.realpath(path)
     except ValueError:
-        return ""
+        return None
 
 
 def shown(path: Path, root: Path = HERE) -> str:

@@ -21,15 +21,24 @@ DRAFT = (".safe-gate-", ".tmp")
 
 _DRAFTS = later(r"\.safe-gate-\w{8}\.tmp")
 _FOLDERS = later(r"safe-gate-\w{8}")
-_OLD = 3_600  # seconds: no run writes one file for so long
+_OLD = 3_600  # seconds: by then a run has locked its folder, however slow the machine
 
 
 def delete_drafts(folder: Path) -> None:
-    """Delete the drafts in a folder that are older than an hour, if the system allows it."""
-    for draft in _old(folder, _DRAFTS):
+    """Delete the drafts in a folder that no run holds any more, if the system allows it."""
+    for draft in _named(folder, _DRAFTS):
         if draft.is_file(follow_symlinks=False):
-            with suppress(OSError):
+            with suppress(OSError), _locked(draft.path):
                 Path(draft).unlink()
+
+
+def hold_draft(handle: int) -> bool:
+    """Lock an open draft until it is closed. Return whether it is still there: a run may delete it before."""
+    import fcntl
+
+    with suppress(OSError):  # a file system without locks, on which nobody deletes a draft
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    return os.fstat(handle).st_nlink > 0
 
 
 @contextmanager
@@ -38,7 +47,7 @@ def temporary_folder() -> Iterator[Path]:
 
     A run that is killed leaves its folder. One that still runs, however long, holds a lock on its own.
     """
-    for folder in _old(Path(gettempdir()), _FOLDERS):
+    for folder in _named(Path(gettempdir()), _FOLDERS, _OLD):
         if folder.is_dir(follow_symlinks=False) and folder.stat().st_uid == os.getuid():
             with suppress(OSError), _locked(folder.path):
                 shutil.rmtree(folder.path, ignore_errors=True)
@@ -48,20 +57,23 @@ def temporary_folder() -> Iterator[Path]:
         yield Path(name)
 
 
-def _old(folder: Path, names: re.Pattern[str]) -> Iterator[os.DirEntry[str]]:
+def _named(folder: Path, names: re.Pattern[str], age: float = 0) -> Iterator[os.DirEntry[str]]:
+    """Yield what has such a name in a folder and is older than `age` seconds."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):  # another run may delete it at the same time
-                if names.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < time.time() - _OLD:
+                if names.fullmatch(entry.name) and not (
+                    age and entry.stat(follow_symlinks=False).st_mtime > time.time() - age
+                ):
                     yield entry
 
 
 @contextmanager
-def _locked(folder: str) -> Iterator[None]:
-    """Hold a folder's lock, which ends with the process. Raises OSError if another process holds it."""
+def _locked(path: str) -> Iterator[None]:
+    """Hold the lock of a folder or a file, which ends with the process. Raises OSError if another process holds it."""
     import fcntl
 
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield

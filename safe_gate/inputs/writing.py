@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -28,10 +29,11 @@ def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
     drafts: dict[Path, Path] = {}
     path = Path()
     try:
-        for path, text in texts.items():
-            _write_draft(path, text, drafts)
-        for path, draft in drafts.items():
-            draft.replace(path)
+        with ExitStack() as held:  # an open draft is locked, so no other run deletes it
+            for path, text in texts.items():
+                _write_draft(path, text, drafts, held)
+            for path, draft in drafts.items():
+                draft.replace(path)
     except BaseException as error:  # leave no draft, whatever happens
         for draft in drafts.values():
             draft.unlink(missing_ok=True)
@@ -42,7 +44,7 @@ def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
         raise
 
 
-def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path]) -> None:
+def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path], held: ExitStack) -> None:
     """Write what is to become a file beside it, and note in `drafts` where it is."""
     if (path.exists() and not path.is_file()) or path.absolute().parent == _DEVICES:
         raise OSError("Not a regular file")
@@ -53,11 +55,13 @@ def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path]
     leftovers.delete_drafts(path.parent)
     begin, end = leftovers.DRAFT
     # Nobody can guess the name and plant a link there. Later steps, which are not root, can read the file.
-    with NamedTemporaryFile(
-        "w", encoding="utf-8", newline="", dir=path.parent, prefix=begin, suffix=end, delete=False
-    ) as file:
-        drafts[path] = Path(file.name)
-        file.writelines([text] if isinstance(text, str) else text)
+    make = partial(NamedTemporaryFile, "w", encoding="utf-8", newline="", dir=path.parent, delete=False)
+    file = held.enter_context(make(prefix=begin, suffix=end))
+    while not leftovers.hold_draft(file.fileno()):
+        file = held.enter_context(make(prefix=begin, suffix=end))
+    drafts[path] = Path(file.name)
+    file.writelines([text] if isinstance(text, str) else text)
+    file.flush()
     drafts[path].chmod(0o644)
 
 

@@ -250,7 +250,7 @@ def remarks(report: Report) -> list[Phrase]:
     """Return what a reader of any report must know beside the verdict, a sentence each."""
     provenance = report.provenance
     own = (remark for one, part in parts_of(report.parts) for remark in one.remarks(part, provenance.policy))
-    return [*not_run(report), *_not_compared(report), *_replaced(report), *departures(provenance), *own]
+    return [*not_run(report), *_not_compared(report), *departures(provenance), *own]
 
 
 def section_alone(name: str, part: JsonObject, settings: JsonObject, left_out: int) -> Section:
@@ -270,13 +270,6 @@ def _not_compared(report: Report) -> Iterator[Phrase]:
     if asked and report.comparison is None and report.verdict is not Verdict.ERROR:
         names = ", ".join(name.replace("_", "-") for name in asked)
         yield (f"No baseline is set, so nothing was compared, and these rules judged nothing: {names}.",)
-
-
-def _replaced(report: Report) -> Iterator[Phrase]:
-    """Yield a sentence on a baseline that this run replaces: the next run would be compared with this one."""
-    if report.comparison and report.comparison.replaces_baseline:
-        name = Untrusted(report.comparison.baseline.name)
-        yield ("The baseline ", name, " is replaced by this run's report; name another file to keep it.")
 
 
 def not_run(report: Report) -> list[Phrase]:

@@ -36,7 +36,7 @@ from safe_gate.render.wording import Ranked, ranked
 from safe_gate.runs import pipeline
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.report import error_report
-from safe_gate.runs.workspace import read_by
+from safe_gate.runs.workspace import replaced
 from safe_gate.scoring import refusals
 from safe_gate.scoring.shards import Shards
 from safe_gate.settings.destinations import Publishing
@@ -57,9 +57,26 @@ def finished(
     options: Options, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None
 ) -> tuple[Report, Sequence[Problem]]:
     """Judge the run as `judged` does; return its report, and the problems that kept it from a verdict, if any."""
-    begin = partial(unfinished, options=options, effects=effects, drawn=_reports(options.report_dir, options.reports))
-    report, problems, recorded = pipeline.made(options, effects, options_at, merged=merged, begin=begin)
-    return concluded(report, problems, options, effects, recorded)
+    drawn = _reports(options.report_dir, options.reports)
+    begin = partial(unfinished, options=options, effects=effects, drawn=drawn)
+    try:
+        report, problems, recorded = pipeline.made(options, effects, options_at, merged=merged, begin=begin)
+    except _TakenError as error:
+        left = {path: draw for path, draw in drawn.items() if path not in error.paths}
+        problems = error.problems
+        return concluded(error_report(problems, options, effects), problems, options, effects, drawn=left)
+    return concluded(report, problems, options, effects, recorded, drawn)
+
+
+class _TakenError(CannotJudge):
+    """Reports would replace files that the run reads, at these paths."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        words = "{} is a file that this run reads, and its report must not replace it; set another report-dir"
+        super().__init__(
+            *(Problem(Place("report-dir"), words.format(disk.shown(path)), code=Code.USAGE) for path in paths)
+        )
+        self.paths = paths
 
 
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
@@ -75,20 +92,18 @@ def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> i
 def unfinished(judging_options: Options, options: Options, effects: Effects, drawn: Mapping[Path, Draw]) -> None:
     """Replace reports by one without a verdict, because the run may be killed from here on.
 
-    Files that the run reads stay, such as a baseline in the report folder. `judging_options` are the settings that
-    judge, which may name other files than the run's own.
+    `judging_options` are the settings that judge, which may name other files than the run's own. Raises CannotJudge for
+    a report that would replace a file that the run reads.
     """
+    if taken := replaced((*drawn, Path(options.report_dir) / handover.NAME), options, judging_options):
+        raise _TakenError(taken)
     problem = Problem(
         Place("safe-gate"), "run did not finish, so there is no result; run again", code=Code.NOT_FINISHED
     )
     report = error_report((problem,), judging_options, effects)
-    readers, run = (options, judging_options), formats.Run(ReportView.of(report), _origin(options, effects))
+    run = formats.Run(ReportView.of(report), _origin(options, effects))
     for path, draw in drawn.items():
-        read = [Path(one.baseline) for one in readers]  # a missing baseline stays missing
-        if disk.exists(path):
-            read += [file for one in readers for file in read_by(one, str(path))]
-        if not disk.is_among(str(path), read):
-            writing.write_or_remove(path, draw(run))
+        writing.write_or_remove(path, draw(run))
     if drawn and not options.shard:
         with suppress(OSError, ValueError):  # `publish` detects a file of another run
             (Path(options.report_dir) / handover.NAME).unlink()
@@ -100,12 +115,17 @@ def concluded(
     options: Options,
     effects: Effects,
     recorded: Recorded = NOTHING_RECORDED,
+    drawn: Mapping[Path, Draw] | None = None,
 ) -> tuple[Report, Sequence[Problem]]:
-    """Print, write and publish a report.
+    """Print, write and publish a report, at the paths of `drawn` if they are known to replace nothing that was read.
 
     Return it with its problems: both are others where it cannot be written.
     """
-    drawn, written = _reports(options.report_dir, options.reports), []
+    written: list[str] = []
+    if drawn is None:
+        there = _reports(options.report_dir, options.reports)
+        taken = replaced(there, options)
+        drawn = {path: draw for path, draw in there.items() if path not in taken}
     origin = _origin(options, effects)
     try:
         run = formats.Run(ReportView(report, problems), origin, recorded)

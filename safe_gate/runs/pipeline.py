@@ -301,8 +301,6 @@ def _compared(
         comparison.refuse_skipped(base, past, (path for one in measured.values() if one for path in one.skipped))
     named, guards = comparison.named(base, judging.baseline, at), drops.Guards.of(vars(judging))
     compared = comparison.against(named, past, side, guards, judging.cluster_key, waived=waivers.let_pass(found))
-    if source.is_replaced(judging.baseline, judging.report_dir):
-        compared = replace(compared, replaces_baseline=True)
     return replace(found, comparison=compared), past
 
 

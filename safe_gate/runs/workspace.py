@@ -22,6 +22,21 @@ def read_by(options: Options, output: str = "") -> Iterator[Path]:
     yield from case_files.read_by(options, output)
 
 
+def replaced(reports: Iterable[Path], *readers: Options) -> list[Path]:
+    """Return the reports that would take the place of files that runs under some options read.
+
+    A baseline counts even if it is missing: the next run would be compared with this one.
+    """
+    found = []
+    for path in reports:
+        read = [Path(one.baseline) for one in readers]
+        if disk.exists(path):
+            read += [file for one in readers for file in read_by(one, str(path))]
+        if disk.is_among(path, read):
+            found.append(path)
+    return found
+
+
 def keep_inputs(flag: str, path: str, read: Iterable[Path]) -> None:
     """Raise CannotJudge for a report that would take the place of a file that is read."""
     if disk.is_among(path, read):

@@ -29,7 +29,7 @@ def moves(config: Config, given: Given, others: Set[str]) -> Moved:
     """
     settings, warnings, problems = {}, [], []
     is_elsewhere = "/" in config.path
-    for name, kind in _kinds().items() if is_elsewhere else ():
+    for name, kind in kinds().items() if is_elsewhere else ():
         folder = _STARTS_FROM.get(name)
         if name not in given or name in others or (folder and (folder in given or folder in others)):
             continue
@@ -48,17 +48,17 @@ def moves(config: Config, given: Given, others: Set[str]) -> Moved:
 
 
 @cache
-def _kinds() -> Mapping[str, PathKind]:
+def kinds() -> Mapping[str, PathKind]:
     """Return the options that name paths, each with its kind of path."""
-    kinds = {"waivers": PathKind.FILES, "baseline": PathKind.FILES, "report_dir": PathKind.OUTPUT}
+    found = {"waivers": PathKind.FILES, "baseline": PathKind.FILES, "report_dir": PathKind.OUTPUT}
     for evaluator in EVALUATORS.values():
         form = evaluator.input
-        kinds[form.setting] = PathKind.FILES
+        found[form.setting] = PathKind.FILES
         if isinstance(form, Documents):
-            kinds |= {form.outputs: PathKind.FILES, form.folder: PathKind.FOLDER}
+            found |= {form.outputs: PathKind.FILES, form.folder: PathKind.FOLDER}
         if evaluator.rule_files:
-            kinds[evaluator.rule_files.setting] = PathKind.FILES
-    return kinds
+            found[evaluator.rule_files.setting] = PathKind.FILES
+    return found
 
 
 _STARTS_FROM = {one.input.setting: one.input.folder for one in EVALUATORS.values() if isinstance(one.input, Documents)}

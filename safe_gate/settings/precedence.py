@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from safe_gate.core.model import CannotJudge, Config, PathKind, Place
 from safe_gate.core.setting import AS_RUN
 from safe_gate.evaluators import PROBLEMS
-from safe_gate.settings.config_paths import moves
+from safe_gate.settings.config_paths import kinds, moves
 from safe_gate.settings.contradictions import ADDRESSES, contradictions, unfit_address, unfit_addresses
 from safe_gate.settings.environment import from_environ, unknown_names
 from safe_gate.settings.misplaced import misplaced
@@ -105,13 +105,17 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
     named = flags.get("config") or from_environ(environ).get("config", (None, ""))[1]
     with suppress(CannotJudge):
         config = read_config(str(named).strip()) or _NO_CONFIG
-        kinds = {setting.name: setting.kind for setting in settings()}
+        types = {setting.name: setting.kind for setting in settings()}
         set_there = {name: value for name, _, value in _from_config(config.content)}
-        given = {name: one for name, one in set_there.items() if type(one) is kinds.get(name) or name == "reports"}
+        given = {name: one for name, one in set_there.items() if type(one) is types.get(name) or name == "reports"}
         if "report_dir" in given:
             given["report_dir"] = config.locate(given["report_dir"].strip(), PathKind.OUTPUT).path
+        for name in kinds().keys() & set_there.keys() - {"report_dir"}:
+            given[name] = [config.locate(one, PathKind.FILES).path for one in _lines(set_there[name])]
     given |= {name: value for name, (_, value) in from_environ(environ).items()}
     given |= {name: value for name, value in flags.items() if not _is_blank(value)}
+    read: dict[str, Any] = {name: tuple(_lines(given[name])) for name in kinds().keys() & given.keys()}
+    read |= {name: "".join(read[name][:1]) for name in read if isinstance(getattr(Options(), name), str)}
     texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}
     allow_insecure = BOOLEANS.get(texts.get("allow_insecure", ""), False)
     for name in ADDRESSES:
@@ -121,11 +125,18 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
     sinks = ("sink_file", "sink_webhook", "sink_secret", "sink_otlp")
     return replace(
         Options(),
-        **{name: texts[name] for name in (*names, *sinks) if name in texts},
+        **{**read, **{name: texts[name] for name in (*names, *sinks) if name in texts}},
+        config=str(named).strip(),
         dry_run=texts.get("dry_run", "") not in ("", "False", "false", "FALSE"),
         text="full" if texts.get("text", "full") == "full" else "none",
         reports=_known_formats(texts.get("reports", "")),
     )
+
+
+def _lines(value: Any) -> list[str]:
+    """Return the texts of a setting that is a list, or has one a line."""
+    texts = value if isinstance(value, list | tuple) else [value]
+    return [line.strip() for one in texts for line in str(one).split("\n") if line.strip()]
 
 
 def _known_formats(text: str) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from safe_gate.core.shown import Section
 from safe_gate.inputs import disk, writing
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, markdown
+from safe_gate.runs.workspace import keep_inputs, read_by
 from safe_gate.settings.options import Options
 
 _FORMATS = {".json": "json", ".md": "markdown"}
@@ -63,5 +64,6 @@ def _write(
         else:
             suffix = "md" if name == "markdown" else "json"
             path = Path(options.report_dir) / f"{command.stem(part)}.{suffix}"
+        keep_inputs("--report-dir", str(path), read_by(options, str(path)))
         writing.write(path, drawn[name]())
         effects.out(f"Report: {console.path_words(disk.shown(path))}")

@@ -1,0 +1,59 @@
+"""A report never takes the place of a file that the run reads, however either is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.cases import SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
+
+OWN = "out/safe-gate.json"
+
+
+def _write(text: str) -> None:
+    Path(OWN).write_text(text, "utf-8")
+
+
+INPUTS: dict[str, tuple[tuple[str, ...], Callable[[], object]]] = {
+    "cases": (("--cases", OWN), lambda: write_cases(Path(OWN), turn("a"))),
+    "config": (("--config", OWN), lambda: _write("{}")),
+    "wrong config": (("--config", OWN), lambda: _write('{"x": 1}')),
+    "waivers": (("--waivers", OWN), lambda: _write('{"waivers": []}')),
+    "rules": (("--rules", OWN), lambda: _write('{"pack": "acme", "about": "x", "rules": []}')),
+    "batch": (("--safe-batch", OWN), lambda: write_batch(Path(OWN), safe_case("s", output=SILENT))),
+    "outputs": (("--safe-batch", "b.json", "--safe-outputs", OWN), lambda: write_cases(Path(OWN), {"test_id": "s"})),
+}
+
+
+@pytest.mark.parametrize("what", INPUTS)
+@pytest.mark.parametrize("link", ["", "symlink", "hardlink"])
+def test_what_a_run_reads_stays_as_it_is(safe_gate: SafeGate, what: str, link: str) -> None:
+    Path("out").mkdir()
+    flags, make = INPUTS[what]
+    make()
+    write_cases(Path("c.jsonl"), turn("b"))
+    write_batch(Path("b.json"), safe_case("s"))
+    if link:
+        name = "in.jsonl" if what in ("cases", "outputs") else "in.json"
+        Path(name).symlink_to(OWN) if link == "symlink" else Path(name).hardlink_to(OWN)
+        flags = tuple(name if word == OWN else word for word in flags)
+    before = Path(OWN).read_bytes()
+    cases = () if what == "cases" else ("--cases", "c.jsonl")
+    ran = safe_gate("run", *cases, *flags, "--report-dir", "out")
+    assert ran.code == 3
+    assert Path(OWN).read_bytes() == before
+    assert list(Path("out").glob(".*")) == []
+
+
+def test_a_report_of_any_format_is_refused_before_a_case_is_scored(safe_gate: SafeGate) -> None:
+    Path("reports").mkdir()
+    write_cases(Path("reports/safe-gate.cases.jsonl"), turn("a"))
+    ran = safe_gate("run", "--cases", "reports/*.jsonl", "--reports", "json,jsonl")
+    words = (
+        "report-dir: reports/safe-gate.cases.jsonl is a file that this run reads, and its report must not replace it"
+    )
+    assert (ran.code, words in ran.err) == (3, True)
+    assert report()["verdict"] == "error"
+    assert "assistant" in Path("reports/safe-gate.cases.jsonl").read_text("utf-8")
