@@ -36,7 +36,6 @@ from safe_gate.settings.gate_options import WAIVERS_FILE
 from safe_gate.settings.options import Options, config_paths
 
 _MOST_BYTES = 2_000_000_000
-_LFS = b"version https://git-lfs.github.com/spec/"
 _NAMED_BY = frozenset({*OF_A_HEAD, "pull_request_target", "merge_group"})
 _EXPECTED = "expected a report of safe-gate run, a commit (a branch, a tag, an id), base, or . for the working folder"
 _T = TypeVar("_T")
@@ -394,7 +393,7 @@ def _write(top: Path, path: str, pieces: Iterator[bytes]) -> None:
             Problem(Place(path), f"{words}: it leads out of it; correct the commit", code=Code.BASE_UNAVAILABLE)
         )
     first = next(pieces, b"")
-    if first.startswith(_LFS):
+    if first.startswith(disk.LFS_POINTER):
         words = (
             "is stored in Git LFS, and a commit contains only a pointer to it; name a report as the baseline instead"
         )

@@ -46,7 +46,9 @@ HERE = Path()
 """The working folder: what paths are relative to, unless they are read at a commit."""
 
 BOM = b"\xef\xbb\xbf"
-_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+"""How a file begins that Git LFS leaves in place of another."""
+
 _BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -193,7 +195,7 @@ def open_regular(path: Path) -> BinaryIO:
     behind symbolic links out of the workspace, unless links are followed, and for what Git LFS leaves in their place.
     """
     file = _opened(path)
-    if file.peek(len(_POINTER)).startswith(_POINTER):
+    if file.peek(len(LFS_POINTER)).startswith(LFS_POINTER):
         file.close()
         raise OSError("it is a Git LFS pointer, not the file; run git lfs pull, or set lfs: true for actions/checkout")
     return file
