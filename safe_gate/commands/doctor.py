@@ -27,7 +27,7 @@ from safe_gate.publish.preview import Facts
 from safe_gate.render import console
 from safe_gate.runs import policy
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
-from safe_gate.runs.workspace import untrusted
+from safe_gate.runs.workspace import replaced, untrusted
 from safe_gate.scoring import asked, cluster, measure, progress, refusals, shards, snapshot, tally, unknown_names
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.destinations import Publishing
@@ -237,6 +237,8 @@ def _baseline(options: Options, effects: Effects) -> Facts:
             else:
                 why = f", {base.why}" if base.why else ""
                 words = "a report" if base.report is not None else f"commit {base.commit[:7]}{why}, in the clone"
+            if replaced((Path(options.report_dir) / "safe-gate.json",), options):
+                words += ", where a run's own report goes, so a run is refused: set another report-dir"
     except _NotAsked:
         words = "not in the clone; a run would ask GitHub for it"
     return [("baseline", Untrusted(f"{options.baseline}: {words}"))]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from safe_gate.core.model import Code, Place, Problem
 from safe_gate.core.setting import Setting
+from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.settings.old_names import OLD_NAMES
@@ -15,6 +16,7 @@ from safe_gate.settings.values import BOOLEANS
 
 # Inputs that the runner itself may add to a container action (metadata syntax: with.args, with.entrypoint).
 _RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
+_PREFIX = later("^SAFE[A-Z0-9]*_+(?:GATES?_+|V[0-9]+_+)?")
 _PREFIXES = ("SAFE_GATE_", "SAFEGATE_", *(one.prefix for one in EVALUATORS.values() if one.prefix))
 
 
@@ -63,13 +65,20 @@ def unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Pr
         given = name.removeprefix("INPUT_")
         if is_action and given != name:
             what = f"input {given.lower()}{suggestion(given.replace('_', '-'), inputs, quoted=False)}"
-        elif name.upper().startswith(_PREFIXES):
+        elif name.upper().startswith(_PREFIXES) or _is_near(name.upper(), variables):
             what = f"variable of this name{suggestion(_bare(name.upper()), variables, quoted=False)}"
         else:
             continue
         yield Problem(Place(name), f"safe-gate has no {what}; correct its name or remove it", code=Code.INVALID_SETTING)
 
 
+def _is_near(variable: str, variables: Mapping[str, str]) -> bool:
+    """Return whether a variable is one of ours but for its prefix, such as SAFE_MIN_PASS_RATE, and a letter or two."""
+    from difflib import get_close_matches
+
+    return variable.startswith("SAFE") and bool(get_close_matches(_bare(variable), variables, n=1, cutoff=0.9))
+
+
 def _bare(variable: str) -> str:
     """Return a variable's name without its prefix, which people mix up."""
-    return next((variable.removeprefix(prefix) for prefix in _PREFIXES if variable.startswith(prefix)), variable)
+    return _PREFIX.sub("", variable)

@@ -292,7 +292,7 @@ def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: 
     base = commit()
     Path("known.json").write_text('{"waivers": []}', "utf-8")
     for baseline, words in {
-        "reports/safe-gate.json": "a report, which the run's own replaces",
+        "reports/safe-gate.json": "a report, where a run's own report goes, so a run is refused: set another report-dir",
         "kept.json": "a report",
         "evals/baseline.json": "no baseline yet",
         "HEAD": f"commit {base[:7]}, in the clone",

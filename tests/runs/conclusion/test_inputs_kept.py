@@ -50,7 +50,7 @@ def test_what_a_run_reads_stays_as_it_is(safe_gate: SafeGate, what: str, link: s
 def test_a_report_of_any_format_is_refused_before_a_case_is_scored(safe_gate: SafeGate) -> None:
     Path("reports").mkdir()
     write_cases(Path("reports/safe-gate.cases.jsonl"), turn("a"))
-    ran = safe_gate("run", "--cases", "reports/*.jsonl", "--reports", "json,jsonl")
+    ran = safe_gate("run", "--cases", "reports/safe-gate.cases.jsonl", "--reports", "json,jsonl")
     words = (
         "report-dir: reports/safe-gate.cases.jsonl is a file that this run reads, and its report must not replace it"
     )
