@@ -35,8 +35,13 @@ class StoredEntry:
 
     @property
     def reply_digest(self) -> str:
-        """The digest of the output without white space around its texts."""
-        return str(self._json["digests"]["reply"])
+        """The digest of the output without white space around its texts, "" in an earlier report."""
+        return str(self._json["digests"].get("reply", ""))
+
+    @property
+    def message_digest(self) -> str:
+        """The digest of what the output answers, "" in an earlier report."""
+        return str(self._json["digests"].get("message", ""))
 
     @property
     def output_digest(self) -> str:

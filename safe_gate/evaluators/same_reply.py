@@ -15,12 +15,13 @@ from safe_gate.core.digests import digest
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.model import JsonObject, Phrase
 from safe_gate.core.rules import Rule, Share
+from safe_gate.evaluators.entry import StoredEntry
 
 _KEPT = 19
 """So many replies are kept. Any that more than one in 20 cases has is among them."""
 
-LEAST_SHARE, LEAST_MESSAGES = 0.2, 3
-"""From this share of the cases on, and from so many different messages on, a reply counts."""
+ONE_IN, LEAST_MESSAGES = 5, 3
+"""A reply counts that one case in so many has, from so many different messages on."""
 
 
 class SameReply(NamedTuple):
@@ -56,22 +57,23 @@ class Frequent(Counter[str]):
 def same_replies(found: Frequent, results: Sequence[JsonObject]) -> list[SameReply]:
     """Return the replies of at least a fifth of all cases, to at least three different messages; the largest first."""
     total = len(results)
-    likely = {reply for reply, number in found.items() if number + total / (_KEPT + 1) >= LEAST_SHARE * total}
+    likely = {
+        reply for reply, number in found.items() if ONE_IN * (number * (_KEPT + 1) + total) >= total * (_KEPT + 1)
+    }
     if not likely or total < LEAST_MESSAGES:
         return []
     cases, messages = Counter[str](), defaultdict[str, set[str]](set)
-    for result in results:
-        reply, message = result["digests"]["reply"], result["digests"]["message"]
-        if reply in likely:
+    for entry in map(StoredEntry, results):
+        if (reply := entry.reply_digest) in likely:
             cases[reply] += 1
             if len(messages[reply]) < LEAST_MESSAGES:
-                messages[reply].add(message)
+                messages[reply].add(entry.message_digest)
     same = (SameReply(*one) for one in cases.items() if len(messages[one[0]]) >= LEAST_MESSAGES)
-    return sorted((one for one in same if one.cases >= LEAST_SHARE * total), key=lambda one: (-one.cases, one.reply))
+    return sorted((one for one in same if ONE_IN * one.cases >= total), key=lambda one: (-one.cases, one.reply))
 
 
 def _ids(same: SameReply, results: Iterable[JsonObject], id_key: str) -> Iterator[str]:
-    return (str(result[id_key]) for result in results if result["digests"]["reply"] == same.reply)
+    return (str(result[id_key]) for result in results if StoredEntry(result).reply_digest == same.reply)
 
 
 def notes(same: Iterable[SameReply], results: Sequence[JsonObject], id_key: str) -> Iterator[Phrase]:
