@@ -171,8 +171,12 @@ class Problem:
 
     @property
     def fix(self) -> str:
-        """What to do, in the words of the message if these say it."""
-        _, _, rest = _QUOTED.sub(lambda found: found[0].replace("; ", ";\0"), self.message).partition("; ")
+        """What to do, in the words of the message if these say it.
+
+        >>> Problem(Place("c.jsonl"), 'is "a; b" (one; two); expected a number').fix, Problem(Place(""), "is empty").fix
+        ('expected a number', 'correct the input at this place')
+        """
+        _, _, rest = _ASIDE.sub(lambda found: found[0].replace("; ", ";\0"), self.message).partition("; ")
         return rest.replace(";\0", "; ") or _FIXES[self.code]
 
     def without_texts(self) -> Problem:
@@ -180,7 +184,7 @@ class Problem:
         return replace(self, message=self.text_free or self.message)
 
 
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'')
+_ASIDE = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|\([^()]*\)')  # quotes and brackets: not where a fix begins
 _FIXES = {
     Code.USAGE: "correct the command line",
     Code.INVALID_SETTING: "correct the setting",
