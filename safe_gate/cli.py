@@ -71,7 +71,7 @@ def _run(arguments: list[str], say: _Print, told: dict[str, Any]) -> int:
         if isinstance(error, KeyboardInterrupt) and error.args == (signal.SIGINT,):  # as `is_interrupt` tells
             return _INTERRUPTED
         with suppress(BaseException):  # the cause may prevent this report too: no memory, no more open files
-            return _surprised(error, arguments, os.environ, say, told)
+            return copy_context().run(_surprised, error, arguments, os.environ, say, told)
         say(f"safe-gate: internal error: {type(error).__name__}", sys.stderr)
         return _COULD_NOT_JUDGE
 
