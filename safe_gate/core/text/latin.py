@@ -41,7 +41,6 @@ _SIGNS = {
 }
 _SIGNS |= dict(zip("023456789@$!", "ozeasgtbgasi", strict=True))
 _SIGN = f"[{''.join(_SIGNS)}]"
-_MAY_SPELL = later(rf"{_SIGN}(?:(?=[a-zA-Z])|(?<=[a-zA-Z]0))")
 _SPELLED = later(
     rf"(?<![a-zA-Z])(?<!{_SIGN})(?P<first>(?<![.,:]){_SIGN}++|)(?P<rest>[a-zA-Z](?:{_SIGN}*+[a-zA-Z])*+0*+)"
 )
@@ -49,9 +48,10 @@ _MOST_READINGS = 8  # of a word in which some signs may be two letters
 
 
 @cache
-def _styled() -> re.Pattern[str]:
-    letters = (chr(code) for code, form in styled().items() if len(form) == 1 and form.isascii() and form.isalpha())
-    return re.compile(f"[{''.join(letters)}]")
+def _styled() -> frozenset[str]:
+    return frozenset(
+        chr(code) for code, form in styled().items() if len(form) == 1 and form.isascii() and form.isalpha()
+    )
 
 
 def in_latin(text: Normalised, known: Container[str]) -> Normalised:
@@ -62,12 +62,18 @@ def in_latin(text: Normalised, known: Container[str]) -> Normalised:
 
 def may_be_spelled(text: str) -> bool:
     """Return whether a text has a word with a digit or a sign in it."""
-    return _MAY_SPELL.search(text) is not None
+    for sign in _SIGNS:  # most texts have few of them, and a search for a single one is the fastest
+        at = text.find(sign)
+        while at >= 0:
+            if text[at + 1 : at + 2].isalpha() or (sign == "0" and text[at - 1 : at].isalpha()):
+                return True
+            at = text.find(sign, at + 1)
+    return False
 
 
 def _of_letters(text: Normalised, known: Container[str]) -> Normalised:
     """Return a text in which letters that look like ASCII ones are these."""
-    disguised = len(_styled().findall(text.original))
+    disguised = sum(map(text.original.count, _styled().intersection(text.original)))
     flags: list[str] = _FLAGS.findall(text.text)
     if any(len(some) % 2 for some in flags):  # flags are pairs, so these are words
         text = replace(text, text=text.text.translate(_FLAG_LETTERS))
