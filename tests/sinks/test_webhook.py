@@ -77,9 +77,9 @@ def test_a_wait_that_is_asked_for_is_kept(safe_gate: SafeGate, webhook: Receiver
         ([(429, {"Retry-After": "3600"})], "HTTP 429 after 1 try; 0 events sent before", 1),
         ([(401, {})], "HTTP 401 after 1 try; 0 events sent before", 1),
         ([(302, {"Location": "/elsewhere"})], "HTTP 302 after 1 try; 0 events sent before", 1),
-        ([600], "HTTP 600 after 1 try; 0 events sent before", 1),
+        ([(600, {})], "HTTP 600 after 1 try; 0 events sent before", 1),
     ],
-    ids=["500", "drops", "429", "401", "302"],
+    ids=["500", "drops", "429", "401", "302", "600"],
 )
 def test_what_does_not_pass_is_one_warning_and_the_verdict_stands(
     gate: Gate, webhook: Receiver, answers: list[tuple[int, dict[str, str]]], words: str, tries: int
