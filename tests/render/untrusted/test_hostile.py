@@ -312,7 +312,7 @@ def test_hostile_settings_and_variables_break_no_doctor(
     assert list(broken(LOG_PROBES, {"markdown": [], "log": [ran.log]})) == []
     names = re.findall(r"^  (\w[\w ]*?) {2,}", ran.out, re.MULTILINE)
     assert names == [
-        *("event", "repository", "pull request", "commit", "base commit", "working folder", "API", "token"),
+        *("commit", "event", "repository", "pull request", "base commit", "working folder", "API", "token"),
         *("comment", "annotations", "job summary", "step outputs", "reports", "events", "recorded text"),
     ]
     monkeypatch.setenv("GITHUB_EVENT_NAME", text)
