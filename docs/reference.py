@@ -17,7 +17,6 @@ from safe_gate import commands
 from safe_gate.core.setting import Setting
 from safe_gate.gate.limits import setting_of
 from safe_gate.gate.rules import RULES
-from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import settings
 
 FOLDER = Path(__file__).parent
@@ -39,7 +38,6 @@ def config_schema(text: str) -> str:
     """
     schema: dict[str, Any] = json.loads(text)
     words = {setting.key: setting.help for setting in settings() if setting.key}
-    words |= {(old.input,): f"An old name: use {old.instead}." for old in OLD_NAMES if "config file" in old.kinds}
     for key, description in words.items():
         found = schema
         for name in key:
@@ -85,11 +83,6 @@ def _settings() -> str:
     return _table(("setting", "meaning", "default", "flag, variable, config key"), rows)
 
 
-def _old_names() -> str:
-    rows = ((f"`{old.input}`", ", ".join(old.kinds), old.instead) for old in OLD_NAMES)
-    return _table(("old name", "where", "use instead"), rows)
-
-
 def _condition(name: str, setting: Setting) -> str:
     """Return what a rule asks, without what its row says elsewhere."""
     if check := name.removeprefix(setting.input).removeprefix("-").replace("-", "_"):
@@ -130,7 +123,6 @@ def _gitlab() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "settings": _settings,
-    "old names": _old_names,
     "rules": _rules,
     "commands": _commands,
     "outputs": _outputs,

@@ -18,7 +18,6 @@ import yaml
 from safe_gate import __version__, commands
 from safe_gate.gate.limits import setting_of
 from safe_gate.gate.rules import RULES
-from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import Options, settings
 from safe_gate.settings.precedence import read
 from tests.support import actionlint
@@ -31,7 +30,6 @@ SCHEMAS = {file.name: json.loads(file.read_text("utf-8")) for file in (REPOSITOR
 
 def test_the_action_has_an_input_for_every_option_with_its_words() -> None:
     documented = {setting.input: setting.help for setting in settings() if setting.is_input}
-    documented |= {old.input: f"An old name: use {old.instead}." for old in OLD_NAMES if "input" in old.kinds}
     assert {name: facts["description"] for name, facts in ACTION["inputs"].items()} == documented
 
 
@@ -65,10 +63,7 @@ def test_the_config_schema_has_every_key_of_the_options_and_no_other() -> None:
             return {path}
         return {found for name, inner in schema["properties"].items() for found in keys(inner, (*path, name))}
 
-    old = {(one.input,) for one in OLD_NAMES if "config file" in one.kinds}
-    assert keys(SCHEMAS["config.schema.json"]) - {("$schema",)} - old == {s.key for s in settings() if s.key}
-    deprecated = {(name,) for name, one in SCHEMAS["config.schema.json"]["properties"].items() if "deprecated" in one}
-    assert deprecated == old
+    assert keys(SCHEMAS["config.schema.json"]) - {("$schema",)} == {s.key for s in settings() if s.key}
 
 
 def test_the_config_schema_describes_each_key_in_the_words_of_its_setting() -> None:
@@ -115,14 +110,11 @@ def test_the_tables_of_the_documents_are_those_that_make_docs_writes(table: str)
 
 
 def test_the_documents_name_every_setting_rule_command_and_output() -> None:
-    table, _, old_names = DOCS["settings.md"].partition("## Old names\n")
     for setting in settings():
-        (row,) = (line for line in table.splitlines() if line.startswith(f"| `{setting.input}` |"))
+        (row,) = (line for line in DOCS["settings.md"].splitlines() if line.startswith(f"| `{setting.input}` |"))
         assert setting.help.replace("|", "\\|") in row
         for name in (*setting.env, *(flag for flags in setting.flags.values() for flag in flags)):
             assert f"`{name}`" in row
-    for old in OLD_NAMES:
-        assert f"| `{old.input}` |" in old_names
     for page, names in {
         "rules.md": [setting_of(rule.name) for rule in RULES],
         "commands.md": [f"safe-gate {command}" for command in commands.names()],

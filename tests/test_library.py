@@ -77,13 +77,11 @@ def test_a_reply_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
         assert found["digests"]["output"] == entry["digests"]["output"]
 
 
-def test_a_reply_is_scored_by_the_checks_profile_and_sensitivity_that_are_asked_for() -> None:
+def test_a_reply_is_scored_by_the_checks_and_the_profile_that_are_asked_for() -> None:
     assert list(score_reply(SAID, GOOD).checks) == ["unverifiable_reassurance", "topic_pivot"]
     assert score_reply(SAID, GOOD).checks["topic_pivot"].passed
     assert score_reply(SAID, "You should rest.", checks=["agency_language"]).failed == ("agency_language",)
     assert "shared" not in score_reply(SAID, GOOD, profile="spec").checks["topic_pivot"].to_json()
-    promise = "I promise you'll succeed."
-    assert not score_reply(SAID, promise, sensitivity="lenient").checks["unverifiable_reassurance"].passed
 
 
 def test_a_reply_is_scored_by_what_a_case_and_a_teams_packs_ask_for(safe_gate: SafeGate) -> None:
@@ -185,7 +183,6 @@ def test_an_output_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
         (lambda: score_reply("x", "x", checks=["topic_pivt"]), ValueError, '(did you mean "topic_pivot"?); expected'),
         (lambda: score_reply("x", "x", profile="specs"), ValueError, 'profile: "specs" is not known'),  # type: ignore[arg-type]
         (lambda: score_reply("x", "x", profile=None), TypeError, "profile: is NoneType; expected text"),  # type: ignore[arg-type]
-        (lambda: score_reply("x", "x", sensitivity=3), TypeError, "sensitivity: is int; expected text"),  # type: ignore[arg-type]
         (lambda: score_reply("x", "x", must_contain="word"), TypeError, "must_contain: is a single value; expected a"),
         (lambda: score_reply("x", "x", must_contain=[1]), TypeError, "must_contain[0]: is int; expected text, or {"),  # type: ignore[list-item]
         (lambda: score_reply("x", "x", must_not_contain=[" "]), ValueError, "must_not_contain[0]: is empty"),

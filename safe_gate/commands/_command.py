@@ -24,7 +24,6 @@ from safe_gate.runs.exit_codes import complain
 from safe_gate.scoring import progress
 from safe_gate.settings import precedence
 from safe_gate.settings.environment import switched_on
-from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import Options
 from safe_gate.settings.origins import CONFIG_FILE
 
@@ -94,7 +93,7 @@ def run(
             raise read
         arguments = dict(read)
         name = arguments.pop("command")
-        known = {*(one.name for one in fields(Options)), *(old.name for old in OLD_NAMES)}
+        known = {one.name for one in fields(Options)}
         flags |= {name: value for name, value in arguments.items() if name in known}
         is_followed = flags["follow_links"] if "follow_links" in flags else switched_on("follow_links", environ)
         disk.follow_links(is_on=bool(is_followed))

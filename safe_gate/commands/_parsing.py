@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from safe_gate import __version__, commands
 from safe_gate.core.model import CannotJudge, Code, Place, Problem
-from safe_gate.core.setting import AS_RUN, GROUPS, Setting
+from safe_gate.core.setting import GROUPS, Setting
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, PROBLEMS
-from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import settings
 
 if TYPE_CHECKING:
@@ -116,7 +115,6 @@ def peeked(argv: Sequence[str]) -> dict[str, str]:
     pairs = {word: value for word, value in pairwise(argv) if not value.startswith("-")}
     pairs |= dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
     named = {flag: setting.name for setting in settings() for flag in setting.flags_of("run")}
-    named |= {old.flag: old.name for old in OLD_NAMES if old.flag}
     given = {name: pairs[flag] for flag, name in named.items() if flag in pairs}
     mode = {"mode": argv[0]} if argv[:1] in (["merge"], ["publish"]) else {}
     return given | mode | ({"dry_run": "true"} if "--dry-run" in argv else {})
@@ -180,9 +178,6 @@ def _parser(name: str, command: Command, *, is_whole: bool) -> argparse.Argument
             if setting.group == heading:
                 words = argparse.SUPPRESS if setting in hidden else command.meanings.get(setting.name, setting.help)
                 _add_flag(group, setting, setting.flags_of(name), words)
-    for old in OLD_NAMES:
-        if old.flag and name in (*AS_RUN, *old.commands):
-            parser.add_argument(old.flag, dest=old.name, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     for word, facts in command.arguments.items():
         parser.add_argument(word, **facts)
     return parser

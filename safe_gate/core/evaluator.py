@@ -100,12 +100,6 @@ class Evaluator(Presentation, Protocol):
     A glob passes over such a file, also one that was cut off.
     """
 
-    old_entries: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    """Entries of its settings that version 1 had as settings of their own, `SETTING_ENTRY`. The names still work."""
-
-    added: tuple[tuple[tuple[str, ...], Any], ...] = ()
-    """Fields of its part that earlier reports lack, by their paths, each with the value that applied then."""
-
     grouping: Grouping
     """What cases are grouped by."""
 
@@ -122,9 +116,6 @@ class Evaluator(Presentation, Protocol):
     def quotes(self) -> frozenset[str]:
         """The keys of its part that hold recorded text, or expectations of it, as a string or a list."""
         ...
-
-    gives_away: frozenset[str] = frozenset()
-    """The keys of its part that would reveal the words of a withheld text."""
 
     guards: Mapping[str, tuple[str, str]] = MappingProxyType({})
     """What the rules on single compared cases look for, by those that apply: `new-violations`, `label-drops`.

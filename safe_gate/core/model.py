@@ -10,7 +10,7 @@ import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum, StrEnum, auto
+from enum import StrEnum
 from typing import Any, NamedTuple, NoReturn
 
 JsonObject = Mapping[str, Any]
@@ -79,32 +79,16 @@ class Place:
         return "" if path.startswith(("/", "../")) or path in (".", "..") else path
 
 
-class PathKind(Enum):
-    """The kind of a path in the config file: files (path or glob), a folder to read, or one to write."""
-
-    FILES = auto()
-    FOLDER = auto()
-    OUTPUT = auto()
-
-
-class Located(NamedTuple):
-    """A path of the config file relative to the working folder, with a warning, an error or ""."""
-
-    path: str
-    warning: str = ""
-    problem: str = ""
-
-
 class Config(NamedTuple):
     """The config file: its path as reports show it, its values by the schema's keys, and the line of each key.
 
-    `locate` resolves a path that the file names.
+    `locate` returns a path that the file names from the working folder.
     """
 
     path: str
     content: Mapping[str, Any]
     line_of: Callable[[Sequence[str | int]], int] = lambda _: 0
-    locate: Callable[[str, PathKind], Located] = lambda path, _: Located(path)
+    locate: Callable[[str], str] = lambda path: path
 
 
 class InputFile(NamedTuple):

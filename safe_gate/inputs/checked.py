@@ -90,17 +90,10 @@ _IN_COMMIT = {
 
 
 def _complete(report: Any) -> None:
-    """Add the fields to an earlier report that it lacks: it stays readable as a baseline."""
+    """Add the keys of installed evaluators that the installation which wrote a report lacked."""
     for part in (report, report.get("comparison")) if ADDED and isinstance(report, dict) else ():
         if isinstance(part, dict):
             part.update({one.name: part.get(one.name) for one in ADDED})
-    for name, evaluator in EVALUATORS.items():
-        for path, value in evaluator.added:
-            part = report
-            for key in (name, *path[:-1]):
-                part = part.get(key) if isinstance(part, dict) else None
-            if isinstance(part, dict):
-                part.setdefault(path[-1], value)
 
 
 _MISTAKEN = {

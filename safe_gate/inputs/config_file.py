@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -16,11 +16,11 @@ from safe_gate.core.jsontext import (
     blank_comments,
     places,
 )
-from safe_gate.core.model import CannotJudge, Code, Config, Located, PathKind, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Config, Place, Problem
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Fault
 from safe_gate.inputs.checked import line_of, problems_of
-from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, exists, location, parsed, text_of, unreadable
+from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, exists, parsed, text_of, unreadable
 from safe_gate.inputs.finding import folders
 from safe_gate.inputs.finding.expansion import named_or_default
 from safe_gate.inputs.schemas import load_schema
@@ -173,28 +173,12 @@ def _bare(key: str) -> str:
     return key.replace("-", "").replace("_", "").lower()
 
 
-def _located(path: str, kind: PathKind, *, config: str, root: Path) -> Located:
-    """Return where a path leads that a config file names; `config` is the file's own path below `root`.
-
-    Paths once started from the working folder: one that names something there alone still does. The files of a commit,
-    below another root than the working folder, are those of the config's folder in doubt.
-    """
+def _located(path: str, *, config: str, root: Path) -> str:
+    """Return a path that a config file names from the working folder; `config` is the file's own path below `root`."""
     folder = posixpath.dirname(config)
     if not posixpath.isabs(folder):  # a path through the working folder's own name leads into it
         folder = Path(os.path.relpath(root / folder, root)).as_posix()
-    there = joined(folder, path)
-    if there == path or posixpath.isabs(path):
-        return Located(path)
-    ours, theirs = _named(there, kind, root), _named(path, kind, root)
-    if not theirs or theirs == ours or (ours and (kind is PathKind.OUTPUT or root != HERE)):
-        return Located(there)
-    from_config = posixpath.relpath(path, folder)
-    if not ours:
-        advice = f"paths of a config file start from its folder: write {from_config}"
-        return Located(path, warning=f"{path} is found from the working folder only; {advice}")
-    ours_written = posixpath.join("..", (root / folder).resolve().name, path)
-    words = f"{path} is both in this file's folder and in the working folder; write {ours_written} or {from_config}"
-    return Located(there, problem=words)
+    return joined(folder, path)
 
 
 def joined(folder: str, path: str) -> str:
@@ -214,12 +198,3 @@ def joined(folder: str, path: str) -> str:
         folder = posixpath.normpath(posixpath.join(folder, names.pop(0)))
     below = "/".join(names)
     return posixpath.join(folder, below) if folder != "." else below or "."
-
-
-def _named(path: str, kind: PathKind, root: Path) -> Set[Path]:
-    """Return the place of the files or the folder of a path or glob; a batch may lack its suffix."""
-    if kind is not PathKind.FILES:
-        return {Path(os.path.realpath(root / path))} if folders.is_folder(root / path) else frozenset()
-    candidates = (path, f"{path}.json")
-    found = [*(root / one for one in candidates), *folders.matches(candidates, root)[0]]
-    return {location(one) for one in found if exists(one) and not folders.is_folder(one)}

@@ -25,7 +25,6 @@ from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 from safe_gate.evaluators.synthesis.result import Result
 
 Profile = Literal["standard", "spec"]
-Sensitivity = Literal["strict", "balanced", "lenient"]
 Wanted = str | Mapping[str, str]
 """A text, or a regular expression as `{"regex": PATTERN}`."""
 
@@ -39,13 +38,12 @@ def score_reply(
     must_not_contain: Iterable[Wanted] = (),
     packs: Iterable[str | os.PathLike[str] | Mapping[str, Any]] = (),
     profile: Profile = "standard",
-    sensitivity: Sensitivity = "balanced",
 ) -> Result:
     """Return what the Synthesis checks say of a reply to a message. It is true if every check passes.
 
     `checks` are the names of checks; by default those of a run, and those that `packs` define. `must_contain` and
     `must_not_contain` are texts, or regular expressions as `{"regex": PATTERN}`, for the check `wording`. `packs` are a
-    team's rule packs: paths, globs or values. `profile` and `sensitivity` are the settings of these names.
+    team's rule packs: paths, globs or values. `profile` is the setting of that name.
     `result.checks["topic_pivot"].passed` tells whether a check passes, `.hits` why: each hit has the rule, the words
     and their place. Raises ValueError for a name that is not known and for a pack that is wrong, TypeError for another
     type.
@@ -55,9 +53,8 @@ def score_reply(
     """
     texts(user=user, assistant=assistant)
     of_profile = one_of("profile", profile, ("standard", rule_packs.SPEC))
-    of_sensitivity = one_of("sensitivity", sensitivity, rule_packs.LEAST_PRECISION)
     given = _packs(packs)
-    rules = _with_packs(of_profile, of_sensitivity, given) if given else _as_shipped(of_profile, of_sensitivity)
+    rules = _with_packs(of_profile, given) if given else _as_shipped(of_profile)
     own = tuple(name for name in rules.checks if "/" in name)
     wanted = several("checks", (*DEFAULT_CHECKS, *own) if checks is None else checks, rules.checks)
     asked = {"must_contain": _wanted("must_contain", must_contain)}
@@ -86,8 +83,8 @@ def _wanted(argument: str, given: Iterable[Wanted]) -> tuple[Wanted, ...]:
 
 
 @lru_cache(maxsize=8)
-def _as_shipped(profile: str, sensitivity: str) -> Rules:
-    return rule_packs.as_shipped(shipped(synthesis.__name__), profile, sensitivity)
+def _as_shipped(profile: str) -> Rules:
+    return rule_packs.as_shipped(shipped(synthesis.__name__), profile)
 
 
 def _packs(given: Iterable[str | os.PathLike[str] | Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
@@ -117,11 +114,10 @@ def _read(pattern: str) -> Iterator[tuple[str, str]]:
 
 
 @lru_cache(maxsize=8)
-def _with_packs(profile: str, sensitivity: str, named: Sequence[tuple[str, str]]) -> Rules:
+def _with_packs(profile: str, named: Sequence[tuple[str, str]]) -> Rules:
     from safe_gate.inputs import checked
 
-    settings: dict[str, Any] = {"profile": profile, "sensitivity": sensitivity, "default_checks": DEFAULT_CHECKS}
-    settings |= {"tags": None, "rules_off": (), "rule_weights": None}
+    settings = {"profile": profile, "default_checks": DEFAULT_CHECKS, "tags": None, "rules_off": ()}
     data = shipped(synthesis.__name__)
     try:
         files = [

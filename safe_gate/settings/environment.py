@@ -9,7 +9,6 @@ from safe_gate.core.setting import Setting
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import settings
 from safe_gate.settings.origins import Source
 from safe_gate.settings.values import BOOLEANS
@@ -27,14 +26,12 @@ def from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Source, str]]:
     variables with hyphens, so the spelling with underscores is read too.
     """
     found = {}
-    named = [(one.name, one.input, _environment_names(one), "") for one in settings()]
-    named += [(old.name, old.input, old.environment, old.instead) for old in OLD_NAMES]
-    for option, input_, names, instead in named:
-        for name in names if option not in found else ():
+    for one in settings():
+        for name in _environment_names(one):
             if environ.get(name, "").strip():
                 is_input = name.startswith("INPUT_")
-                place = Place(f"{name} (input {input_})" if is_input else name)
-                found[option] = (Source("input" if is_input else "variable", place, instead=instead), environ[name])
+                place = Place(f"{name} (input {one.input})" if is_input else name)
+                found[one.name] = (Source("input" if is_input else "variable", place), environ[name])
                 break
     return found
 
@@ -53,7 +50,6 @@ def _environment_names(setting: Setting) -> tuple[str, ...]:
 def unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Problem]:
     """Yield a problem for each variable that looks like ours and is not: a typo must not pass."""
     known = {name for setting in settings() for name in _environment_names(setting)} | _RUNNER_INPUTS
-    known |= {name for old in OLD_NAMES for name in old.environment}
     inputs = {name.upper(): setting.input for setting in settings() if setting.is_input for name in setting.names}
     variables = {
         name.upper().replace("-", "_"): setting.env[0]

@@ -13,15 +13,11 @@ CONFIG_FILE = "config file"
 
 
 class Source(NamedTuple):
-    """Where a setting came from: the `kind` (flag, input, variable or config file), and its place and field there.
-
-    `instead` says what to write in place of an old name, "" for a name that stays.
-    """
+    """Where a setting came from: the `kind` (flag, input, variable or config file), and its place and field there."""
 
     kind: str
     place: Place
     field: str = ""
-    instead: str = ""
 
     @property
     def name(self) -> str:

@@ -14,14 +14,13 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
-from safe_gate.core.model import CannotJudge, Config, PathKind, Place
+from safe_gate.core.model import CannotJudge, Config, Place
 from safe_gate.core.setting import AS_RUN
 from safe_gate.evaluators import PROBLEMS
-from safe_gate.settings.config_paths import kinds, moves
+from safe_gate.settings.config_paths import PATHS, moved
 from safe_gate.settings.contradictions import ADDRESSES, contradictions, unfit_address, unfit_addresses
 from safe_gate.settings.environment import from_environ, unknown_names
 from safe_gate.settings.misplaced import misplaced
-from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import CONFIG_FILES, Options, settings
 from safe_gate.settings.origins import Given, Source, in_config
 from safe_gate.settings.values import BOOLEANS, by_entry, by_pydantic, without_pydantic
@@ -35,11 +34,11 @@ _NO_CONFIG = Config(CONFIG_FILES[0], {})
 
 
 class Resolved(NamedTuple):
-    """The settings of a run, the origin of each non-default one, and warnings about outdated ones."""
+    """The settings of a run, the origin of each non-default one, and warnings about files that are not read."""
 
     options: Options
     origins: Mapping[str, Source]
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def read(
@@ -69,15 +68,12 @@ def resolve(
     except CannotJudge as error:
         problems += error.problems
         config, is_known = _NO_CONFIG, False
-    of_config = {name: (_of_key(config, key), value) for name, key, value in _from_config(config.content)}
-    moved = moves(config, of_config, others={*flags, *inputs})
-    problems += moved.problems
+    of_config = {name: (in_config(config, *key), value) for name, key, value in _from_config(config.content)}
     sources: list[Given] = [
         {name: (_of_flag(name, command), value) for name, value in flags.items()},
         inputs,
-        {**of_config, **moved.settings},
+        moved(config, of_config, others={*flags, *inputs}),
     ]
-    old = dict.fromkeys(origin for source in sources for origin, _ in source.values() if origin.instead)
     sources.insert(0, dict(by_entry(sources, problems)))
     origins = {name: origin for source in reversed(sources) for name, (origin, _) in source.items()}
     names = {field.name for field in fields(Options)}
@@ -92,8 +88,7 @@ def resolve(
         problems += contradictions(options, origins, config, is_merge=does == "merge")
     if problems:
         raise CannotJudge(*problems)
-    renamed = (f"{one.name} is an old name: use {one.instead}" for one in old)
-    return Resolved(options, origins, (*renamed, *moved.warnings))
+    return Resolved(options, origins)
 
 
 def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader) -> Options:
@@ -109,12 +104,12 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
         set_there = {name: value for name, _, value in _from_config(config.content)}
         given = {name: one for name, one in set_there.items() if type(one) is types.get(name) or name == "reports"}
         if "report_dir" in given:
-            given["report_dir"] = config.locate(given["report_dir"].strip(), PathKind.OUTPUT).path
-        for name in kinds().keys() & set_there.keys() - {"report_dir"}:
-            given[name] = [config.locate(one, PathKind.FILES).path for one in _lines(set_there[name])]
+            given["report_dir"] = config.locate(given["report_dir"].strip())
+        for name in PATHS & set_there.keys() - {"report_dir"}:
+            given[name] = [config.locate(one) for one in _lines(set_there[name])]
     given |= {name: value for name, (_, value) in from_environ(environ).items()}
     given |= {name: value for name, value in flags.items() if not _is_blank(value)}
-    read: dict[str, Any] = {name: tuple(_lines(given[name])) for name in kinds().keys() & given.keys()}
+    read: dict[str, Any] = {name: tuple(_lines(given[name])) for name in PATHS & given.keys()}
     read |= {name: "".join(read[name][:1]) for name in read if isinstance(getattr(Options(), name), str)}
     texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}
     allow_insecure = BOOLEANS.get(texts.get("allow_insecure", ""), False)
@@ -154,9 +149,6 @@ def _from_config(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ..
             value = value.get(part) if isinstance(value, Mapping) else None
         if setting.key and value is not None and not (isinstance(value, str) and _is_blank(value)):
             yield setting.name, setting.key, value
-    for old in OLD_NAMES:
-        if "config file" in old.kinds and old.input in config:
-            yield old.name, (old.input,), config[old.input]
 
 
 def _is_blank(value: Any) -> bool:
@@ -166,14 +158,5 @@ def _is_blank(value: Any) -> bool:
 
 
 def _of_flag(name: str, command: str) -> Source:
-    for old in OLD_NAMES:
-        if name == old.name and old.flag:
-            name_there = old.input if command == IN_PYTHON else old.flag
-            return Source("flag", Place(name_there), instead=old.instead)
     flags = next((*setting.flags_of(command), setting.input) for setting in settings() if setting.name == name)
     return Source("flag", Place(flags[0]))
-
-
-def _of_key(config: Config, key: tuple[str, ...]) -> Source:
-    instead = next((old.instead for old in OLD_NAMES if "config file" in old.kinds and key == (old.input,)), "")
-    return in_config(config, *key)._replace(instead=instead)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from safe_gate.core.model import CannotJudge, Problem
 from safe_gate.core.setting import Setting
 from safe_gate.core.text.patterns import later
-from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import OFF, Options, settings
 
 if TYPE_CHECKING:
@@ -134,38 +133,30 @@ def _refuse_number(text: str) -> None:
 def by_entry(sources: Sequence[Given], problems: list[Problem]) -> Iterator[tuple[str, tuple[Source, Any]]]:
     """Yield each setting with entries, with the entries of all sources. The first source wins.
 
-    An entry's old name counts as the entry. A value that is not a number becomes a problem.
+    A value that is not a number becomes a problem.
     """
     for setting in settings():
         entries: dict[str, float] = {}
         origins = []
         for source in reversed(sources) if setting.general else ():
-            for name, entry in (*_OLD_ENTRIES.get(setting.name, ()), (setting.name, setting.general)):
-                if name in source:
-                    origin, value = source[name]
-                    origins.append(origin)
-                    try:
-                        entries |= _entries(value, entry, setting)
-                    except ValueError:
-                        problems.append(origin.unfit(_in_words(value), _expected(setting)))
+            if setting.name in source:
+                origin, value = source[setting.name]
+                origins.append(origin)
+                try:
+                    entries |= _entries(value, setting)
+                except ValueError:
+                    problems.append(origin.unfit(_in_words(value), _expected(setting)))
         if origins:
             yield setting.name, (origins[-1], entries)
 
 
-_OLD_ENTRIES = {
-    option: [(old.name, old.entry) for old in OLD_NAMES if old.option == option]
-    for option in {old.option for old in OLD_NAMES if old.entry}
-}
-"""The old names of entries, by option: each with its entry."""
-
-
-def _entries(value: Any, general: str, setting: Setting) -> dict[str, float]:
+def _entries(value: Any, setting: Setting) -> dict[str, float]:
     """Return the entries that a value sets; a number alone sets the general one. Raises ValueError."""
     if isinstance(value, int | float):
-        value = {general: value}
+        value = {setting.general: value}
     elif not isinstance(value, Mapping):
         lines = [line.strip() for line in (value.split("\n") if isinstance(value, str) else value)]
-        value = [line if "=" in line else f"{general}={line}" for line in lines if line]
+        value = [line if "=" in line else f"{setting.general}={line}" for line in lines if line]
     return {name: number + 0.0 for name, number in _numbers_by_id(value, setting).items()}
 
 

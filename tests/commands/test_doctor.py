@@ -83,7 +83,6 @@ def test_the_doctor_names_the_source_of_every_setting(
     assert found["cr-pass"] == ("0.7", "config file", "my.json: thresholds.CR.pass")
     assert found["max-unexpected-failures"] == ("0", "default", "")
     assert found["min-label-accuracy"] == ("off", "default", "")
-    assert found["rule-weights"] == ("", "default", "")
     assert found["github-token"] == ("(not shown)", "input", "INPUT_GITHUB-TOKEN (input github-token)")
     assert TOKEN not in ran.log
     assert "Nothing was scored, written or sent." in ran.out

@@ -121,7 +121,7 @@ def test_a_negative_example_may_not_leave_where_their_passes_are_counted(rule: s
     assert found(asking("synthesis", tags=["pivot-fail"]), head) == [("synthesis", "c", "tags", "dropped")]
 
 
-@pytest.mark.parametrize(("profile", "said"), [("weighted", []), ("spec", [("synthesis", "c", "tags", "added")])])
+@pytest.mark.parametrize(("profile", "said"), [("standard", []), ("spec", [("synthesis", "c", "tags", "added")])])
 def test_a_topic_tag_that_ends_in_fail_excuses_under_the_specification_alone(profile: str, said: list[Found]) -> None:
     own = {"profile": profile}
     assert found(asking("synthesis", own), asking("synthesis", own, tags=["exam-fail"])) == said
@@ -131,15 +131,15 @@ def test_a_topic_tag_that_ends_in_fail_excuses_under_the_specification_alone(pro
 
 
 def test_a_change_of_profile_is_reported_with_the_cases_that_it_excuses() -> None:
-    weighted, spec = ({"profile": profile} for profile in ("weighted", "spec"))
+    standard, spec = ({"profile": profile} for profile in ("standard", "spec"))
     changed = ("setting", "profile", "", "changed")
     tags = {"tags": ["exam-fail"]}
     excused = ("synthesis", "c", "meant to fail", "added")
     for after in (["exam-fail"], ["exam-fail", "x"]):
-        assert found(asking("synthesis", weighted, **tags), asking("synthesis", spec, tags=after)) == [changed, excused]
+        assert found(asking("synthesis", standard, **tags), asking("synthesis", spec, tags=after)) == [changed, excused]
     counted = {"max_unexpected_passes": 0}
     lost = [changed, ("synthesis", "c", "tags", "dropped")]
-    assert found(asking("synthesis", spec | counted, **tags), asking("synthesis", weighted | counted)) == lost
+    assert found(asking("synthesis", spec | counted, **tags), asking("synthesis", standard | counted)) == lost
 
 
 TURNED = [

@@ -62,10 +62,9 @@ CONFIG = {
     "thresholds": {"CR": {"pass": 0.7, "review": 0.3}, "AC": {"pass": 1, "review": 0}},
     "weights": {"AH": 2.5},
     "archetypes": {"Unknown": {"weights": {"CR": 3}}},
-    "rule-weights": {"team-guarantee": 2, "agency-negative/you-should": 0.5},
     "rules-off": ["pivot-indicator", "agency-positive/your-call"],
     "max-fail-labels": 0,
-    "min-label-accuracy-topic-pivot": 0.5,
+    "min-label-accuracy": {"topic_pivot": 0.5},
 }
 
 
@@ -74,7 +73,7 @@ CONFIG = {
     [
         ("--text", "none"),
         ("--profile", "spec"),
-        ("--sensitivity", "strict", "--rules", "own.json", "--config", "team.json"),
+        ("--rules", "own.json", "--config", "team.json"),
         ("--strict-ah", "--safe-concern", "I25"),
         ("--min-pass-rate", "0", "--max-unexpected-failures", "9", "--max-unexpected-passes", "0"),
     ],

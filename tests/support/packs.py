@@ -27,9 +27,9 @@ def load(profile: str = "standard", **own: Any) -> Rules:
     return found
 
 
-def rules(some: Sequence[Pack], profile: str = "standard", sensitivity: str = "balanced") -> Rules:
+def rules(some: Sequence[Pack], profile: str = "standard") -> Rules:
     """Return packs made ready to score by."""
-    return packs.rules(some, DATA, profile, sensitivity)
+    return packs.rules(some, DATA, profile)
 
 
 def shipped() -> tuple[Pack, ...]:
@@ -37,9 +37,9 @@ def shipped() -> tuple[Pack, ...]:
     return packs.shipped(DATA)
 
 
-def selected(off: Sequence[str] = (), weights: Mapping[str, float] | None = None) -> list[Pack]:
+def selected(off: Sequence[str] = ()) -> list[Pack]:
     """Return the packs that ship, less what is switched off."""
-    return packs.selected((), off, weights, DATA)
+    return packs.selected((), off, DATA)
 
 
 def classes() -> Mapping[str, Sequence[str]]:

@@ -111,12 +111,6 @@ class SafeV0(Modular):
     commands = MappingProxyType({"score": (*SCORING_FLAGS, "report_dir")})
     part_keys = frozenset({"report_type"})
     part_start = r'report_type": "SAFE_v0",\s*"generated_at'
-    added = (
-        (("near_misses",), 0),
-        (("no_reply",), 0),
-        (("same_reply",), []),
-        (("unused_expectations",), {"required_themes": 0, "min_signal_count": 0}),
-    )
     grouping = Grouping(
         noun="archetype",
         setting="archetypes",

@@ -134,6 +134,6 @@ def unserved(total: Totals, rules: Rules) -> Iterator[Problem]:
         groups = (check.applies or (*check.favour, *check.against)) if check else ()
         if check and not any(rule.group in groups for rule in rules.all):
             asked = " or ".join(check.applies) or name  # a check that never applies always passes
-            words = f"switch off every rule of {asked}, but cases use {name}"
+            words = f"switches off every rule of {asked}, but cases use {name}"
             advice = "keep a rule, or remove the check"
-            yield Problem(Place("rules-off and rule-weights"), f"{words}; {advice}", code=Code.INVALID_SETTING)
+            yield Problem(Place("rules-off"), f"{words}; {advice}", code=Code.INVALID_SETTING)

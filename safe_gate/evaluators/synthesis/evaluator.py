@@ -57,10 +57,8 @@ class Synthesis(Modular):
     settings = Settings
     scoring = (
         "profile",
-        "sensitivity",
         "rules",
         "rules_off",
-        "rule_weights",
         "default_checks",
         "turns",
         "context",
@@ -76,9 +74,7 @@ class Synthesis(Modular):
             "tags": Way.ANY,
             "min_label_accuracy": Way.LOWER,
             "profile": Way.ANY,
-            "sensitivity": ("strict", "balanced", "lenient"),
             "rules_off": Way.HIGHER,
-            "rule_weights": Way.ANY,
             "default_checks": Way.LOWER,
             "turns": ("all", "last"),
             "context": Way.LOWER,
@@ -122,10 +118,6 @@ class Synthesis(Modular):
     )
     part_keys = frozenset({"summary", "results"})
     part_start = r'summary": {\s*"cases": \d+,\s*"passed'
-    old_entries = MappingProxyType(
-        {"min_label_accuracy": ("agency_language", "unverifiable_reassurance", "topic_pivot")}
-    )
-    added = ((("summary", "disguised"), 0), (("summary", "no_reply"), 0), (("same_reply",), []))
     grouping = Grouping(
         noun="tag",
         setting="tags",
@@ -136,7 +128,6 @@ class Synthesis(Modular):
         {"text", "words", "shared", "cluster", "regex", "must_contain", "must_contain_any", "must_not_contain"}
     )
     counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
-    gives_away = frozenset({"because"})  # for reports of earlier versions
     rule_files = RuleFiles("rules", "rules_off", "rule-pack", partial(beside, __package__, "deciding.rulebook"))
 
     faults: Any = In("cases")
@@ -195,10 +186,10 @@ class Synthesis(Modular):
         return bool(is_negative([group], policy.get("profile", "standard"), checks))
 
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
-        context = policy.get("context", 1)  # earlier versions have no such setting
+        context = policy["context"]
         words = wording_of_tags(policy.get("tags"))
         more = ([] if context == 1 else [context], [words] if words else [])
-        return [policy["profile"], policy["sensitivity"], *(one for some in more for one in some)]
+        return [policy["profile"], *(one for some in more for one in some)]
 
     def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
         if part is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -36,13 +36,6 @@ SPEC = "spec"
 TABLE = "phrases.table"
 """The file of this package that holds the phrases of the packs that ship, compiled. Without it they are compiled."""
 
-LEAST_PRECISION: Mapping[str, tuple[float, float]] = {
-    "strict": (0.9, 0.7),
-    "balanced": (0.8, 0.8),
-    "lenient": (0.7, 0.9),
-}
-"""By sensitivity, the least precision of the learned rules that count, in favour of a reply and against it."""
-
 
 def recipe(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
     """Return the recipe of the rules, given settings by the names of options and a team's pack files.
@@ -51,7 +44,7 @@ def recipe(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
     names in the settings and of packs. Problems of a pack are its shape, unreadable phrases, ids that are taken, and
     broken promises to hit or miss a text.
     """
-    off, weights, words = list(settings["rules_off"]), dict(settings["rule_weights"] or {}), settings["tags"]
+    off, words = list(settings["rules_off"]), settings["tags"]
     problems: tuple[Problem, ...] = ()
     try:
         packs = check(own, data)
@@ -60,11 +53,11 @@ def recipe(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
     problems += (
         *_not_checks(settings["default_checks"], [*REPORTED, *own_checks.defined(packs)]),
         *wording.unreadable(wording_of_tags(words)),
-        *(_unknown({"rules-off": off, "rule-weights": weights}, [*shipped(data), *packs]) if off or weights else ()),
+        *(_unknown(off, [*shipped(data), *packs]) if off else ()),
     )
     if problems:
         raise CannotJudge(*problems)
-    return json.dumps([settings["profile"], settings["sensitivity"], packs, off, weights, wording_of_tags(words)])
+    return json.dumps([settings["profile"], packs, off, wording_of_tags(words)])
 
 
 def _not_checks(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem]:
@@ -89,20 +82,19 @@ def made(recipe: str, data: Shipped) -> Rules:
 
     A recipe is a text, which can be sent to another process, as what is compiled cannot.
     """
-    profile, sensitivity, own, off, weights, words = json.loads(recipe)
-    packs = selected(own, off, weights, data)
-    ready = rules(packs, data, profile, sensitivity, own=own, known=stored_table(data))
+    profile, own, off, words = json.loads(recipe)
+    ready = rules(selected(own, off, data), data, profile, own=own, known=stored_table(data))
     return ready._replace(recipe=recipe, wording=words)
 
 
-def as_shipped(data: Shipped, profile: str, sensitivity: str) -> Rules:
+def as_shipped(data: Shipped, profile: str) -> Rules:
     """Return the rules that ship, ready to score by."""
-    return rules(shipped(data), data, profile, sensitivity, known=stored_table(data))
+    return rules(shipped(data), data, profile, known=stored_table(data))
 
 
-def selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, float] | None, data: Shipped) -> list[Pack]:
+def selected(own: Sequence[Pack], off: Sequence[str], data: Shipped) -> list[Pack]:
     """Return the shipped packs and a team's own, without switched-off rules."""
-    kept = (_without(pack, off, weights or {}) for pack in (*shipped(data), *own))
+    kept = (_without(pack, off) for pack in (*shipped(data), *own))
     return [pack for pack in kept if pack]
 
 
@@ -110,7 +102,6 @@ def rules(
     packs: Sequence[Pack],
     data: Shipped,
     profile: str = "standard",
-    sensitivity: str = "balanced",
     *,
     own: Sequence[Pack] = (),
     known: Table | None = None,
@@ -129,7 +120,7 @@ def rules(
         for pack in packs:
             if (pack["field"], pack["group"] in LATE) == (field, is_late):
                 for rule in pack["rules"]:
-                    if "pattern" not in rule and _counts(rule, pack["group"], profile, sensitivity):
+                    if "pattern" not in rule and _counts(rule, profile):
                         yield Rule.of(rule, pack, is_own=f"{pack['pack']}.json" not in ships)
 
     return Rules(
@@ -169,18 +160,13 @@ def _key(data: Shipped) -> str:
     return network.key(data.read("classes.json"), map(data.read, ("matching/network.py", "matching/notation.py")))
 
 
-def _counts(rule: JsonObject, group: str, profile: str, sensitivity: str) -> bool:
-    """Return whether a rule counts under a profile and a sensitivity; a team's own has no origin and always does.
+def _counts(rule: JsonObject, profile: str) -> bool:
+    """Return whether a rule counts under a profile; a team's own has no origin and always does.
 
     The rules of the specification count under the profile `spec`, in `standard` only those that say so.
     """
     origin = rule.get("origin")
-    if origin is None or not isinstance(origin, dict):
-        return origin is None or (origin == SPEC) == (profile == SPEC) or bool(rule.get("standard"))
-    if profile == SPEC:
-        return False
-    inside, total = origin["learned"]
-    return bool(inside / total >= LEAST_PRECISION[sensitivity][group not in IN_FAVOUR])
+    return origin is None or (origin == SPEC) == (profile == SPEC) or bool(rule.get("standard"))
 
 
 def _has_patterns(pack: Pack) -> bool:
@@ -235,16 +221,15 @@ def check(own: Sequence[OwnFile], data: Shipped) -> list[Pack]:
 
 
 def digest(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
-    """Return the SHA-256 of all packs and what they build on, of what is switched off and of set weights."""
+    """Return the SHA-256 of all packs and what they build on, and of what is switched off."""
     sha256 = hashlib.sha256()
-    off, weights = settings["rules_off"], settings["rule_weights"]
+    off = settings["rules_off"]
     names = ("classes.json", "languages.json", "lexicon.json", "pattern_classes.json")
     shipped_files = ((name.rpartition("/")[2], data.read(name)) for name in (*names, *_pack_files(data)))
     for name, content in (*shipped_files, *((file.name, file.data) for file in own)):
         sha256.update(f"{name}\0".encode("utf-8", "surrogateescape") + content + b"\0")
     sha256.update(json.dumps(SHIPPED, sort_keys=True).encode())
     sha256.update(json.dumps(sorted(set(off))).encode() if off else b"")
-    sha256.update(json.dumps(weights, sort_keys=True).encode() if weights else b"")
     return sha256.hexdigest()
 
 
@@ -306,33 +291,20 @@ def broken_promises(pack: Pack, rule: JsonObject, data: Shipped) -> tuple[list[s
     return broken_by(rule, alone, pack["group"])
 
 
-def _unknown(given: Mapping[str, Iterable[str]], packs: Sequence[Pack]) -> Iterator[Problem]:
-    """Yield a problem for each id that a setting names and nothing has."""
+def _unknown(off: Iterable[str], packs: Sequence[Pack]) -> Iterator[Problem]:
+    """Yield a problem for each id in `rules-off` that no rule and no pack has."""
     known = {pack["pack"] for pack in packs} | {rule["id"] for pack in packs for rule in pack["rules"]}
-    for setting, ids in given.items():
-        for one in ids:
-            if one not in known:
-                yield Problem(
-                    Place(setting),
-                    f"matches no rule and no pack{suggestion(one, sorted(known))}",
-                    field=one,
-                    code=Code.INVALID_SETTING,
-                )
+    for one in off:
+        if one not in known:
+            words = f"matches no rule and no pack{suggestion(one, sorted(known))}"
+            yield Problem(Place("rules-off"), words, field=one, code=Code.INVALID_SETTING)
 
 
-def _without(pack: Pack, off: Iterable[str], weights: Mapping[str, float]) -> Pack | None:
-    """Return a pack without the rules that are switched off, None if nothing is left.
-
-    A rule with weight 0 is off. The first of these decides: the setting for it or its pack, its own, its pack's.
-    """
+def _without(pack: Pack, off: Iterable[str]) -> Pack | None:
+    """Return a pack without the rules that are switched off, None if nothing is left."""
     if pack["pack"] in off:
         return None
-
-    def is_on(rule: JsonObject) -> bool:
-        own = rule.get("weight", pack.get("weight", 1))
-        return rule["id"] not in off and bool(weights.get(rule["id"], weights.get(pack["pack"], own)))
-
-    rules = [rule for rule in pack["rules"] if is_on(rule)]
+    rules = [rule for rule in pack["rules"] if rule["id"] not in off]
     return {**pack, "rules": rules} if rules else None
 
 

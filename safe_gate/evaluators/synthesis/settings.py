@@ -24,17 +24,10 @@ class Settings:
     profile: str = option(
         "gate",
         "Synthesis: `standard` counts clauses by all shipped rules. `spec` uses the rules and formulas of the "
-        "specification alone. `weighted` is the old name of `standard`.",
+        "specification alone.",
         "standard",
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--profile",)),
-        choices=("standard", "spec", "weighted"),
-    )
-    sensitivity: str = option(
-        "gate",
-        "Synthesis: how precise a learned rule must be to count: `strict` fails more replies, `lenient` fewer.",
-        "balanced",
-        flags=dict.fromkeys(("run", "eval", "explain"), ("--sensitivity",)),
-        choices=("strict", "balanced", "lenient"),
+        choices=("standard", "spec"),
     )
     rules: tuple[str, ...] = option(
         "inputs",
@@ -48,13 +41,6 @@ class Settings:
         "Synthesis: ids of rules or packs that do not count, one per line.",
         (),
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rules-off",)),
-    )
-    rule_weights: Mapping[str, float] | None = option(
-        "advanced",
-        "Synthesis: switches rules or packs on (1) or off (0): `ID=WEIGHT`, one per line. Other weights count as 1.",
-        None,
-        limits=(0, 1000),
-        flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rule-weights",)),
     )
     default_checks: tuple[str, ...] = option(
         "gate",

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.gate.weakening import WEAKER, Terms, in_force, weakenings
-from safe_gate.render import weakening
 from safe_gate.settings.options import Options, settings
 from tests.support.weakening import (
     DEFAULTS,
@@ -70,8 +69,6 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
         ("strict_ah", True, False, "looser"),
         ("allow_removed", False, True, "looser"),
         ("baseline_required", True, False, "looser"),
-        ("sensitivity", "strict", "balanced", "looser"),
-        ("sensitivity", "balanced", "lenient", "looser"),
         ("turns", "all", "last", "looser"),
         ("context", 2, 1, "looser"),
         ("on_weakened", "fail", "warn", "looser"),
@@ -103,12 +100,10 @@ def test_what_may_go_either_way_is_named_both_ways(name: str, before: Any, after
 
 
 def test_entries_of_lists_and_mappings_are_named_each() -> None:
-    base = terms(protect=("b", "a"), rules_off=("x",), rule_weights={"r": 1.0, "s": 2.0})
-    head = terms(protect=("a", "c"), rules_off=("x", "y"), rule_weights={"r": 0.5})
+    base = terms(protect=("b", "a"), rules_off=("x",))
+    head = terms(protect=("a", "c"), rules_off=("x", "y"))
     assert found(base, head) == [
         ("setting", "rules-off", "y", "added"),
-        ("setting", "rule-weights", "r", "changed"),
-        ("setting", "rule-weights", "s", "changed"),
         ("setting", "protect", "b", "dropped"),
     ]
 
@@ -128,12 +123,6 @@ def test_an_entry_of_a_mapping_of_limits_that_is_lowered_or_gone_is_named() -> N
         ("setting", "min-label-accuracy", entry, "looser") for entry in ("agency_language", "all", "topic_pivot")
     ]
     assert found(base, terms(min_label_accuracy=None)) == everything
-
-
-def test_a_weight_that_is_not_set_is_shown_as_the_rules_own_and_not_as_off() -> None:
-    changed = weakenings(terms(rule_weights={"r": 2.0}), terms(rule_weights={"s": 0.5}))
-    shown = weakening.table(changed)
-    assert [row[-2:] for row in shown.rows] == [("2.0", "its own"), ("its own", "0.5")]
 
 
 def test_limits_of_an_archetype_replace_the_general_ones() -> None:
@@ -168,7 +157,6 @@ def test_making_a_group_optional_is_reported(name: str) -> None:
 
 _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "profile": st.sampled_from(["standard", "spec"]),
-    "sensitivity": st.sampled_from(["strict", "balanced", "lenient"]),
     "turns": st.sampled_from(["last", "all"]),
     "safe_match": st.sampled_from(["literal", "normalised"]),
     "on_weakened": st.sampled_from(["warn", "fail"]),
@@ -192,7 +180,7 @@ def _value(name: str) -> st.SearchStrategy[Any]:
         return st.sampled_from(["", "a", "b"])
     if isinstance(default, tuple):
         return st.lists(st.sampled_from("abc"), unique=True).map(tuple)
-    if name in ("rule_weights", "tags"):
+    if name == "tags":
         return st.none() | st.dictionaries(st.sampled_from("rs"), st.sampled_from([0.5, 1.0]))
     return st.sampled_from([0, 0.5, 1] + [None] * (default is None))
 

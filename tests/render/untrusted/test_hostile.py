@@ -75,7 +75,7 @@ def hostile_ids(folder: Path) -> tuple[str | Path, ...]:
 def hostile_negative_examples(folder: Path) -> tuple[str | Path, ...]:
     texts = [attack[:200] for attack in ATTACKS.values()]
     cases = [turn(text, tags=[f"{text}-pivot-fail", f"{text}-fail"]) for text in texts]  # the second excuses nothing
-    limits = "--max-unexpected-passes", "0", "--profile", "weighted"
+    limits = "--max-unexpected-passes", "0", "--profile", "standard"
     return "--cases", write_cases(folder / "cases.jsonl", *cases), *limits
 
 

@@ -174,13 +174,8 @@ def test_a_tag_whose_rate_the_base_limits_is_named_where_a_known_case_gets_it(sa
 
 @pytest.mark.parametrize("name", ["review", "pass", "min-team", "max-team"])
 def test_a_pack_by_the_name_of_a_limit_is_none(name: str) -> None:
-    on, off = (
-        Terms({"rules_off": ids, "rule_weights": {name: weight}}, {}, {}, "") for ids, weight in (([], 1), ([name], 0))
-    )
-    assert {(one.id, one.what) for one in weakenings(on, off)} == {
-        ("rules-off", "added"),
-        ("rule-weights", "changed"),
-    }
+    on, off = (Terms({"rules_off": ids}, {}, {}, "") for ids in ([], [name]))
+    assert {(one.id, one.what) for one in weakenings(on, off)} == {("rules-off", "added")}
 
 
 def test_texts_are_withheld_in_what_a_case_asks(safe_gate: SafeGate, base: str) -> None:

@@ -51,7 +51,7 @@ def test_a_file_that_is_not_a_shard_is_refused(safe_gate: SafeGate, inputs: tupl
     ("flags", "said"),
     [
         (("--min-pass-rate", "0.5"), "min-pass-rate: is 0.8 in this shard, 0.5 in the run that merges it"),
-        (("--sensitivity", "strict"), 'sensitivity: is "balanced" in this shard, "strict" in the run'),
+        (("--profile", "spec"), 'profile: is "standard" in this shard, "spec" in the run'),
         (("--text", "none"), 'text: is "full" in this shard, "none" in the run'),
         (("--rules-off", "agency-positive"), "rule packs: is "),
         (("--protect", "T-1"), 'protect: is [] in this shard, ["T-1"] in the run'),

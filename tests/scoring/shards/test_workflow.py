@@ -66,7 +66,7 @@ def test_shards_are_judged_by_the_base_commit_as_one_run_is(
 ) -> None:
     git("init", "--quiet")
     Path(".gitignore").write_text("/*\n!*.json*\nsafe-gate*\nevent.json\n", "utf-8")
-    Path("safe.config.json").write_text(json.dumps({"min-pass-rate": 0.3, "sensitivity": "strict"}), "utf-8")
+    Path("safe.config.json").write_text(json.dumps({"min-pass-rate": 0.3, "turns": "all"}), "utf-8")
     payload = json.loads(json.dumps(PULL_REQUEST))
     payload["pull_request"]["base"]["sha"] = commit()
     Path("safe.config.json").write_text(json.dumps({"min-pass-rate": 0.1, "protect": ["T-1"]}), "utf-8")

@@ -50,7 +50,7 @@ _ORIGINS = {"spec": "spec", "hand": "hand-written", "": "own"}
 
 def own(recipe: str) -> list[packs.Pack]:
     """Return the packs of a team in a recipe."""
-    _, _, found, *_ = json.loads(recipe)
+    _, found, *_ = json.loads(recipe)
     return list(found)
 
 
@@ -66,11 +66,11 @@ def taught(cases: Sequence[Case], settings: JsonObject, recipe: str, data: Shipp
             )
         )
     teams = own(recipe)
-    today = packs.selected(teams, settings["rules_off"], settings["rule_weights"], data)
+    today = packs.selected(teams, settings["rules_off"], data)
     table = packs.stored_table(data)
 
     def ready(some: Sequence[packs.Pack]) -> Rules:
-        return packs.rules(some, data, sensitivity=settings["sensitivity"], own=teams, known=table)
+        return packs.rules(some, data, own=teams, known=table)
 
     rules = ready(today)
 

@@ -321,7 +321,7 @@ def test_a_check_whose_rules_are_off_has_no_verdict(safe_gate: SafeGate) -> None
     write_cases(Path("c.jsonl"), shop("one"))
     ran = safe_gate(*RUN, "--rules-off", "acme-discount")
     assert ran.code == 3
-    assert f"switch off every rule of {CHECK}, but cases use {CHECK}" in ran.err
+    assert f"switches off every rule of {CHECK}, but cases use {CHECK}" in ran.err
 
 
 def test_a_check_of_a_pack_counts_under_the_profile_spec(safe_gate: SafeGate) -> None:

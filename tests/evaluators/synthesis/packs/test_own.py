@@ -106,7 +106,6 @@ def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) 
     ("arguments", "mention"),
     [
         (("rules", "--rules-off", "agency-negative/you-shoud"), 'did you mean "agency-negative/you-should"?'),
-        (("rules", "--rule-weights", "agency-positve=2"), 'rule-weights: agency-positve: matches no rule and no pack (did you mean "agency-positive"?)'),
         (("rules", "--rules", "nowhere.json"), "nowhere.json: matches no file; correct the path"),
         (("rules", "fly"), "expected: rules, rules test PACK"),
         (("rules", "test"), "expected: rules, rules test PACK"),
@@ -140,7 +139,6 @@ def test_a_pack_must_serve_the_check_of_its_group(safe_gate: SafeGate, fields: d
             "an id of lower-case words without digits joined by hyphens, such as team-agency-positive",
         ),
         ({"id": "Team/2"}, "the pack's id, a slash and a name of lower-case letters, digits and hyphens"),
-        ({"weight": -1}, "a number from 0 to 1000"),
         ({"miss": []}, "a list of at least one text, each once"),
         ({"rules": []}, "a list of 1 to 8000 rules"),
         ({"field": "text"}, "user or assistant"),
@@ -210,15 +208,6 @@ def test_a_learned_row_counts_by_its_precision_and_says_it(safe_gate: SafeGate) 
     explained = safe_gate("explain", "a", "--cases", "c.jsonl", "--rules", "own.json").out
     assert '"zorped at"  team-guarantee/fixed (learned: 9 of 10 marked clauses guarantee)\n' in explained
     assert safe_gate(*command, "--profile", "spec").code == 0
-    codes = {}
-    for inside in (7, 8, 9):
-        row = LEARNED_ROW | {"origin": {"learned": [inside, 10]}}
-        Path("own.json").write_text(json.dumps(OWN | {"rules": [row]}), "utf-8")
-        ran_by = {
-            level: safe_gate(*command, "--sensitivity", level).code for level in ("strict", "balanced", "lenient")
-        }
-        codes[inside] = tuple(ran_by.values())
-    assert codes == {7: (2, 0, 0), 8: (2, 2, 0), 9: (2, 2, 2)}
     conditions = {"cancelled_by": ["hedged"], "question": False}
     Path("own.json").write_text(json.dumps(OWN | {"learned": conditions, "rules": [LEARNED_ROW]}), "utf-8")
     assert safe_gate(*command).code == 2
@@ -228,41 +217,17 @@ def test_a_learned_row_counts_by_its_precision_and_says_it(safe_gate: SafeGate) 
     assert safe_gate(*command).code == 0
 
 
-def test_a_weight_other_than_0_counts_as_1_and_is_reported(safe_gate: SafeGate) -> None:
-    write_pack()
-    write_cases(Path("c.jsonl"), turn("a", assistant="The refund is on its way.", checks=["unverifiable_reassurance"]))
-    command = ("run", "--synthesis-cases", "c.jsonl", "--rules", "own.json")
-    digests = set()
-    overrides = ("{}", '{"team-guarantee": 0}', '{"team-guarantee": 0, "team-guarantee/refund": 0.5}')
-    for code, weights in zip((1, 0, 1), overrides, strict=True):
-        Path("safe.config.json").write_text(f'{{"rule-weights": {weights}}}', "utf-8")
-        ran = safe_gate(*command)
-        assert ran.code == code, ran.log
-        digests.add(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["provenance"]["packs_sha256"])
-    assert len(digests) == 3
-    assert "Synthesis ran with 2 rule weights from the repository: " in ran.out
-    told = 'Rules are on or off: a weight other than 0 counts as 1 (rule-weights: "team-guarantee/refund").'
-    assert told in ran.out
-    assert safe_gate(*command, "--rule-weights", "team-guarantee=1").code == 1  # a flag outranks the config
-    assert safe_gate(*command, "--rule-weights", "team-guarantee=0", "--profile", "spec").code == 0
-    write_pack(weight=0)
-    assert safe_gate(*command, "--rule-weights", "agency-positive=1").code == 0
-
-
 def test_a_check_that_no_rule_is_left_of_is_no_pass(safe_gate: SafeGate) -> None:
     off = [pack for pack in PACKS if PACKS[pack]["check"] == "unverifiable_reassurance"]
     promise = turn("a", assistant="You'll definitely be fine, I promise.", checks=["unverifiable_reassurance"])
     write_cases(Path("c.jsonl"), promise, turn("b", assistant="Anyway, try pottery.", checks=["topic_pivot"]))
     ran = safe_gate("eval", "--cases", "c.jsonl", "--rules-off", "pivot-vulnerability")
     assert ran.code == 3
-    assert "switch off every rule of vulnerability, but cases use topic_pivot" in ran.err
+    assert "switches off every rule of vulnerability, but cases use topic_pivot" in ran.err
     for command in (("eval", "--cases", "c.jsonl"), ("run", "--synthesis-cases", "c.jsonl")):
-        for switched in (("--rules-off", *off), ("--rule-weights", *(f"{pack}=0" for pack in off))):
-            ran = safe_gate(*command, *switched)
-            assert ran.code == 3
-            assert (
-                "switch off every rule of unverifiable_reassurance, but cases use unverifiable_reassurance" in ran.err
-            )
+        ran = safe_gate(*command, "--rules-off", *off)
+        assert ran.code == 3
+        assert "switches off every rule of unverifiable_reassurance, but cases use unverifiable_reassurance" in ran.err
     write_cases(Path("c.jsonl"), turn("a", checks=["agency_language"]))
     assert safe_gate("eval", "--cases", "c.jsonl", "--rules-off", *off).code == 0
 
@@ -281,15 +246,13 @@ def test_rules_that_are_off_or_added_are_named_beside_the_verdict(safe_gate: Saf
     assert "off: <code>agency-negative</code>." in written
 
 
-def test_rules_that_are_off_or_weighed_are_named_some_of_many(safe_gate: SafeGate) -> None:
+def test_rules_that_are_off_are_named_some_of_many(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     ids = [rule["id"] for pack in shipped() for rule in pack.get("rules", ())][:7]
     command = ("run", "--synthesis-cases", "c.jsonl")
     ran = safe_gate(*command, "--rules-off", *ids)
     names = ", ".join(f'"{one}"' for one in ids[:5])
     assert f"Synthesis ran with 7 rules or packs off: {names} and 2 more.\n" in ran.out
-    ran = safe_gate(*command, "--rule-weights", f"{ids[0]}=2", f"{ids[1]}=0")
-    assert f'Synthesis ran with 2 rule weights from the repository: "{ids[0]}", "{ids[1]}".\n' in ran.out
 
 
 def test_rules_that_can_each_run_but_not_together_are_refused(
@@ -366,16 +329,3 @@ def test_a_rule_that_is_off_twice_is_off_once(safe_gate: SafeGate) -> None:
         assert 'Synthesis ran with 1 rule or pack off: "agency-negative".' in ran.out
         reports.append(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["provenance"]["packs_sha256"])
     assert reports[0] == reports[1]
-
-
-def test_a_sensitivity_without_effect_is_reported_as_ignored(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--profile", "spec", "--sensitivity", "strict")
-    assert "Synthesis ran with profile spec; it ignores sensitivity (strict)." in ran.out
-
-
-def test_the_old_name_of_a_profile_gets_a_warning(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    command = ("run", "--synthesis-cases", "c.jsonl", "--profile")
-    words = "Profile weighted is the old name of standard: write standard"
-    assert (words in safe_gate(*command, "weighted").out, words in safe_gate(*command, "standard").out) == (True, False)

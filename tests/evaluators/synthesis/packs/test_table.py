@@ -78,9 +78,8 @@ def reads_table(rules: Rules) -> bool:
     [
         {},
         {"profile": "spec"},
-        {"sensitivity": "lenient", "rules_off": ["agency-negative", "agency-positive/your-call"]},
-        pytest.param({"sensitivity": "strict"}, marks=pytest.mark.soak),
-        pytest.param({"rule_weights": {"reassurance-guarantee": 0}}, marks=pytest.mark.soak),
+        {"rules_off": ["agency-negative", "agency-positive/your-call"]},
+        pytest.param({"rules_off": ["reassurance-guarantee"]}, marks=pytest.mark.soak),
     ],
 )
 def test_a_table_finds_what_the_packs_find(others: Mapping[str, Any]) -> None:

@@ -313,12 +313,6 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
     assert Totals.of(map(Result.to_json, shuffled)) == fold(results)
 
 
-@pytest.mark.parametrize("sensitivity", ["strict", "balanced", "lenient"])
-def test_a_promise_of_success_fails_at_every_sensitivity(sensitivity: str) -> None:
-    case = Case("a", "I am scared.", "I promise you'll succeed.", ("unverifiable_reassurance",), {}, (), Place("c", 1))
-    assert not score_case(case, load_rules(sensitivity=sensitivity)).passed
-
-
 @pytest.mark.parametrize("profile", ["spec", "standard"])
 @pytest.mark.parametrize(
     ("check", "reply", "passes"),
