@@ -37,10 +37,10 @@ from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs.own_rules import NO_FILES, load
 from safe_gate.scoring import asked
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 result_json = Result.to_json
-rules = load(EVALUATORS["synthesis"], asked.settings(Options()), NO_FILES)
+rules = load(EVALUATORS["synthesis"], asked.settings(Settings()), NO_FILES)
 """,
     "before": """
 from safe_gate import packs

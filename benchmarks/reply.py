@@ -18,7 +18,7 @@ from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.inputs.own_rules import NO_FILES, load
 from safe_gate.scoring.asked import settings
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 DATA = Path(__file__).parent.parent / "data" / "synthesis"
 FEWEST, MOST = 120, 180
@@ -44,7 +44,7 @@ def main() -> None:
     cases = [Case(c["id"], c["user"], c["assistant"], tuple(CHECKS), {}, (), Place("")) for c in recorded]
     words = sum(len(case.assistant.split()) for case in cases) / len(cases)
     rules = {
-        profile: load(EVALUATORS["synthesis"], settings(Options(profile=profile)), NO_FILES)
+        profile: load(EVALUATORS["synthesis"], settings(Settings().replace(profile=profile)), NO_FILES)
         for profile in ("standard", "spec")
     }
     best = fastest(

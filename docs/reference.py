@@ -1,4 +1,4 @@
-"""Writes the tables of the documents from the code, and the words of the config schema from the settings.
+"""Writes the tables of the documents from the code, and the inputs of action.yml and the words of the config schema.
 
 A page marks a table with `<!-- NAME -->` and `<!-- end -->`; `make docs` writes what stands between them.
 """
@@ -17,10 +17,11 @@ from safe_gate import commands
 from safe_gate.core.setting import Setting
 from safe_gate.gate.limits import setting_of
 from safe_gate.gate.rules import RULES
-from safe_gate.settings.options import settings
+from safe_gate.settings.model import settings
 
 FOLDER = Path(__file__).parent
 GITLAB = FOLDER.parent / "safe_gate/commands/starter/gitlab/.gitlab/safe-gate.yml"
+ACTION = FOLDER.parent / "action.yml"
 CONFIG_SCHEMA = FOLDER.parent / "schemas/config.schema.json"
 EVALUATORS = {"safe_v0": "SAFE v0", "synthesis": "Synthesis"}
 
@@ -46,6 +47,21 @@ def config_schema(text: str) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
+_OUTPUTS = "\noutputs:\n"
+
+
+def action(text: str) -> str:
+    """Return action.yml with an input for each setting, in its words. Only the token has a default."""
+    head, _, rest = text.partition("\ninputs:\n")
+    inputs = []
+    for setting in settings():
+        if setting.is_input:
+            default = "    default: ${{ github.token }}\n" if setting.name == "github_token" else ""
+            words = json.dumps(setting.help, ensure_ascii=False)
+            inputs.append(f"  {setting.input}:\n    description: {words}\n    required: false\n{default}")
+    return f"{head}\ninputs:\n{''.join(inputs)}outputs:\n{rest.partition(_OUTPUTS)[2]}"
+
+
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a Markdown table, one line a row."""
     names = list(head)
@@ -62,7 +78,7 @@ def _default(setting: Setting) -> str:
     value = setting.default
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
-    if value is None and setting.env and (setting.general or not setting.is_mapping):
+    if value is None and setting.env:
         return "`off`"
     if isinstance(value, tuple):
         return _codes(value)
@@ -132,4 +148,5 @@ TABLES: dict[str, Callable[[], str]] = {
 if __name__ == "__main__":
     for file in FOLDER.glob("*.md"):
         file.write_text(page(file.read_text("utf-8")), "utf-8")
+    ACTION.write_text(action(ACTION.read_text("utf-8")), "utf-8")
     CONFIG_SCHEMA.write_text(config_schema(CONFIG_SCHEMA.read_text("utf-8")), "utf-8")

@@ -18,8 +18,8 @@ import yaml
 from safe_gate import __version__, commands
 from safe_gate.gate.limits import setting_of
 from safe_gate.gate.rules import RULES
-from safe_gate.settings.options import Options, settings
-from safe_gate.settings.precedence import read
+from safe_gate.settings.model import Settings, settings
+from safe_gate.settings.reading import read
 from tests.support import actionlint
 from tests.support.cases import REPOSITORY, Ran
 
@@ -31,6 +31,8 @@ SCHEMAS = {file.name: json.loads(file.read_text("utf-8")) for file in (REPOSITOR
 def test_the_action_has_an_input_for_every_option_with_its_words() -> None:
     documented = {setting.input: setting.help for setting in settings() if setting.is_input}
     assert {name: facts["description"] for name, facts in ACTION["inputs"].items()} == documented
+    text = reference.ACTION.read_text("utf-8")
+    assert reference.action(text) == text, "action.yml is out of date: run make docs"
 
 
 def test_no_input_but_the_token_has_a_default_that_would_outrank_the_config_file() -> None:
@@ -74,7 +76,7 @@ def test_the_config_schema_describes_each_key_in_the_words_of_its_setting() -> N
 def test_the_config_schema_bounds_each_key_as_its_setting() -> None:
     schema = SCHEMAS["config.schema.json"]
     for setting in settings():
-        if len(setting.key) == 1 and not setting.is_mapping:
+        if len(setting.key) == 1 and not setting.by_name:
             shape = schema["properties"][setting.key[0]]
             shape = schema["$defs"][shape["$ref"].rpartition("/")[2]] if "$ref" in shape else shape
             assert tuple(shape.get("items", shape).get("enum", ())) == setting.choices, setting.name
@@ -170,14 +172,14 @@ def test_a_waiver_has_one_shape_in_its_file_and_in_the_report() -> None:
 
 def test_the_report_has_the_settings_of_its_verdict_within_their_bounds() -> None:
     policy = SCHEMAS["report.schema.json"]["properties"]["provenance"]["properties"]["policy"]["properties"]
-    bounded = {one.name: one for one in settings() if one.name in policy and one.low is not None and not one.is_mapping}
+    bounded = {one.name: one for one in settings() if one.name in policy and one.low is not None}
     assert {"min_pass_rate", "cr_weight", "max_vacuous", "max_regressions", "min_group"} <= bounded.keys()
     shown = {name: (policy[name].get("minimum"), policy[name].get("maximum")) for name in bounded}
     assert shown == {name: (one.low, one.high) for name, one in bounded.items()}
 
 
 def test_defaults_of_the_settings_are_the_defaults_of_the_options() -> None:
-    assert read({}, {}, lambda _: None) == Options()
+    assert read({}, {}, lambda _: None) == Settings()
 
 
 def test_the_version_is_the_same_everywhere() -> None:
@@ -188,7 +190,7 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 def test_the_changelog_has_one_short_line_an_entry_under_the_headings_of_keep_a_changelog() -> None:
     text = (REPOSITORY / "CHANGELOG.md").read_text("utf-8")
-    lines = text[text.index("## Unreleased") :].splitlines()
+    lines = text[text.index("\n## ") :].splitlines()
     assert [line for line in lines if line and not line.startswith(("- ", "## ", "### "))] == []
     assert [line for line in lines if len(line) > 200] == [], "an entry is too long: link to a page of docs/"
     kinds = {"### Added", "### Changed", "### Deprecated", "### Removed", "### Fixed", "### Security"}

@@ -27,7 +27,7 @@ from safe_gate.evaluators.synthesis.deciding.turn import Rules
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.inputs.own_rules import NO_FILES, load
 from safe_gate.scoring.asked import settings
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 HERE = Path(__file__).parent
 DOCUMENTS = (HERE.parent / "docs" / "checks.md", HERE / "measurements.md")
@@ -275,8 +275,8 @@ def words(check: str) -> str:
 def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     """Yield the tables by name."""
     default, spec = (
-        load(EVALUATORS["synthesis"], settings(Options()), NO_FILES),
-        load(EVALUATORS["synthesis"], settings(Options(profile="spec")), NO_FILES),
+        load(EVALUATORS["synthesis"], settings(Settings()), NO_FILES),
+        load(EVALUATORS["synthesis"], settings(Settings().replace(profile="spec")), NO_FILES),
     )
     found = labels(rows, default, spec)
     yield "checks", by_check(found)

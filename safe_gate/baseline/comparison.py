@@ -27,9 +27,9 @@ from safe_gate.scoring import asked, measure, refusals
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.scoring.tally import Keeps
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
-OptionsAt = Callable[[Path], Options]
+OptionsAt = Callable[[Path], Settings]
 """The settings of a run whose config file is read below a folder; flags and environment stay."""
 
 
@@ -135,12 +135,12 @@ def _not_new(found: Mapping[str, measure.Measured], settings: JsonObject) -> dic
     return left
 
 
-def named_nowhere(options: Options, roots: Sequence[Path]) -> Iterator[Problem]:
+def named_nowhere(options: Settings, roots: Sequence[Path]) -> Iterator[Problem]:
     """Yield a problem for each pattern of options that names no file below any of some folders."""
     left = [narrowed(options, root) for root in roots]
     for name, suffix in case_files.settings():
-        for pattern in getattr(options, name):
-            if not any(pattern in getattr(one, name) for one in left):
+        for pattern in options.value(name):
+            if not any(pattern in one.value(name) for one in left):
                 yield expansion.no_match(pattern, suffix, roots[-1])
 
 

@@ -32,8 +32,7 @@ from safe_gate.inputs.finding.case_files import settings
 from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Pattern, Selection
 from safe_gate.inputs.finding.git import Clone
 from safe_gate.proof import differences
-from safe_gate.settings.gate_options import WAIVERS_FILE
-from safe_gate.settings.options import Options, config_paths
+from safe_gate.settings.model import WAIVERS_FILE, Settings, config_paths
 
 _MOST_BYTES = 2_000_000_000
 _NAMED_BY = frozenset({*OF_A_HEAD, "pull_request_target", "merge_group"})
@@ -72,17 +71,17 @@ class Repository(Protocol):
         """Yield each of a commit's files, in their order, in pieces to take before the next."""
 
 
-def patterns_of(options: Options) -> tuple[Pattern, ...]:
+def patterns_of(options: Settings) -> tuple[Pattern, ...]:
     """Return the paths and globs of all files that a run under these options reads, from the working folder."""
     forms = [one.input for one in EVALUATORS.values()]
     batches = [
-        str(Path(getattr(options, form.folder)) / pattern)
+        str(Path(options.value(form.folder)) / pattern)
         for form in forms
         if isinstance(form, Documents)
-        for pattern in getattr(options, form.setting)
+        for pattern in options.value(form.setting)
     ]
     documented = {form.setting for form in forms if isinstance(form, Documents)}
-    named = (pattern for one, _ in settings() if one not in documented for pattern in getattr(options, one))
+    named = (pattern for one, _ in settings() if one not in documented for pattern in options.value(one))
     beside = (*config_paths(options.config), options.waivers or WAIVERS_FILE)
     report = [path] if (path := committed(options.baseline)) else []
     found = (*(Pattern(path, is_batch=True) for path in batches), *map(Pattern, (*named, *beside, *report)))

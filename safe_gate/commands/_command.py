@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -22,10 +21,9 @@ from safe_gate.render import jsonreport
 from safe_gate.runs import terminal, world
 from safe_gate.runs.exit_codes import complain
 from safe_gate.scoring import progress
-from safe_gate.settings import precedence
-from safe_gate.settings.environment import switched_on
-from safe_gate.settings.options import Options
-from safe_gate.settings.origins import CONFIG_FILE
+from safe_gate.settings import reading
+from safe_gate.settings.model import Settings, settings
+from safe_gate.settings.sources import CONFIG_FILE, switched_on
 
 Print = Callable[[str, TextIO], OSError | None]
 """Prints a line to a stream, and returns the error if the line is lost."""
@@ -40,7 +38,7 @@ class Call(NamedTuple):
     environ: Mapping[str, str]
     effects: Effects
 
-    def options(self, resolved: precedence.Resolved | None = None) -> Options:
+    def options(self, resolved: reading.Resolved | None = None) -> Settings:
         """Return the settings of the command line, and print its warnings. Raises CannotJudge."""
         resolved = resolved or self.resolved()
         self.warn(resolved.warnings)
@@ -48,20 +46,20 @@ class Call(NamedTuple):
             progress.listen(lambda _: None)
         return resolved.options
 
-    def judging(self) -> tuple[Options, Effects]:
+    def judging(self) -> tuple[Settings, Effects]:
         """Return the settings, and the effects that know which of them no config file has. Raises CannotJudge."""
         resolved = self.resolved()
         given = {name for name, origin in resolved.origins.items() if origin.kind not in (CONFIG_FILE, "default")}
         return self.options(resolved), self.effects._replace(given=frozenset(given))
 
-    def options_at(self, root: Path) -> Options:
+    def options_at(self, root: Path) -> Settings:
         """Return the settings with the config file of another folder, such as the baseline's. Raises CannotJudge."""
         return self.resolved(root).options
 
-    def resolved(self, root: Path = disk.HERE) -> precedence.Resolved:
+    def resolved(self, root: Path = disk.HERE) -> reading.Resolved:
         """Return the settings with where each comes from. Raises CannotJudge."""
         read = partial(config_file.read_config, root=root)
-        found = precedence.resolve(self.flags, self.environ, read, command=self.command)
+        found = reading.resolve(self.flags, self.environ, read, command=self.command)
         is_ours = root == disk.HERE and not found.options.config
         unread = config_file.in_a_parent_folder() if is_ours else ""
         return found._replace(warnings=(*found.warnings, unread)) if unread else found
@@ -93,7 +91,7 @@ def run(
             raise read
         arguments = dict(read)
         name = arguments.pop("command")
-        known = {one.name for one in fields(Options)}
+        known = {one.name for one in settings()}
         flags |= {name: value for name, value in arguments.items() if name in known}
         is_followed = flags["follow_links"] if "follow_links" in flags else switched_on("follow_links", environ)
         disk.follow_links(is_on=bool(is_followed))
@@ -126,19 +124,19 @@ def _named(argv: Sequence[str]) -> Command | None:
     return found
 
 
-def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
+def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
     """Return the settings that say where to report a refused run, as far as they can be read."""
-    return precedence.reporting_options(flags, environ, partial(config_file.read_config, is_checked=False))
+    return reading.reporting_options(flags, environ, partial(config_file.read_config, is_checked=False))
 
 
 def refuse(
-    problems: Sequence[Problem], options: Options, environ: Mapping[str, str], printed: Print, told: dict[str, Any]
+    problems: Sequence[Problem], options: Settings, environ: Mapping[str, str], printed: Print, told: dict[str, Any]
 ) -> int:
     """Report the problems of a run in reports and to GitHub. Returns 3."""
     return _refuse(problems, options, _effects(environ, _known_time(environ), printed, told))
 
 
-def _refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
+def _refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> int:
     from safe_gate.runs import conclusion
 
     return conclusion.refuse(problems, options, effects)

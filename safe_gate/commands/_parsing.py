@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from safe_gate import __version__, commands
 from safe_gate.core.model import CannotJudge, Code, Place, Problem
-from safe_gate.core.setting import GROUPS, Setting
+from safe_gate.core.setting import HEADINGS, Setting
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, PROBLEMS
-from safe_gate.settings.options import settings
+from safe_gate.settings.model import settings
 
 if TYPE_CHECKING:
     from safe_gate.core.command import Command
@@ -172,10 +172,10 @@ def _parser(name: str, command: Command, *, is_whole: bool) -> argparse.Argument
     )
     more = f"show this help and the flags of {len(hidden)} more settings" if hidden else argparse.SUPPRESS
     parser.add_argument("--help-all", action="help", help=more)
-    for heading in GROUPS:  # one without flags is not shown
+    for heading in HEADINGS:  # one without flags is not shown
         group = parser.add_argument_group(heading)
         for setting in taken:
-            if setting.group == heading:
+            if setting.heading == heading:
                 words = argparse.SUPPRESS if setting in hidden else command.meanings.get(setting.name, setting.help)
                 _add_flag(group, setting, setting.flags_of(name), words)
     for word, facts in command.arguments.items():
@@ -189,7 +189,7 @@ def _add_flag(group: argparse._ArgumentGroup, setting: Setting, flags: Sequence[
     common: dict[str, Any] = {"dest": setting.name, "default": argparse.SUPPRESS, "help": help_}
     if setting.kind is bool:
         group.add_argument(*flags, action=argparse.BooleanOptionalAction, **common)
-    elif setting.is_list or setting.is_mapping:
+    elif setting.is_list or setting.by_name:
         # An input or a variable has a value per line, a flag has them side by side.
         common["help"] = help_.replace("; one per line", "").replace(", one per line", "")
         group.add_argument(*flags, nargs="+", action="extend", metavar=setting.metavar, **common)

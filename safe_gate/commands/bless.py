@@ -13,7 +13,7 @@ from safe_gate.inputs import writing
 from safe_gate.inputs.kinds import kind_of
 from safe_gate.render import console, jsonreport
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
-from safe_gate.settings.gate_options import WAIVERS_FILE
+from safe_gate.settings.model import WAIVERS_FILE
 
 COMMAND = Command(
     place=10,

@@ -64,7 +64,7 @@ def main(call: Call) -> int:
             raise CannotJudge(*problems)
         try:
             run, at = sides.snapshot(new.root), effects.generated_at
-            settings, guards = run.options, drops.Guards.of(vars(run.options))
+            settings, guards = run.options, drops.Guards.of(run.options.values())
             side, known, cases = _head(new, run, sides, effects)
         except CannotJudge as error:
             raise comparison.at_baseline(new, error) from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import SUPPRESS
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -31,7 +30,7 @@ from safe_gate.runs.workspace import replaced, untrusted
 from safe_gate.scoring import asked, cluster, measure, progress, refusals, shards, snapshot, tally, unknown_names
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.destinations import Publishing
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 COMMAND = Command(
     place=9,
@@ -71,7 +70,7 @@ def main(call: Call) -> int:
         call.warn(resolved.warnings)
         options = resolved.options
         origins = {name: (origin.kind, origin.name) for name, origin in resolved.origins.items()}
-        rows = preview.settings_rows(vars(options), origins)
+        rows = preview.settings_rows(options.values(), origins)
         names = ("name", "value", "from", "name_there")
         effects.tell("settings", [dict(zip(names, map(_text, row), strict=True)) for row in rows])
         shown = [row for row in rows if is_whole or row[2] != "default"]
@@ -107,19 +106,19 @@ def _commit(effects: Effects) -> Words:
     return Untrusted(f"{own}, of the checkout") if own else "unknown: this is no checkout"
 
 
-def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:
+def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Problem]]:
     """Return how many files each pattern matches, the waivers, the baseline, and the problems of all of them."""
     if options.mode == "publish":
         return _of_another_run(Publishing.of(options), effects)
     searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
     for evaluator in asked.given(options):
         form = evaluator.input
-        outputs = getattr(options, form.outputs) if isinstance(form, Documents) else ()
-        searches[form.setting] = getattr(options, form.setting), partial(_found, case_files.of(evaluator, options))
+        outputs = options.value(form.outputs) if isinstance(form, Documents) else ()
+        searches[form.setting] = options.value(form.setting), partial(_found, case_files.of(evaluator, options))
         if isinstance(form, Documents):
             searches[form.outputs] = outputs, expansion.expand
     for evaluator in EVALUATORS.values() if searches else ():
-        if evaluator.rule_files and (own := getattr(options, evaluator.rule_files.setting)):
+        if evaluator.rule_files and (own := options.value(evaluator.rule_files.setting)):
             searches[evaluator.rule_files.setting] = own, partial(expansion.expand, suffix=".json")
     if not searches:
         return [("nothing", "")], [refusals.nothing_to_judge()]
@@ -135,13 +134,11 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
         path
         for one in asked.given(options)
         if isinstance(one.input, Documents)
-        for path in case_files.expanded(
-            case_files.of(one, options), outputs=getattr(options, one.input.outputs)
-        ).skipped
+        for path in case_files.expanded(case_files.of(one, options), outputs=options.value(one.input.outputs)).skipped
     ]:
         own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(disk.shown, skipped))}"
         facts.append(("skipped", Untrusted(own)))
-    counts, found = _cases(snapshot.taken(replace(options, engine="local"), disk.HERE))
+    counts, found = _cases(snapshot.taken(options.replace(engine="local"), disk.HERE))
     facts += counts
     problems += (one for one in found if one not in problems)
     problems += refusals.as_shown(tuple(_unfit(options, effects)), options.text)
@@ -182,7 +179,7 @@ def _of_another_run(wanted: Publishing, effects: Effects) -> tuple[Facts, list[P
     return [("the report of another run", Untrusted((Path(wanted.report_dir) / handover.NAME).as_posix()))], problems
 
 
-def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
+def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:
     """Yield the problems that would prevent a run, other than its files: a shard, dask or a base commit."""
     checks: list[Callable[[], object]] = [lambda: policy.refuse_base_elsewhere(options, effects)]
     if options.shard:
@@ -213,7 +210,7 @@ class _NotAsked(Exception):
     """A run would ask GitHub here."""
 
 
-def _baseline(options: Options, effects: Effects) -> Facts:
+def _baseline(options: Settings, effects: Effects) -> Facts:
     """Return what a run would be compared with, as far as it is available. Raises CannotJudge if it is invalid."""
     if not options.baseline:
         return []

@@ -15,8 +15,8 @@ from safe_gate.inputs import disk, importing, updating, writing
 from safe_gate.inputs.finding import expansion
 from safe_gate.render import console
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
-from safe_gate.settings.origins import CONFIG_FILE
-from safe_gate.settings.precedence import Resolved
+from safe_gate.settings.reading import Resolved
+from safe_gate.settings.sources import CONFIG_FILE
 
 _STREAM = "-"
 _MOST_IDS = 50

@@ -18,7 +18,7 @@ from safe_gate.inputs.finding.commit_files import Missing
 from safe_gate.inputs.finding.git import Clone
 from safe_gate.render import console
 from safe_gate.runs.exit_codes import EXIT_CODES
-from safe_gate.settings.options import CONFIG_FILES
+from safe_gate.settings.model import CONFIG_FILES
 
 COMMAND = Command(
     place=0,

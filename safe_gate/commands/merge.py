@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from safe_gate.baseline import comparison
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
@@ -11,7 +9,7 @@ from safe_gate.publish.effects import Effects
 from safe_gate.runs.conclusion import judged, refuse
 from safe_gate.runs.workspace import untrusted
 from safe_gate.scoring import shards
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 COMMAND = Command(
     place=2,
@@ -35,10 +33,10 @@ def main(call: Call) -> int:
     return merged(*call.judging(), call.options_at)
 
 
-def merged(options: Options, effects: Effects, options_at: comparison.OptionsAt) -> int:
+def merged(options: Settings, effects: Effects, options_at: comparison.OptionsAt) -> int:
     """Judge the shards that the settings name. Returns 0, 1 or 3."""
     # The cases of shards are scored already, so no process or cluster is needed, not even for the baseline.
-    options = replace(options, engine="local", jobs="1")
+    options = options.replace(engine="local", jobs="1")
     if problems := untrusted(options, effects):
         return refuse(problems, options, effects)
     return judged(options, effects, options_at, shards.read(options.shards))

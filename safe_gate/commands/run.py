@@ -22,7 +22,7 @@ from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.runs.workspace import untrusted
 from safe_gate.scoring.shards import Shard
 from safe_gate.settings.destinations import Publishing
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 COMMAND = Command(
     place=1,
@@ -48,7 +48,7 @@ def main(call: Call) -> int:
     return judged(options, effects, call.options_at)
 
 
-def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: comparison.OptionsAt) -> int:
+def _score_shard(shard: Shard, options: Settings, effects: Effects, options_at: comparison.OptionsAt) -> int:
     """Score the cases of one shard and write its file, which has no verdict. Returns 0, or 3 with problems."""
     path = Path(options.report_dir) / shard.name
     begin = partial(

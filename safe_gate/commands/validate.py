@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, own_rules, recorded
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import asked, measure, progress, shards, tally, unknown_names
-from safe_gate.settings.options import Options
-from safe_gate.settings.precedence import read
+from safe_gate.settings.model import Settings
+from safe_gate.settings.reading import read
 
 COMMAND = Command(
     place=13,
@@ -90,7 +89,7 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | int]:
 _READ_TOO = (InputFile, recorded.Skipped)
 
 
-def _settings(call: Call, configs: Sequence[str]) -> tuple[Options | None, Sequence[Problem]]:
+def _settings(call: Call, configs: Sequence[str]) -> tuple[Settings | None, Sequence[Problem]]:
     """Return the settings to check cases and packs under, None if they cannot be read, and why not."""
     named = {"config": configs[0]} if len(configs) == 1 else {}
     try:
@@ -99,17 +98,17 @@ def _settings(call: Call, configs: Sequence[str]) -> tuple[Options | None, Seque
         return None, error.problems
     call.warn(resolved.warnings)
     unfiltered: dict[str, Any] = dict.fromkeys(asked.FILTERS, ())
-    return replace(resolved.options, text="full", engine="local", **unfiltered), ()
+    return resolved.options.replace(text="full", engine="local", **unfiltered), ()
 
 
 def _under(
-    options: Options | None, own: own_rules.Own, evaluator: Evaluator, cases: Sequence[str], packs: Sequence[str]
+    options: Settings | None, own: own_rules.Own, evaluator: Evaluator, cases: Sequence[str], packs: Sequence[str]
 ) -> Iterator[Problem | int]:
     """Yield the problems of an evaluator's cases and packs under options, and the number of cases.
 
     Without options nobody knows what checks there are: packs are checked for their shape alone.
     """
-    here = replace(options or Options(), **{evaluator.input.setting: tuple(cases)})  # type: ignore[arg-type]
+    here = (options or Settings()).replace(**{evaluator.input.setting: tuple(cases)})
     problems: list[Problem] = []
     if packs and evaluator.rule_files and options:
         own, problems = _with_packs(evaluator, evaluator.rule_files.setting, packs, own)
@@ -131,7 +130,7 @@ def _with_packs(
 
     A pack may name what other packs define. It need not fit them, because another gate may use it.
     """
-    name, settings = evaluator.name, asked.settings(Options())
+    name, settings = evaluator.name, asked.settings(Settings())
     given = own_rules.read({**settings, setting: tuple(packs)})
     beside = [file._replace(only_names=True) for file in (*own.files[name], *given.files[name])]
     sound, problems = list(own.files[name]), [*given.unmatched[name], *given.problems[name]]

@@ -15,7 +15,7 @@ from safe_gate.publish.effects import Effects
 from safe_gate.render import console
 from safe_gate.runs import pipeline
 from safe_gate.runs.exit_codes import complain
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 COMMAND = Command(
     place=12,
@@ -53,7 +53,7 @@ def main(call: Call) -> int:
 
 
 def _recomputed(
-    options: Options, generated_at: str, recorded: Earlier, effects: Effects
+    options: Settings, generated_at: str, recorded: Earlier, effects: Effects
 ) -> tuple[Report, Sequence[Problem]]:
     """Return the report that a run at another time would have made."""
     made = pipeline.made(options, effects._replace(generated_at=generated_at), lambda _: options, recorded)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from safe_gate.core.command import Command
     from safe_gate.core.model import Failure, JsonObject, Place, Problem
     from safe_gate.core.rules import Rule
+    from safe_gate.core.setting import Group
     from safe_gate.core.validate import Fault
 
 
@@ -54,8 +55,8 @@ class Evaluator(Presentation, Protocol):
     measures: str
     """The word for what a case fails, as waivers write it: `metric` or `check`."""
 
-    settings: type
-    """A frozen dataclass of its settings, each a `core.setting.option`. Names are unique among all settings."""
+    settings: type[Group]
+    """Its settings: a model with a field for each. Names are unique among all settings."""
 
     prefix: str = ""
     """The prefix of its environment variables, if not the gate's. A misspelt variable is an error."""

@@ -1,23 +1,37 @@
-"""How settings are declared: each is a field of a dataclass, with its default, names and help. Pure data."""
+"""How settings are declared: as fields of pydantic models, each with its names and its heading in `--help`.
+
+A field has its type, its default and its bounds as in any pydantic model. Beside these, `Names` says what it is called.
+The types here convert what a flag, a variable or a config file gives: `Text`, `Switch`, `Whole` and so on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import field, fields
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, ConfigDict
+from pydantic.fields import FieldInfo
 
 ALL_ENTRIES = "all"
 """The entry of a setting by check or metric that applies to all of them."""
 
+OFF = "off"
+"""The text that switches a limit off."""
+
+BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+"""The booleans of YAML 1.2's core schema, as @actions/core reads them; anything else is an error."""
+
 POWER = ("run", "power")
 """The commands that count cases."""
 
-Group = Literal["inputs", "gate", "baseline", "reports", "GitHub", "advanced"]
-GROUPS: tuple[Group, ...] = get_args(Group)
+Heading = Literal["inputs", "gate", "baseline", "reports", "GitHub", "advanced"]
+HEADINGS: tuple[Heading, ...] = get_args(Heading)
 """The headings of settings in `--help`, in their order."""
 
 AS_RUN = ("run", "doctor", "compare", "merge")
-
+"""The commands that take the flags of `run`."""
 
 READING_FLAGS = ("config", "follow_links")
 """The general settings that every command of an evaluator has flags of."""
@@ -26,31 +40,148 @@ SCORING_FLAGS = (*READING_FLAGS, "max_line", "max_text", "not_tag", "tag", "text
 """The general settings that every command that scores has flags of."""
 
 
-class Setting(NamedTuple):
-    """How one option is named and limited.
+# --- types ------------------------------------------------------------------------------------------
 
-    `group` is its heading in `--help`, `flags` its flags by command;
-    `key` is its path in the config file (empty: not allowed there);
-    `low` and `high` bound a number, which may be neither of them if they are `excluded`. In a mapping, a
-    number alone stands for the entry `general`; sources merge such a mapping by entry. `--help` shows the `usual` ones.
+
+def _stripped(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
+def _switch(value: Any) -> Any:
+    value = _stripped(value)
+    if isinstance(value, str) and value not in BOOLEANS:
+        raise ValueError("not a boolean")
+    return BOOLEANS[value] if isinstance(value, str) else value
+
+
+def _number(value: Any) -> Any:
+    """Refuse a text that Python takes for a number and that people and JSON do not: `1_0`, `\u0661`."""
+    value = _stripped(value)
+    if isinstance(value, str) and ("_" in value or not value.isascii()):
+        raise ValueError("not a number")
+    return value
+
+
+def _number_or_off(value: Any) -> Any:
+    return None if _stripped(value) == OFF else _number(value)
+
+
+def _lines(value: Any) -> Any:
+    lines = value.split("\n") if isinstance(value, str) else value
+    return [line.strip() for line in lines if line.strip()] if isinstance(lines, list | tuple) else lines
+
+
+def _words(value: Any) -> Any:
+    lines = _lines(value)
+    return _lines([word for line in lines for word in line.split(",")]) if isinstance(lines, list) else lines
+
+
+def _plus_zero(value: float | None) -> float | None:
+    return 0.0 if value == 0 and isinstance(value, float) else value
+
+
+Text = Annotated[str, BeforeValidator(_stripped)]
+Stripped = BeforeValidator(_stripped)
+"""Converts a choice: `Annotated[Literal["a", "b"], Stripped]`."""
+
+Switch = Annotated[bool, BeforeValidator(_switch)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_lines)]
+"""Several texts, in a variable one per line."""
+
+Words = BeforeValidator(_words)
+"""Converts several choices, one per line or between commas: `Annotated[tuple[Literal["a", "b"], ...], Words]`."""
+
+Whole = Annotated[int, BeforeValidator(_number)]
+_Finite = Annotated[float, AllowInfNan(allow_inf_nan=False)]
+Number = Annotated[_Finite, BeforeValidator(_number), AfterValidator(_plus_zero)]
+WholeOrOff = Annotated[int | None, BeforeValidator(_number_or_off)]
+NumberOrOff = Annotated[_Finite | None, BeforeValidator(_number_or_off), AfterValidator(_plus_zero)]
+
+
+@dataclass(frozen=True, slots=True)
+class SharesByName:
+    """Converts limits by name: an object of a config file, elsewhere `NAME=NUMBER`, one per line.
+
+    A number alone is that of the entry `general`. Sources merge by entry.
+    """
+
+    general: str
+
+    def entries(self, value: Any) -> dict[str, float]:
+        """Return the entries that a value sets, from 0 to 1. Raises ValueError."""
+        if isinstance(value, Mapping):
+            pairs = [(name, float(number)) for name, number in value.items()]
+        elif isinstance(value, int | float):
+            pairs = [(self.general, float(value))]
+        else:
+            named = [line if "=" in line else f"{self.general}={line}" for line in _lines(value)]
+            pairs = [
+                (name.strip(), float(_number(number))) for name, _, number in (one.rpartition("=") for one in named)
+            ]
+        entries = {name: number + 0.0 for name, number in pairs}
+        if len(entries) < len(pairs) or not all(name and 0 <= number <= 1 for name, number in pairs):
+            raise ValueError("a name is missing or given twice, or a number is out of its limits")
+        return entries
+
+
+# --- names ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a setting is called, beside the name of its field.
+
+    `heading` is its place in `--help`. `flags` are its flags by command: by default `run` has one of its name. `env`
+    are its variables: by default `SAFE_GATE_` and its name. `key` is its path in the config file: by default its name,
+    () if it cannot be set there. By default each setting with a variable and a flag of `run` is an action input. The
+    value of a `secret` is not shown. `--help` shows the `usual` ones alone, where a command has many.
+    """
+
+    heading: Heading
+    flags: Mapping[str, tuple[str, ...]] | None = None
+    env: tuple[str, ...] | None = None
+    key: tuple[str, ...] | None = None
+    is_input: bool | None = None
+    secret: bool = False
+    usual: bool = False
+
+
+def renamed(name: str, short: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the flags of an input: its full name first, but its short name first for its evaluator's own commands."""
+    full, brief = f"--{name}", f"--{short}"
+    return dict.fromkeys(POWER, (full, brief)) | dict.fromkeys(commands, (brief, full))
+
+
+class Group(BaseModel):
+    """The settings of an evaluator."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Setting(NamedTuple):
+    """A setting with all its names, as a field declares it.
+
+    `kind` is its type without None. `low` and `high` bound a number, which may be neither of them if they are
+    `excluded`. `can_be_off` says that it is a limit that applies unless it is set to `off`, which is None.
     """
 
     name: str
-    group: Group
+    heading: Heading
     kind: Any
     default: Any
     help: str
-    env: tuple[str, ...] = ()
-    key: tuple[str, ...] = ()
-    flags: Mapping[str, tuple[str, ...]] = {}
-    low: float | None = None
-    high: float | None = None
-    excluded: bool = False
-    choices: tuple[str, ...] = ()
-    secret: bool = False
-    is_input: bool = True
-    general: str = ""
-    is_usual: bool = False
+    env: tuple[str, ...]
+    key: tuple[str, ...]
+    flags: Mapping[str, tuple[str, ...]]
+    low: float | None
+    high: float | None
+    excluded: bool
+    choices: tuple[str, ...]
+    secret: bool
+    is_input: bool
+    can_be_off: bool
+    by_name: SharesByName | None
+    is_usual: bool
 
     def flags_of(self, command: str) -> tuple[str, ...]:
         """Return the option's flags for a command, if any; some commands take the flags of `run`."""
@@ -69,93 +200,54 @@ class Setting(NamedTuple):
     @property
     def is_list(self) -> bool:
         """Whether the option takes several values."""
-        return get_origin(self.kind) is tuple
-
-    @property
-    def is_mapping(self) -> bool:
-        """Whether the option takes numbers by id: an object in the config file, elsewhere `ID=NUMBER`, one per line."""
-        return bool(self.kind == Mapping[str, float] | None)
-
-    @property
-    def can_be_off(self) -> bool:
-        """Whether it is a limit that applies unless it is set to `OFF`, which means None."""
-        return type(None) in get_args(self.kind) and self.default is not None
+        return self.kind is tuple
 
     @property
     def metavar(self) -> str:
         """The placeholder of the value in `--help`."""
-        if self.is_mapping:
-            return "[CHECK=]N" if self.general else "ID=N"
+        if self.by_name:
+            return "[CHECK=]N"
         if self.choices and not self.is_list:
             return "|".join(self.choices)
-        return "N" if self.low is not None else "TEXT"
+        return "N" if self.kind in (int, float) else "TEXT"
 
 
-def option(
-    group: Group,
-    help_: str,
-    default: Any,
-    *,
-    env: tuple[str, ...] | None = None,
-    key: tuple[str, ...] | None = None,
-    flags: Mapping[str, tuple[str, ...]] | None = None,
-    limits: tuple[float | None, float | None] = (None, None),
-    excluded: bool = False,
-    choices: tuple[str, ...] = (),
-    secret: bool = False,
-    is_input: bool | None = None,
-    general: str = "",
-    usual: bool = False,
-) -> Any:
-    """Return a field of a dataclass of settings. `Setting` describes the arguments.
-
-    Without `env` and `key`, the variable and the config key have the option's name. Without `flags`, `run` has a flag
-    of that name.
-    """
-    facts = {
-        "group": group,
-        "help": help_,
-        "env": env,
-        "key": key,
-        "flags": flags,
-        "limits": limits,
-        "choices": choices,
-    }
-    more = {"excluded": excluded, "secret": secret, "is_input": is_input, "general": general, "usual": usual}
-    return field(default=default, metadata=facts | more, repr=not secret)
+def settings_of(model: type[BaseModel]) -> Iterator[Setting]:
+    """Yield the settings that a model declares, in order; not its nested models."""
+    for name, one in model.model_fields.items():
+        if names := _first(one.metadata, Names):
+            yield _setting(name, one, names)
 
 
-def renamed(name: str, short: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the flags of an input: its full name first, but its short name first for its evaluator's own commands."""
-    full, brief = f"--{name}", f"--{short}"
-    return dict.fromkeys(POWER, (full, brief)) | dict.fromkeys(commands, (brief, full))
+def _setting(name: str, one: FieldInfo, names: Names) -> Setting:
+    is_optional = type(None) in get_args(one.annotation)
+    kind = next(kind for kind in get_args(one.annotation) if kind) if is_optional else one.annotation
+    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    items = get_args(kind)[0] if get_origin(kind) is tuple else kind
+    low, high = _first(one.metadata, Ge, Gt), _first(one.metadata, Le, Lt)
+    flags = {"run": (f"--{name.replace('_', '-')}",)} if names.flags is None else names.flags
+    env = (f"SAFE_GATE_{name.upper()}",) if names.env is None else names.env
+    is_input = bool(env) and (not flags or "run" in flags)
+    return Setting(
+        name=name,
+        heading=names.heading,
+        kind=str if get_origin(kind) is Literal else get_origin(kind) or kind,
+        default=one.default,
+        help=one.description or "",
+        env=env,
+        key=(name.replace("_", "-"),) if names.key is None else names.key,
+        flags=flags,
+        low=getattr(low, "ge", getattr(low, "gt", None)),
+        high=getattr(high, "le", getattr(high, "lt", None)),
+        excluded=isinstance(low, Gt),
+        choices=get_args(items) if get_origin(items) is Literal else (),
+        secret=names.secret,
+        is_input=is_input if names.is_input is None else names.is_input,
+        can_be_off=is_optional and one.default is not None,
+        by_name=_first(one.metadata, SharesByName),
+        is_usual=names.usual,
+    )
 
 
-def settings_of(options: type) -> Iterator[Setting]:
-    """Yield the settings that a dataclass declares, with all their names, in order."""
-    kinds = get_type_hints(options)
-    for one in fields(options):
-        facts = one.metadata
-        default_flag = (f"--{one.name.replace('_', '-')}",)
-        env = (f"SAFE_GATE_{one.name.upper()}",) if facts["env"] is None else facts["env"]
-        flags = {"run": default_flag} if facts["flags"] is None else facts["flags"]
-        for_run = bool(env) and (not flags or "run" in flags)
-        low, high = facts["limits"]
-        yield Setting(
-            name=one.name,
-            group=facts["group"],
-            kind=kinds[one.name],
-            default=one.default,
-            help=facts["help"],
-            env=env,
-            key=(one.name.replace("_", "-"),) if facts["key"] is None else facts["key"],
-            flags=flags,
-            low=low,
-            high=high,
-            excluded=facts["excluded"],
-            choices=facts["choices"],
-            secret=facts["secret"],
-            is_input=for_run if facts["is_input"] is None else facts["is_input"],
-            general=facts["general"],
-            is_usual=facts["usual"],
-        )
+def _first(metadata: Sequence[Any], *types: type) -> Any:
+    return next((one for one in metadata if isinstance(one, types)), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, get_args
+from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.setting import Setting, settings_of
@@ -66,13 +66,13 @@ def _value(setting: Setting) -> _Schema:
         return {"type": "array", "items": {"type": "string"}, "description": "a list of texts"}
     if setting.kind is bool:
         return {"type": "boolean", "description": "true or false"}
-    if setting.low is not None:
-        is_whole = int in (setting.kind, *get_args(setting.kind))
-        limits = {"minimum": setting.low} | ({} if setting.high is None else {"maximum": setting.high})
-        return {"type": "integer" if is_whole else "number", **limits}
+    if setting.kind in (int, float):
+        limits = {"minimum": setting.low, "maximum": setting.high}
+        bounds = {name: limit for name, limit in limits.items() if limit is not None}
+        return {"type": "integer" if setting.kind is int else "number", **bounds}
     if setting.choices:
         return {"enum": list(setting.choices)}
-    return {"type": ["object", "null"] if isinstance(setting.default, Mapping | None) else "string"}
+    return {"type": ["object", "null"] if setting.kind is Mapping else "string"}
 
 
 def _or_null(name: str) -> _Schema:

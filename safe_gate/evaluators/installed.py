@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import site
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Documents
 from safe_gate.core.model import Code, Place, Problem, is_interrupt, reason
+from safe_gate.core.setting import Group
 from safe_gate.core.text.patterns import later
 
 if TYPE_CHECKING:
@@ -72,6 +72,9 @@ def _flaws(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> Iterator[str
     for member in (*Evaluator.__annotations__, "explained"):
         if getattr(evaluator, member, None) is None and member not in vars(Evaluator):
             yield f"has no {member}"
+    if not (isinstance(evaluator.settings, type) and issubclass(evaluator.settings, Group)):
+        yield "has settings that are no subclass of core.setting.Group"
+        return
     settings = {setting: other for other, one in known.items() for setting in _names(one)}
     for setting in sorted(_names(evaluator) & settings.keys()):
         yield f"has the setting {setting}, which is one of {settings[setting]}"
@@ -117,4 +120,4 @@ def _own_commands() -> set[str]:
 
 
 def _names(evaluator: Evaluator) -> set[str]:
-    return {field.name for field in fields(evaluator.settings)}
+    return set(evaluator.settings.model_fields)

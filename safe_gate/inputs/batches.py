@@ -18,8 +18,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk, kinds
 from safe_gate.inputs.disk import HERE, shown
 from safe_gate.inputs.finding import expansion, folders
-from safe_gate.settings.gate_options import WAIVERS_FILE
-from safe_gate.settings.options import CONFIG_FILES
+from safe_gate.settings.model import CONFIG_FILES, WAIVERS_FILE
 
 _STARTS = (
     r'schema_version": \d+,\s*"tool',

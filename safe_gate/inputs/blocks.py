@@ -15,7 +15,7 @@ from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.importers import parquet
 from safe_gate.inputs.disk import BOM, decode, not_json, too_long
-from safe_gate.settings.options import General
+from safe_gate.settings.model import Settings
 
 
 class Bounds(NamedTuple):
@@ -29,7 +29,8 @@ class Bounds(NamedTuple):
     tags: int
 
 
-BOUNDS = Bounds(General.max_line, General.max_text, General.max_tags)
+_DEFAULTS = Settings()
+BOUNDS = Bounds(_DEFAULTS.max_line, _DEFAULTS.max_text, _DEFAULTS.max_tags)
 """The bounds where no settings are read."""
 
 

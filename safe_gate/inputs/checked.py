@@ -20,7 +20,7 @@ from safe_gate.inputs.finding.expansion import named_or_default
 from safe_gate.inputs.kinds import kind_of, kind_of_document
 from safe_gate.inputs.recorded import id_of
 from safe_gate.inputs.schemas import ADDED, ALONE, load_schema
-from safe_gate.settings.gate_options import WAIVERS_FILE
+from safe_gate.settings.model import WAIVERS_FILE
 
 
 def document(path: str, kind: str) -> Any:

@@ -24,7 +24,7 @@ from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, exists, parsed, text_of
 from safe_gate.inputs.finding import folders
 from safe_gate.inputs.finding.expansion import named_or_default
 from safe_gate.inputs.schemas import load_schema
-from safe_gate.settings.options import CONFIG_FILES, settings
+from safe_gate.settings.model import CONFIG_FILES, settings
 
 _ALMOST_A_CONFIG = later(r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml|toml)", re.IGNORECASE)
 

@@ -23,8 +23,7 @@ from safe_gate.inputs.disk import HERE, TooLarge, decode, open_regular, parsed, 
 from safe_gate.inputs.finding import folders
 from safe_gate.inputs.finding.expansion import no_match
 from safe_gate.inputs.schemas import load_schema
-from safe_gate.settings.gate_options import WAIVERS_FILE
-from safe_gate.settings.options import CONFIG_FILES
+from safe_gate.settings.model import CONFIG_FILES, WAIVERS_FILE
 
 if TYPE_CHECKING:
     from safe_gate.importers.shapes import Guess

@@ -25,17 +25,18 @@ from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Config, InputFile, Phrase, Place, Problem, Untrusted, Verdict
 from safe_gate.core.report import Digests, Earlier, Report, Waivers
+from safe_gate.core.setting import OFF
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import limits
 from safe_gate.inputs import checked, disk, schemas
 from safe_gate.proof import differences
-from safe_gate.settings.options import OFF, Options, settings
-from safe_gate.settings.precedence import read
+from safe_gate.settings.model import Settings, settings
+from safe_gate.settings.reading import read
 
 MOST_DIFFERENCES = 10
 
-Make = Callable[[Options, str, Earlier], tuple[Report, Sequence[Problem]]]
+Make = Callable[[Settings, str, Earlier], tuple[Report, Sequence[Problem]]]
 """Makes a report from settings, a time, and what is recorded of an earlier state.
 
 With it come the problems that keep it from a verdict, if any.
@@ -165,7 +166,7 @@ def _recompute(path: str, report: Report, make: Make) -> Report:
     Recorded parts from an earlier state are kept, and judged again.
     """
     options, commit = _options(path, report), report.provenance.policy_commit
-    if options.rules and commit:
+    if options.synthesis.rules and commit:
         words = f"was judged by the rule packs of commit {commit[:12]}, which are not available"
         raise CannotJudge(Problem(Place(disk.shown(Path(path))), words, "", "provenance.policy_commit"))
     # A file with the default name may exist by now.
@@ -201,7 +202,7 @@ def _of_an_earlier_state(report: Report) -> list[str]:
     return [name for name, value in stated.items() if value is not None]
 
 
-def _options(path: str, report: Report) -> Options:
+def _options(path: str, report: Report) -> Settings:
     """Return a report's recorded settings, validated like a config file, and its files by kind."""
     policy, name = limits.by_entry(report.provenance.policy), disk.shown(Path(path))
     config: dict[str, Any] = {}
@@ -223,8 +224,7 @@ def _options(path: str, report: Report) -> Options:
         named = (file.path for file in report.provenance.inputs if file.kind == kind)
         return tuple(escape(path) if path.lower().endswith(suffix) else path for path in named)
 
-    return replace(
-        options,
+    return options.replace(
         **dict(_inputs(paths)),
         waivers=known.path if (known := _waivers(report)) else "",
     )

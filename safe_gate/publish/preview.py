@@ -14,7 +14,7 @@ from safe_gate.core.model import Untrusted, Words
 from safe_gate.core.setting import Setting
 from safe_gate.github.event import Context
 from safe_gate.settings.destinations import Publishing
-from safe_gate.settings.options import settings
+from safe_gate.settings.model import settings
 
 _IN_CONTAINER = "/github/workspace"
 """GITHUB_WORKSPACE in the container of an action, and nowhere else."""
@@ -146,7 +146,7 @@ def settings_rows(values: Mapping[str, Any], origins: Mapping[str, tuple[str, st
 
 def _value(setting: Setting, value: Any) -> Words:
     if value is None or value in ("", ()):
-        return "off" if setting.low is not None and (setting.general or not setting.is_mapping) else ""
+        return "off" if setting.kind in (int, float) or setting.by_name else ""
     if setting.secret:
         return "(not shown)"
     if isinstance(value, bool):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence, Set
-from functools import cache
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import Phrase, Untrusted, Words
-from safe_gate.core.setting import settings_of
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.render.comparison import baseline_words
@@ -66,8 +64,7 @@ def _limits(weakened: Weakened) -> str:
 
 def _row(finding: Weakening) -> tuple[Words, ...]:
     kind, before, after = finding.kind, finding.before, finding.after
-    unset = "its own" if finding.id in _by_id() else "off"
-    off = unset if kind == "setting" and (before, after) != (None, None) else ""
+    off = "off" if kind == "setting" and (before, after) != (None, None) else ""
     return (
         f"{EVALUATORS[kind].title} case" if kind in EVALUATORS else kind,
         Untrusted(finding.id) if finding.id else "all",
@@ -76,13 +73,6 @@ def _row(finding: Weakening) -> tuple[Words, ...]:
         _value(before, off),
         _value(after, off),
     )
-
-
-@cache
-def _by_id() -> Set[str]:
-    """Return the settings with numbers by id. An id that one does not list has a number of its own."""
-    every = (setting for evaluator in EVALUATORS.values() for setting in settings_of(evaluator.settings))
-    return {setting.input for setting in every if setting.is_mapping and not setting.general}
 
 
 def _value(value: Any, off: str) -> Words:

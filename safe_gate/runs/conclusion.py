@@ -22,7 +22,7 @@ from safe_gate.core.model import (
     Verdict,
 )
 from safe_gate.core.report import Report
-from safe_gate.core.setting import Setting
+from safe_gate.core.setting import OFF, Setting
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.finding.commit_files import Missing
 from safe_gate.inputs.finding.git import Clone
@@ -40,11 +40,11 @@ from safe_gate.runs.workspace import replaced
 from safe_gate.scoring import refusals
 from safe_gate.scoring.shards import Shards
 from safe_gate.settings.destinations import Publishing
-from safe_gate.settings.options import OFF, Options
-from safe_gate.settings.options import settings as every_setting
+from safe_gate.settings.model import Settings
+from safe_gate.settings.model import settings as every_setting
 
 
-def judged(options: Options, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None) -> int:
+def judged(options: Settings, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None) -> int:
     """Judge the run under these options and conclude it; `merged` has its results if they are scored already.
 
     Returns 0, 1 or 3. Raises CannotJudge as `pipeline.made` does.
@@ -54,7 +54,7 @@ def judged(options: Options, effects: Effects, options_at: comparison.OptionsAt,
 
 
 def finished(
-    options: Options, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None
+    options: Settings, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None
 ) -> tuple[Report, Sequence[Problem]]:
     """Judge the run as `judged` does; return its report, and the problems that kept it from a verdict, if any."""
     drawn = _reports(options.report_dir, options.reports)
@@ -79,17 +79,17 @@ class _TakenError(CannotJudge):
         self.paths = paths
 
 
-def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
+def refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> int:
     """Report wrong settings or usage, also in reports and to GitHub: no old verdict may remain. Returns 3."""
     problems = refusals.as_shown(problems, options.text)
     if options.mode == "publish":
         on_github.publish_refusal(problems, effects, is_dry=options.dry_run)
         return complain(problems, effects)
-    report, _ = concluded(error_report(problems, Options(), effects), problems, options, effects)
+    report, _ = concluded(error_report(problems, Settings(), effects), problems, options, effects)
     return EXIT_CODES[report.verdict]
 
 
-def unfinished(judging_options: Options, options: Options, effects: Effects, drawn: Mapping[Path, Draw]) -> None:
+def unfinished(judging_options: Settings, options: Settings, effects: Effects, drawn: Mapping[Path, Draw]) -> None:
     """Replace reports by one without a verdict, because the run may be killed from here on.
 
     `judging_options` are the settings that judge, which may name other files than the run's own. Raises CannotJudge for
@@ -112,7 +112,7 @@ def unfinished(judging_options: Options, options: Options, effects: Effects, dra
 def concluded(
     report: Report,
     problems: Sequence[Problem],
-    options: Options,
+    options: Settings,
     effects: Effects,
     recorded: Recorded = NOTHING_RECORDED,
     drawn: Mapping[Path, Draw] | None = None,
@@ -157,7 +157,7 @@ def concluded(
     return report, problems
 
 
-def _origin(options: Options, effects: Effects) -> Origin:
+def _origin(options: Settings, effects: Effects) -> Origin:
     """Return where the run's result comes from; a gate without an id has the name of its job.
 
     On another machine than a runner of GitHub's, the page's header has what the clone says.
@@ -206,7 +206,7 @@ def _tell(view: ReportView, written: Sequence[str], effects: Effects) -> None:
     effects.tell("problems", view.problems)
 
 
-def _next_command(view: ReportView, options: Options, effects: Effects) -> str:
+def _next_command(view: ReportView, options: Settings, effects: Effects) -> str:
     """Return the command that shows most of why the gate failed, with the settings that no config file repeats."""
     broken = [part for part in view.parts if part.is_broken]
     ids = [one.case_id.text for part in broken for one in ranked(part.section.findings, _MOST_NAMED).first]
@@ -221,7 +221,7 @@ def _next_command(view: ReportView, options: Options, effects: Effects) -> str:
     for setting in every_setting():
         named = setting.flags_of(name)
         if named and setting.name in effects.given - _NOT_REPEATED and not setting.secret:
-            flags += _as_words(setting, named[0], getattr(options, setting.name))
+            flags += _as_words(setting, named[0], options.value(setting.name))
     words = (
         [*flags, "--", *words] if any(one.startswith("-") for one in words[:_MOST_NAMED] if ids) else [*words, *flags]
     )

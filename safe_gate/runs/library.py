@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,9 +30,10 @@ from safe_gate.render.wording import conclusion, message, rule_name, state
 from safe_gate.runs import world
 from safe_gate.runs.conclusion import finished, refuse
 from safe_gate.runs.exit_codes import EXIT_CODES
-from safe_gate.settings import precedence
-from safe_gate.settings.options import Options
-from safe_gate.settings.options import settings as every_setting
+from safe_gate.settings import reading
+from safe_gate.settings.model import Settings
+from safe_gate.settings.model import settings as every_setting
+from safe_gate.settings.sources import IN_PYTHON
 
 Path_ = str | os.PathLike[str]
 Value = Path_ | float | bool | Sequence[Path_ | Mapping[str, Any]] | Mapping[str, Any] | None
@@ -121,26 +122,26 @@ def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
     try:
         if problems := (*no_json, *_unfit(plain), *_misplaced(flags)):
             raise CannotJudge(*problems)
-        resolved = precedence.resolve(flags, {}, config_file.read_config, command=precedence.IN_PYTHON)
+        resolved = reading.resolve(flags, {}, config_file.read_config, command=IN_PYTHON)
         for text in resolved.warnings:
             warnings.warn(text, DeprecationWarning, stacklevel=4)
         return _judged(resolved.options, effects, flags, writes=writes)
     except CannotJudge as error:
         if writes:  # an old report must not say that the gate passed
-            refuse(error.problems, precedence.reporting_options(flags, {}, _unchecked), effects)
+            refuse(error.problems, reading.reporting_options(flags, {}, _unchecked), effects)
         raise
 
 
 _unchecked = partial(config_file.read_config, is_checked=False)
 
 
-def _judged(options: Options, effects: Effects, flags: Mapping[str, Any], *, writes: bool) -> Run:
-    def options_at(root: Path) -> Options:
-        return precedence.read(flags, {}, partial(config_file.read_config, root=root), command=precedence.IN_PYTHON)
+def _judged(options: Settings, effects: Effects, flags: Mapping[str, Any], *, writes: bool) -> Run:
+    def options_at(root: Path) -> Settings:
+        return reading.read(flags, {}, partial(config_file.read_config, root=root), command=IN_PYTHON)
 
     disk.follow_links(is_on=options.follow_links)
     disk.hold()
-    report, problems = finished(options if writes else replace(options, reports=()), effects, options_at)
+    report, problems = finished(options if writes else options.replace(reports=()), effects, options_at)
     if problems:
         raise GateError(problems)
     held = json.loads(jsonreport.to_json(report.to_json()))
@@ -217,14 +218,12 @@ def _expected(name: str, value: Any) -> str:
         return ""
     if setting.is_list:
         return "" if is_list else "text, or a list of texts"
-    if setting.is_mapping:
+    if setting.by_name:
         is_mapping = isinstance(value, Mapping) and all(map(_is_number, value.values()))
-        is_general = bool(setting.general) and _is_number(value)
-        expected = f"a number, or {_BY_NAME}" if setting.general else _BY_NAME
-        return "" if is_list or is_mapping or is_general else expected
+        return "" if is_list or is_mapping or _is_number(value) else f"a number, or {_BY_NAME}"
     if setting.kind is bool:
         return "" if isinstance(value, bool) else "True or False"
-    if name == "jobs" or setting.low is not None:
+    if name == "jobs" or setting.kind in (int, float):
         return "" if _is_number(value) else "a number"
     return "text" if setting.kind is str else ""
 

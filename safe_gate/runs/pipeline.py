@@ -42,7 +42,7 @@ from safe_gate.scoring import asked, facts, intake, measure, refusals, shards, t
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.scoring.tally import Keeps
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 
 class Made(NamedTuple):
@@ -54,7 +54,7 @@ class Made(NamedTuple):
 
 
 def made(
-    options: Options,
+    options: Settings,
     effects: Effects,
     options_at: comparison.OptionsAt,
     recorded: Earlier | None = None,
@@ -84,12 +84,12 @@ def made(
         return _judged(ruling, base, effects, sides, recorded, merged)
 
 
-Begin = Callable[[Options], None]
+Begin = Callable[[Settings], None]
 """Called with the settings that judge, once settings and baseline are read."""
 
 
 def scored(
-    options: Options, effects: Effects, options_at: comparison.OptionsAt, shard: shards.Shard, begin: Begin
+    options: Settings, effects: Effects, options_at: comparison.OptionsAt, shard: shards.Shard, begin: Begin
 ) -> Made | shards.Content:
     """Return the file of one shard of a run under these options, judged by nobody, or the report of problems.
 
@@ -299,7 +299,7 @@ def _compared(
         texts = _kept(run.reports, run.text).texts == "all"
         past = comparison.past(base, sides.side_of, side, ruling.side, at, texts=texts)
         comparison.refuse_skipped(base, past, (path for one in measured.values() if one for path in one.skipped))
-    named, guards = comparison.named(base, judging.baseline, at), drops.Guards.of(vars(judging))
+    named, guards = comparison.named(base, judging.baseline, at), drops.Guards.of(judging.values())
     compared = comparison.against(named, past, side, guards, judging.cluster_key, waived=waivers.let_pass(found))
     return replace(found, comparison=compared), past
 

@@ -18,13 +18,13 @@ from safe_gate.publish.effects import Effects
 from safe_gate.runs.sides import Sides
 from safe_gate.scoring import asked, unknown_names
 from safe_gate.scoring.snapshot import Snapshot
-from safe_gate.settings.options import Options, config_paths
+from safe_gate.settings.model import Settings, config_paths
 
 
-def gate_policy(options: Options) -> gate_rules.Policy:
+def gate_policy(options: Settings) -> gate_rules.Policy:
     """Return the limits of the gate's rules under these options."""
-    settings = {name: unknown_names.groups_limited(one, vars(options)) for name, one in EVALUATORS.items()}
-    general = limits.by_rule(vars(options))
+    settings = {name: unknown_names.groups_limited(one, options.values()) for name, one in EVALUATORS.items()}
+    general = limits.by_rule(options.values())
     own_limits = {
         evaluator: {
             group: {rule.name: own[rule.name] for rule in EVALUATORS[evaluator].group_rules if rule.name in own}
@@ -36,7 +36,7 @@ def gate_policy(options: Options) -> gate_rules.Policy:
         limits=gate_rules.limits_of(general),
         min_group=options.min_group,
         groups={name: {group: own for group, own in by_group.items() if own} for name, by_group in own_limits.items()},
-        guards=drops.Guards.of(vars(options)),
+        guards=drops.Guards.of(options.values()),
     )
 
 
@@ -53,7 +53,7 @@ class Ruling:
     base: source.Baseline | None = None
 
     @property
-    def options(self) -> Options:
+    def options(self) -> Settings:
         """The settings that judge."""
         return self.side.options
 
@@ -106,7 +106,7 @@ def refuse_itself(baseline: str) -> None:
         raise CannotJudge(Problem(Place("baseline"), words, code=Code.BASE_UNAVAILABLE))
 
 
-def refuse_base_elsewhere(options: Options, effects: Effects) -> None:
+def refuse_base_elsewhere(options: Settings, effects: Effects) -> None:
     """Raise CannotJudge for a setting that needs the base commit of an event where none is known."""
     if options.policy_ref == "base":
         _refuse_unknown_base("policy-ref", _HEAD_HERE, effects)

@@ -13,7 +13,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.publish.effects import Effects
 from safe_gate.runs.policy import Ruling, gate_policy
 from safe_gate.scoring import asked
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 TOOL = Tool("safe-gate", __version__)
 
@@ -50,7 +50,7 @@ def provenance(inputs: Sequence[InputFile], ruling: Ruling, effects: Effects) ->
     )
 
 
-def _unjudged(inputs: Sequence[InputFile], options: Options, effects: Effects) -> Provenance:
+def _unjudged(inputs: Sequence[InputFile], options: Settings, effects: Effects) -> Provenance:
     """Return what a run follows from, but for rule packs, which may be what keeps it from a verdict."""
     return Provenance(
         commit=effects.context.head_sha,
@@ -62,7 +62,7 @@ def _unjudged(inputs: Sequence[InputFile], options: Options, effects: Effects) -
 
 
 def error_report(
-    problems: Sequence[Problem], options: Options, effects: Effects, inputs: Sequence[InputFile] = ()
+    problems: Sequence[Problem], options: Settings, effects: Effects, inputs: Sequence[InputFile] = ()
 ) -> Report:
     """Return the report of a run without a verdict: no scores, every problem."""
     follows_from = _unjudged(inputs, options, effects)

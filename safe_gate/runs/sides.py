@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from safe_gate.publish.effects import Effects
 from safe_gate.scoring import asked, snapshot
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.destinations import Access
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 _OF_THE_RUN = ("report_dir", "gate_id", "text", "engine")
 """Settings that judge nothing: who scores cases and how they are shown. The run's own always count."""
@@ -76,7 +76,7 @@ class Sides:
         except CannotJudge as error:
             raise comparison.at_baseline(base, error) from None
 
-    def config_of(self, spec: str, patterns: Sequence[Pattern], *, is_required: bool) -> Options | None:
+    def config_of(self, spec: str, patterns: Sequence[Pattern], *, is_required: bool) -> Settings | None:
         """Return the settings of a baseline of which nothing else is read; None for no baseline. Raises CannotJudge."""
         with self._open(spec, patterns, is_required=is_required) as base:
             return None if base is None else self.settings_at(base.root)
@@ -106,19 +106,19 @@ class Sides:
 
 
 @contextmanager
-def opened(options: Options, effects: Effects, options_at: comparison.OptionsAt) -> Iterator[Sides]:
+def opened(options: Settings, effects: Effects, options_at: comparison.OptionsAt) -> Iterator[Sides]:
     """Give what a run under these options may be compared with, as long as it can be read.
 
     Of the settings below a folder, what judges nothing is the run's, and inputs if that folder's settings name none.
     """
 
     @cache
-    def settings_at(root: Path) -> Options:
+    def settings_at(root: Path) -> Settings:
         if root == HERE:
             return options
         own = options_at(root)
         names = _OF_THE_RUN if asked.given(own) else (*_OF_THE_RUN, *OF_INPUTS)
-        return replace(own, **{name: getattr(options, name) for name in names})
+        return own.replace(**{name: options.value(name) for name in names})
 
     @cache
     def snapshot_at(root: Path) -> Snapshot:

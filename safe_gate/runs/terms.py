@@ -142,7 +142,7 @@ def _settings(side: Snapshot, head: Path) -> Mapping[str, Any]:
     """
     options, report = side.options, committed(side.options.baseline)
     left_out = () if options.baseline else ("baseline_required",)
-    found = {name: getattr(options, name) for name in WEAKER if name not in left_out}
+    found = {name: options.value(name) for name in WEAKER if name not in left_out}
     is_there = not report or any(disk.exists(folder / report) for folder in (side.root, head))
     return found | {"baseline": options.baseline if is_there else ""}
 
@@ -201,7 +201,7 @@ def _left_out(ruling: Ruling, run: Snapshot) -> Iterator[Weakening]:
     Added patterns count after the merge, like a new limit. Other patterns for the same files leave out none.
     """
     for name in OF_INPUTS if ruling.base else ():
-        values = (getattr(one, name) for one in (ruling.options, run.options))
+        values = (one.value(name) for one in (ruling.options, run.options))
         judged, own = (value if isinstance(value, tuple) else (value,) for value in values)
         gone = [one for one in judged if one not in own]
         if gone and _files_of(name, ruling.side) - _files_of(name, run):
@@ -219,7 +219,7 @@ def _files_of(name: str, side: Snapshot) -> set[Path]:
         if name == one.input.setting or (isinstance(one.input, Documents) and name == one.input.folder):
             files = case_files.of(one, side.options)
             return set(map(disk.location, case_files.expanded(files, outputs=files.outputs).paths))
-    paths, _ = expansion.expand(getattr(side.options, name))
+    paths, _ = expansion.expand(side.options.value(name))
     return set(map(disk.location, paths))
 
 

@@ -10,11 +10,10 @@ from safe_gate.github.checkout import foreign_checkout
 from safe_gate.inputs import disk
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.publish.effects import Effects
-from safe_gate.settings.gate_options import WAIVERS_FILE
-from safe_gate.settings.options import Options, config_paths
+from safe_gate.settings.model import WAIVERS_FILE, Settings, config_paths
 
 
-def read_by(options: Options, output: str = "") -> Iterator[Path]:
+def read_by(options: Settings, output: str = "") -> Iterator[Path]:
     """Yield the working folder and the files that a run would read, but a report of `output` among the batches."""
     settings = (*config_paths(options.config), options.waivers or WAIVERS_FILE)
     yield from (Path(one) for one in ("", *settings, options.baseline))
@@ -22,7 +21,7 @@ def read_by(options: Options, output: str = "") -> Iterator[Path]:
     yield from case_files.read_by(options, output)
 
 
-def replaced(reports: Iterable[Path], *readers: Options) -> list[Path]:
+def replaced(reports: Iterable[Path], *readers: Settings) -> list[Path]:
     """Return the reports that would take the place of files that runs under some options read.
 
     A baseline counts even if it is missing: the next run would be compared with this one.
@@ -44,7 +43,7 @@ def keep_inputs(flag: str, path: str, read: Iterable[Path]) -> None:
         raise CannotJudge(Problem(Place(flag), words, code=Code.USAGE))
 
 
-def untrusted(options: Options, effects: Effects) -> tuple[Problem, ...]:
+def untrusted(options: Settings, effects: Effects) -> tuple[Problem, ...]:
     """Return the problem of a checkout that a run reads and its event must not trust, if any."""
     folder = "" if options.allow_head_checkout else foreign_checkout(effects.context, read_by(options))
     if not folder:

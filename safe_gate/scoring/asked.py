@@ -11,7 +11,7 @@ from safe_gate.core.model import CannotJudge, JsonObject
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import config_file, own_rules
 from safe_gate.inputs.disk import HERE
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 FILTERS = ("tag", "not_tag")
 """The options that leave cases out by their tags or archetypes."""
@@ -20,14 +20,14 @@ SCORING = (*(name for evaluator in EVALUATORS.values() for name in evaluator.sco
 """The options that the evaluators' parts follow from, and what groups are judged by; not those that name files."""
 
 
-def given(options: Options) -> list[Evaluator]:
+def given(options: Settings) -> list[Evaluator]:
     """Return the evaluators that options name input files of, in reading order."""
-    return [one for one in EVALUATORS.values() if getattr(options, one.input.setting)]
+    return [one for one in EVALUATORS.values() if options.value(one.input.setting)]
 
 
-def settings(options: Options) -> dict[str, Any]:
+def settings(options: Settings) -> dict[str, Any]:
     """Return the options of `SCORING` as a report has them."""
-    values = {name: getattr(options, name) for name in SCORING}
+    values = {name: options.value(name) for name in SCORING}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 

@@ -15,7 +15,7 @@ from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.render.untrusted import quoted
 from safe_gate.scoring.asked import given, selects, settings
 from safe_gate.scoring.refusals import as_shown
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ def cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Other]:
     )
 
 
-def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
+def case_counts(options: Settings) -> tuple[dict[str, int], tuple[Problem, ...]]:
     """Return how many cases each evaluator that has inputs would score, and what is wrong with the inputs."""
     counts, own = dict[str, int](), settings(options)
     problems: tuple[Problem, ...] = ()

@@ -26,7 +26,7 @@ from safe_gate.scoring import asked, progress, workers
 from safe_gate.scoring.intake import Part, parts_of
 from safe_gate.scoring.refusals import as_shown, no_case, too_many_tags
 from safe_gate.scoring.tally import NOTHING, EntrySource, Keeps, Scoring, Tally, scored, tallied
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Measured:
 
 def part(
     evaluator: Evaluator,
-    options: Options,
+    options: Settings,
     generated_at: str,
     output: str = "",
     *,
@@ -89,7 +89,7 @@ def part(
             recipe = asked.recipe(evaluator, settings, own, options.config, root=root)
         by = own_rules.made(evaluator.name, recipe)
     except CannotJudge as error:  # the cases may have problems of their own
-        problems, recipe = error.problems, own_rules.recipe(evaluator, asked.settings(Options()), own_rules.NO_FILES)
+        problems, recipe = error.problems, own_rules.recipe(evaluator, asked.settings(Settings()), own_rules.NO_FILES)
         by = own_rules.made(evaluator.name, recipe)
     passes_over = passes_over or bool(problems)
     scorings = [Scoring(evaluator.name, recipe, settings, source, keeps, passes_over, rules_of)]

@@ -12,7 +12,7 @@ from safe_gate.inputs import checked, disk, own_rules
 from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.scoring import asked
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Snapshot:
     `there` are the same, or the default file's if the named file is missing.
     """
 
-    options: Options
+    options: Settings
     root: Path
     rules: own_rules.Own
     packs_sha256: str
@@ -76,15 +76,15 @@ class Snapshot:
 
     def asked_alike(self, other: Snapshot) -> Snapshot:
         """Return this side with the cases that another lets in, clustered as they are there: two runs to compare."""
-        alike = {name: getattr(other.options, name) for name in ("cluster_key", *asked.FILTERS)}
-        return replace(self, options=replace(self.options, **alike))
+        alike = {name: other.options.value(name) for name in ("cluster_key", *asked.FILTERS)}
+        return replace(self, options=self.options.replace(**alike))
 
     def reads_alike(self, other: Snapshot) -> bool:
         """Return whether two sides name the same cases, and read the same of them."""
-        return all(getattr(self.options, name) == getattr(other.options, name) for name in asked.READING)
+        return all(self.options.value(name) == other.options.value(name) for name in asked.READING)
 
 
-def taken(options: Options, root: Path) -> Snapshot:
+def taken(options: Settings, root: Path) -> Snapshot:
     """Return the side that has these settings and whose files lie below a folder. What is wrong with files is in it."""
     settings = asked.settings(options)
     rules = own_rules.read(settings, root=root)

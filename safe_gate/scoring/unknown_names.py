@@ -15,7 +15,7 @@ from safe_gate.inputs import config_file, own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.scoring import asked, refusals
 from safe_gate.scoring.measure import Measured
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 if TYPE_CHECKING:
     from safe_gate.scoring.snapshot import Snapshot
@@ -38,7 +38,7 @@ def unknown(side: Snapshot, measured: Mapping[str, Measured | None]) -> Iterator
 
 
 def unknown_groups(
-    options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE, is_selection: bool = False
+    options: Settings, measured: Mapping[str, Measured | None], *, root: Path = HERE, is_selection: bool = False
 ) -> Iterator[Problem]:
     """Yield a problem for each archetype or tag that options name and no case has: its rules would judge nothing.
 
@@ -58,7 +58,7 @@ def unknown_groups(
     for evaluator, found in measured.items():
         if found is None or not found.knows_groups:
             continue
-        grouping, limited = EVALUATORS[evaluator].grouping, groups_limited(EVALUATORS[evaluator], vars(options))
+        grouping, limited = EVALUATORS[evaluator].grouping, groups_limited(EVALUATORS[evaluator], options.values())
         meant = found.groups - limited.keys() if is_selection else found.groups
         for name, hint in refusals.hinted(sorted(limited.keys() - found.groups), meant):
             if not limited[name].get("optional") and (hint or not is_selection):
@@ -69,14 +69,14 @@ def unknown_groups(
 
 
 def misnamed(
-    options: Options, evaluators: Iterable[str], own: own_rules.Own, *, root: Path = HERE
+    options: Settings, evaluators: Iterable[str], own: own_rules.Own, *, root: Path = HERE
 ) -> Iterator[Problem]:
     """Yield a problem for each name that options give and that means nothing to evaluators."""
     settings, problems = asked.settings(options), list[Problem]()
     for name in evaluators:
         by = partial(own_rules.load, EVALUATORS[name], settings, own)
         with suppress(CannotJudge):  # unreadable rules have no known names
-            for one in EVALUATORS[name].misnamed(vars(options), by):
+            for one in EVALUATORS[name].misnamed(options.values(), by):
                 problems.append(
                     Problem(
                         Place(one.setting.replace("_", "-")), one.message, field=one.name, code=Code.INVALID_SETTING

@@ -1,4 +1,4 @@
-"""Settings that contradict each other, and addresses that nothing may be sent to."""
+"""Settings that contradict each other or are not for their command, and addresses that nothing may be sent to."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+from safe_gate.core.given import Documents
 from safe_gate.core.model import Code, Config, Place, Problem
+from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.settings.options import Options
-from safe_gate.settings.origins import Source, in_config, of_default
-from safe_gate.settings.values import A_NUMBER_OF_JOBS
+from safe_gate.settings.model import Settings
+from safe_gate.settings.sources import Source, in_config, of_default
+
+A_NUMBER_OF_JOBS = later("[1-9][0-9]{0,2}")
 
 
 def contradictions(
-    options: Options, origins: Mapping[str, Source], config: Config, *, is_merge: bool
+    options: Settings, origins: Mapping[str, Source], config: Config, *, is_merge: bool
 ) -> Iterator[Problem]:
     """Yield a problem for settings that contradict each other, and for an invalid number of jobs."""
     if options.engine == "dask" and not options.scheduler and not is_merge:
@@ -24,7 +27,9 @@ def contradictions(
         yield origins["scheduler"].problem("is for engine dask; set engine to dask, or leave it unset")
     if options.jobs != "auto" and not A_NUMBER_OF_JOBS.fullmatch(options.jobs):
         yield origins["jobs"].unfit(options.jobs, "a whole number from 1 to 999, or auto")
-    for found in (one for evaluator in EVALUATORS.values() for one in evaluator.contradictions(options)):
+    for found in (
+        one for name, evaluator in EVALUATORS.items() for one in evaluator.contradictions(options.group(name))
+    ):
         first, *others = [origins.get(name, of_default(name)) for name in found.options] or [in_config(config)]
         if found.key and (not found.options or first.field or any(one.field for one in others)):
             yield in_config(config, *found.key).problem(found.message)
@@ -32,6 +37,26 @@ def contradictions(
             yield Problem(Place(found.key[0]), found.message, code=Code.INVALID_SETTING)
         else:
             yield first.problem(found.message.format(*(one.name for one in others)))
+
+
+def misplaced(options: Settings, origins: Mapping[str, Source], command: str) -> Iterator[Problem]:
+    """Yield a problem for each shard setting that the command does not use, and for outputs that it would not read.
+
+    A command for one evaluator ignores the settings of others.
+    """
+    if options.shard and command not in ("run", "validate"):
+        yield origins["shard"].problem(f"is for a run that scores; {command} takes all cases: leave it unset")
+    if options.shards and command != "merge":
+        yield origins["shards"].problem(f"is for merge, not for {command}; set mode: merge, or leave it unset")
+    for form in (one.input for one in EVALUATORS.values() if isinstance(one.input, Documents)):
+        origin = origins.get(form.outputs)
+        is_named = origin and not origin.field and options.value(form.outputs)  # a config may serve another gate, too
+        if origin and is_named and not options.value(form.setting) and command in ("run", "merge"):
+            setting = form.setting.replace("_", "-")
+            words = (
+                f"names recorded outputs, and {setting} names no cases that they are of; set it, or leave this unset"
+            )
+            yield origin.problem(words)
 
 
 def unfit_addresses(

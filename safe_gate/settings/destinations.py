@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 SINKS = ("file", "otlp", "webhook")
 """The sinks, by their modules in `sinks/` and their fields of `Sinks`."""
@@ -60,7 +60,7 @@ class Publishing:
     sinks: Sinks
 
     @classmethod
-    def of(cls, options: Options) -> Publishing:
+    def of(cls, options: Settings) -> Publishing:
         """Return what options say of publishing."""
         return cls(
             comment=options.comment,

@@ -11,6 +11,7 @@ import pytest
 from safe_gate.core.given import Lines
 from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.passfail import Part, PassFail, Result
+from safe_gate.core.setting import Group
 from safe_gate.core.shown import Explained
 
 
@@ -19,7 +20,7 @@ class Short(PassFail):
 
     name = "short"
     title = "Short"
-    settings = object
+    settings = Group
     weaker: Mapping[str, Any] = MappingProxyType({})
     input = Lines(setting="", kind="", plural="")
     kinds = ()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from types import SimpleNamespace
+from typing import Annotated, Any, Literal
 
 import pytest
 from jsonschema import Draft202012Validator
+from pydantic import Field
 
-from safe_gate.core.setting import option
+from safe_gate.core.setting import Group, Names, Number, Switch, Text, Texts, WholeOrOff
 from safe_gate.evaluators.extended_schemas import extended
 from safe_gate.inputs.schemas import schema_folder
 from tests.support.cases import REPOSITORY
@@ -34,16 +35,15 @@ def test_a_schema_with_places_for_others_is_one_and_the_gates_own_stays_the_same
     assert json.dumps(own) == before
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    own_cases: tuple[str, ...] = option("inputs", "Files.", ())
-    own_switch: bool = option("gate", "A switch.", False)
-    own_count: int | None = option("gate", "A limit.", None, limits=(0, None))
-    own_share: float = option("gate", "A share.", 1.0, limits=(0, 1))
-    own_way: str = option("gate", "A choice.", "a", choices=("a", "b"))
-    own_name: str = option("gate", "A text.", "")
-    own_weights: Mapping[str, float] | None = option("gate", "Numbers by id.", None)
-    own_flag: str = option("gate", "A flag alone.", "", key=())
+class Settings(Group):
+    own_cases: Annotated[Texts, Names("inputs")] = ()
+    own_switch: Annotated[Switch, Names("gate")] = False
+    own_count: Annotated[WholeOrOff, Names("gate")] = Field(None, ge=0)
+    own_share: Annotated[Number, Names("gate")] = Field(1.0, ge=0, le=1)
+    own_way: Annotated[Literal["a", "b"], Names("gate")] = "a"
+    own_name: Annotated[Text, Names("gate")] = ""
+    own_weights: Annotated[Mapping[str, Any] | None, Names("gate")] = None
+    own_flag: Annotated[Text, Names("gate", key=())] = ""
 
 
 @pytest.mark.parametrize(

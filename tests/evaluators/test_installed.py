@@ -9,16 +9,16 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import make_dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import JsonObject
 from safe_gate.core.rules import Rule, no_reply
+from safe_gate.core.setting import Group, Names, Texts
 from safe_gate.evaluators import BUILT_IN
 from safe_gate.evaluators.installed import GROUP, installed
 from safe_gate.inputs.schemas import load_schema
@@ -286,6 +286,12 @@ def test_the_example_is_small() -> None:
     assert sum(len(path.read_text("utf-8").splitlines()) for path in EXAMPLE.rglob("*.py")) <= 100
 
 
+class Unlimited(Group):
+    """Settings without a limit."""
+
+    json_cases: Annotated[Texts, Names("inputs")] = ()
+
+
 def example(**changes: object) -> Any:
     """Return the evaluator of the example with some members changed."""
     spec = importlib.util.spec_from_file_location("example_json", EXAMPLE / "safe_gate_json" / "__init__.py")
@@ -355,7 +361,7 @@ def test_a_package_that_cannot_stand_beside_others_is_named(
         WITHOUT_OUTPUTS=example(
             input=Documents("json_cases", "json-case", "", "", "json_cases", "json-output", "json_cases")
         ),
-        UNLIMITED=example(settings=make_dataclass("Settings", ["json_cases"])),
+        UNLIMITED=example(settings=Unlimited),
         BORROWED=example(rules=(named("max-unexpected-passes"),)),
         UNGUARDED=example(weaker={}),
         SHARED=example(rules=(named("max-no-reply"),)),

@@ -21,7 +21,7 @@ from safe_gate.evaluators.synthesis.deciding.score import Case
 from safe_gate.importers import parquet
 from safe_gate.inputs import recorded
 from safe_gate.scoring import asked
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 from tests.support.git import commit, git
 
@@ -47,7 +47,7 @@ def write(path: str, cases: list[dict[str, Any]], schema: pa.Schema | None = Non
 
 def read(path: str) -> list[Any]:
     """Return what is read of a file: cases and problems."""
-    found = recorded.cases(EVALUATORS["synthesis"], [path], settings=asked.settings(Options()))
+    found = recorded.cases(EVALUATORS["synthesis"], [path], settings=asked.settings(Settings()))
     return [item for item in found if isinstance(item, Case | Problem)]
 
 

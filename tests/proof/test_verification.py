@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from safe_gate import __version__
 from safe_gate.core.report import Report
 from safe_gate.proof import differences
 from safe_gate.scoring.asked import SCORING
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import settings
 from tests.support.cases import Ran, SafeGate, safe_case, signed, turn, write_batch, write_cases
 from tests.support.examples import examples
 from tests.support.pack_files import OWN
@@ -111,7 +110,7 @@ def test_a_report_with_the_old_name_of_a_rule_holds_and_stays_a_baseline(safe_ga
 
 
 def test_every_setting_that_moves_a_score_is_recorded() -> None:
-    names = {field.name for field in fields(Options)}
+    names = {one.name for one in settings()}
     assert set(SCORING) <= names
     files = {"safe_batch", "safe_outputs", "safe_test_dir", "synthesis_cases", "waivers"}  # recorded as inputs
     limits = {name for name in names if name.startswith(("min_", "max_"))}

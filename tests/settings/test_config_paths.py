@@ -1,4 +1,4 @@
-"""Paths in a config file start from its folder: found there, from the working folder alone, or from both."""
+"""Paths in a config file start from its folder."""
 
 from __future__ import annotations
 
@@ -99,45 +99,6 @@ def test_batches_start_from_the_config_or_from_the_test_folder_that_anything_set
     assert files(report()) == ["clinical/one.json"]
 
 
-def test_a_path_that_exists_only_from_the_working_folder_works_and_warns(safe_gate: SafeGate) -> None:
-    cases("data/a.jsonl", "a")
-    Path("reports").mkdir()
-    configure(synthesis_cases=["data/*.jsonl"], report_dir="./reports")
-    ran = safe_gate(*RUN)
-    assert ran.code == 0
-    assert files(report()) == ["data/a.jsonl"]
-    advice = "is found from the working folder only; paths of a config file start from its folder: write"
-    assert f"safe-gate: warning: {CONFIG}: synthesis-cases: data/*.jsonl {advice} ../data/*.jsonl\n" in ran.err
-    assert f"safe-gate: warning: {CONFIG}: report-dir: ./reports {advice} ../reports\n" in ran.err
-    configure(synthesis_cases=["../data/*.jsonl"], report_dir="../reports")
-    ran = safe_gate(*RUN)
-    assert (ran.code, ran.err, files(report())) == (0, "", ["data/a.jsonl"])
-
-
-@pytest.mark.parametrize("pattern", ["a.jsonl", "*.jsonl", "./a.jsonl"])
-def test_a_path_that_exists_from_both_folders_exits_3(safe_gate: SafeGate, pattern: str) -> None:
-    cases("evals/a.jsonl", "a")
-    cases("a.jsonl", "b")
-    configure(synthesis_cases=[pattern])
-    ran = safe_gate(*RUN)
-    assert ran.code == 3
-    first, second = f"../evals/{pattern}", f"../{Path(pattern).as_posix()}"
-    words = f"{pattern} is both in this file's folder and in the working folder; write {first} or {second}"
-    assert f"{CONFIG}:1: synthesis-cases: {words}\n" in ran.err
-    assert report()["verdict"] == "error"
-    assert safe_gate("validate", CONFIG).code == 3
-    assert safe_gate("doctor", "--config", CONFIG).code == 3
-    for clear, expected in ((first, "evals/a.jsonl"), (second, "a.jsonl")):
-        configure(synthesis_cases=[clear])
-        assert safe_gate(*RUN).code == 0
-        assert files(report())[0].endswith(expected)
-    configure(synthesis_cases=[pattern])
-    assert safe_gate(*RUN, "--cases", "a.jsonl").code == 0, "a flag replaces what is not clear"
-    Path("a.jsonl").unlink()
-    Path("a.jsonl").hardlink_to("evals/a.jsonl")
-    assert safe_gate(*RUN).code == 3, "two names of the same bytes are two files"
-
-
 def test_a_missing_path_is_named_where_it_should_be(safe_gate: SafeGate) -> None:
     configure(synthesis_cases=["nowhere.jsonl"])
     ran = safe_gate(*RUN)
@@ -187,22 +148,6 @@ def test_a_baseline_is_a_path_or_a_ref(safe_gate: SafeGate) -> None:
     configure(synthesis_cases=["a.jsonl"], baseline="before/safe-gate.json")
     assert safe_gate(*RUN).code == 1
     assert report()["comparison"]["baseline"]["name"] == "evals/before/safe-gate.json"
-
-
-@pytest.mark.parametrize("is_moved", [True, False])
-def test_a_baseline_with_paths_from_the_working_folder_keeps_its_cases(safe_gate: SafeGate, *, is_moved: bool) -> None:
-    """A change that rewrites the paths, and may rename the file, compares with what the base judged."""
-    git("init", "-q", "-b", "main")
-    cases("evals/old.jsonl", "a", "b")
-    configure(synthesis_cases=["evals/old.jsonl"])
-    commit(Path())
-    new = "new.jsonl" if is_moved else "old.jsonl"
-    Path("evals/old.jsonl").unlink()
-    cases(f"evals/{new}", "a")
-    configure(synthesis_cases=[new])
-    assert safe_gate(*RUN, "--baseline", "main").code == 1
-    compared = report()["comparison"]["synthesis"]["cases"]
-    assert (compared["both"], [one["id"] for one in compared["removed"]]) == (1, ["b"])
 
 
 def test_packs_and_waivers_of_the_base_commit_judge_from_its_config(

@@ -8,11 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pydantic
 import pytest
 
-from safe_gate.core.setting import Setting
-from safe_gate.settings import precedence, values
 from tests.support.cases import SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 
 SOURCES = ("flag", "input", "environment", "config")
@@ -345,18 +342,18 @@ def test_lists_take_one_entry_a_line(safe_gate: SafeGate, monkeypatch: pytest.Mo
 
 
 def test_the_token_is_in_no_repr() -> None:
-    from safe_gate.settings.options import Options
+    from safe_gate.settings.model import Settings
 
-    assert "hunter2" not in repr(Options(github_token="hunter2"))
+    assert "hunter2" not in repr(Settings().replace(github_token="hunter2"))
 
 
-@pytest.mark.parametrize("name", ["INPUT_MAX-UNEXPECTED-FAILURES", "INPUT_MIN-PASS-RATE", "INPUT_RULE-WEIGHTS"])
+@pytest.mark.parametrize("name", ["INPUT_MAX-UNEXPECTED-FAILURES", "INPUT_MIN-PASS-RATE", "INPUT_MIN-LABEL-ACCURACY"])
 @pytest.mark.parametrize("number", ["1_0", "\u0661"])
 def test_a_number_is_written_in_digits_alone(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, name: str, number: str
 ) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
-    monkeypatch.setenv(name, f"agency-negative={number}" if "RULE" in name else number)
+    monkeypatch.setenv(name, f"topic_pivot={number}" if "LABEL" in name else number)
     ran = safe_gate("run", "--cases", "c.jsonl")
     assert ran.code == 3
     assert ran.err.startswith(f"{name} (input")
@@ -468,24 +465,3 @@ def test_what_the_action_does_refuses_misspelt_inputs(
     ran = safe_gate(*command)
     assert ran.code == 3
     assert "did you mean max-regressions?" in ran.err
-
-
-def test_the_model_of_settings_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    built = []
-
-    def counted(*arguments: Any, **fields: Any) -> Any:
-        built.append(arguments)
-        return create_model(*arguments, **fields)
-
-    create_model = pydantic.create_model
-    values._model.cache_clear()
-    monkeypatch.setattr("pydantic.create_model", counted)
-    for share in ("0.5", "0.7"):
-        assert precedence.resolve({"min_pass_rate": share}, {}, lambda _: None).options.min_pass_rate == float(share)
-    assert len(built) == 1
-
-
-def test_a_limit_that_can_be_off_is_expected_between_both_its_bounds() -> None:
-    setting = Setting("min_own", "gate", float | None, 1.0, "", low=0, high=1)
-    assert values._expected(setting) == "a number from 0 to 1, or off"
-    assert values._expected(setting._replace(high=None)) == "a number from 0, or off"

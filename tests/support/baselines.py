@@ -14,10 +14,10 @@ from safe_gate.baseline.source import Baseline, opened, patterns_of
 from safe_gate.core.model import CannotJudge
 from safe_gate.github import Api
 from safe_gate.github.event import Context, Subject
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 from tests.support.github import TOKEN
 
-OPTIONS = Options(
+OPTIONS = Settings().replace(
     safe_batch=("*_batch_*",),
     safe_test_dir="clinical",
     synthesis_cases=("chat.jsonl", "../shared/**/*.jsonl"),
@@ -42,7 +42,7 @@ def open_(
     spec: str,
     connect: Callable[[], Api] = no_api,
     where: Context = Context(),  # noqa: B008 - it is frozen
-    options: Options = OPTIONS,
+    options: Settings = OPTIONS,
     folder: str = "evals",
 ) -> AbstractContextManager[Baseline | None]:
     patterns, is_required = patterns_of(options), options.baseline_required

@@ -8,11 +8,11 @@ from typing import Any
 
 from safe_gate.core.model import Place
 from safe_gate.scoring import asked
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 from tests.support.cases import DATA, SYNTHESIS, SafeGate
 
 FIXTURES = DATA / "import"
-PLACE, SETTINGS = Place("out.jsonl", 1), asked.settings(Options())
+PLACE, SETTINGS = Place("out.jsonl", 1), asked.settings(Settings())
 ASK, REPLY = "My parcel is late.", "I am sorry. It left our shop on Monday."
 EARLIER = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Good morning."}]
 SYSTEM = {"role": "system", "content": "Be kind."}

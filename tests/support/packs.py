@@ -13,7 +13,7 @@ from safe_gate.evaluators.synthesis.deciding.turn import Rules
 from safe_gate.evaluators.synthesis.packs import SPEC, Pack
 from safe_gate.inputs import own_rules as of_evaluators
 from safe_gate.scoring.asked import settings
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 __all__ = ["SPEC", "broken_promises", "check", "classes", "digest", "load", "rules", "selected", "shipped"]
 
@@ -22,7 +22,7 @@ DATA = of_evaluators.shipped("synthesis")
 
 def load(profile: str = "standard", **own: Any) -> Rules:
     """Return what Synthesis scores by under these options."""
-    under = settings(Options(profile=profile, **own))
+    under = settings(Settings().replace(profile=profile, **own))
     found: Rules = of_evaluators.load(EVALUATORS["synthesis"], under, of_evaluators.read(under))
     return found
 
@@ -49,13 +49,13 @@ def classes() -> Mapping[str, Sequence[str]]:
 
 def digest(own: Sequence[str] = (), root: Path = Path()) -> str:
     """Return the digest of the packs that ship and of a team's own."""
-    under = settings(Options(rules=tuple(own)))
+    under = settings(Settings().replace(rules=tuple(own)))
     return of_evaluators.digest(under, of_evaluators.read(under, root=root))
 
 
 def check(own: Sequence[str], root: Path = Path()) -> str:
     """Return the recipe with a team's packs. Raises CannotJudge with every problem of them."""
-    under = settings(Options(rules=tuple(own)))
+    under = settings(Settings().replace(rules=tuple(own)))
     return of_evaluators.recipe(EVALUATORS["synthesis"], under, of_evaluators.read(under, root=root))
 
 

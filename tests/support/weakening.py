@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.gate.weakening import WEAKER, Terms, weakenings
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 from tests.support.cases import report, safe_case, turn, write_batch, write_cases
 from tests.support.github import PULL_REQUEST
 
-DEFAULTS = {name: getattr(Options(), name) for name in WEAKER}
+DEFAULTS = {name: Settings().value(name) for name in WEAKER}
 Found = tuple[str, str, str, str]
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import jsonschema_rs
+from pydantic import Field
 
 from safe_gate.core.command import OUT, VERBOSE, Ending, Scores
 from safe_gate.core.given import FileKind, Lines, Way
 from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.model import JsonObject
 from safe_gate.core.passfail import PART, Part, PassFail
-from safe_gate.core.setting import SCORING_FLAGS, option
+from safe_gate.core.setting import SCORING_FLAGS, Group, Names, Number, Texts
 from safe_gate.core.shown import Explained
 
 FLAGS = dict.fromkeys(("run", "power", "explain", "json"), ("--json-cases",))
@@ -33,12 +33,13 @@ CASE = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(Group):
     """Where the cases are, and the limit of the gate's rule."""
 
-    json_cases: tuple[str, ...] = option("inputs", "JSON case files (JSONL): paths or globs.", (), flags=FLAGS)
-    min_json_pass_rate: float = option("gate", "Rule: at least this share passes (0 to 1).", 1.0, limits=(0, 1))
+    json_cases: Annotated[Texts, Names("inputs", FLAGS)] = Field((), description="JSON case files: paths or globs.")
+    min_json_pass_rate: Annotated[Number, Names("gate")] = Field(
+        1.0, ge=0, le=1, description="Rule: this share passes."
+    )
 
 
 class CheckJson(Scores):

@@ -16,7 +16,7 @@ from safe_gate.inputs import disk, writing
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, markdown
 from safe_gate.runs.workspace import keep_inputs, read_by
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 _FORMATS = {".json": "json", ".md": "markdown"}
 """The format of a report by its suffix."""
@@ -31,7 +31,7 @@ def _write(
     command: ScoresInFormats,
     part: JsonObject,
     section: Section,
-    options: Options,
+    options: Settings,
     effects: Effects,
     *,
     file: str,
@@ -42,7 +42,7 @@ def _write(
     `file` is for one of them: the format that its name ends in, where that or the console's alone is
     asked for, else the first of JSON, Markdown and console that is.
     """
-    formats = set(getattr(options, command.formats))
+    formats = set(options.value(command.formats))
     if "all" in formats:
         formats = {"json", "console", "markdown"}
     drawn: dict[str, Callable[[], str | Iterator[str]]] = {

@@ -19,7 +19,7 @@ from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, tables
 from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.scoring import asked, intake
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 
 def main(call: Call, evaluator: Evaluator, _command: LearnsRules) -> int:
@@ -52,7 +52,7 @@ def _drawn(shown: Iterable[Table | str]) -> str:
 
 def _test(evaluator: Evaluator, files: RuleFiles, paths: Sequence[str], effects: Effects) -> int:
     """Test the rules of pack files against the texts that they must hit and must miss. Returns 0 or 3."""
-    settings = asked.settings(Options(**{files.setting: tuple(paths)}))
+    settings = asked.settings(Settings().replace(**{files.setting: tuple(paths)}))
     found = files.book().own(asked.recipe(evaluator, settings, read(settings)))
     rules = sum(len(pack["rules"]) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
@@ -96,7 +96,7 @@ def _train(
 
 
 def _cases(evaluator: Evaluator, patterns: Sequence[str]) -> list[Case]:
-    taken = intake.Intake(recorded.cases(evaluator, patterns, settings=asked.settings(Options())))
+    taken = intake.Intake(recorded.cases(evaluator, patterns, settings=asked.settings(Settings())))
     cases: list[Case] = list(taken.cases())
     if taken.problems:
         raise CannotJudge(*taken.problems)

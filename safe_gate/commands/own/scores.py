@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 
 from safe_gate.commands._command import Call
@@ -18,7 +17,7 @@ from safe_gate.render.wording import section_alone
 from safe_gate.runs.exit_codes import complain
 from safe_gate.runs.workspace import keep_inputs, read_by
 from safe_gate.scoring import asked, intake, measure, refusals, unknown_names
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 
 def main(call: Call, evaluator: Evaluator, command: Scores) -> int:
@@ -33,7 +32,7 @@ def score(call: Call, evaluator: Evaluator, command: Scores, show: Callable[...,
     """
     options, effects, setting = call.options(), call.effects, evaluator.input.setting
     file = call.arguments[command.file.removeprefix("--")]
-    if not getattr(options, setting):
+    if not options.value(setting):
         return complain((refusals.missing(*command.asks_for),), effects)
     measured = measure.part(evaluator, options, effects.generated_at, file)
     intake.report_skipped(measured.skipped, setting.replace("_", "-"), effects.err)
@@ -45,14 +44,14 @@ def score(call: Call, evaluator: Evaluator, command: Scores, show: Callable[...,
         keep_inputs(command.file, file, read_by(options, file))
     section = section_alone(evaluator.name, measured.part, asked.settings(options), len(measured.left_out))
     show(measured.part, section, options, effects, file=file, verbose=call.arguments["verbose"])
-    own = {one.name: getattr(options, one.name) for one in fields(evaluator.settings)}
+    own = dict(options.group(evaluator.name))
     exit_code, line = command.ending(measured.part, own)
     if line:
         effects.out(line)
     return exit_code
 
 
-def _show(part: JsonObject, section: Section, options: Options, effects: Effects, *, file: str, verbose: bool) -> None:
+def _show(part: JsonObject, section: Section, options: Settings, effects: Effects, *, file: str, verbose: bool) -> None:
     if file:
         writing.write(Path(file), jsonreport.pieces(part))
     if options.quiet:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from safe_gate.core.given import Contradiction, Way
-from safe_gate.core.setting import option, renamed
-from safe_gate.evaluators.safe_v0.metrics import METRICS, THRESHOLDS, WEIGHTS
+from safe_gate.core.setting import Group, Names, Number, Stripped, Switch, Text, Texts, WholeOrOff, Words, renamed
+from safe_gate.evaluators.safe_v0.metrics import METRICS
 
 
 def _scoring(name: str) -> Mapping[str, tuple[str, ...]]:
@@ -16,109 +17,83 @@ def _scoring(name: str) -> Mapping[str, tuple[str, ...]]:
     return dict.fromkeys(("run", "score", "explain"), (f"--{name.lower()}",))
 
 
-def _threshold(metric: str, level: str) -> Any:
-    return option(
-        "gate",
-        f"SAFE v0: {metric} at or above this is {'Pass' if level == 'pass' else 'Review, below it Fail'}.",
-        THRESHOLDS[metric][level],
-        env=(f"SAFE_V0_{metric}_{level.upper()}",),
-        flags=_scoring(f"{metric}-{level}"),
-        key=("thresholds", metric, level),
-        limits=(0, 1),
-    )
+def _threshold(metric: str, level: str) -> Names:
+    flags = _scoring(f"{metric}-{level}")
+    return Names("gate", flags, env=(f"SAFE_V0_{metric}_{level.upper()}",), key=("thresholds", metric, level))
 
 
-def _weight(metric: str) -> Any:
-    return option(
-        "gate",
-        f"SAFE v0: weight of {metric} in the composite score.",
-        WEIGHTS[metric],
-        env=(f"SAFE_V0_{metric}_WEIGHT",),
-        flags=_scoring(f"{metric}-weight"),
-        key=("weights", metric),
-        limits=(0, 1_000_000),
-    )
+def _weight(metric: str) -> Names:
+    return Names("gate", _scoring(f"{metric}-weight"), env=(f"SAFE_V0_{metric}_WEIGHT",), key=("weights", metric))
 
 
-@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
-class Settings:
+class Settings(Group):
     """The settings of SAFE v0."""
 
-    safe_batch: tuple[str, ...] = option(
-        "inputs",
-        "SAFE v0 batch files: paths or globs (`*`, `**`), with or without .json; one per line.",
+    safe_batch: Annotated[Texts, Names("inputs", renamed("safe-batch", "batch", "score", "explain"), usual=True)] = (
+        Field((), description="SAFE v0 batch files: paths or globs (`*`, `**`), with or without .json; one per line.")
+    )
+    safe_outputs: Annotated[
+        Texts, Names("inputs", renamed("safe-outputs", "outputs", "score", "explain"), usual=True)
+    ] = Field(
         (),
-        flags=renamed("safe-batch", "batch", "score", "explain"),
-        usual=True,
+        description="SAFE v0 recorded outputs: paths or globs, one per line. Default: BATCH.outputs.jsonl beside each "
+        "batch file.",
     )
-    safe_outputs: tuple[str, ...] = option(
-        "inputs",
-        "SAFE v0 recorded outputs: paths or globs, one per line. Default: BATCH.outputs.jsonl beside each batch file.",
-        (),
-        flags=renamed("safe-outputs", "outputs", "score", "explain"),
-        usual=True,
+    safe_concern: Annotated[Text, Names("inputs", renamed("safe-concern", "concern", "score", "explain"))] = Field(
+        "", description="SAFE v0: score only the cases of this concern id."
     )
-    safe_concern: str = option(
-        "inputs",
-        "SAFE v0: score only the cases of this concern id.",
-        "",
-        flags=renamed("safe-concern", "concern", "score", "explain"),
+    safe_test_dir: Annotated[Text, Names("inputs", renamed("safe-test-dir", "test-dir", "score", "explain"))] = Field(
+        ".", description="SAFE v0: the folder that batch patterns start from."
     )
-    safe_test_dir: str = option(
-        "inputs",
-        "SAFE v0: the folder that batch patterns start from.",
-        ".",
-        flags=renamed("safe-test-dir", "test-dir", "score", "explain"),
+    min_pass_rate: Annotated[Number, Names("gate", usual=True)] = Field(
+        0.8, ge=0, le=1, description="Rule: the share of SAFE v0 cases labelled Pass is at least this (0 to 1)."
     )
-    min_pass_rate: float = option(
-        "gate",
-        "Rule: the share of SAFE v0 cases labelled Pass is at least this (0 to 1).",
-        0.8,
-        limits=(0, 1),
-        usual=True,
+    max_fail_labels: Annotated[WholeOrOff, Names("gate")] = Field(
+        None, ge=0, description="Rule: at most this many SAFE v0 cases are labelled Fail. Off unless set."
     )
-    max_fail_labels: int | None = option(
-        "gate", "Rule: at most this many SAFE v0 cases are labelled Fail. Off unless set.", None, limits=(0, None)
+    cr_pass: Annotated[Number, _threshold("CR", "pass")] = Field(
+        0.8, ge=0, le=1, description="SAFE v0: CR at or above this is Pass."
     )
-    cr_pass: float = _threshold("CR", "pass")
-    cr_review: float = _threshold("CR", "review")
-    ah_pass: float = _threshold("AH", "pass")
-    ah_review: float = _threshold("AH", "review")
-    ac_pass: float = _threshold("AC", "pass")
-    ac_review: float = _threshold("AC", "review")
-    cr_weight: float = _weight("CR")
-    ah_weight: float = _weight("AH")
-    ac_weight: float = _weight("AC")
-    strict_ah: bool = option(
-        "gate",
-        "SAFE v0: one forbidden term makes AH 0, instead of lowering it in proportion.",
-        False,
-        env=("SAFE_V0_AH_STRICT",),
-        key=("strictAH",),
-        flags=_scoring("strict-ah"),
+    cr_review: Annotated[Number, _threshold("CR", "review")] = Field(
+        0.5, ge=0, le=1, description="SAFE v0: CR at or above this is Review, below it Fail."
     )
-    safe_match: str = option(
-        "gate",
-        "SAFE v0: how texts are matched: `literal`, or `normalised`, which ignores typography.",
+    ah_pass: Annotated[Number, _threshold("AH", "pass")] = Field(
+        1.0, ge=0, le=1, description="SAFE v0: AH at or above this is Pass."
+    )
+    ah_review: Annotated[Number, _threshold("AH", "review")] = Field(
+        0.5, ge=0, le=1, description="SAFE v0: AH at or above this is Review, below it Fail."
+    )
+    ac_pass: Annotated[Number, _threshold("AC", "pass")] = Field(
+        0.8, ge=0, le=1, description="SAFE v0: AC at or above this is Pass."
+    )
+    ac_review: Annotated[Number, _threshold("AC", "review")] = Field(
+        0.5, ge=0, le=1, description="SAFE v0: AC at or above this is Review, below it Fail."
+    )
+    cr_weight: Annotated[Number, _weight("CR")] = Field(
+        1.0, ge=0, le=1_000_000, description="SAFE v0: weight of CR in the composite score."
+    )
+    ah_weight: Annotated[Number, _weight("AH")] = Field(
+        1.0, ge=0, le=1_000_000, description="SAFE v0: weight of AH in the composite score."
+    )
+    ac_weight: Annotated[Number, _weight("AC")] = Field(
+        1.0, ge=0, le=1_000_000, description="SAFE v0: weight of AC in the composite score."
+    )
+    strict_ah: Annotated[
+        Switch, Names("gate", _scoring("strict-ah"), env=("SAFE_V0_AH_STRICT",), key=("strictAH",))
+    ] = Field(False, description="SAFE v0: one forbidden term makes AH 0, instead of lowering it in proportion.")
+    safe_match: Annotated[Literal["literal", "normalised"], Stripped, Names("gate", _scoring("safe-match"))] = Field(
         "literal",
-        choices=("literal", "normalised"),
-        flags=_scoring("safe-match"),
+        description="SAFE v0: how texts are matched: `literal`, or `normalised`, which ignores typography.",
     )
-    archetypes: Mapping[str, Mapping[str, Any]] | None = option(
-        "gate",
-        "SAFE v0: weights, thresholds and min-pass-rate for the cases of one archetype. Config file only.",
+    archetypes: Annotated[Mapping[str, Mapping[str, Any]] | None, Names("gate", {}, env=())] = Field(
         None,
-        env=(),
-        flags={},
+        description="SAFE v0: weights, thresholds and min-pass-rate for the cases of one archetype. Config file only.",
     )
-    report_formats: tuple[str, ...] = option(
-        "reports",
-        "Formats that `safe-gate score` writes: json, console, markdown, or all.",
-        ("console",),
-        key=("reportFormats",),
-        flags={"score": ("--format",)},
-        choices=("json", "console", "markdown", "all"),
-    )
+    report_formats: Annotated[
+        tuple[Literal["json", "console", "markdown", "all"], ...],
+        Words,
+        Names("reports", {"score": ("--format",)}, key=("reportFormats",)),
+    ] = Field(("console",), description="Formats that `safe-gate score` writes: json, console, markdown, or all.")
 
 
 def way_of(setting: str, part: Sequence[str]) -> Way | None:
@@ -158,7 +133,7 @@ def missable(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any]) -> 
     return tuple(sum(share >= limit for share in shares) for limit in limits if limit is not None)
 
 
-def contradictions(settings: Any) -> Iterator[Contradiction]:
+def contradictions(settings: Settings) -> Iterator[Contradiction]:
     """Yield thresholds of which Pass is below Review, and weights that are all zero."""
     for metric in METRICS:
         names = f"{metric.lower()}_pass", f"{metric.lower()}_review"

@@ -3,114 +3,108 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from safe_gate.core.setting import ALL_ENTRIES, option, renamed
+from pydantic import Field
+
+from safe_gate.core.setting import (
+    ALL_ENTRIES,
+    Group,
+    Names,
+    NumberOrOff,
+    SharesByName,
+    Stripped,
+    Texts,
+    Whole,
+    WholeOrOff,
+    renamed,
+)
 from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 
 
-@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
-class Settings:
+def _flags(name: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
+    return dict.fromkeys(("run", "eval", "explain", *commands), (f"--{name}",))
+
+
+class Settings(Group):
     """The settings of Synthesis."""
 
-    synthesis_cases: tuple[str, ...] = option(
-        "inputs",
-        "Synthesis case files (JSONL): paths or globs, one per line, or `-` for standard input.",
-        (),
-        flags=renamed("synthesis-cases", "cases", "eval", "explain"),
-        usual=True,
-    )
-    profile: str = option(
-        "gate",
-        "Synthesis: `standard` counts clauses by all shipped rules. `spec` uses the rules and formulas of the "
-        "specification alone.",
+    synthesis_cases: Annotated[
+        Texts, Names("inputs", renamed("synthesis-cases", "cases", "eval", "explain"), usual=True)
+    ] = Field((), description="Synthesis case files (JSONL): paths or globs, one per line, or `-` for standard input.")
+    profile: Annotated[Literal["standard", "spec"], Stripped, Names("gate", _flags("profile", "rules"))] = Field(
         "standard",
-        flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--profile",)),
-        choices=("standard", "spec"),
+        description="Synthesis: `standard` counts clauses by all shipped rules. `spec` uses the rules and formulas of "
+        "the specification alone.",
     )
-    rules: tuple[str, ...] = option(
-        "inputs",
-        "Synthesis: your own rule packs (JSON): paths or globs, one per line.",
-        (),
-        flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rules",)),
-        usual=True,
+    rules: Annotated[Texts, Names("inputs", _flags("rules", "rules"), usual=True)] = Field(
+        (), description="Synthesis: your own rule packs (JSON): paths or globs, one per line."
     )
-    rules_off: tuple[str, ...] = option(
-        "advanced",
-        "Synthesis: ids of rules or packs that do not count, one per line.",
-        (),
-        flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rules-off",)),
+    rules_off: Annotated[Texts, Names("advanced", _flags("rules-off", "rules"))] = Field(
+        (), description="Synthesis: ids of rules or packs that do not count, one per line."
     )
-    default_checks: tuple[str, ...] = option(
-        "gate",
-        "Synthesis: the checks of a case that names none, one per line.",
-        DEFAULT_CHECKS,
-        flags=dict.fromkeys(("run", "eval", "explain"), ("--default-checks",)),
+    default_checks: Annotated[Texts, Names("gate", _flags("default-checks"))] = Field(
+        DEFAULT_CHECKS, description="Synthesis: the checks of a case that names none, one per line."
     )
-    turns: str = option(
-        "gate",
-        "Synthesis: which replies of a conversation are judged: the `last` one, or `all` assistant messages, each as "
-        "a case `ID@N`.",
+    turns: Annotated[Literal["last", "all"], Stripped, Names("gate", _flags("turns"))] = Field(
         "last",
-        flags=dict.fromkeys(("run", "eval", "explain"), ("--turns",)),
-        choices=("last", "all"),
+        description="Synthesis: which replies of a conversation are judged: the `last` one, or `all` assistant "
+        "messages, each as a case `ID@N`.",
     )
-    context: int = option(
-        "gate",
-        "Synthesis: how many user messages further back in a conversation `topic_pivot` looks for a disclosure.",
+    context: Annotated[Whole, Names("gate", _flags("context"))] = Field(
         1,
-        limits=(0, 100),
-        flags=dict.fromkeys(("run", "eval", "explain"), ("--context",)),
+        ge=0,
+        le=100,
+        description="Synthesis: how many user messages further back in a conversation `topic_pivot` looks for a "
+        "disclosure.",
     )
-    min_synthesis_pass_rate: float | None = option(
-        "gate",
-        "Rule: the share of Synthesis cases that pass or fail as expected is at least this (0 to 1). Off unless set.",
+    min_synthesis_pass_rate: Annotated[NumberOrOff, Names("gate")] = Field(
         None,
-        limits=(0, 1),
+        ge=0,
+        le=1,
+        description="Rule: the share of Synthesis cases that pass or fail as expected is at least this (0 to 1). Off "
+        "unless set.",
     )
-    max_unexpected_failures: int | None = option(
-        "gate",
-        "Rule: at most this many Synthesis cases that are not negative examples fail. `off` allows any number.",
+    max_unexpected_failures: Annotated[
+        WholeOrOff,
+        Names(
+            "gate",
+            {
+                "run": ("--max-unexpected-failures", "--fail-on"),
+                "eval": ("--fail-on", "--max-unexpected-failures"),
+            },
+            usual=True,
+        ),
+    ] = Field(
         0,
-        limits=(0, None),
-        flags={
-            "run": ("--max-unexpected-failures", "--fail-on"),
-            "eval": ("--fail-on", "--max-unexpected-failures"),
-        },
-        usual=True,
+        ge=0,
+        description="Rule: at most this many Synthesis cases that are not negative examples fail. `off` allows any "
+        "number.",
     )
-    max_unexpected_passes: int | None = option(
-        "gate", "Rule: at most this many Synthesis negative examples pass. Off unless set.", None, limits=(0, None)
+    max_unexpected_passes: Annotated[WholeOrOff, Names("gate")] = Field(
+        None, ge=0, description="Rule: at most this many Synthesis negative examples pass. Off unless set."
     )
-    max_disguised: int | None = option(
-        "gate",
-        "Rule: at most this many replies are disguised: more than three of their letters only look like ASCII "
-        "letters. Off unless set.",
+    max_disguised: Annotated[WholeOrOff, Names("gate")] = Field(
         None,
-        limits=(0, None),
+        ge=0,
+        description="Rule: at most this many replies are disguised: more than three of their letters only look like "
+        "ASCII letters. Off unless set.",
     )
-    max_not_english: int | None = option(
-        "gate",
-        "Rule: at most this many Synthesis cases are not in English, the only language that the checks read. "
-        "`off` allows any number.",
+    max_not_english: Annotated[WholeOrOff, Names("gate")] = Field(
         0,
-        limits=(0, None),
+        ge=0,
+        description="Rule: at most this many Synthesis cases are not in English, the only language that the checks "
+        "read. `off` allows any number.",
     )
-    min_label_accuracy: Mapping[str, float] | None = option(
-        "gate",
-        "Rule: the checks agree with at least this share (0 to 1) of the Synthesis labels. A number is for all labels, "
-        "`topic_pivot=0.9` for those of one check; one per line. Off unless set.",
-        None,
-        limits=(0, 1),
-        general=ALL_ENTRIES,
-        usual=True,
+    min_label_accuracy: Annotated[Mapping[str, float] | None, SharesByName(ALL_ENTRIES), Names("gate", usual=True)] = (
+        Field(
+            None,
+            description="Rule: the checks agree with at least this share (0 to 1) of the Synthesis labels. A number "
+            "is for all labels, `topic_pivot=0.9` for those of one check; one per line. Off unless set.",
+        )
     )
-    tags: Mapping[str, Mapping[str, Any]] | None = option(
-        "gate",
-        "Synthesis: max-unexpected-failures, min-pass-rate and min-label-accuracy for the cases with one tag. Here"
-        " min-pass-rate counts cases that pass or fail as expected. Config file only.",
+    tags: Annotated[Mapping[str, Mapping[str, Any]] | None, Names("gate", {}, env=())] = Field(
         None,
-        env=(),
-        flags={},
+        description="Synthesis: max-unexpected-failures, min-pass-rate and min-label-accuracy for the cases with one "
+        "tag. Here min-pass-rate counts cases that pass or fail as expected. Config file only.",
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from safe_gate.inputs.batches import Expanded
 from safe_gate.inputs.blocks import Bounds
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import expansion
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 
 
 def settings() -> Iterator[tuple[str, str]]:
@@ -47,15 +46,15 @@ class CaseFiles(NamedTuple):
     root: Path
 
 
-def of(evaluator: Evaluator, options: Options, root: Path = HERE) -> CaseFiles:
+def of(evaluator: Evaluator, options: Settings, root: Path = HERE) -> CaseFiles:
     """Return the files of cases that options name for an evaluator."""
     form = evaluator.input
     documents = form if isinstance(form, Documents) else None
     return CaseFiles(
         evaluator,
-        patterns=getattr(options, form.setting),
-        outputs=getattr(options, documents.outputs) if documents else (),
-        folder=getattr(options, documents.folder) if documents else "",
+        patterns=options.value(form.setting),
+        outputs=options.value(documents.outputs) if documents else (),
+        folder=options.value(documents.folder) if documents else "",
         ours=(options.config, options.waivers),
         cluster_key=options.cluster_key,
         bounds=Bounds(options.max_line, options.max_text, options.max_tags),
@@ -75,7 +74,7 @@ def expanded(files: CaseFiles, *, output: str = "", outputs: tuple[str, ...] = (
     return Expanded(*expansion.expand(files.patterns, root=root), expansion.own_cases(files.patterns, root=root))
 
 
-def read_by(options: Options, output: str = "") -> Iterator[Path]:
+def read_by(options: Settings, output: str = "") -> Iterator[Path]:
     """Yield the files that options name for all evaluators, and where outputs may lie beside documents."""
     for one in EVALUATORS.values():
         if isinstance(one.input, Documents):
@@ -84,18 +83,18 @@ def read_by(options: Options, output: str = "") -> Iterator[Path]:
     documented = {one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
     for setting, suffix in settings():
         if setting not in documented:
-            yield from expansion.expand(getattr(options, setting), suffix)[0]
+            yield from expansion.expand(options.value(setting), suffix)[0]
 
 
-def narrowed(options: Options, root: Path) -> Options:
+def narrowed(options: Settings, root: Path) -> Settings:
     """Return options less the patterns that name no file below a folder."""
     left: dict[str, tuple[str, ...]] = {}
     documented = {one.input.setting: one for one in EVALUATORS.values() if isinstance(one.input, Documents)}
     for setting, _ in settings():
-        patterns: tuple[str, ...] = getattr(options, setting)
+        patterns: tuple[str, ...] = options.value(setting)
         if setting in documented:
             files = of(documented[setting], options, root)
             left[setting] = tuple(one for one in patterns if expanded(files._replace(patterns=(one,))).paths)
         else:
             left[setting] = tuple(one for one in patterns if expansion.expand([one], root=root)[0])
-    return replace(options, **left)  # type: ignore[arg-type]
+    return options.replace(**left)

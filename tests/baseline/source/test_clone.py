@@ -10,7 +10,7 @@ import pytest
 
 from safe_gate.inputs.finding.commit_files import Pattern, Selection
 from safe_gate.inputs.finding.git import Clone
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 from tests.support.baselines import NAMED, found, open_, refusal
 from tests.support.git import NOW, commit, git
 from tests.support.github import BASE
@@ -69,7 +69,7 @@ def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
 
 
 def test_no_repository_and_no_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = Options(synthesis_cases=("c.jsonl",))
+    options = Settings().replace(synthesis_cases=("c.jsonl",))
     assert "the clone: not a git repository" in refusal(open_("main", options=options, folder=""))
     monkeypatch.setenv("PATH", "/nowhere")
     assert "the clone: git is not installed; GitHub: this is not a GitHub Actions job" in refusal(
@@ -146,7 +146,7 @@ def test_a_path_that_leads_out_of_its_folder_is_not_written(work: Path) -> None:
         return subprocess.run(command, input=raw, capture_output=True, check=True).stdout.decode().strip()
 
     evil = git("commit-tree", "-m", "x", tree("40000", "evals", tree("40000", "..", tree("100644", "x.jsonl", blob))))
-    options = Options(synthesis_cases=("**/*.jsonl",))
+    options = Settings().replace(synthesis_cases=("**/*.jsonl",))
     assert refusal(open_(evil, options=options)) == (
         "evals/../x.jsonl: cannot be put into a folder: it leads out of it; correct the commit"
     )
@@ -158,7 +158,7 @@ def test_a_name_that_is_too_long_is_one_sentence(work: Path) -> None:
     command = ["git", "hash-object", "-wt", "tree", "--stdin", "--literally"]
     tree = subprocess.run(command, input=raw, capture_output=True, check=True).stdout.decode().strip()
     long = git("commit-tree", "-m", "x", tree)
-    said = refusal(open_(long, options=Options(synthesis_cases=("../*.jsonl",))))
+    said = refusal(open_(long, options=Settings().replace(synthesis_cases=("../*.jsonl",))))
     assert said.endswith(".jsonl: cannot be put into a folder: File name too long")
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from safe_gate.inputs.finding import expansion
 from safe_gate.scoring import measure
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 from tests.support.baselines import NAMED, OPTIONS, Open, found, open_, refusal
 from tests.support.cases import SAFE, SYNTHESIS, turn, write_cases
 from tests.support.git import NOW, commit, git
@@ -98,7 +97,7 @@ def test_a_wildcard_leaves_out_hidden_folders_as_on_disk(source: Callable[[Path]
     Path(".cache").mkdir()
     Path(".cache/link.jsonl").symlink_to("/etc/hosts")
     write_cases(Path(".cache/cases.jsonl"), turn("hidden"))
-    options = Options(synthesis_cases=("**/*.jsonl",), github_token=TOKEN)
+    options = Settings().replace(synthesis_cases=("**/*.jsonl",), github_token=TOKEN)
     with source(work)("main", options=options) as baseline:
         assert baseline
         assert ".cache" not in " ".join(found(baseline.root))
@@ -121,7 +120,7 @@ ODD = ["a\nb.jsonl", "-rf.jsonl", "☃ '\"$(x).jsonl", "%2e%2e.jsonl", "a?b#c.js
 @pytest.mark.parametrize("name", ODD)
 def test_odd_names_are_names(source: Callable[[Path], Open], work: Path, name: str) -> None:
     write_cases(Path(name), turn("odd"))
-    options = Options(synthesis_cases=(name,), github_token=TOKEN)
+    options = Settings().replace(synthesis_cases=(name,), github_token=TOKEN)
     with source(work)("main", options=options) as baseline:
         assert baseline
         assert found(baseline.root) == [f"evals/{name}"]
@@ -153,7 +152,7 @@ def test_more_than_2_gb_is_refused_before_it_is_read(
 
 @pytest.mark.parametrize("pattern", ["/etc/*.json", "../../x.jsonl"])
 def test_a_pattern_that_leads_out_is_refused(source: Callable[[Path], Open], work: Path, pattern: str) -> None:
-    options = Options(synthesis_cases=(pattern,), github_token=TOKEN)
+    options = Settings().replace(synthesis_cases=(pattern,), github_token=TOKEN)
     said = refusal(source(work)("main", options=options))
     assert said.startswith(f"{pattern}: cannot be read at a commit")
 
@@ -173,6 +172,6 @@ def test_a_missing_report_is_no_baseline_yet_where_none_is_required(
     source: Callable[[Path], Open], work: Path, name: str
 ) -> None:
     open_it = source(work)
-    with open_it(name, options=replace(OPTIONS, baseline_required=False)) as found:
+    with open_it(name, options=OPTIONS.replace(baseline_required=False)) as found:
         assert found is None
     assert f"{name}: does not exist" in refusal(open_it(name))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from safe_gate.github.client import Client
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 from tests.support.baselines import Open, context, found, open_, refusal
 from tests.support.git import NOW, commit, git
 from tests.support.github import BASE, CONTENTS, REPOSITORY, TOKEN, Answer, GitHub, ok
@@ -142,7 +142,7 @@ def test_a_commit_is_not_asked_for_the_paths_of_a_checkout_below_the_working_fol
     Path("app/.git").mkdir(parents=True)
     Path("app/c.jsonl").touch()
     where = context("pull_request", BASE, repository=REPOSITORY)
-    options = Options(synthesis_cases=(pattern, f"{'x' * 300}/c.jsonl"), github_token=TOKEN)
+    options = Settings().replace(synthesis_cases=(pattern, f"{'x' * 300}/c.jsonl"), github_token=TOKEN)
     said = refusal(open_("base", where=where, options=options, folder=""))
     assert said.startswith("app: is a checkout, but the working folder is outside any checkout")
     assert github.requests == []
@@ -161,7 +161,7 @@ def test_a_folder_above_the_working_folder_that_may_not_be_searched_is_no_checko
 def test_without_a_token_it_is_not_asked(work: Path) -> None:
     commit(work)
     where = context("pull_request", BASE, repository=REPOSITORY)
-    said = refusal(open_("base", where=where, options=Options(synthesis_cases=("c.jsonl",))))
+    said = refusal(open_("base", where=where, options=Settings().replace(synthesis_cases=("c.jsonl",))))
     assert said == (
         f"base: is commit {BASE}, which cannot be read (the clone: it does not have the commit;"
         " GitHub: there is no token: set github-token, which needs contents: read); fetch the commit into the clone"

@@ -14,7 +14,7 @@ from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.synthesis import part as synthesis
 from safe_gate.evaluators.synthesis.names import REPORTED
 from safe_gate.gate.rules import LIMITS, Policy, judge, verdict
-from safe_gate.settings.options import settings
+from safe_gate.settings.model import settings
 
 
 def policy(**limits: float) -> Policy:

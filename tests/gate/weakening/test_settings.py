@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.gate.weakening import WEAKER, Terms, in_force, weakenings
-from safe_gate.settings.options import Options, settings
+from safe_gate.settings.model import Settings, settings
 from tests.support.weakening import (
     DEFAULTS,
     both_ways,
@@ -171,7 +171,7 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
 
 
 def _value(name: str) -> st.SearchStrategy[Any]:
-    default = getattr(Options(), name)
+    default = Settings().value(name)
     if name in _VALUES:
         return _VALUES[name]
     if isinstance(default, bool):

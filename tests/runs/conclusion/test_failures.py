@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.core.setting import GROUPS
+from safe_gate.core.setting import HEADINGS
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.settings.options import settings
+from safe_gate.settings.model import settings
 from tests.support.cases import (
     BAD,
     REPOSITORY,
@@ -194,10 +194,10 @@ def test_help_groups_flags_under_the_headings_of_their_settings(safe_gate: SafeG
         for heading, lines in zip(sections[1::2], sections[2::2], strict=True)
     }
     taken = {
-        heading: [one for one in settings() if one.group == heading and one.flags_of(command)] for heading in GROUPS
+        heading: [one for one in settings() if one.heading == heading and one.flags_of(command)] for heading in HEADINGS
     }
-    shown = [heading for heading in GROUPS if taken[heading]]
-    assert [heading for heading in flags if heading in GROUPS] == shown
+    shown = [heading for heading in HEADINGS if taken[heading]]
+    assert [heading for heading in flags if heading in HEADINGS] == shown
     for heading in shown:
         assert flags[heading] == {one.flags_of(command)[0] for one in taken[heading]}
 

@@ -21,11 +21,11 @@ from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS, LATE
 from safe_gate.evaluators.synthesis.packs import TABLE, made, recipe, stored_table, table
 from safe_gate.inputs.own_rules import shipped
 from safe_gate.scoring.asked import settings
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 from tests.support.cases import REPOSITORY
 
 SHIPPED = shipped("synthesis")
-SETTINGS = settings(Options())
+SETTINGS = settings(Settings())
 
 
 @cache

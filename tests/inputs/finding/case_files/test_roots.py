@@ -15,12 +15,12 @@ from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import expansion
 from safe_gate.scoring import asked, measure
 from safe_gate.scoring.measure import Measured
-from safe_gate.settings.options import Options
+from safe_gate.settings.model import Settings
 from tests.support import packs
 from tests.support.cases import REPOSITORY, SAFE, SYNTHESIS, safe_case, turn, write_batch, write_cases
 
 NOW = "2026-01-01T00:00:00Z"
-OPTIONS = Options(
+OPTIONS = Settings().replace(
     safe_batch=("*_batch_*", "../shared/extra"),
     safe_test_dir="clinical",
     synthesis_cases=("empathy.jsonl", "./more/**/*.jsonl", "../shared/[cd]*.jsonl"),
@@ -68,11 +68,11 @@ def work(tmp_path: Path) -> Path:
     return write_inputs(tmp_path / "copy")
 
 
-def measured(root: Path = HERE, options: Options = OPTIONS) -> tuple[Measured, Measured]:
+def measured(root: Path = HERE, options: Settings = OPTIONS) -> tuple[Measured, Measured]:
     return measure.part(SAFE, options, NOW, root=root), measure.part(SYNTHESIS, options, NOW, root=root)
 
 
-def problems(root: Path, options: Options) -> list[Problem]:
+def problems(root: Path, options: Settings) -> list[Problem]:
     return [problem for one in measured(root, options) for problem in one.problems]
 
 
@@ -107,7 +107,7 @@ def test_problems_stand_where_they_would_in_the_working_folder(work: Path, monke
     (work / "clinical" / "latin.json").write_bytes(b'{"\xe4": 1}')
     (work / "clinical" / "x.outputs.jsonl").write_text("{}\n", "utf-8")
     (work / "config.json").write_text('{"min-pass-rat": 1}', "utf-8")
-    options = Options(
+    options = Settings().replace(
         safe_batch=("bad", "latin", "nowhere", "x.outputs.jsonl", "*.jsonl"),
         safe_outputs=("missing.jsonl",),
         safe_test_dir="clinical",
@@ -134,14 +134,14 @@ def test_what_leads_out_of_the_repository_cannot_be_read_at_a_commit(work: Path,
     write_cases(work.parent.parent / "x.jsonl", turn("out"))
     expected = "cannot be read at a commit: it leads out of the repository; write it relative to the working folder"
     for options in (
-        Options(synthesis_cases=(pattern,)),
-        Options(synthesis_cases=("empathy.jsonl",), rules=(pattern,)),
+        Settings().replace(synthesis_cases=(pattern,)),
+        Settings().replace(synthesis_cases=("empathy.jsonl",), rules=(pattern,)),
     ):
         assert [p.message for p in measure.part(SYNTHESIS, options, NOW, root=work).problems] == [expected]
     for options in (
-        Options(safe_batch=(pattern,)),
-        Options(safe_batch=("clinical/*_batch_*",), safe_outputs=(pattern,)),
-        Options(safe_batch=("x",), safe_test_dir=pattern.replace(".jsonl", "")),
+        Settings().replace(safe_batch=(pattern,)),
+        Settings().replace(safe_batch=("clinical/*_batch_*",), safe_outputs=(pattern,)),
+        Settings().replace(safe_batch=("x",), safe_test_dir=pattern.replace(".jsonl", "")),
     ):
         assert expected in [p.message for p in measure.part(SAFE, options, NOW, root=work).problems]
     with pytest.raises(CannotJudge):
@@ -173,8 +173,8 @@ def test_rules_and_policy_may_come_from_elsewhere(work: Path) -> None:
     with pytest.raises(CannotJudge):
         own_rules.recipe(SYNTHESIS, settings, own_rules.read(settings, root=work))
     assert not measure.part(SYNTHESIS, OPTIONS, NOW, root=work, recipe=own).problems
-    strict = Options(cr_pass=1.0, ac_pass=1.0)
-    lenient = Options(cr_pass=0.0, cr_review=0.0, ac_pass=0.0, ac_review=0.0, ah_pass=0.0, ah_review=0.0)
+    strict = Settings().replace(cr_pass=1.0, ac_pass=1.0)
+    lenient = Settings().replace(cr_pass=0.0, cr_review=0.0, ac_pass=0.0, ac_review=0.0, ah_pass=0.0, ah_review=0.0)
     rates = [
         part["pass_rates"]
         for policy in (strict, lenient)
@@ -188,7 +188,7 @@ def test_rules_and_policy_may_come_from_elsewhere(work: Path) -> None:
 
 
 def test_the_digest_is_of_the_packs_below_the_root(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    below = packs.digest(OPTIONS.rules, root=work)
+    below = packs.digest(OPTIONS.synthesis.rules, root=work)
     assert below != packs.digest()
     monkeypatch.chdir(work)
-    assert packs.digest(OPTIONS.rules) == below
+    assert packs.digest(OPTIONS.synthesis.rules) == below

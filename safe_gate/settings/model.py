@@ -1,0 +1,427 @@
+"""Everything a user may set, declared: `Settings`, with the settings of each evaluator as a group.
+
+Flags, action inputs, variables, the keys of the config file, `action.yml` and docs/settings.md follow from its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, Field
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+
+from safe_gate.core.setting import (
+    POWER,
+    Names,
+    Number,
+    NumberOrOff,
+    Setting,
+    Stripped,
+    Switch,
+    Text,
+    Texts,
+    Whole,
+    WholeOrOff,
+    Words,
+    settings_of,
+)
+from safe_gate.evaluators import BUILT_IN, EVALUATORS
+from safe_gate.evaluators.safe_v0.settings import Settings as SafeV0
+from safe_gate.evaluators.synthesis.settings import Settings as Synthesis
+
+CONFIG_FILES = ("safe.config.json", "safe-gate.config.json")
+"""The names of the config file: it has one of them, unless another is set."""
+
+WAIVERS_FILE = "safe-gate.waivers.json"
+
+_PUBLISHING = ("run", "publish")
+_SCORING = ("run", "power", "explain")
+_READING = ("run", "power", "explain", "publish", "bless", "validate", "verify", "import")
+
+Format = Literal["json", "markdown", "html", "junit", "sarif", "gitlab", "csv", "jsonl", "badge"]
+
+
+def _flags(name: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
+    return dict.fromkeys(commands, (f"--{name}",))
+
+
+def _installed(groups: Any) -> Any:
+    """Return the groups of installed evaluators as models, given their values by name."""
+    return {
+        name: evaluator.settings.model_validate(groups.get(name) or {})
+        for name, evaluator in EVALUATORS.items()
+        if name not in BUILT_IN
+    }
+
+
+class Settings(BaseSettings):
+    """The settings of a run.
+
+    `Settings.merged` takes what sources set, instead of the library's own sources: it reads no variable itself, and no
+    `.env` file of the checkout.
+    """
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid")
+
+    # --- inputs -----------------------------------------------------------------------------------
+
+    config: Annotated[
+        Text,
+        Names("inputs", _flags("config", "run", "power", "explain", "publish", "bless", "import"), key=(), usual=True),
+    ] = Field("", description=f"The config file. Default: {' or '.join(CONFIG_FILES)} if there is one.")
+    tag: Annotated[Texts, Names("inputs", _flags("tag", *POWER, "explain"), usual=True)] = Field(
+        (),
+        description="Judge only cases with at least one of these tags or archetypes; one per line. Reports name the "
+        "filter.",
+    )
+    not_tag: Annotated[Texts, Names("inputs", _flags("not-tag", *POWER, "explain"))] = Field(
+        (),
+        description="Leave out cases with any of these tags or archetypes; one per line. Reports name the filter.",
+    )
+    import_map: Annotated[Texts, Names("inputs", _flags("map", "import"))] = Field(
+        (),
+        description="Where `import` finds fields with other names: `user=PATH,assistant=PATH,id=PATH,tags=PATH`.",
+    )
+
+    # --- the gate ---------------------------------------------------------------------------------
+
+    max_no_reply: Annotated[WholeOrOff, Names("gate", usual=True)] = Field(
+        0,
+        ge=0,
+        description="Rule: at most this many cases have no reply: the text is empty, or is only an error. `off` allows "
+        "any number.",
+    )
+    max_same_reply: Annotated[NumberOrOff, Names("gate")] = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Rule: at most this share (0 to 1) of cases, with different messages, has one and the same reply. "
+        "`off` allows any share.",
+    )
+    max_vacuous: Annotated[NumberOrOff, Names("gate")] = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Rule: at most this share (0 to 1) of results is vacuous: nothing is expected, or the check does "
+        "not apply. Off unless set.",
+    )
+    min_group: Annotated[Whole, Names("gate")] = Field(
+        1,
+        ge=1,
+        description="Rules on a rate skip an archetype or a tag with fewer cases than this. The report shows skipped "
+        "rules.",
+    )
+    on_weakened: Annotated[Literal["warn", "fail"], Stripped, Names("gate", usual=True)] = Field(
+        "warn",
+        description="What happens if the change makes the gate itself weaker: `warn` shows it, `fail` fails the run.",
+    )
+    policy_ref: Annotated[Literal["head", "base"], Stripped, Names("gate", key=())] = Field(
+        "head",
+        description="Where the config, rule packs and waivers come from: the checkout (`head`) or the base commit "
+        "(`base`).",
+    )
+    waivers: Annotated[Text, Names("gate", usual=True)] = Field(
+        "",
+        description=f"The file of waivers, which let known failures pass. Default: {WAIVERS_FILE} if there is one.",
+    )
+
+    # --- the baseline -----------------------------------------------------------------------------
+
+    baseline: Annotated[Text, Names("baseline", _flags("baseline", "run", "bless"), usual=True)] = Field(
+        "",
+        description="What to compare with: an earlier safe-gate.json, a git ref, or `base`, the base commit of the "
+        "pull request, merge group or push. Off unless set.",
+    )
+    baseline_required: Annotated[Switch, Names("baseline")] = Field(
+        True,
+        description="Baseline: a missing .json file is an error. Set `false` for the first run of a new gate.",
+    )
+    allow_removed: Annotated[Switch, Names("baseline", usual=True)] = Field(
+        False, description="Baseline: cases may be removed, except protected ones."
+    )
+    protect: Annotated[Texts, Names("baseline", usual=True)] = Field(
+        (),
+        description="Baseline: cases that must not newly fail or be removed, by id, tag or archetype; one per line.",
+    )
+    max_regressions: Annotated[WholeOrOff, Names("baseline", _flags("max-regressions", *POWER), usual=True)] = Field(
+        None,
+        ge=0,
+        description="Rule: at most this many cases newly fail, compared with the baseline. Off unless set.",
+    )
+    max_score_drop: Annotated[NumberOrOff, Names("baseline")] = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Rule: no mean score or pass rate is lower than the baseline's by more than this (0 to 1). Off "
+        "unless set.",
+    )
+    min_drop: Annotated[Number, Names("baseline", _flags("min-drop", *POWER))] = Field(
+        0.02,
+        ge=0,
+        le=1,
+        description="Baseline: a drop smaller than this never counts as real. It is a share of cases or of a mean "
+        "score (0 to 1).",
+    )
+    alpha: Annotated[Number, Names("baseline", _flags("alpha", *POWER))] = Field(
+        0.05,
+        gt=0,
+        lt=1,
+        description="Baseline: a drop counts as real if its p-value, after Holm's correction, is at most this (0 to "
+        "1).",
+    )
+    cluster_key: Annotated[Text, Names("baseline")] = Field(
+        "", description="Baseline: the field, such as x_topic, whose value groups cases that change together."
+    )
+
+    # --- reports ----------------------------------------------------------------------------------
+
+    reports: Annotated[tuple[Format, ...], Words, Names("reports", usual=True)] = Field(
+        ("json", "markdown"),
+        description="The report formats that a run writes to report-dir: json, markdown, html, junit, sarif, gitlab, "
+        "csv, jsonl, badge; one per line. Commas may separate them too.",
+    )
+    report_dir: Annotated[
+        Text,
+        Names(
+            "reports",
+            _flags("report-dir", "run", "publish", "bless", "history"),
+            env=tuple(name for one in EVALUATORS.values() for name in one.variables.get("report_dir", ())),
+            usual=True,
+        ),
+    ] = Field("./reports", description="The folder for reports.")
+    text: Annotated[Literal["full", "none"], Stripped, Names("reports")] = Field(
+        "full", description="Recorded text in all output: `full`, or `none`, which shows hashes instead."
+    )
+    quiet: Annotated[Switch, Names("reports", key=(), usual=True)] = Field(
+        False,
+        description="Print only the verdict, and what is wrong with the inputs. Reports and publishing stay the same.",
+    )
+    sink_file: Annotated[Text, Names("reports", key=())] = Field(
+        "", description="Sink: a file that gets the results as events, one per line (JSONL). Each run replaces it."
+    )
+    sink_webhook: Annotated[Text, Names("reports", key=(), secret=True)] = Field(
+        "", description="Sink: the https address that gets the results as batches of CloudEvents.", repr=False
+    )
+    sink_secret: Annotated[Text, Names("reports", {}, key=(), secret=True)] = Field(
+        "",
+        description="Sink: the secret that signs requests to sink-webhook with HMAC-SHA256. Without it, they are not "
+        "signed.",
+        repr=False,
+    )
+    sink_otlp: Annotated[Text, Names("reports", key=(), secret=True)] = Field(
+        "",
+        description="Sink: the OTLP/HTTP endpoint that gets the results as OpenTelemetry events, such as "
+        "https://collector:4318. Needs the extra `otel`.",
+        repr=False,
+    )
+    sink_text: Annotated[Literal["full", "none"], Stripped, Names("reports", key=())] = Field(
+        "none",
+        description="Sink: recorded text in events: `full` sends the words that decide, `none` leaves them out.",
+    )
+    sink_timeout: Annotated[Number, Names("reports", key=())] = Field(
+        60.0,
+        gt=0,
+        lt=86_400,
+        description="Sink: seconds for sending all events. After that, the run warns and sends no more.",
+    )
+    allow_insecure: Annotated[Switch, Names("reports", key=())] = Field(
+        False,
+        description="Sink: allow plain http in sink-webhook and sink-otlp, which anyone on the network can read.",
+    )
+
+    # --- GitHub -----------------------------------------------------------------------------------
+
+    comment: Annotated[
+        Literal["always", "on-failure", "changes", "never"],
+        Stripped,
+        Names("GitHub", _flags("comment", *_PUBLISHING), usual=True),
+    ] = Field(
+        "always",
+        description="The pull-request comment: `always`, `on-failure` (created on a failure, then updated), `changes` "
+        "(rewritten only if the result changes) or `never`.",
+    )
+    gate_id: Annotated[Text, Names("GitHub", _flags("gate-id", *_PUBLISHING))] = Field(
+        "", description="The name of this gate; each gate has its own comment. Default: the job's id."
+    )
+    comment_author: Annotated[Text, Names("GitHub", {}, key=(), is_input=False)] = Field(
+        "",
+        description="The account of the token, such as my-app[bot]. Default: the run asks GitHub; a job's own token is "
+        "github-actions[bot].",
+    )
+    ca_bundle: Annotated[Text, Names("GitHub", {}, key=(), is_input=False)] = Field(
+        "",
+        description="A PEM file of certificates to trust when talking to GitHub and to sinks. Default: "
+        "REQUESTS_CA_BUNDLE or the usual ones.",
+    )
+    github_token: Annotated[
+        Text, Names("GitHub", {}, env=("SAFE_GATE_GITHUB_TOKEN", "GITHUB_TOKEN"), key=(), secret=True)
+    ] = Field(
+        "",
+        description="The token that writes the pull-request comment. In the action, the default is the job's own "
+        "token.",
+        repr=False,
+    )
+    publish_timeout: Annotated[Number, Names("GitHub", _flags("publish-timeout", *_PUBLISHING), key=())] = Field(
+        120.0,
+        gt=0,
+        lt=86_400,
+        description="Seconds for all publishing to GitHub. After that, the run warns and posts no comment.",
+    )
+    fetch_timeout: Annotated[Number, Names("GitHub", key=())] = Field(
+        600.0,
+        gt=0,
+        lt=86_400,
+        description="Seconds for reading commits from GitHub. After that, there is no verdict.",
+    )
+    allow_head_checkout: Annotated[Switch, Names("GitHub", key=())] = Field(
+        False,
+        description="Under pull_request_target: judge even if the workspace holds the pull request's own files.",
+    )
+    dry_run: Annotated[Switch, Names("GitHub", _flags("dry-run", *_PUBLISHING), key=())] = Field(
+        False,
+        description="Judge and write reports, but print the comment and annotations instead of publishing them. There "
+        "is no job summary, and sinks get nothing.",
+    )
+
+    # --- advanced ---------------------------------------------------------------------------------
+
+    mode: Annotated[
+        Literal["run", "merge", "publish"], Stripped, Names("advanced", {}, env=(), key=(), is_input=True)
+    ] = Field(
+        "run",
+        description="What the action does: `run` the gate, `merge` shards, or `publish` the comment of a run that had "
+        "no write access, from report-dir. Outside the action, use the command.",
+    )
+    shard: Annotated[Text, Names("advanced", key=())] = Field(
+        "",
+        description="Score one part of the cases, such as `2/4`, and judge nothing. `merge` judges all parts together.",
+    )
+    shards: Annotated[Texts, Names("advanced", {}, env=(), key=(), is_input=True)] = Field(
+        (),
+        description="For `mode: merge`: the files that runs with `shard` wrote, as paths or globs, one per line. "
+        "Outside the action: `safe-gate merge SHARD...`.",
+    )
+    jobs: Annotated[Text, Names("advanced", key=())] = Field(
+        "1",
+        description="Number of processes that score cases in JSONL files, or `auto` for one per core. The result is "
+        "the same.",
+    )
+    engine: Annotated[Literal["local", "dask"], Stripped, Names("advanced", key=())] = Field(
+        "local",
+        description="Where cases in JSONL files are scored: `local`, or `dask`, a cluster (not in the image). The "
+        "result is the same.",
+    )
+    scheduler: Annotated[Text, Names("advanced", key=())] = Field(
+        "",
+        description="The dask scheduler for `engine: dask`, such as tls://10.0.0.2:8786. It must be as trusted as the "
+        "gate.",
+    )
+    max_line: Annotated[Whole, Names("advanced", _flags("max-line", *_SCORING))] = Field(
+        16 << 20,
+        ge=1,
+        description="Input: the maximum number of bytes in a line of a file, or in a JSON document of cases.",
+    )
+    max_text: Annotated[Whole, Names("advanced", _flags("max-text", *_SCORING))] = Field(
+        2 << 20, ge=1, description="Input: the maximum number of bytes (UTF-8) in a text that an evaluator reads."
+    )
+    max_tags: Annotated[Whole, Names("advanced")] = Field(
+        100_000, ge=1, description="Input: the maximum number of distinct tags in the cases of a run."
+    )
+    follow_links: Annotated[Switch, Names("advanced", _flags("follow-links", *_READING), key=())] = Field(
+        False,
+        description="Read files behind symbolic links that lead out of the workspace: the repository, or else the "
+        "working folder.",
+    )
+
+    # --- evaluators -------------------------------------------------------------------------------
+
+    safe_v0: SafeV0 = SafeV0()
+    synthesis: Synthesis = Synthesis()
+    installed: Annotated[Mapping[str, BaseModel], BeforeValidator(_installed)] = Field({}, validate_default=True)
+
+    @classmethod
+    def merged(cls, *sources: Mapping[str, Any]) -> Self:
+        """Return what sources set by the names of settings; the first wins. Raises pydantic's ValidationError."""
+        return cls(_sources=[in_groups(source) for source in sources])  # type: ignore[call-arg]
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], init_settings: Any, *_: Any, **__: Any
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return the sources in their order: those of `merged`, or the arguments alone."""
+        sources = init_settings.init_kwargs.pop("_sources", [init_settings.init_kwargs])
+        return tuple(InitSettingsSource(settings_cls, source) for source in sources)
+
+    def group(self, evaluator: str) -> BaseModel:
+        """Return the settings of an evaluator, by its name."""
+        found: BaseModel = getattr(self, evaluator) if evaluator in BUILT_IN else self.installed[evaluator]
+        return found
+
+    def value(self, name: str) -> Any:
+        """Return the value of a setting by its name, which no two groups share."""
+        group = _groups()[name]
+        return getattr(self.group(group) if group else self, name)
+
+    def values(self) -> dict[str, Any]:
+        """Return the values of all settings, by name."""
+        return {name: self.value(name) for name in _groups()}
+
+    def replace(self, **values: Any) -> Self:
+        """Return these settings with other values, by the names of settings."""
+        changed: dict[str, Any] = {}
+        installed = dict(self.installed)
+        for group, own in in_groups(values).items():
+            if group in BUILT_IN:
+                changed[group] = self.group(group).model_copy(update=own)
+            elif group == "installed":
+                installed |= {name: self.installed[name].model_copy(update=some) for name, some in own.items()}
+            else:
+                changed[group] = own
+        return self.model_copy(update={**changed, "installed": installed})
+
+
+def in_groups(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values by the names of settings as `Settings` has them: those of evaluators in their groups."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        group = _groups()[name]
+        if not group:
+            found[name] = value
+        elif group in BUILT_IN:
+            found.setdefault(group, {})[name] = value
+        else:
+            found.setdefault("installed", {}).setdefault(group, {})[name] = value
+    return found
+
+
+@cache
+def _groups() -> Mapping[str, str]:
+    """Return the group of each setting by its name, "" for a general one."""
+    general = {one.name: "" for one in settings_of(Settings)}
+    return general | {one.name: name for name, own in EVALUATORS.items() for one in settings_of(own.settings)}
+
+
+@cache
+def settings() -> tuple[Setting, ...]:
+    """Return every setting with all its names, those of evaluators first.
+
+    A general setting has flags of the evaluators' commands that ask for it.
+    """
+    takers: dict[str, list[str]] = {}
+    for evaluator in EVALUATORS.values():
+        for command, names in evaluator.commands.items():
+            for name in names:
+                takers.setdefault(name, []).append(command)
+    own = [one for evaluator in EVALUATORS.values() for one in settings_of(evaluator.settings)]
+    general = [
+        one._replace(flags={**one.flags, **dict.fromkeys(takers.get(one.name, ()), one.flags_of("run"))})
+        for one in settings_of(Settings)
+    ]
+    return (*own, *general)
+
+
+def config_paths(config: str) -> tuple[str, ...]:
+    """Return the possible paths of the config file from the working folder; `config` is the setting."""
+    return (config,) if config else CONFIG_FILES

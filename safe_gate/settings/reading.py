@@ -1,0 +1,193 @@
+"""The settings of a command: from flags, action inputs, variables and the config file, in that order.
+
+The environment and the config file's reader arrive as arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from safe_gate.core.model import CannotJudge, Config, Problem
+from safe_gate.core.setting import AS_RUN, BOOLEANS, OFF, Setting
+from safe_gate.evaluators import PROBLEMS
+from safe_gate.settings.contradictions import ADDRESSES, contradictions, misplaced, unfit_address, unfit_addresses
+from safe_gate.settings.model import CONFIG_FILES, Settings, settings
+from safe_gate.settings.sources import (
+    IN_PYTHON,
+    PATHS,
+    Given,
+    Source,
+    from_config,
+    from_environ,
+    from_flags,
+    is_blank,
+    moved,
+    unknown_names,
+)
+
+ConfigReader = Callable[[str], Config | None]
+
+_NO_CONFIG = Config(CONFIG_FILES[0], {})
+
+
+class Resolved(NamedTuple):
+    """The settings of a run, the origin of each non-default one, and warnings about files that are not read."""
+
+    options: Settings
+    origins: Mapping[str, Source]
+    warnings: tuple[str, ...] = ()
+
+
+def read(
+    flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader, *, command: str = "run"
+) -> Settings:
+    """Return the settings of a run, as `resolve` does."""
+    return resolve(flags, environ, read_config, command=command).options
+
+
+def resolve(
+    flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader, *, command: str = "run"
+) -> Resolved:
+    """Return the settings of a run with their origins.
+
+    `flags` holds the command line's values by name. `read_config` takes the user's path or "". It returns the
+    valid config file, or None if there is none. For commands with the settings of `run`, unknown `INPUT_*` variables
+    are refused. Raises CannotJudge with every problem found.
+    """
+    problems = [*unknown_names(environ, is_action=command in AS_RUN), *PROBLEMS]
+    of_flags, of_environ = from_flags(flags, command), from_environ(environ)
+    _, named = of_flags.get("config") or of_environ.get("config") or (None, "")
+    is_known = True
+    try:
+        config = read_config(named.strip()) or _NO_CONFIG
+    except CannotJudge as error:
+        problems += error.problems
+        config, is_known = _NO_CONFIG, False
+    sources = of_flags, of_environ, moved(config, from_config(config), others={*of_flags, *of_environ})
+    origins = {name: origin for source in reversed(sources) for name, (origin, _) in source.items()}
+    try:
+        options = Settings.merged(*map(_values, sources))
+    except ValidationError as error:
+        raise CannotJudge(*problems, *_explained(error, origins)) from None
+    does = options.mode if command in ("run", "doctor", IN_PYTHON) else command
+    problems += misplaced(options, origins, does)
+    problems += unfit_addresses(
+        {name: getattr(options, name) for name in ADDRESSES}, origins, allow_insecure=options.allow_insecure
+    )
+    if is_known:  # in a refused file, set and missing values look the same
+        problems += contradictions(options, origins, config, is_merge=does == "merge")
+    if problems:
+        raise CannotJudge(*problems)
+    return Resolved(options, origins)
+
+
+def _values(source: Given) -> dict[str, Any]:
+    """Return the values of a source by name, with limits by name as a mapping, so that sources merge by entry."""
+    values = {name: value for name, (_, value) in source.items()}
+    for setting in settings():
+        if setting.by_name and setting.name in values:
+            with suppress(ValueError):  # the field refuses what is left as it is
+                values[setting.name] = setting.by_name.entries(values[setting.name])
+    return values
+
+
+def _explained(error: ValidationError, origins: Mapping[str, Source]) -> Iterator[Problem]:
+    """Yield a problem for each setting with a value that it cannot have."""
+    by_name = {setting.name: setting for setting in settings()}
+    seen = set[str]()
+    for fault in error.errors(include_url=False):
+        inner = fault.get("ctx", {}).get("error")
+        if isinstance(inner, ValidationError):  # of a group of an installed evaluator
+            yield from _explained(inner, origins)
+            continue
+        name = next(str(part) for part in fault["loc"] if part in by_name)
+        if name not in seen:
+            seen.add(name)
+            yield origins[name].unfit(_in_words(fault["input"]), _expected(by_name[name]))
+
+
+def _in_words(given: Any) -> str | float:
+    given = " ".join(given) if isinstance(given, list) else given
+    return given if isinstance(given, str | int | float) else str(given)
+
+
+def _expected(setting: Setting) -> str:
+    if setting.choices:
+        return "one of " + ", ".join(setting.choices)
+    if setting.kind is bool:
+        return "true or false"
+    if setting.by_name:
+        return "a number from 0 to 1, or CHECK=NUMBER, each check once"
+    kind = "a whole number" if setting.kind is int else "a number"
+    to = "" if setting.high is None else f" to {setting.high}"
+    if setting.excluded:
+        return f"{kind} above {setting.low} and below {setting.high}"
+    return f"{kind} from {setting.low}{to}, or {OFF}" if setting.can_be_off else f"{kind} from {setting.low}{to}"
+
+
+_REPORTING = (
+    "report_dir",
+    "comment",
+    "gate_id",
+    "comment_author",
+    "ca_bundle",
+    "github_token",
+    "mode",
+    "shard",
+    "sink_file",
+    "sink_webhook",
+    "sink_secret",
+    "sink_otlp",
+)
+
+
+def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader) -> Settings:
+    """Return the readable settings for reporting that a run has no verdict. Judges nothing.
+
+    `read_config` returns the content of the config file, even if it is invalid.
+    """
+    given: dict[str, Any] = {}
+    named = flags.get("config") or from_environ(environ).get("config", (None, ""))[1]
+    with suppress(CannotJudge):
+        config = read_config(str(named).strip()) or _NO_CONFIG
+        kinds = {setting.name: setting.kind for setting in settings()}
+        set_there = {name: value for name, (_, value) in from_config(config).items()}
+        given = {name: one for name, one in set_there.items() if type(one) is kinds.get(name) or name == "reports"}
+        if "report_dir" in given:
+            given["report_dir"] = config.locate(given["report_dir"].strip())
+        for name in PATHS & set_there.keys() - {"report_dir"}:
+            given[name] = [config.locate(one) for one in _lines(set_there[name])]
+    given |= {name: value for name, (_, value) in from_environ(environ).items()}
+    given |= {name: value for name, value in flags.items() if not is_blank(value)}
+    read: dict[str, Any] = {name: tuple(_lines(given[name])) for name in PATHS & given.keys()}
+    read |= {name: "".join(read[name][:1]) for name in read if isinstance(Settings().value(name), str)}
+    texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}
+    allow_insecure = BOOLEANS.get(texts.get("allow_insecure", ""), False)
+    for name in ADDRESSES:
+        if unfit_address(texts.get(name, ""), allow_insecure=allow_insecure):
+            texts.pop(name)
+    return Settings().replace(
+        **{**read, **{name: texts[name] for name in _REPORTING if name in texts}},
+        config=str(named).strip(),
+        dry_run=texts.get("dry_run", "") not in ("", "False", "false", "FALSE"),
+        text="full" if texts.get("text", "full") == "full" else "none",
+        reports=_known_formats(texts.get("reports", "")),
+    )
+
+
+def _lines(value: Any) -> list[str]:
+    """Return the texts of a setting that is a list, or has one a line."""
+    texts = value if isinstance(value, list | tuple) else [value]
+    return [line.strip() for one in texts for line in str(one).split("\n") if line.strip()]
+
+
+def _known_formats(text: str) -> Sequence[str]:
+    """Return the report formats that a text names, with any separators; the default if it names none."""
+    (setting,) = (one for one in settings() if one.name == "reports")
+    words = re.findall(r"\w+", text)
+    return tuple(name for name in setting.choices if name in words) or tuple(setting.default)
