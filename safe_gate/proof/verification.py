@@ -166,7 +166,7 @@ def _recompute(path: str, report: Report, make: Make) -> Report:
     Recorded parts from an earlier state are kept, and judged again.
     """
     options, commit = _options(path, report), report.provenance.policy_commit
-    if options.synthesis.rules and commit:
+    if commit and any(options.value(one.rule_files.setting) for one in EVALUATORS.values() if one.rule_files):
         words = f"was judged by the rule packs of commit {commit[:12]}, which are not available"
         raise CannotJudge(Problem(Place(disk.shown(Path(path))), words, "", "provenance.policy_commit"))
     # A file with the default name may exist by now.

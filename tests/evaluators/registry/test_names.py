@@ -14,6 +14,9 @@ PACKAGE = REPOSITORY / "safe_gate"
 
 EXCEPTIONS: Mapping[str, str] = {
     "commands/starter/": "the files that `init` writes: samples and a recording script for the built-in evaluators",
+    "runs/library.py": "how a call gives cases as values",
+    "runs/reply.py": "the function that scores one reply",
+    "settings/model.py": "the settings of the built-in evaluators are groups of `Settings`",
 }
 """Where they are named, and why."""
 
@@ -69,7 +72,7 @@ def test_no_other_code_names_a_setting_of_an_evaluator() -> None:
     own = {setting.name for one in BUILT_IN.values() for setting in settings_of(one.settings) if "_" in setting.name}
     pattern = re.compile("|".join(rf"\b{name.replace('_', '[_-]')}\b" for name in sorted(own)))
     found = {(name, text) for name, code in _others().items() for text in _strings(code) if pattern.search(text)}
-    assert found == {("runs/library.py", "report_formats")}, "a call has no console to choose a format for"
+    assert found == set()
 
 
 def test_the_exceptions_are_needed() -> None:

@@ -157,7 +157,7 @@ def test_too_many_tags_hide_no_other_problem(safe_gate: SafeGate, a_case: int) -
     for one in (*words, twin, "w.json:1: waivers[0].owner: is missing"):
         assert one in ran.err
     Path("my.json").write_text(json.dumps(settings | {"rules": ["nope.json"]}), "utf-8")
-    ran = safe_gate("doctor", "--config", "my.json")
+    ran = safe_gate("doctor", "--all", "--config", "my.json")
     assert (ran.code, "A run would publish" in ran.out) == (3, True)
     for one in (*words, twin, "nope.json: matches no file"):
         assert one in ran.err

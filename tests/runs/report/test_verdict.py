@@ -114,7 +114,7 @@ def test_a_broken_rule_on_labels_names_the_cases_that_disagree(safe_gate: SafeGa
     write_cases(Path("c.jsonl"), *labelled, turn("unlabelled"))
     group = {name: {"min-label-accuracy": least} for name, least in (("even", 1), ("odd", 1), ("all", 0.5))}
     Path("safe.config.json").write_text(json.dumps({"tags": group, "min-group": 1}), "utf-8")
-    limits = "--min-label-accuracy", "0.8", "--min-label-accuracy-agency-language", "0.8"
+    limits = "--min-label-accuracy", "0.8", "agency_language=0.8"
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *limits)
     assert ran.code == 1
     rules = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"]
@@ -139,7 +139,7 @@ def test_a_broken_rule_on_the_labels_of_one_check_names_no_case_for_another(safe
     write_cases(
         Path("c.jsonl"), *(turn(check, expected=dict.fromkeys(checks, True) | {check: False}) for check in checks)
     )
-    limits = [word for check in checks for word in (f"--min-label-accuracy-{check.replace('_', '-')}", "1")]
+    limits = ["--min-label-accuracy", *(f"{check}=1" for check in checks)]
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", *limits).code == 1
     rules = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"]
     assert [rule["names"] for rule in rules if "label" in rule["rule"]] == [[check] for check in checks]
@@ -209,7 +209,8 @@ def test_where_only_unexpected_passes_break_the_gate_they_come_first(safe_gate: 
 
 def test_the_flag_verbose_is_suggested_only_where_a_command_has_it(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), *(safe_case(f"s{i}", output=SILENT) for i in range(120)))
-    ran = safe_gate("run", "--safe-batch", "b", "--baseline", "reports/safe-gate.json", "--no-baseline-required")
+    safe_gate("run", "--safe-batch", "b", "--report-dir", "old")
+    ran = safe_gate("run", "--safe-batch", "b", "--baseline", "old/safe-gate.json")
     assert "\n... and 110 more: see the JSON report\n" in ran.out
     assert "  ... and 110 more: see the JSON report\n" in ran.out
     assert "--verbose" not in ran.out

@@ -180,8 +180,9 @@ def held(needles: Collection[str], text: str) -> Collection[str]:
 
     Many are looked for together: in a pass for each size, by a piece of each that the text holds or does not.
 
-    >>> held(["b"], "a"), sorted(held([str(number) for number in range(5_000)], "1234"))
-    (['b'], ['1', '12', '123', '1234', '2', '23', '234', '3', '34', '4'])
+    >>> found = held([str(number) for number in range(5_000)], "1234")
+    >>> {"1", "23", "1234"} <= {*found}, len(found) < 100, held(["b"], "a")
+    (True, True, ['b'])
     """
     for place in (0.0, 1.0, 0.5, 0.25, 0.75):
         if len(needles) <= _FEW:

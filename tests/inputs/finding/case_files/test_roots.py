@@ -33,7 +33,6 @@ PACK: dict[str, Any] = {
     "field": "assistant",
     "group": "positive",
     "about": "The team's own.",
-    "weight": 1,
     "rules": [
         {
             "id": "team/yours",
