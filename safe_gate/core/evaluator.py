@@ -139,58 +139,58 @@ class Evaluator(Presentation, Protocol):
     rule_files: RuleFiles | None = None
     """A team's files of rules that its scores depend on. The report has their digest."""
 
-    def command(self, name: str) -> Command:
+    def command(self, name: str, /) -> Command:
         """Return one of `commands` as a value. A runner of `commands/own/` runs it, and reads and writes its files."""
         raise KeyError(name)
 
     # --- its cases
 
-    def faults(self, _value: JsonObject) -> Iterator[Fault]:
+    def faults(self, _value: JsonObject, /) -> Iterator[Fault]:
         """Yield the problems of an object of `Lines` that fits its schema."""
         yield from ()
 
-    def case(self, _value: JsonObject, _place: Place, _cluster: str) -> Case:
+    def case(self, _value: JsonObject, _place: Place, _cluster: str, /) -> Case:
         """Return the case of an object of `Lines`, which has no fault."""
         raise TypeError(f"{self.name} reads no lines")
 
-    def cases(self, value: JsonObject, place: Place, cluster: str, _settings: JsonObject) -> Iterator[Case]:
+    def cases(self, value: JsonObject, place: Place, cluster: str, _settings: JsonObject, /) -> Iterator[Case]:
         """Yield the cases of an object of `Lines`, which has no fault: several if it holds several replies to judge."""
         yield self.case(value, place, cluster)
 
-    def ids(self, case: Any) -> tuple[str, ...]:
+    def ids(self, case: Any, /) -> tuple[str, ...]:
         """Return the ids that no case of another line may have."""
         return (case.id,)
 
-    def case_in(self, _document: JsonObject, _index: int, _output: JsonObject, _at: CaseAt) -> Case:
+    def case_in(self, _document: JsonObject, _index: int, _output: JsonObject, _at: CaseAt, /) -> Case:
         """Return a case of `Documents`: that with this index, and the output that was recorded for it."""
         raise TypeError(f"{self.name} reads no documents")
 
-    def read_as_one(self, _value: JsonObject) -> Iterator[Sequence[tuple[str, Any]]]:
+    def read_as_one(self, _value: JsonObject, /) -> Iterator[Sequence[tuple[str, Any]]]:
         """Yield the texts of an object that are read as one, each with its place. They share one bound."""
         yield from ()
 
-    def is_wanted(self, _case: Any, _settings: JsonObject) -> bool:
+    def is_wanted(self, _case: Any, _settings: JsonObject, /) -> bool:
         """Return whether settings leave a case in."""
         return True
 
-    def no_case(self, _settings: JsonObject) -> Problem | None:
+    def no_case(self, _settings: JsonObject, /) -> Problem | None:
         """Return the problem that settings leave no case in; None if that cannot be."""
         return None
 
     # --- rules and settings that it scores by
 
-    def contradictions(self, _settings: Any) -> Iterator[Contradiction]:
+    def contradictions(self, _settings: Any, /) -> Iterator[Contradiction]:
         """Yield its settings that contradict each other. `_settings` has all options as attributes."""
         yield from ()
 
-    def misnamed(self, _settings: JsonObject, _by: Callable[[], Any]) -> Iterator[Misnamed]:
+    def misnamed(self, _settings: JsonObject, _by: Callable[[], Any], /) -> Iterator[Misnamed]:
         """Yield the unknown names in settings, such as a check that it does not have.
 
         `_by` returns what it scores by under the settings.
         """
         yield from ()
 
-    def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
+    def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped, /) -> str:
         """Return everything that scores depend on besides cases and code, as a text for another process.
 
         `settings` are by the names of options. `own` are a team's files of rules, which fit their schema. `data` are
@@ -198,58 +198,58 @@ class Evaluator(Presentation, Protocol):
         """
         ...
 
-    def made(self, recipe: str, data: Shipped) -> Any:
+    def made(self, recipe: str, data: Shipped, /) -> Any:
         """Return what `recipe` describes, ready for scoring. Raises CannotJudge as `recipe` does."""
         ...
 
-    def digest(self, _settings: JsonObject, _own: Sequence[OwnFile], _data: Shipped) -> str:
+    def digest(self, _settings: JsonObject, _own: Sequence[OwnFile], _data: Shipped, /) -> str:
         """Return the SHA-256 of all rules that are files."""
         return ""
 
-    def facts(self, _own: Sequence[OwnFile], _data: Shipped) -> Mapping[str, PackFact]:
+    def facts(self, _own: Sequence[OwnFile], _data: Shipped, /) -> Mapping[str, PackFact]:
         """Return all rules that are in files, whether or not they are switched off, by their ids."""
         return {}
 
     # --- scores and totals; `by` is what `made` returned
 
-    def score(self, case: Any, by: Any) -> JsonObject:
+    def score(self, case: Any, by: Any, /) -> JsonObject:
         """Return a case's entry of `results[]`, which depends on the case and `by` alone."""
         ...
 
-    def value(self, entry: JsonObject) -> Any:
+    def value(self, entry: JsonObject, /) -> Any:
         """Return an entry of `results[]` as a value; itself where the evaluator has no type for it."""
         return entry
 
-    def read(self, part: JsonObject) -> Any:
+    def read(self, part: JsonObject, /) -> Any:
         """Return its part of a report as a value, for its rules; itself where the evaluator has no type for it."""
         return part
 
-    def recounted(self, _entry: JsonObject, _case: Any, _by: Any) -> JsonObject | None:
+    def recounted(self, _entry: JsonObject, _case: Any, _by: Any, /) -> JsonObject | None:
         """Recompute an entry from what an entry of a shard holds. A sound entry gives an equal one.
 
         The texts and the cluster of the case may be withheld. None means that the case must be scored again.
         """
         return None
 
-    def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
+    def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any, /) -> Any:
         """Return the totals of some cases with their entries: a value, which `+` adds to others in any order."""
         ...
 
-    def misfit(self, _case: Any, _by: Any) -> Problem | None:
+    def misfit(self, _case: Any, _by: Any, /) -> Problem | None:
         """Return the problem that prevents scoring a case by `_by`, such as a check that nothing defines."""
         return None
 
-    def unserved(self, _totals: Any, _by: Any) -> Iterator[Problem]:
+    def unserved(self, _totals: Any, _by: Any, /) -> Iterator[Problem]:
         """Yield a problem for whatever cases ask for but nothing checks: it would always pass."""
         yield from ()
 
-    def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str) -> dict[str, Any]:
+    def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str, /) -> dict[str, Any]:
         """Return its part of the report, of all cases; `results` has their entries in order."""
         ...
 
     # --- the gate
 
-    def way_of(self, _setting: str, _part: Sequence[str]) -> Way | None:
+    def way_of(self, _setting: str, _part: Sequence[str], /) -> Way | None:
         """Return which change of one part of a setting makes the gate weaker, None to follow `weaker`.
 
         `_part` has the keys that lead to a member of a mapping. In the setting of `grouping`, the name of a limit
@@ -257,7 +257,7 @@ class Evaluator(Presentation, Protocol):
         """
         return None
 
-    def unset(self, _setting: str, _part: Sequence[str], _settings: Mapping[str, Any]) -> Any:
+    def unset(self, _setting: str, _part: Sequence[str], _settings: Mapping[str, Any], /) -> Any:
         """Return what applies for a part of one of its settings that is not set, such as the general number."""
         return None
 
@@ -271,46 +271,46 @@ class Evaluator(Presentation, Protocol):
         """The gate's rules on a group of cases, on the group's figures."""
         return ()
 
-    def own_rules(self, _limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
+    def own_rules(self, _limits: Mapping[str, Any], /) -> Iterator[tuple[Rule, Any]]:
         """Yield the gate's rules for definitions in a team's files, each with its limit, from limits by name."""
         yield from ()
 
-    def narrowed(self, _part: JsonObject, _results: Sequence[JsonObject]) -> JsonObject | None:
+    def narrowed(self, _part: JsonObject, _results: Sequence[JsonObject], /) -> JsonObject | None:
         """Return its part of a report over some of its `results[]`, as far as rules on rates read it.
 
         Such a rule also judges the cases alone that the baseline has. None: it judges all cases together only.
         """
         return None
 
-    def failures(self, part: JsonObject) -> Iterator[Failure]:
+    def failures(self, part: JsonObject, /) -> Iterator[Failure]:
         """Yield the failing cases, each with the metrics or checks that fail. Waivers apply to these."""
         ...
 
-    def is_excused(self, _group: str, _asks: JsonObject, _policy: JsonObject) -> bool:
+    def is_excused(self, _group: str, _asks: JsonObject, _policy: JsonObject, /) -> bool:
         """Return whether a group of a case says that it is meant to fail.
 
         `_asks` is `Case.asks()` or the entry of `results[]`.
         """
         return False
 
-    def missable(self, _key: str, _asks: JsonObject, _settings: Mapping[str, Any]) -> Sequence[int]:
+    def missable(self, _key: str, _asks: JsonObject, _settings: Mapping[str, Any], /) -> Sequence[int]:
         """Return how many entries of a list in what a case asks for its output may miss, for each limit on its result.
 
         Empty for a list of which it may miss none.
         """
         return ()
 
-    def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
+    def scored_by(self, part: JsonObject | None, policy: JsonObject, /) -> Any:
         """Return the JSON value that scores follow from besides cases, code and files of rules.
 
         Two runs are compared as equals only if it is the same. None for `part`: it was given no input.
         """
         ...
 
-    def recorded(self, _policy: JsonObject) -> JsonObject:
+    def recorded(self, _policy: JsonObject, /) -> JsonObject:
         """Return what its part records of the settings that it scores by, as `scored_by` reads it."""
         return {}
 
-    def step_outputs(self, _part: JsonObject | None) -> dict[str, str]:
+    def step_outputs(self, _part: JsonObject | None, /) -> dict[str, str]:
         """Return the step outputs that follow from its part, by name; each is empty without a part."""
         return {}

@@ -1,12 +1,14 @@
-"""SAFE v0 as an evaluator: its facts, and where the rest is found once it has cases. Pure."""
+"""SAFE v0 as an evaluator. Pure."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from safe_gate.core.command import Command
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import (
     Contradiction,
     Documents,
@@ -17,13 +19,17 @@ from safe_gate.core.given import (
     Shipped,
     Way,
 )
+from safe_gate.core.model import JsonObject, Judgement
 from safe_gate.core.setting import SCORING_FLAGS
-from safe_gate.evaluators.modular import In, Modular, beside
+from safe_gate.evaluators.safe_v0 import cases, event, evidence, gate, totals
+from safe_gate.evaluators.safe_v0 import outcome as compared
+from safe_gate.evaluators.safe_v0 import section as shown
+from safe_gate.evaluators.safe_v0.commands import COMMANDS
 from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.evaluators.safe_v0.part import Part
+from safe_gate.evaluators.safe_v0.result import Entry, Result
+from safe_gate.evaluators.safe_v0.score import Policy, RecordedPolicy, score_case
 from safe_gate.evaluators.safe_v0.settings import Settings, contradictions, missable, unset, way_of
-
-if TYPE_CHECKING:
-    from safe_gate.core.model import JsonObject
 
 
 def _is_output(value: Any) -> bool:
@@ -33,7 +39,7 @@ def _is_output(value: Any) -> bool:
     return "test_id" in value or isinstance(value["output"], dict)
 
 
-class SafeV0(Modular):
+class SafeV0(Evaluator):
     """Whether a clinical pipeline finds what it must, avoids what it must, and says what it must."""
 
     name = "safe_v0"
@@ -114,8 +120,8 @@ class SafeV0(Modular):
     grouping = Grouping(
         noun="archetype",
         setting="archetypes",
-        figures=lambda part: beside(__package__, "part").Part.from_json(part).by_archetype,
-        groups_of=lambda result: (beside(__package__, "result").Entry(result).archetype,),
+        figures=lambda part: Part.from_json(part).by_archetype,
+        groups_of=lambda result: (Entry(result).archetype,),
     )
     quotes = frozenset(
         {
@@ -147,36 +153,62 @@ class SafeV0(Modular):
     def contradictions(self, settings: Any) -> Iterator[Contradiction]:
         return contradictions(settings)
 
-    case_in: Any = In("cases")
-    is_wanted: Any = In("cases")
-    no_case: Any = In("cases")
-    report: Any = In("totals")
-    narrowed: Any = In("totals")
-    batch_events: Any = In("event", "batches")
+    rules = gate.RULES
+    group_rules = gate.GROUP_RULES
+    explained = shown.EXPLAINED
+    fields = evidence.FIELDS
+    metrics = compared.COMPARED
+    failures = staticmethod(totals.failures)
+    section = staticmethod(shown.section)
+    finding = staticmethod(shown.finding)
+    judgements = staticmethod(shown.judgements)
+    rates = staticmethod(shown.rates)
+    labels = staticmethod(shown.labels)
+    marks = staticmethod(evidence.marks)
+    decisions = staticmethod(evidence.decisions)
+    outcome = staticmethod(compared.outcome)
+    case_in = staticmethod(cases.case_in)
+    is_wanted = staticmethod(cases.is_wanted)
+    no_case = staticmethod(cases.no_case)
+    report = staticmethod(totals.report)
+    narrowed = staticmethod(totals.narrowed)
+    batch_events = staticmethod(event.batches)
+
+    def value(self, entry: JsonObject) -> Any:
+        return Result.from_json(entry)
+
+    def read(self, part: JsonObject) -> Any:
+        return Part.from_json(part)
+
+    def command(self, name: str) -> Command:
+        return COMMANDS[name]
+
+    def result_event(
+        self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
+    ) -> tuple[str, dict[str, Any]]:
+        return event.RESULT, event.result(result, judgements, with_text=with_text)
 
     def score(self, case: Any, by: Any) -> JsonObject:
-        entry: JsonObject = self.module("score").score_case(case, by).to_json()
-        return entry
+        return score_case(case, by).to_json()
 
     def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
-        return self.module("totals").Totals.of(scored, by)
+        return totals.Totals.of(scored, by)
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
         parts = [f"{metric.lower()}_{part}" for metric in METRICS for part in ("pass", "review", "weight")]
         return json.dumps({name: settings[name] for name in (*parts, "strict_ah", "safe_match", "archetypes")})
 
     def made(self, recipe: str, data: Shipped) -> Any:
-        return self.module("score").Policy.of(json.loads(recipe))
+        return Policy.of(json.loads(recipe))
 
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
-        return self.module("score").RecordedPolicy.of(part).to_json() if part else None
+        return RecordedPolicy.of(part).to_json() if part else None
 
     def recorded(self, policy: JsonObject) -> JsonObject:
-        return {"policy": self.module("score").Policy.of(policy).to_json()}
+        return {"policy": Policy.of(policy).to_json()}
 
     def batch_of(self, result: JsonObject) -> str:
-        batch: str = self.module("result").Entry(result).batch
-        return batch
+        return Entry(result).batch
 
     def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
         return {"pass-rate": str(self.read(part).rates.pass_rate) if part else ""}

@@ -1,12 +1,13 @@
-"""Synthesis as an evaluator: its facts, and where the rest is found once it has cases. Pure."""
+"""Synthesis as an evaluator. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from safe_gate.core.command import Command
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import (
     Exchange,
     FileKind,
@@ -16,15 +17,21 @@ from safe_gate.core.given import (
     RuleFiles,
     Way,
 )
+from safe_gate.core.model import JsonObject, Judgement, Metric, Problem
 from safe_gate.core.setting import READING_FLAGS, SCORING_FLAGS
-from safe_gate.evaluators.modular import In, Modular, beside
+from safe_gate.core.shown import Explained
+from safe_gate.evaluators.synthesis import cases, event, evidence, gate, packs, totals
+from safe_gate.evaluators.synthesis import outcome as compared
+from safe_gate.evaluators.synthesis import section as shown
+from safe_gate.evaluators.synthesis.cases import cases_of, misfit, misnamed, unserved
+from safe_gate.evaluators.synthesis.commands import COMMANDS
+from safe_gate.evaluators.synthesis.deciding import consistency, conversation, rulebook, settings_remarks
+from safe_gate.evaluators.synthesis.deciding.score import is_negative, score_case
 from safe_gate.evaluators.synthesis.names import KINDS, WORDING, wording_of_tags
+from safe_gate.evaluators.synthesis.part import Part
+from safe_gate.evaluators.synthesis.result import Entry, Result
 from safe_gate.evaluators.synthesis.settings import Settings
-
-if TYPE_CHECKING:
-    from safe_gate.core.model import JsonObject, Metric, Problem
-    from safe_gate.core.shown import Explained
-
+from safe_gate.evaluators.synthesis.totals import report as report_of
 
 _TO_AN_ENTRY = 3
 """The keys that lead to an entry of a list of a tag: the tag, the list and the entry."""
@@ -43,7 +50,7 @@ def _imported(one: Exchange) -> JsonObject:
     }
 
 
-class Synthesis(Modular):
+class Synthesis(Evaluator):
     """Whether a reply respects a person's agency, avoids false comfort, and stays with them."""
 
     name = "synthesis"
@@ -121,29 +128,57 @@ class Synthesis(Modular):
     grouping = Grouping(
         noun="tag",
         setting="tags",
-        figures=lambda part: beside(__package__, "part").Part.from_json(part).summary.by_tag,
-        groups_of=lambda result: beside(__package__, "result").Entry(result).tags,
+        figures=lambda part: Part.from_json(part).summary.by_tag,
+        groups_of=lambda result: Entry(result).tags,
     )
     quotes = frozenset(
         {"text", "words", "shared", "cluster", "regex", "must_contain", "must_contain_any", "must_not_contain"}
     )
     counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
-    rule_files = RuleFiles("rules", "rules_off", "rule-pack", partial(beside, __package__, "deciding.rulebook"))
+    rule_files = RuleFiles("rules", "rules_off", "rule-pack", lambda: rulebook)
 
-    faults: Any = In("cases")
-    read_as_one: Any = In("deciding.conversation")
-    cases: Any = In("cases", "cases_of")
-    unserved: Any = In("cases")
-    misnamed: Any = In("cases")
-    recounted: Any = In("deciding.consistency")
-    recipe: Any = In("packs")
-    made: Any = In("packs")
-    digest: Any = In("packs")
-    facts: Any = In("packs")
-    own_rules: Any = In("gate")
-    fields_of: Any = In("evidence")
-    measured: Any = In("section")
-    remarks: Any = In("deciding.settings_remarks")
+    rules = gate.RULES
+    group_rules = gate.GROUP_RULES
+    explained = shown.EXPLAINED
+    fields = evidence.FIELDS
+    metrics = compared.COMPARED
+    failures = staticmethod(totals.failures)
+    section = staticmethod(shown.section)
+    finding = staticmethod(shown.finding)
+    judgements = staticmethod(shown.judgements)
+    rates = staticmethod(shown.rates)
+    labels = staticmethod(shown.labels)
+    marks = staticmethod(evidence.marks)
+    decisions = staticmethod(evidence.decisions)
+    outcome = staticmethod(compared.outcome)
+    faults = staticmethod(cases.faults)
+    read_as_one = staticmethod(conversation.read_as_one)
+    cases = staticmethod(cases_of)
+    unserved = staticmethod(unserved)
+    misnamed = staticmethod(misnamed)
+    recounted = staticmethod(consistency.recounted)
+    recipe = staticmethod(packs.recipe)
+    made = staticmethod(packs.made)
+    digest = staticmethod(packs.digest)
+    facts = staticmethod(packs.facts)
+    own_rules = staticmethod(gate.own_rules)
+    fields_of = staticmethod(evidence.fields_of)
+    measured = staticmethod(shown.measured)
+    remarks = staticmethod(settings_remarks.remarks)
+
+    def value(self, entry: JsonObject) -> Any:
+        return Result.from_json(entry)
+
+    def read(self, part: JsonObject) -> Any:
+        return Part.from_json(part)
+
+    def command(self, name: str) -> Command:
+        return COMMANDS[name]
+
+    def result_event(
+        self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
+    ) -> tuple[str, dict[str, Any]]:
+        return event.RESULT, event.result(result, judgements, with_text=with_text)
 
     def way_of(self, setting: str, part: Sequence[str]) -> Way | None:
         if setting != "tags" or len(part) != _TO_AN_ENTRY:
@@ -158,31 +193,25 @@ class Synthesis(Modular):
         return (case.id,) if case.talk is None else (case.talk.id, case.id)
 
     def score(self, case: Any, by: Any) -> JsonObject:
-        entry: JsonObject = self.module("deciding.score").score_case(case, by).to_json()
-        return entry
+        return score_case(case, by).to_json()
 
     def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
-        return self.module("totals").Totals.of(entry for _, entry in scored)
+        return totals.Totals.of(entry for _, entry in scored)
 
     def misfit(self, case: Any, by: Any) -> Problem | None:
         known = all(name in by.checks for name in case.checks)
-        problem: Problem | None = None if known else self.module("cases").misfit(case, by)
-        return problem
+        return None if known else misfit(case, by)
 
     def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str) -> dict[str, Any]:
-        part: dict[str, Any] = self.module("totals").report(totals, results)
-        return part
+        return report_of(totals, results)
 
     def narrowed(self, part: JsonObject, results: Sequence[JsonObject]) -> JsonObject:
-        totals = self.module("totals")
-        narrowed: JsonObject = totals.report(totals.Totals.of(results), results)
-        return narrowed
+        return report_of(totals.Totals.of(results), results)
 
     def is_excused(self, group: str, asks: JsonObject, policy: JsonObject) -> bool:
         of_tags = policy.get("tags") or {}
         is_worded = any(one.get(kind) for one in (asks, *map(of_tags.get, asks["tags"])) if one for kind in KINDS)
         checks = (*asks["checks"], *[WORDING] * is_worded)
-        is_negative = self.module("deciding.score").is_negative
         return bool(is_negative([group], policy.get("profile", "standard"), checks))
 
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
@@ -202,9 +231,7 @@ class Synthesis(Modular):
         }
 
     def explanation(self, by: str) -> Explained:
-        found: Explained = self.explained.get(by) or self.module("section").of_a_team(by)
-        return found
+        return self.explained.get(by) or shown.of_a_team(by)
 
     def metric(self, name: str) -> Metric:
-        found: Metric = self.metrics.get(name) or self.module("outcome").pass_rate(name)
-        return found
+        return self.metrics.get(name) or compared.pass_rate(name)
