@@ -140,11 +140,12 @@ def _body(text: str) -> NoReply | None:
         value = parse(bare)
     except JsonError:
         return None
-    values = value if isinstance(value, list) else [value]
-    return NoReply.BODY if values and all(map(_is_error, values)) else None
+    return NoReply.BODY if _is_error(value) else None
 
 
 def _is_error(value: Any) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(map(_is_error, value))
     if not isinstance(value, Mapping):
         return False
     body = _data()["body"]
@@ -158,6 +159,7 @@ def _is_error(value: Any) -> bool:
         or any(known.get(key) in values for key, values in body["failed"].items())
         or (has_status and bool(words))
         or any(_lines(one) is not None or _fits("message", one) for one in words)
+        or any(map(_is_error, known.values()))
     )
 
 
