@@ -126,6 +126,7 @@ def test_results_are_true_if_they_pass_and_short_and_escaped_when_shown(inputs: 
         assert not {"\x1b", "\u202e"} & {*html, *repr(one)}
     assert repr(done).startswith("<Run: fail, ")
     assert repr(score_reply(SAID, GOOD)) == "<Result: passes>"
+    assert "<td>not found: sorry for you</td>" in score_reply(SAID, GOOD, must_contain=["sorry for you"])._repr_html_()
     assert repr(score_reply(SAID, "")) == "<Result: no reply (empty)>"
     assert repr(_output(signals=["a"], must_find_signals=["a"])) == "<Result: Pass (CR 1.00, AH 1.00, AC 1.00)>"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -328,6 +329,7 @@ def named(name: str) -> Rule:
         ("own_evaluator:FORMLESS", "has no schema part"),
         ("own_evaluator:WITHOUT_OUTPUTS", "has no json-output among its kinds"),
         ("own_evaluator:UNLIMITED", "has the rule min-json-pass-rate, but no setting min_json_pass_rate"),
+        ("own_evaluator:FOREIGN", "has settings that are no subclass of core.setting.Group"),
         ("own_evaluator:BORROWED", "has the rule max-unexpected-passes, but no setting max_unexpected_passes"),
         ("own_evaluator:UNGUARDED", "has the rule min-json-pass-rate, but min_json_pass_rate is not in weaker"),
         ("own_evaluator:SHARED", ""),
@@ -362,6 +364,7 @@ def test_a_package_that_cannot_stand_beside_others_is_named(
             input=Documents("json_cases", "json-case", "", "", "json_cases", "json-output", "json_cases")
         ),
         UNLIMITED=example(settings=Unlimited),
+        FOREIGN=example(settings=object),
         BORROWED=example(rules=(named("max-unexpected-passes"),)),
         UNGUARDED=example(weaker={}),
         SHARED=example(rules=(named("max-no-reply"),)),
@@ -375,3 +378,19 @@ def test_a_package_that_cannot_stand_beside_others_is_named(
         assert problem.place.path == f"evaluator own ({point})"
         assert problem.message.startswith(words)
         assert problem.message.endswith("; correct or uninstall the package")
+
+
+def test_a_user_who_interrupts_while_a_package_is_loaded_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: str) -> None:
+        raise KeyboardInterrupt(signal.SIGINT)
+
+    (tmp_path / "own-1.dist-info").mkdir()
+    (tmp_path / "own-1.dist-info" / "entry_points.txt").write_text(f"[{GROUP}]\nown = own_evaluator:X\n", "utf-8")
+    own = ModuleType("own_evaluator")
+    own.__dict__["__getattr__"] = interrupted
+    monkeypatch.setitem(sys.modules, "own_evaluator", own)
+    monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])
+    with pytest.raises(KeyboardInterrupt):
+        installed(BUILT_IN)

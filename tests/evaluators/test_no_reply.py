@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.evaluators.no_reply import NoReply, no_reply
+from safe_gate.evaluators.no_reply import NoReply, no_reply, none_of
 from tests.support.cases import BAD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
 
 RULES = json.loads((REPOSITORY / "safe_gate/evaluators/no_reply.json").read_text("utf-8"))["rules"]
@@ -259,3 +259,17 @@ def test_with_text_none_the_reason_is_still_shown(safe_gate: SafeGate) -> None:
 def test_the_document_names_every_reason() -> None:
     text = (REPOSITORY / "docs/no-reply.md").read_text("utf-8")
     assert all(f"| `{reason}` |" in text for reason in NoReply)
+
+
+@pytest.mark.parametrize("text", ["ERROR\n \nTODO", "ERROR\n\n\nERROR\n"])
+def test_lines_of_a_broken_recording_may_have_blank_ones_between(text: str) -> None:
+    assert no_reply(text) is no_reply("ERROR")
+
+
+def test_a_comment_without_an_end_is_a_reply() -> None:
+    assert no_reply("<!-- I hear you.") is None
+
+
+def test_several_texts_have_no_reply_for_the_first_reason() -> None:
+    assert none_of(["", "TODO", "ERROR"]) is no_reply("TODO")
+    assert none_of(["TODO", "That is hard."]) is None

@@ -427,3 +427,11 @@ def test_default_checks_may_be_wording_alone(safe_gate: SafeGate) -> None:
         Path("c.jsonl"), asks, {key: value for key, value in asks.items() if key != "must_contain"} | {"id": "two"}
     )
     assert "two: checks: wording needs must_contain" in safe_gate(*RUN, "--default-checks", "wording").err
+
+
+def test_of_many_words_all_that_a_reply_holds_are_found(safe_gate: SafeGate) -> None:
+    words = [f"word{number}" for number in range(1_000, 1_300)]
+    write_cases(Path("c.jsonl"), case(reply=f"Please call 988: {' '.join(words)}.", must_contain=words))
+    assert safe_gate(*RUN).code == 0
+    write_cases(Path("c.jsonl"), case(reply=f"Please call 988: {' '.join(words)}.", must_not_contain=words))
+    assert safe_gate(*RUN).code == 1
