@@ -103,7 +103,7 @@ def _commit(effects: Effects) -> Words:
     event, own = effects.context.head_sha, checkout.commit_of(Path.cwd())
     if event:
         return Untrusted(event if event == own or not own else f"{event}, of the event; the checkout is at {own}")
-    return Untrusted(f"{own}, of the checkout") if own else "unknown: this is no checkout"
+    return Untrusted(f"{own}, of the checkout") if own else "unknown: no commit is checked out here"
 
 
 def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Problem]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -87,7 +88,9 @@ class _Wanted:
         return [
             Problem(
                 Place(one),
-                f"no case has this id{suggestion(one, self.seen, most=3)}; looked in {read}",
+                "is a file, and no case has this id; name the ids before --cases, or set --failed"
+                if os.path.exists(one)  # noqa: PTH110 - a Path may raise
+                else f"no case has this id{suggestion(one, self.seen, most=3)}; looked in {read}",
                 code=Code.UNKNOWN_CASE,
             )
             for one in missing

@@ -157,7 +157,7 @@ def _check_target(arguments: Mapping[str, Any]) -> None:
     out, update = arguments["out"], arguments["update"]
     flag, path = ("--update", update) if update else ("--out", out)
     if bool(out) == bool(update):
-        words = "and --update exclude each other; leave one out" if out else "or --update is missing; name a file"
+        words = "and --update exclude each other; leave one out" if out else "and --update are missing; name a file"
         raise CannotJudge(Problem(Place("--out"), words, code=Code.USAGE))
     if path == _STREAM and not update:
         return

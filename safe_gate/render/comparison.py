@@ -234,11 +234,8 @@ def _finding(evaluator: Evaluator, change: Change, before: JsonObject, result: J
         case_id=Untrusted(change.id),
         severity=Severity.FAILING if by_rules or change.change == NEWLY_FAILING else Severity.REVIEW,
         what=f"{what}{protected}" + (f": {', '.join(moved)}" if moved else ""),
-        evidence=tuple(
-            (f"{when}: ", *phrase)
-            for when, one in (("before", before), ("now", result))
-            for phrase in _evidence(evaluator, one)
-        ),
+        evidence=tuple(_evidence(evaluator, result)),
+        before=tuple(_evidence(evaluator, before)),
         place=evaluator.finding(result).place,
     )
 

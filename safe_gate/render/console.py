@@ -146,7 +146,8 @@ def _known(view: ReportView) -> str:
 
 def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
     """Return settings with their values and where these came from."""
-    return tables.drawn(Table(("Setting", "Value", "From", "Name there"), "<<<<", tuple(rows)), "simple_outline")
+    shown = tuple((name, value, there or source) for name, value, source, there in rows)
+    return tables.drawn(Table(("Setting", "Value", "From"), "<<<", shown), "simple_outline")
 
 
 def table(found: Table) -> str:

@@ -222,10 +222,14 @@ def _folds(view: ReportView, rows: int, origin: Origin) -> Iterator[str]:
 
 def _changes(section: Section, rows: int, origin: Origin) -> Iterator[str]:
     """Yield the comparison with a baseline in full, folded."""
+    both = [
+        one._replace(evidence=(*(("before: ", *was) for was in one.before), *(("now: ", *now) for now in one.evidence)))
+        for one in section.findings
+    ]
     details = (
         *parts.measured(section),
         *parts.details(section, rows),
-        *parts.findings(parts.ranked_of([section]), rows, origin),
+        *parts.findings(parts.ranked_of([section._replace(findings=both)]), rows, origin),
     )
     yield from parts.folded(f"<b>{parts.words_of(section.title)}</b>", details)
 

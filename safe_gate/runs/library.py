@@ -237,7 +237,7 @@ def _misplaced(flags: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a problem for each unknown setting of a call, and for bad values of settings without a flag."""
     known = {one.name: one for one in every_setting() if one.name not in _FOR_COMMANDS}
     for name in sorted(flags.keys() - known):
-        words = f"is not a setting{suggestion(name, [*known])}"
+        words = f"is not a setting{suggestion(name, [*known])}; correct the name, or leave it out"
         words = "applies to commands only; leave it out" if name in _FOR_COMMANDS else words
         yield Problem(Place(disk.IN_PYTHON), words, field=name, code=Code.USAGE)
     nested = {one.key[0]: flags[name] for name, one in known.items() if name in flags and one.key and not one.flags}

@@ -52,10 +52,10 @@ def job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
     return run
 
 
-def rows(out: str) -> dict[str, tuple[str, str, str]]:
-    """Return the settings of the doctor's table: value, kind of source, name there."""
+def rows(out: str) -> dict[str, tuple[str, str]]:
+    """Return the settings of the doctor's table: value, and where it comes from."""
     cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.split("\n") if line[:1] == "│"]
-    return {name: (value, source, where) for name, value, source, where in cells}
+    return {name: (value, where) for name, value, where in cells}
 
 
 def facts(out: str) -> dict[str, str]:
@@ -76,14 +76,14 @@ def test_the_doctor_names_the_source_of_every_setting(
     assert (ran.code, ran.err) == (0, "")
     found = rows(ran.out)
     assert set(found) == {"Setting", *(setting.input for setting in settings())}
-    assert found["min-pass-rate"] == ("0.6", "flag", "--min-pass-rate")
-    assert found["synthesis-cases"] == ("a.jsonl b.jsonl", "flag", "--synthesis-cases")
-    assert found["max-fail-labels"] == ("3", "input", "INPUT_MAX-FAIL-LABELS (input max-fail-labels)")
-    assert found["strict-ah"] == ("true", "variable", "SAFE_V0_AH_STRICT")
-    assert found["cr-pass"] == ("0.7", "config file", "my.json: thresholds.CR.pass")
-    assert found["max-unexpected-failures"] == ("0", "default", "")
-    assert found["min-label-accuracy"] == ("off", "default", "")
-    assert found["github-token"] == ("(not shown)", "input", "INPUT_GITHUB-TOKEN (input github-token)")
+    assert found["min-pass-rate"] == ("0.6", "--min-pass-rate")
+    assert found["synthesis-cases"] == ("a.jsonl b.jsonl", "--synthesis-cases")
+    assert found["max-fail-labels"] == ("3", "INPUT_MAX-FAIL-LABELS (input max-fail-labels)")
+    assert found["strict-ah"] == ("true", "SAFE_V0_AH_STRICT")
+    assert found["cr-pass"] == ("0.7", "my.json: thresholds.CR.pass")
+    assert found["max-unexpected-failures"] == ("0", "default")
+    assert found["min-label-accuracy"] == ("off", "default")
+    assert found["github-token"] == ("(not shown)", "INPUT_GITHUB-TOKEN (input github-token)")
     assert TOKEN not in ran.log
     assert "Nothing was scored, written or sent." in ran.out
     assert not Path("reports").exists()
@@ -406,7 +406,10 @@ def test_the_doctor_shows_what_is_set_what_a_run_would_read_and_the_commit_of_th
 ) -> None:
     Path("evals").mkdir()
     write_cases(Path("evals/c.jsonl"), turn("a"))
-    assert "commit           unknown: this is no checkout\n" in safe_gate("doctor", "--cases", "evals/c.jsonl").out
+    assert (
+        "commit           unknown: no commit is checked out here\n"
+        in safe_gate("doctor", "--cases", "evals/c.jsonl").out
+    )
     sha = commit()
     ran = safe_gate("doctor", "--cases", "evals/c.jsonl")
     assert re.findall(r"^│ ([a-z-]+)", ran.out, re.MULTILINE) == ["synthesis-cases"]

@@ -187,3 +187,11 @@ def test_failed_names_every_case_with_an_unknown_check(safe_gate: SafeGate) -> N
     assert (ran.code, heads(ran)) == (3, ["c (c.jsonl:3): fails"])
     assert 'c.jsonl:1: a: checks: "acme/none" is not a check' in ran.err
     assert "(2 times: also b)" in ran.err
+
+
+def test_a_file_in_the_place_of_an_id_is_named_as_one(safe_gate: SafeGate) -> None:
+    write_cases(Path("a.jsonl"), turn("one"))
+    write_cases(Path("b.jsonl"), turn("two"))
+    ran = safe_gate("explain", "--cases", "a.jsonl", "b.jsonl")
+    assert ran.code == 3
+    assert "b.jsonl: is a file, and no case has this id; name the ids before --cases, or set --failed\n" in ran.err

@@ -89,7 +89,10 @@ def test_headers_lose_blanks_and_letter_case(safe_gate: SafeGate) -> None:
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (("--map", "user=message,assistant=reply"), "in.csv: has no column message; correct --map"),
+        (
+            ("--map", "user=message,assistant=reply"),
+            'in.csv: has no column message, but "My ask", "Answer"; correct --map',
+        ),
         (("--map", "user=my ask,assistant=Answr"), 'has no column Answr (did you mean "Answer"?); correct --map'),
         (("--from", "csv"), 'has no known pair of columns, but "My ask", "Answer"; name them: --map user=FIELD'),
     ],

@@ -123,5 +123,5 @@ def test_a_file_that_cannot_be_updated_stays(
 
 def test_one_of_out_and_update_is_needed(safe_gate: SafeGate) -> None:
     recorded(("a", "Hi", "New."))
-    assert "--out: or --update is missing; name a file" in safe_gate("import", "in.jsonl").err
+    assert "--out: and --update are missing; name a file" in safe_gate("import", "in.jsonl").err
     assert "--update: names in.jsonl, which is imported" in safe_gate("import", "in.jsonl", "--update", "in.jsonl").err

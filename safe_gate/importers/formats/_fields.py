@@ -211,13 +211,13 @@ def without_columns(names: Sequence[str], mapping: Mapping[str, str]) -> Refused
     for name, one in zip(names, plain, strict=True):
         if plain.count(one) > 1 and (one in {*map(str.lower, used)} or _plain(name) in IDS):
             return Refused(f"has the column {json.dumps(name[:40])} twice; rename one")
+    known = ", ".join(json.dumps(one[:40]) for one in names[:8])
     for path in mapping.values():
         if not has_field(path, names):
-            return Refused(f"has no column {path}{_meant(path, tuple(names))}; correct --map")
+            return Refused(f"has no column {path}{_meant(path, tuple(names)) or f', but {known}'}; correct --map")
     is_mapped = {"user", "assistant"} <= mapping.keys() or mapping.keys() & {"output", *_OF_OUTPUTS}
     if is_mapped or is_known(dict.fromkeys(names, "")):
         return None
-    known = ", ".join(json.dumps(one[:40]) for one in names[:8])
     return Refused(f"has no known pair of columns, but {known}", is_unnamed=True)
 
 

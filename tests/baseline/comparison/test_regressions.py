@@ -79,13 +79,14 @@ def test_a_negative_example_that_passes_is_named_as_one(safe_gate: Callable[...,
     base = commit()
     write_cases(Path("c.jsonl"), turn("better", **meant), turn("became", **meant))
     done = safe_gate("compare", base, ".", "--synthesis-cases", "c.jsonl", "--verbose")
-    lines = [line.strip() for line in done.out.splitlines()]
-    now = "now: passes, although it is a negative example"
-    (became,) = (i for i, line in enumerate(lines) if line.startswith("became (c.jsonl:2) newly failing by exp"))
-    assert lines[became + 1 : became + 3] == ["before: nothing found", now]
-    assert lines.count(now) == 2
+    lines = [[cell.strip() for cell in line.split("│")] for line in done.out.splitlines()]
+    now = "passes, although it is a negative example"
+    (became,) = (i for i, line in enumerate(lines) if line[0].startswith("became (c.jsonl:2) newly failing by exp"))
+    assert lines[became + 2][1:3] == ["Baseline", "This run"]
+    assert lines[became + 4][1:3] == ["nothing found", now]
+    assert [line[2] for line in lines if len(line) == 4].count(now) == 2
     back = safe_gate("compare", ".", base, "--synthesis-cases", "c.jsonl", "--verbose")
-    assert back.out.count(now.replace("now:", "before:")) == 2
+    assert back.out.count(f"│ {now} │") == 2
 
 
 @pytest.mark.parametrize(

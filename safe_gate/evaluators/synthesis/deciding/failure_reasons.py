@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
@@ -178,8 +179,10 @@ def _hits(noun: str, hits: Sequence[Hit], what: str) -> Iterator[Phrase]:
     if hits:
         exact = _innermost(hits)
         words: list[str | Untrusted] = [f"{noun} "]
-        for hit in exact[:_QUOTED_HITS]:
-            words += [*_quote(hit, what), ", "]
+        quoted = exact[:_QUOTED_HITS]
+        for hit, after in zip_longest(quoted, quoted[1:]):
+            is_of_next = after and (after.rule, after.field) == (hit.rule, hit.field) and not is_stand_in(hit.text)
+            words += [*([Untrusted(hit.text)] if is_of_next else _quote(hit, what)), ", "]
         more = len(exact) - _QUOTED_HITS
         yield (*words[:-1], f", and {more} more" if more > 0 else "")
 

@@ -23,6 +23,13 @@ def test_verbose_shows_each_case_to_look_at_with_evidence(safe_gate: SafeGate) -
     assert 'directive "' in ran.out
 
 
+def test_words_that_one_rule_finds_name_it_once(safe_gate: SafeGate) -> None:
+    case = turn("a", assistant="You should rest. You must call them.", checks=["agency_language"])
+    write_cases(Path("c.jsonl"), case)
+    shown = 'directive "You should", "You must" by "agency-negative/you-ought-to"\n'
+    assert shown in safe_gate("run", "--cases", "c.jsonl").out
+
+
 @pytest.mark.parametrize(
     ("reply", "profile", "rule", "text", "by"),
     [
