@@ -159,7 +159,8 @@ def _canonical(key: str, value: Mapping[str, Any]) -> str:
 
 def _others(value: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:
     """Return the fields that are not used, tags that are no texts among them, and not the id."""
-    fields = {key: one for key, one in value.items() if key.lower() not in used and _plain(key) not in IDS}
+    others = {key: one for key, one in value.items() if key.lower() not in used}
+    fields = {key: one for key, one in others.items() if _plain(key) not in IDS or isinstance(one, bool | list | dict)}
     tags = value.get("tags")
     is_text = isinstance(tags, str | None) or (isinstance(tags, list) and all(isinstance(one, str) for one in tags))
     return fields if is_text else fields | {"tags": tags}

@@ -1,4 +1,4 @@
-"""OpenAI chat: objects with `messages`, as for fine-tuning."""
+"""OpenAI chat: objects with `messages`, as for fine-tuning. Records beside them may have named fields, as our cases."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers.formats._chat import are_messages, ended
-from safe_gate.importers.formats._fields import id_at, unused
+from safe_gate.importers.formats._fields import id_at, is_known, row, unused
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, texts
 from safe_gate.importers.formats.trl import has_sides, sides
 
@@ -22,13 +22,16 @@ def detects(record: Record) -> bool:
 
 
 def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield each conversation."""
+    """Yield each conversation, and each exchange by the names of its fields."""
     return each(_read, records)
 
 
 def _read(value: dict[str, Any]) -> Iterator[Row]:
     if has_sides(value):
         yield from sides(value)
+        return
+    if "messages" not in value or (is_known(value) and not are_messages(value["messages"])):
+        yield row(value, {})
         return
     id_, fields, messages = id_at(value, {}), unused(value, "messages", "tags"), value.get("messages")
     # Our own case stays a conversation, because its labels, marks and turns refer to its messages.

@@ -1,4 +1,4 @@
-"""Rows of named fields whose prompt is in more than one of them."""
+"""Rows of named fields: prompts in more than one field, ids, and conversations beside them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from safe_gate.core.validate import suggestion
 from safe_gate.importers.formats import _fields
 from tests.support.cases import SafeGate
-from tests.support.importing import imported, write
+from tests.support.importing import ASK, EARLIER, REPLY, TURNS, imported, write
 
 
 @pytest.mark.parametrize("name", ["output", "response", "completion"])
@@ -48,3 +48,19 @@ def test_the_field_that_may_be_meant_is_looked_for_once(safe_gate: SafeGate, mon
     ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--map", "user=promt")
     assert 'has no field promt (did you mean "prompt"?); correct --map (9 times:' in ran.err
     assert looked_for == ["promt"]
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_file_of_cases_with_and_without_conversations_is_imported(safe_gate: SafeGate, turn: int) -> None:
+    case = {"id": "a", "user": ASK, "assistant": REPLY}
+    talk = {"id": "b", "messages": [*EARLIER, *TURNS]}
+    write("cases.jsonl", *[case, talk][::turn])
+    assert imported(safe_gate, "cases.jsonl") == [case, talk][::turn]
+
+
+@pytest.mark.parametrize("wrong", [True, [1], {"$oid": "a"}])
+def test_an_id_of_another_type_is_left_out_and_listed(safe_gate: SafeGate, wrong: object) -> None:
+    write("rows.jsonl", {"id": wrong, "user": ASK, "assistant": REPLY})
+    ran = safe_gate("import", "rows.jsonl", "--out", "out.jsonl")
+    assert ran.code == 0
+    assert 'Left out: the field "id" (1 record)' in ran.log
