@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,7 +33,7 @@ from safe_gate.settings.model import Settings
 HERE = Path(__file__).parent
 DOCUMENTS = (HERE.parent / "docs" / "checks.md", HERE / "measurements.md")
 
-BANDS = ((30, "under 30 words"), (80, "30 to 79"), (150, "80 to 149"))
+BANDS = ((30, "under 30 words"), (80, "30 to 79"), (150, "80 to 149"), (math.inf, "150 and more"))
 """Lengths of replies in words, each with the first length that is beyond it."""
 
 RARER: dict[str, tuple[str, bool | None]] = {
@@ -109,7 +110,7 @@ def verdicts(row: Row, rules: Rules) -> dict[str, Verdict]:
 def band(reply: str) -> str:
     """Return the band of a reply's length."""
     words = len(reply.split())
-    return next((name for limit, name in BANDS if words < limit), "150 and more")
+    return next(name for limit, name in BANDS if words < limit)
 
 
 def by_check(found: Sequence[Label]) -> list[str]:
@@ -138,14 +139,18 @@ def applied(label: Label) -> Label:
     return Label("applies", label.source, label.length, label.kind, *said)
 
 
-def grouped(found: Sequence[Label], title: str, key: Callable[[Label], str]) -> list[str]:
-    """Return a table of agreement, a row for each value of a key, the most labels first."""
+def grouped(found: Sequence[Label], title: str, key: Callable[[Label], str], order: Sequence[str] = ()) -> list[str]:
+    """Return a table of agreement, a row for each value of a key, in an order, or else the most labels first."""
     checks = [check for check in CHECKS if any(label.check == check for label in found)]
     rows = [
         f"| {title} | labels | most common verdict | spec | default | {' | '.join(map(words, checks))} |",
         "|:--|--:|--:|--:|--:|" + "--:|" * len(checks),
     ]
-    for name, _ in sorted(Counter(map(key, found)).items(), key=lambda item: (-item[1], item[0])):
+
+    def rank(item: tuple[str, int]) -> tuple[int, str]:
+        return order.index(item[0]) if order else -item[1], item[0]
+
+    for name, _ in sorted(Counter(map(key, found)).items(), key=rank):
         some = [label for label in found if key(label) == name]
         cells = [share(label.default == label.expected for label in some if label.check == check) for check in checks]
         rows.append(f"| {name} | {figures(some)} | {' | '.join(cells)} |")
@@ -281,7 +286,7 @@ def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     found = labels(rows, default, spec)
     yield "checks", by_check(found)
     yield "sources", grouped(found, "source", lambda label: label.source)
-    yield "lengths", grouped(found, "reply", lambda label: label.length)
+    yield "lengths", grouped(found, "reply", lambda label: label.length, [name for _, name in BANDS])
     yield "kinds", grouped(found, "first tag", lambda label: label.kind)
     yield "alarms", alarms(found)
     yield "support", recalls(found, "crisis_support")
