@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def main(call: Call) -> int:
     made = importing.entries(imported, request)
     if path := arguments["update"]:
         update = updating.recorded(made, request, is_lenient=arguments["skip_invalid"])
-        writing.write(Path(path), update.lines(Path(path)))
+        writing.write(Path(realpath(path)), update.lines(Path(path)))  # through a link, which stays
         for line in _shown(update, path):
             say(line)
         return EXIT_CODES[Verdict.PASS]

@@ -213,7 +213,7 @@ def _schema(request: Request) -> Schema:
         raise CannotJudge(Problem(Place("--from"), words, code=Code.USAGE))
     try:
         "".encode(request.encoding or "utf-8")
-    except LookupError:
+    except (LookupError, ValueError):  # ValueError: `undefined`, and a name with a NUL
         words = f"is {json.dumps(request.encoding[:40])}; expected the name of a text encoding, such as cp1252"
         raise CannotJudge(Problem(Place("--encoding"), words, code=Code.USAGE)) from None
     schema = schemas.load_schema(request.makes.kind)

@@ -139,7 +139,8 @@ def test_another_encoding_is_named_or_marked_and_never_guessed(safe_gate: SafeGa
 
 def test_an_encoding_that_does_not_fit_is_an_error(safe_gate: SafeGate) -> None:
     Path("in.csv").write_bytes(b"id;prompt;response\na;gr\x81;x\n")
-    for name, words in (("base64", '--encoding: is "base64"; expected the name'), ("cp1252", "in.csv: is not cp1252")):
+    unknown = [(name, f'--encoding: is "{name}"; expected the name') for name in ("base64", "undefined")]
+    for name, words in (*unknown, ("cp1252", "in.csv: is not cp1252")):
         assert words in refused(safe_gate, "in.csv", "--encoding", name, "--skip-invalid")
 
 
