@@ -17,7 +17,7 @@ VERBOSE = {
 
 JSON = {
     "action": "store_true",
-    "help": "print one JSON object for programs on standard output, and the log on the other",
+    "help": "print one JSON object for programs on standard output, and the log on standard error",
 }
 """The argument `--json`: the command line acts on it, not the command."""
 

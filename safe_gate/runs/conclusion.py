@@ -211,6 +211,8 @@ def _next_command(view: ReportView, options: Settings, effects: Effects) -> str:
     broken = [part for part in view.parts if part.is_broken]
     ids = [one.case_id.text for part in broken for one in ranked(part.section.findings, _MOST_NAMED).first]
     compared = view.report.comparison
+    if not ids and not compared:  # then the rule itself names cases of this run; the gate's own rules name waivers
+        ids = [name for rule in view.broken if rule.evaluator != "gate" for name in rule.names]
     if ids:
         name, words = "explain", ids[:_MOST_NAMED]
     elif compared:

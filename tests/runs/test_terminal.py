@@ -212,3 +212,10 @@ def test_a_quiet_run_says_what_is_wrong(safe_gate: SafeGate) -> None:
     ran = safe_gate(*RUN, "--quiet")
     assert (ran.code, ran.out) == (3, "")
     assert "c.jsonl:1: " in ran.err
+
+
+def test_the_next_command_shows_the_cases_that_only_a_broken_rule_names(safe_gate: SafeGate) -> None:
+    replies = [turn(f"s{i}", user=f"Question {i}?", assistant="Thank you for writing to us.") for i in range(4)]
+    write_cases(Path("c.jsonl"), *replies)
+    out = safe_gate("run", "--cases", "c.jsonl").out
+    assert out.endswith("\nNext: safe-gate explain s0 s1 s2 --cases c.jsonl\n")
