@@ -35,7 +35,7 @@ from safe_gate.importers.entries import (
     short,
 )
 from safe_gate.importers.formats import LeftOut, NotACase, Record, Refused, Row, formats
-from safe_gate.importers.formats._fields import has_field, mapped, overlay, without_columns
+from safe_gate.importers.formats._fields import has_field, overlay, rows, without_columns
 from safe_gate.importers.formats._rows import field_of
 from safe_gate.importers.records import NotReadable, is_json
 from safe_gate.inputs import blocks, disk, kinds, schemas, spool
@@ -327,7 +327,7 @@ def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -
     try:
         with _opened(path, request.encoding) as file:
             is_mapped = request.mapping.keys() - {"id", "tags"} or (request.mapping and chosen.shape)
-            for item in mapped(kept(), request.mapping) if is_mapped else chosen.rows(kept()):
+            for item in rows(kept(), request.mapping) if is_mapped else chosen.rows(kept()):
                 yield from (_problem(name, one, request) for one in refused)
                 refused.clear()
                 if isinstance(item, LeftOut):

@@ -95,14 +95,14 @@ def _has_part(value: dict[str, Any]) -> bool:
     return any(is_list and name in value for fields in _OUTPUTS.values() for name, is_list in fields.items())
 
 
-def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield a row for each record by the names of its fields."""
-    return each(lambda value: iter([row(value, {})]), records)
+def detects(record: Record) -> bool:
+    """Return whether the fields of a record name both sides of an exchange."""
+    return is_known(record.value)
 
 
-def mapped(records: Iterable[Record], mapping: Mapping[str, str]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield a row for each record, with fields at the paths of a mapping."""
-    return each(lambda value: iter([row(value, mapping)]), records)
+def rows(records: Iterable[Record], mapping: Mapping[str, str] | None = None) -> Iterator[Row | Refused | LeftOut]:
+    """Yield a row for each record by the names of its fields, or with fields at the paths of a mapping."""
+    return each(lambda value: iter([row(value, mapping or {})]), records)
 
 
 def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:

@@ -1,12 +1,6 @@
 """Parquet: rows with named columns."""
 
-from safe_gate.importers.formats import _fields
-from safe_gate.importers.formats._rows import Record
+from safe_gate.importers.formats._fields import detects, rows
 
+__all__ = ["SHAPE", "TITLE", "detects", "rows"]
 TITLE, SHAPE = "Parquet", "columns"
-rows = _fields.rows
-
-
-def detects(record: Record) -> bool:
-    """Return whether the columns name both sides of an exchange."""
-    return _fields.is_known(record.value)

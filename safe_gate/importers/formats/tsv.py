@@ -1,12 +1,6 @@
 """TSV: a header and rows, with tabs between fields."""
 
-from safe_gate.importers.formats import _fields
-from safe_gate.importers.formats._rows import Record
+from safe_gate.importers.formats._fields import detects, rows
 
+__all__ = ["SHAPE", "TITLE", "detects", "rows"]
 TITLE, SHAPE = "TSV", "tabs"
-rows = _fields.rows
-
-
-def detects(record: Record) -> bool:
-    """Return whether the header names both sides of an exchange."""
-    return _fields.is_known(record.value)
