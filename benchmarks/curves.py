@@ -115,7 +115,7 @@ def of_needles(needles: int) -> Cases:
 def own_pack(count: int) -> str:
     """Write a pack of so many rules, as a team might, and return its path."""
     draw = random.Random(count)
-    texts = " ".join(path.read_text("utf-8") for path in sorted(DATA.glob("dev_*.jsonl")))
+    texts = (DATA / "dev.jsonl").read_text("utf-8")
     words = sorted({word for word in texts.split() if word.isascii() and word.isalpha() and word.islower()})
     pairs = [draw.sample(words, 2) for _ in range(count)]
     about = {"check": "agency_language", "group": "negative", "field": "assistant", "about": "Rules of a team."}

@@ -38,7 +38,7 @@ def fastest(steps: dict[str, Callable[[], object]], rounds: int) -> dict[str, fl
 def main() -> None:
     """Print a line a profile."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    lines = [line for path in sorted(DATA.glob("dev_*.jsonl")) for line in path.read_text("utf-8").splitlines()]
+    lines = (DATA / "dev.jsonl").read_text("utf-8").splitlines()
     lines = [line for line in lines if FEWEST <= len(json.loads(line)["assistant"].split()) <= MOST]
     recorded = [json.loads(line) for line in lines]
     cases = [Case(c["id"], c["user"], c["assistant"], tuple(CHECKS), {}, (), Place("")) for c in recorded]

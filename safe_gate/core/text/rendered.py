@@ -21,7 +21,8 @@ _UNSEEN = "\u200b"
 _MAY_BE_MARKUP = later(r"[*_`~\[\\<&\u20e3]|\n[ \t]*>")
 _LONGEST_PART = 16_384  # so that tokens of a long text do not fill memory
 _NO_MATTER = ("code", "heading", "hr", "lheading", "list")  # blocks in which the same is shown as in a paragraph
-_MOST_BRACKETS = 10_000  # each may cost as much as a hundred other characters
+_MOST_BRACKETS = 4_000  # each may cost as much as a hundred other characters
+_MOST_NESTED = 3  # brackets: a link in a link is none, and each level is read again at every bracket
 _PART_END = later(r"\n[^\S\n]*\n(?=\S)")
 _DEFINITION = later(r"^ {0,3}\[[^\[\]\n]{1,999}\]:[^\n]*(?:\n[^\S\n]*[^\s\[][^\n]*)?", re.MULTILINE)
 # Signs of code and strike-through, the box around the digit of an emoji, and what a quoted line begins with.
@@ -88,6 +89,9 @@ class _Ended:
         self._rule = rule
 
     def __call__(self, state: Any, silent: bool) -> bool:
+        if silent and state.level > _MOST_NESTED:
+            state.pos = state.posMax  # as the parser does at its own limit
+            return True
         found = bool(self._rule(state, silent))
         if found and not silent:
             state.tokens[-1].meta["end"] = state.pos
