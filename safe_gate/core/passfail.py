@@ -60,6 +60,22 @@ PART: JsonObject = {
 """The schema of its part of the report. Under `checks` an entry has what each check found wrong, if anything."""
 
 
+def case_schema(**fields: JsonObject) -> JsonObject:
+    """Return the schema of a line of input with `id`, `output`, `tags`, and the schemas of fields that it needs."""
+    return {
+        "type": "object",
+        "required": ["id", "output", *fields],
+        "properties": {
+            "id": {"type": "string", "minLength": 1, "maxLength": 200, "description": "text of 1 to 200 characters"},
+            "output": {"type": "string", "description": "text: what the application answered"},
+            **fields,
+            "tags": {**_TEXTS, "description": "a list of texts"},
+        },
+        "patternProperties": {"^x_": {}},
+        "additionalProperties": False,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A line of an input file: `value` is the object, `asked` names its fields with expectations."""

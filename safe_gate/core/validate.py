@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, reduce
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache, reduce
 from itertools import islice
 from operator import getitem
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -115,13 +115,18 @@ def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: b
 
     In a mapping, keys are compared and values are shown. A word is in quotes if `quoted`.
     """
-    import difflib  # only invalid values need it
-
     shown = known if isinstance(known, Mapping) else {one: one for one in known}
-    close = difflib.get_close_matches(word[:_COMPARED], sorted(shown), n=most)
+    close = _close(word[:_COMPARED], tuple(sorted(shown)), most)
     found = sorted(shown[one] for one in close if len(shown[one]) <= _COMPARED)
     names = " or ".join(json.dumps(one) if quoted else one for one in found)
     return f" (did you mean {names}?)" if found else ""
+
+
+@lru_cache(maxsize=1024)  # each line of a file may have the same fault
+def _close(word: str, known: Sequence[str], most: int) -> Sequence[str]:
+    import difflib  # only invalid values need it
+
+    return difflib.get_close_matches(word, known, n=most)
 
 
 def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -> Iterator[Fault]:

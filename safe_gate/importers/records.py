@@ -21,6 +21,8 @@ from safe_gate.core.text.patterns import later
 MOST = 16 << 20
 """So many bytes or characters an item of a list, and a field of CSV, may have."""
 
+_MOST_KEYS = 100_000  # of an object around records: each takes many steps
+
 TOO_DEEP = "is nested too deep"
 _CHUNK = 1 << 16
 _BLANKS = later(r"[ \t\n\r]*+")
@@ -326,7 +328,7 @@ def _inside(text: _Text, at: Keys, paths: Collection[Keys]) -> Generator[Found, 
         if text.peek() == "}":
             text.expect("}")
             return has_one
-        while True:
+        for _ in range(_MOST_KEYS):
             key = text.value()
             if not isinstance(key, str):
                 raise NotReadable("is not valid JSON: a key of an object is not a string", text.here)
@@ -335,6 +337,7 @@ def _inside(text: _Text, at: Keys, paths: Collection[Keys]) -> Generator[Found, 
             if text.expect(",}") == "}":
                 return has_one
             text.peek()
+        raise NotReadable(f"has an object of more than {_MOST_KEYS:,} keys", text.here)
     elif at in paths:
         line = text.here
         yield Found(line, text.value(), at)

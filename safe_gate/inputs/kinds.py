@@ -33,6 +33,7 @@ OUTPUTS = ".outputs.jsonl"
 
 _OURS = ("lines", "columns")  # the shapes of files that hold our own conversations
 _TABLES = (".csv", ".tsv")
+_PACKED = (b"PK", b"\x1f\x8b")  # how archives of `.eval` and of gzip begin
 _LARGEST_DOCUMENT = 16 << 20  # bytes
 
 
@@ -222,9 +223,14 @@ def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem |
         return None
     try:
         with open_regular(path) as file:
+            is_packed = file.read(2) in _PACKED
+            file.seek(0)
             guess = shapes.guess(file)
-    except (OSError, records.NotReadable, ModuleNotFoundError):
-        return None
+            if is_packed and guess.format is None:
+                raise records.NotReadable("is an archive without records", 0)
+    except (OSError, records.NotReadable, ModuleNotFoundError) as error:
+        is_known = isinstance(error, records.NotReadable) and is_packed  # of all else it is said that it is no text
+        return Problem(Place(name), str(error)) if is_known else None
     is_ours = is_meant_as(dict.fromkeys(guess.fields, ""), kind)
     if is_ours and guess.shape in _OURS:
         return None

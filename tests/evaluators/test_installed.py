@@ -259,6 +259,8 @@ def test_a_package_in_the_workspace_is_not_loaded(tmp_path: Path, words: tuple[s
     assert not (tmp_path / "loaded").exists()
 
 
+DOUBLED = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(30)} | {"a30": {}}
+BOTH = {"properties": {"a": {"allOf": [{"$ref": "#/$defs/a"}] * 2}}}
 HOSTILE: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "network": ("1", {"$ref": "http://127.0.0.1:9/schema"}),
     "file": ("1", {"$ref": "file:///etc/passwd"}),
@@ -269,6 +271,13 @@ HOSTILE: Mapping[str, tuple[str, Mapping[str, object]]] = {
     ),
     "lookahead": ('"a"', {"pattern": "(?=a)a"}),
     "no schema": ("1", {"type": "nonsense"}),
+    "doubled": ("1", {"$defs": DOUBLED, "$ref": "#/$defs/a0"}),
+    "doubled by depth": ('{"a":' * 60 + "1" + "}" * 60, {"$defs": {"a": BOTH}, "$ref": "#/$defs/a"}),
+    "within itself": ("1", {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}),
+    "by another way": ("1", {"$defs": {"x": {}, "y": {"$id": "x", "$ref": "#/$defs/x"}}, "$ref": "#/$defs/y"}),
+    "dynamic": ("1", {"$dynamicAnchor": "a", "allOf": [{"$dynamicRef": "#a"}] * 2}),
+    "no definition": ("1", {"$ref": "#/$defs/a"}),
+    "many faults": (f"[{'1,' * 90_000}1]", {"anyOf": [{"items": {"allOf": [{"type": "object"}] * 900}}]}),
     "half a pair": ('"\\ud800"', {"type": "integer"}),
 }
 
@@ -281,6 +290,14 @@ def test_a_hostile_schema_fails_its_case_and_nothing_else(gate: Gate, name: str)
     assert (ran.returncode, ran.stderr) == (0, "")
     checks = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["json"]["results"][0]["checks"]
     assert len(checks["satisfies_schema"][0]) <= 200
+
+
+def test_a_schema_may_refer_to_its_own_definitions(gate: Gate) -> None:
+    schema = {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"type": "integer"}}, "items": {"$ref": "#/$defs/a"}}
+    write("c.jsonl", [{"id": "one", "output": "[1, 2]", "schema": schema}])
+    assert gate(*RUN).returncode == 0
+    write("c.jsonl", [{"id": "one", "output": '[1, "2"]', "schema": schema}])
+    assert gate(*RUN).returncode == 1
 
 
 def test_the_example_is_small() -> None:

@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
-import jsonschema_rs
+from jsonschema_rs import Draft202012Validator, RegexOptions, ValidationError
 from pydantic import Field
 
 from safe_gate.core.command import OUT, VERBOSE, Ending, Scores
 from safe_gate.core.given import FileKind, Lines, Way
 from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.model import JsonObject
-from safe_gate.core.passfail import PART, Part, PassFail
+from safe_gate.core.passfail import PART, Part, PassFail, case_schema
 from safe_gate.core.setting import SCORING_FLAGS, Group, Names, Number, Texts
 from safe_gate.core.shown import Explained
 
 FLAGS = dict.fromkeys(("run", "power", "explain", "json"), ("--json-cases",))
+PARSES = Explained("Parses", "The output is valid JSON.", "Correct the application.")
+FITS = Explained("Fits the schema", "The output fits its schema.", "Correct either of them.")
 LONGEST = 200  # characters of a fault: a library quotes whole values
-CASE = {
-    "type": "object",
-    "required": ["id", "output", "schema"],
-    "properties": {
-        "id": {"type": "string", "minLength": 1, "maxLength": 200, "description": "text of 1 to 200 characters"},
-        "output": {"type": "string", "description": "text: what the application answered"},
-        "schema": {"type": "object", "description": "an object: the JSON Schema (2020-12) of the output"},
-        "tags": {"type": "array", "items": {"type": "string"}, "description": "a list of texts"},
-    },
-    "patternProperties": {"^x_": {}},
-    "additionalProperties": False,
-}
+MOST_STEPS = 100_000  # values of a schema times those of an output: each may be compared with each
+OBJECT = {"type": "object", "description": "an object: the JSON Schema (2020-12) of the output"}
 
 
 class Settings(Group):
     """Where the cases are, and the limit of the gate's rule."""
 
     json_cases: Annotated[Texts, Names("inputs", FLAGS)] = Field((), description="JSON case files: paths or globs.")
-    min_json_pass_rate: Annotated[Number, Names("gate")] = Field(
-        1.0, ge=0, le=1, description="Rule: this share passes."
-    )
+    min_json_pass_rate: Annotated[Number, Names("gate")] = Field(1, ge=0, le=1, description="Rule: this share passes.")
 
 
 class CheckJson(Scores):
@@ -63,14 +55,9 @@ class Json(PassFail):
     input = Lines(setting="json_cases", kind="json-case", plural="JSON cases")
     needed, own, hints = frozenset({"output", "schema"}), frozenset({"id", "output"}), frozenset({"schema"})
     kinds = (FileKind("json-case", "JSON cases", "a file of JSON cases", needed, own, hints),)
-    schemas = MappingProxyType({"json-case": CASE, "part": PART})
+    schemas = MappingProxyType({"json-case": case_schema(schema=OBJECT), "part": PART})
     asked = ("schema",)
-    explained = MappingProxyType(
-        {
-            "parses": Explained("Parses", "The output is valid JSON.", "Correct the application."),
-            "satisfies_schema": Explained("Fits the schema", "The output fits its schema.", "Correct either of them."),
-        }
-    )
+    explained = MappingProxyType({"parses": PARSES, "satisfies_schema": FITS})
     commands = MappingProxyType({"json": SCORING_FLAGS})
 
     def command(self, _name: str) -> Scores:
@@ -79,23 +66,35 @@ class Json(PassFail):
         return CheckJson(place=30, summary="check JSON outputs alone", exit_codes=codes, arguments=more)
 
     def check(self, value: JsonObject) -> Mapping[str, Sequence[str]]:
-        """Return why an output does not parse, or else where it breaks its schema."""
+        """Return why an output does not parse, or else the first place where it breaks its schema."""
         try:
             found = parse(value["output"])
         except JsonError as error:
             return {"parses": [f"is not valid JSON: {error}"], "satisfies_schema": ["cannot be read"]}
-        try:  # a case comes from a pull request: its patterns take linear time, and it refers to itself alone
-            kind = {"pattern_options": jsonschema_rs.RegexOptions(), "retriever": refuse}
-            errors = list(jsonschema_rs.Draft202012Validator(value["schema"], **kind).iter_errors(found))
-        except ValueError as error:
-            return {"parses": [], "satisfies_schema": [f"cannot be tested with this schema: {error}"[:LONGEST]]}
-        faults = [f"{'.'.join(map(str, one.instance_path)) or 'it'}: {one.message}"[:LONGEST] for one in errors]
-        return {"parses": [], "satisfies_schema": faults}
+        fault = ""
+        try:  # a case comes from a pull request: its patterns take linear time, and nothing is fetched
+            steps = len([*values(found)]) * len([*islice(values(value["schema"], value["schema"]), MOST_STEPS)])
+            if steps >= MOST_STEPS:
+                raise ValueError("the schema, with what each $ref names in its place, is too large for the output")
+            Draft202012Validator(value["schema"], pattern_options=RegexOptions(), offline=True).validate(found)
+        except ValidationError as error:
+            fault = f"{'.'.join(map(str, error.instance_path)) or 'it'}: {error.message}"
+        except (ValueError, LookupError, TypeError) as error:
+            fault = f"cannot be tested with this schema: {error}"
+        return {"parses": [], "satisfies_schema": [fault[:LONGEST]] if fault else []}
 
 
-def refuse(address: str) -> NoReturn:
-    """Refuse what a schema refers to beyond itself: no file is read, and no network is used."""
-    raise ValueError(f"{address} is outside of the schema")
+def values(one: Any, schema: Any = None) -> Iterator[Any]:
+    """Yield a value and all in it. In a schema, what a `$ref` names is in it: without end if it names itself."""
+    left = [one]
+    while left:
+        yield (one := left.pop())
+        left += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+        if schema and isinstance(one, dict) and not {"$ref", "$dynamicRef", "$id"}.isdisjoint(one):
+            name = re.fullmatch(r"#/\$defs/([\w.-]+)", str(one.get("$ref")))
+            if name is None or "$dynamicRef" in one or "$id" in one:
+                raise ValueError("it may refer to #/$defs/NAME alone, and have no $id")
+            left.append(schema["$defs"][name[1]])
 
 
 EVALUATOR = Json()
