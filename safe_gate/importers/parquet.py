@@ -24,6 +24,7 @@ SUFFIX = ".parquet"
 _BYTES = 1 << 20
 """The bytes of a file or batch that memory holds."""
 
+_MOST_UNPACKED, _MOST_RATIO = 128 << 20, 100  # bytes that pages may hold in any case, and times their packed size
 _READ, _MOST_ROWS = 16 << 20, 5_000
 """The bytes and rows read at once from a file with dictionaries."""
 
@@ -43,6 +44,11 @@ def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
     try:
         # One thread and no reading ahead: memory does not grow with the file.
         table = pyarrow.parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BYTES)
+        groups = [table.metadata.row_group(index) for index in range(table.num_row_groups)]
+        held = sum(one.column(index).total_compressed_size for one in groups for index in range(one.num_columns))
+        size = sum(one.total_byte_size for one in groups)
+        if size > _MOST_UNPACKED and size > _MOST_RATIO * held:
+            raise NotReadable(f"it expands from {held} bytes to {size}")
         read = table.iter_batches(batch_size=_at_once(table, rows), use_threads=False)
         few = (batch.slice(start, rows) for batch in read for start in range(0, batch.num_rows, rows))
         for batch in _small(map(_spelt_out, few)):

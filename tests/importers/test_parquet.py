@@ -270,3 +270,11 @@ def test_without_the_extra_the_error_says_how_to_install_it(
     assert "instead of the action, whose image lacks it" in ran.err
     assert "install SAFE Gate with the extra `dask`" in ran.err
     assert "b.jsonl:1: b: checks" in ran.err
+
+
+def test_pages_that_expand_are_refused(safe_gate: SafeGate) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = {"id": ["a", "b"], "user": ["Hi."] * 2, "assistant": ["Hello."] * 2, "x_a": ["a" * (70 << 20)] * 2}
+    parquet.write_table(pyarrow.table(rows), "c.parquet", compression="zstd", use_dictionary=False)
+    ran = safe_gate("run", "--synthesis-cases", "c.parquet")
+    assert (ran.code, "c.parquet: is not a readable Parquet file: it expands from " in ran.err) == (3, True)
