@@ -117,7 +117,7 @@ def test_the_evidence_says_where_the_disclosure_is(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", AWAY))
     ran = safe_gate("eval", "--cases", "c.jsonl", "--verbose")
     assert re.search('what was disclosed: "I failed my exam" in messages.0. .*by', ran.out)
-    assert 'pivot "Anyway" in messages[3] by' in ran.out
+    assert re.search('pivot "Anyway", ".*" in messages.3. by "', ran.out)
     told = safe_gate("explain", "a", "--cases", "c.jsonl").out
     assert "The disclosure is earlier, in messages[0]." in told
     assert "Message (messages[0]):" in told
