@@ -155,7 +155,7 @@ def renamed(name: str, short: str, *commands: str) -> Mapping[str, tuple[str, ..
 class Group(BaseModel):
     """The settings of an evaluator."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)  # so that `1` is a number as `1.0` is
 
 
 class Setting(NamedTuple):

@@ -63,7 +63,7 @@ def publish_run(
         for one in annotations:
             effects.out(one.command())
         draft = drafted(view, wanted.comment, context, origin, job=context.job, recorded=recorded)
-        if not wanted.is_shard:  # `publish` posts it from the report, which holds no reply
+        if wanted.hands_over:  # `publish` posts it from the report, which holds no reply
             left = drafted(view, wanted.comment, context, origin, job=context.job)
             file = leave_behind(report, left, wanted, effects)
     if context.summary_file and not wanted.dry_run:

@@ -147,7 +147,8 @@ def concluded(
         effects.out(console.rules(run.view))
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
-    on_github.publish_run(run.view, Publishing.of(options), written, effects, run.recorded)
+    hands_over = not replaced((Path(options.report_dir) / handover.NAME,), options)
+    on_github.publish_run(run.view, Publishing.of(options, hands_over=hands_over), written, effects, run.recorded)
     _tell(run.view, written, effects)
     if report.verdict is Verdict.FAIL:
         command = _next_command(run.view, options, effects)

@@ -46,7 +46,8 @@ class Sinks:
 class Publishing:
     """The output that a run publishes, and where. `comment` is the comment's mode, `author` the account that posts it.
 
-    `text` says whether recorded text is shown; a shard publishes no verdict.
+    `text` says whether recorded text is shown; a shard publishes no verdict. A run that `hands_over` leaves a file for
+    `publish`.
     """
 
     comment: str
@@ -56,11 +57,12 @@ class Publishing:
     text: str
     is_shard: bool
     dry_run: bool
+    hands_over: bool
     access: Access
     sinks: Sinks
 
     @classmethod
-    def of(cls, options: Settings) -> Publishing:
+    def of(cls, options: Settings, *, hands_over: bool = True) -> Publishing:
         """Return what options say of publishing."""
         return cls(
             comment=options.comment,
@@ -70,6 +72,7 @@ class Publishing:
             text=options.text,
             is_shard=bool(options.shard),
             dry_run=options.dry_run,
+            hands_over=hands_over and not options.shard,
             access=Access(options.github_token, options.ca_bundle, "publish_timeout", options.publish_timeout),
             sinks=Sinks(
                 file=options.sink_file,

@@ -131,8 +131,13 @@ def unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Pr
 
 
 def _is_near(variable: str, variables: Mapping[str, str]) -> bool:
-    """Return whether a variable is one of ours but for its prefix, such as SAFE_MIN_PASS_RATE, and a letter or two."""
-    return variable.startswith("SAFE") and bool(get_close_matches(_bare(variable), variables, n=1, cutoff=0.9))
+    """Return whether a variable is one of ours but for its prefix, such as SAFE_MIN_PASS_RATE, and a letter or two.
+
+    A name with a hyphen is no variable that anyone sets: `act` gives each input by its own name too.
+    """
+    if "-" in variable or not variable.startswith("SAFE"):
+        return False
+    return bool(get_close_matches(_bare(variable), variables, n=1, cutoff=0.9))
 
 
 def _bare(variable: str) -> str:

@@ -465,3 +465,12 @@ def test_what_the_action_does_refuses_misspelt_inputs(
     ran = safe_gate(*command)
     assert ran.code == 3
     assert "did you mean max-regressions?" in ran.err
+
+
+def test_a_variable_by_the_bare_name_of_an_input_is_not_ours(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`act` gives a container each input as `INPUT_SAFE-MATCH` and as `safe-match`."""
+    monkeypatch.setenv("safe-match", "literal")
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0

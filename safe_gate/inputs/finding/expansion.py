@@ -34,7 +34,7 @@ def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE
             found += [STANDARD_INPUT] if root == HERE else []
             continue
         matched, unread = folders.matches([pattern], root)
-        matched = [path for path in matched if path.name != _OWN_CASES]
+        matched = [path for path in matched if not _is_own(path)]
         literal = () if unread else (root / pattern,)  # an unreadable place counts as there
         files = [path for path in (*literal, *matched) if exists(path) and not folders.is_folder(path)]
         problems += [unreadable(path, why, root) for path, why in unread]
@@ -45,12 +45,24 @@ def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE
 
 
 _OWN_CASES = "safe-gate.cases.jsonl"
+_FIRST_KEY = b'{"evaluator":'
+
+
+def _is_own(path: Path) -> bool:
+    """Return whether a file is of judged cases: it has the name, and begins as a run writes it or is empty."""
+    if path.name != _OWN_CASES:
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_FIRST_KEY)) in (_FIRST_KEY, b"")
+    except OSError:
+        return False
 
 
 def own_cases(patterns: Sequence[str], *, root: Path = HERE) -> list[Path]:
     """Return the files of judged cases, written by a run, that globs match: `expand` passes over them."""
     inside = [pattern for pattern in patterns if not outside(pattern, root)]
-    return distinct(path for path in folders.matches(inside, root)[0] if path.name == _OWN_CASES)
+    return distinct(path for path in folders.matches(inside, root)[0] if _is_own(path))
 
 
 def distinct(paths: Iterable[Path]) -> list[Path]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
 
 OWN = "out/safe-gate.json"
 
@@ -57,3 +57,31 @@ def test_a_report_of_any_format_is_refused_before_a_case_is_scored(safe_gate: Sa
     assert (ran.code, words in ran.err) == (3, True)
     assert report()["verdict"] == "error"
     assert "assistant" in Path("reports/safe-gate.cases.jsonl").read_text("utf-8")
+
+
+def test_a_refused_run_leaves_an_input_by_the_name_of_the_file_for_publish(
+    safe_gate: SafeGate, in_actions: Callable[..., None]
+) -> None:
+    in_actions()
+    Path("reports").mkdir()
+    path = Path("reports/safe-gate.comment.json")
+    write_cases(path, turn("a"))
+    before = path.read_bytes()
+    ran = safe_gate("run", "--config", "nowhere.json", "--synthesis-cases", str(path))
+    assert ran.code == 3
+    assert path.read_bytes() == before
+
+
+def test_cases_by_the_name_of_a_report_are_read_and_not_replaced(safe_gate: SafeGate) -> None:
+    Path("reports").mkdir()
+    path = Path("reports/safe-gate.cases.jsonl")
+    write_cases(path, turn("a", assistant=BAD))
+    before = path.read_bytes()
+    glob = ("run", "--synthesis-cases", "reports/*.jsonl")
+    assert safe_gate(*glob, "--reports", "json,jsonl").code == 3
+    assert path.read_bytes() == before
+    assert safe_gate(*glob, "--reports", "json").code == 1
+    path.unlink()
+    write_cases(Path("reports/a.jsonl"), turn("a"))
+    for _ in range(2):  # the second run passes over what the first one wrote
+        assert safe_gate(*glob, "--reports", "json,jsonl").code == 0

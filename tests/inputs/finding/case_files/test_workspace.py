@@ -115,6 +115,9 @@ def test_cases_that_the_baseline_judged_by_name_are_not_skipped_by_a_glob(safe_g
     Path("safe.config.json").write_text('{"synthesis-cases": ["evals/safe-gate.cases.jsonl"]}', "utf-8")
     base = commit_here()
     Path("safe.config.json").write_text('{"synthesis-cases": ["evals/*.jsonl"]}', "utf-8")
+    assert safe_gate("run", "--baseline", base, "--max-regressions", "0").code == 0
+    assert [one["id"] for one in report()["synthesis"]["results"]] == ["b", "a"]  # it holds cases, so it is read
+    Path("evals/safe-gate.cases.jsonl").write_text('{"evaluator": "synthesis"}\n', "utf-8")
     ran = safe_gate("run", "--baseline", base, "--allow-removed")
     assert ran.code == 3
     assert "evals/safe-gate.cases.jsonl: was judged by the baseline" in ran.err
