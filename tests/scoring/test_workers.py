@@ -18,7 +18,6 @@ from typing import BinaryIO
 
 import pytest
 
-from safe_gate.evaluators.synthesis.deciding import score
 from safe_gate.inputs import blocks
 from safe_gate.scoring import workers
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
@@ -55,7 +54,7 @@ def test_an_invalid_number_of_jobs_is_refused(safe_gate: SafeGate, jobs: str) ->
 
 
 def test_a_process_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(score, "score_case", lambda *_: os._exit(9))
+    monkeypatch.setattr("safe_gate.evaluators.synthesis.evaluator.score_case", lambda *_: os._exit(9))
     ran = safe_gate("eval", "--cases", DATA, "--out", "o.json", "--jobs", "2")
     assert ran.code == 3
     assert "a process that scored cases died" in ran.err
