@@ -74,7 +74,6 @@ def _flaws(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> Iterator[str
             yield f"has no {member}"
     if not (isinstance(evaluator.settings, type) and issubclass(evaluator.settings, Group)):
         yield "has settings that are no subclass of core.setting.Group"
-        return
     settings = {setting: other for other, one in known.items() for setting in _names(one)}
     for setting in sorted(_names(evaluator) & settings.keys()):
         yield f"has the setting {setting}, which is one of {settings[setting]}"

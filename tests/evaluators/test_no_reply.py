@@ -266,6 +266,11 @@ def test_lines_of_a_broken_recording_may_have_blank_ones_between(text: str) -> N
     assert no_reply(text) is no_reply("ERROR")
 
 
+@pytest.mark.parametrize("text", ["\x01", "\u2066\u2069", "<!-- a -->\x02", "\U000e0041"])
+def test_what_nobody_sees_is_empty(text: str) -> None:
+    assert no_reply(text) is NoReply.EMPTY
+
+
 def test_a_comment_without_an_end_is_a_reply() -> None:
     assert no_reply("<!-- I hear you.") is None
 
