@@ -16,7 +16,7 @@ from typing import Any, Literal
 from safe_gate.core.given import OwnFile
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.evaluators import synthesis
-from safe_gate.evaluators.library import one_of, several, texts
+from safe_gate.evaluators.output import one_of, several, texts
 from safe_gate.evaluators.package_files import shipped
 from safe_gate.evaluators.synthesis import packs as rule_packs
 from safe_gate.evaluators.synthesis.deciding import score, wording

@@ -14,7 +14,7 @@ PACKAGE = REPOSITORY / "safe_gate"
 
 EXCEPTIONS: Mapping[str, str] = {
     "commands/starter/": "the files that `init` writes: samples and a recording script for the built-in evaluators",
-    "runs/library.py": "how a call gives cases as values",
+    "runs/calls.py": "how a call gives cases as values",
     "runs/reply.py": "the function that scores one reply",
     "settings/model.py": "the settings of the built-in evaluators are groups of `Settings`",
 }
