@@ -151,11 +151,11 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
 
     `read_config` returns the content of the config file, even if it is invalid.
     """
+    kinds = {setting.name: setting.kind for setting in settings()}
     given: dict[str, Any] = {}
     named = flags.get("config") or from_environ(environ).get("config", (None, ""))[1]
     with suppress(CannotJudge):
         config = read_config(str(named).strip()) or _NO_CONFIG
-        kinds = {setting.name: setting.kind for setting in settings()}
         set_there = {name: value for name, (_, value) in from_config(config).items()}
         given = {name: one for name, one in set_there.items() if type(one) is kinds.get(name) or name == "reports"}
         if "report_dir" in given:
@@ -165,7 +165,7 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
     given |= {name: value for name, (_, value) in from_environ(environ).items()}
     given |= {name: value for name, value in flags.items() if not is_blank(value)}
     read: dict[str, Any] = {name: tuple(_lines(given[name])) for name in PATHS & given.keys()}
-    read |= {name: "".join(read[name][:1]) for name in read if isinstance(Settings().value(name), str)}
+    read |= {name: "".join(read[name][:1]) for name in read if kinds[name] is str}
     texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}
     allow_insecure = BOOLEANS.get(texts.get("allow_insecure", ""), False)
     for name in ADDRESSES:
