@@ -8,7 +8,7 @@ SYNTHESIS := safe_gate/evaluators/synthesis
 TABLE := $(SYNTHESIS)/phrases.table
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo regression test coverage soak lint fix docs bench peer curves cluster checks lock clean
+.PHONY: demo regression test coverage soak lint fix docs bench peer checks lock clean
 
 demo: $(RUNNABLE) $(TABLE) ## run the gate on examples/ and show the scorecard
 	@$(BIN)/safe-gate run --safe-batch 'examples/clinical/*_batch_*' --synthesis-cases examples/empathy.jsonl \
@@ -49,20 +49,13 @@ docs: $(READY) ## write the tables of docs/, the inputs of action.yml, the words
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/architecture.py
 
-bench: $(READY) $(TABLE) ## what start-up, a reply and a run of many cases cost, as ratios (a few minutes)
-	$(BIN)/python benchmarks/startup.py 5
+bench: $(READY) $(TABLE) ## what start-up, memory, a reply and a run of many cases cost, as ratios (a few minutes)
+	$(BIN)/python benchmarks/cost.py
 	$(BIN)/python benchmarks/reply.py
 	$(BIN)/python benchmarks/throughput.py 1000 2
-	$(BIN)/python benchmarks/before.py
 
 peer: $(READY) ## SAFE v0 against promptfoo on the same cases, where Node is (installs 2 GB into the user's cache once)
 	$(BIN)/python benchmarks/peer.py
-
-curves: $(READY) ## how the cost grows in cases, words, rules and needles, as docs/curves.svg (some ten minutes)
-	$(BIN)/python benchmarks/curves.py
-
-cluster: $(READY) ## ten million and a billion cases on a cluster, simulated from what a case costs here
-	costs=$$($(BIN)/python benchmarks/weigh.py long) && $(BIN)/python benchmarks/simulate.py $$costs
 
 checks: $(READY) ## how the checks agree with labelled cases: make checks DATA='FILE...'
 	@$(BIN)/python training/evaluate.py $(DATA)
