@@ -49,7 +49,7 @@ def no_comment(wanted: Publishing, context: Context) -> str:
 
 def no_sink(wanted: Publishing) -> str | None:
     """Return why no sink is attempted, "" if none is on, None if one is attempted."""
-    if not wanted.sinks.chosen:
+    if not wanted.sinks.each:
         return ""
     if wanted.is_shard:
         return "skipped-shard"
@@ -61,9 +61,9 @@ def _sinks(wanted: Publishing) -> Words:
     skipped, sinks = no_sink(wanted), wanted.sinks
     if skipped is not None:
         return {"": "no: none is set", "skipped-shard": "no: merge sends them"}.get(skipped, "no: this is a dry run")
-    places = {"file": sinks.file, "otlp": "OTLP", "webhook": "a webhook"}
+    places = {"otlp": "OTLP", "webhook": "a webhook"}
     text = "with recorded text" if sinks.with_text else "without recorded text"
-    return Untrusted(f"to {', '.join(places.get(name, name) for name in sinks.chosen)}; {text}")
+    return Untrusted(f"to {', '.join(places.get(one.kind, one.to) for one in sinks.each)}; {text}")
 
 
 def lost_reports(report_dir: str, context: Context) -> str:

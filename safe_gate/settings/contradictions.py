@@ -10,6 +10,7 @@ from safe_gate.core.given import Documents
 from safe_gate.core.model import Code, Config, Place, Problem
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.settings.destinations import Sink
 from safe_gate.settings.model import Settings
 from safe_gate.settings.sources import Source, in_config, of_default
 
@@ -59,24 +60,21 @@ def misplaced(options: Settings, origins: Mapping[str, Source], command: str) ->
             yield origin.problem(words)
 
 
-def unfit_addresses(
-    addresses: Mapping[str, str], origins: Mapping[str, Source], *, allow_insecure: bool
-) -> Iterator[Problem]:
-    """Yield a problem for each sink, by its option, that events must not be sent to."""
-    for name, address in addresses.items():
-        if words := unfit_address(address, allow_insecure=allow_insecure):
-            yield origins[name].problem(words)
+def unfit_sinks(options: Settings, origins: Mapping[str, Source]) -> Iterator[Problem]:
+    """Yield a problem for each sink that events must not be sent to."""
+    for place, entry in enumerate(options.sinks, 1):
+        if words := unfit_sink(Sink.of(entry), allow_insecure=options.allow_insecure):
+            yield origins["sinks"].problem(f"entry {place} {words}")
 
 
-ADDRESSES = ("sink_webhook", "sink_otlp")
-
-
-def unfit_address(address: str, *, allow_insecure: bool) -> str:
-    """Return the problem of a sink's address, "" for none. It does not quote the address, which may hold a secret."""
+def unfit_sink(sink: Sink, *, allow_insecure: bool) -> str:
+    """Return the problem of a sink, "" for none. It does not quote the address, which may hold a secret."""
+    if sink.kind == "file" and sink.to:
+        return ""
     with suppress(ValueError):  # not a valid address
-        parts = urlsplit(address)
+        parts = urlsplit(sink.to)
         if parts.scheme == "http" and parts.hostname and not allow_insecure:
             return "is plain http, which anyone on the network can read; use https, or set allow-insecure: true"
-        if not address or (parts.scheme in ("http", "https") and parts.hostname and parts.port != 0):
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return ""
-    return "is not an address of a server; expected https://HOST or https://HOST/PATH"
+    return "is no sink; expected file:PATH, https://HOST/PATH or otlp:https://HOST"

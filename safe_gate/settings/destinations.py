@@ -7,9 +7,6 @@ from typing import Literal
 
 from safe_gate.settings.model import Settings
 
-SINKS = ("file", "otlp", "webhook")
-"""The sinks, by their modules in `sinks/` and their fields of `Sinks`."""
-
 Timeout = Literal["publish_timeout", "fetch_timeout"]
 """The options that limit the time of requests to GitHub."""
 
@@ -25,21 +22,34 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Sinks:
-    """Where the events of a run go, each "" for nowhere, and what they are sent with."""
+class Sink:
+    """A receiver of events. `kind` is the name of its module in `sinks/`, `to` a path or an address."""
 
-    file: str
-    webhook: str
-    otlp: str
-    secret: str
-    ca_bundle: str
+    kind: str
+    to: str
+    secret: str = ""
+    ca_bundle: str = ""
+
+    @classmethod
+    def of(cls, entry: str, secret: str = "", ca_bundle: str = "") -> Sink:
+        """Return the sink that an entry of the setting `sinks` names.
+
+        >>> [(one.kind, one.to) for one in map(Sink.of, ("file:a.jsonl", "https://b.example"))]
+        [('file', 'a.jsonl'), ('webhook', 'https://b.example')]
+        """
+        kind, _, to = entry.partition(":")
+        return (
+            cls(kind, to, secret, ca_bundle) if kind in ("file", "otlp") else cls("webhook", entry, secret, ca_bundle)
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Sinks:
+    """Where the events of a run go, and whether with recorded text. All together get `timeout` seconds."""
+
+    each: tuple[Sink, ...]
     with_text: bool
     timeout: float
-
-    @property
-    def chosen(self) -> tuple[str, ...]:
-        """The names of the sinks that are on."""
-        return tuple(name for name in SINKS if getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -75,11 +85,7 @@ class Publishing:
             hands_over=hands_over and not options.shard,
             access=Access(options.github_token, options.ca_bundle, "publish_timeout", options.publish_timeout),
             sinks=Sinks(
-                file=options.sink_file,
-                webhook=options.sink_webhook,
-                otlp=options.sink_otlp,
-                secret=options.sink_secret,
-                ca_bundle=options.ca_bundle,
+                each=tuple(Sink.of(one, options.sink_secret, options.ca_bundle) for one in options.sinks),
                 with_text=options.sink_text == "full",
                 timeout=options.sink_timeout,
             ),

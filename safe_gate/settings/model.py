@@ -198,22 +198,16 @@ class Settings(BaseSettings):
         False,
         description="Print only the verdict, and what is wrong with the inputs. Reports and publishing stay the same.",
     )
-    sink_file: Annotated[Text, Names("reports", key=())] = Field(
-        "", description="Sink: a file that gets the results as events, one per line (JSONL). Each run replaces it."
-    )
-    sink_webhook: Annotated[Text, Names("reports", key=(), secret=True)] = Field(
-        "", description="Sink: the https address that gets the results as batches of CloudEvents.", repr=False
+    sinks: Annotated[Texts, Names("reports", key=(), secret=True)] = Field(
+        (),
+        description="Where the results go as events, one per line: `file:PATH`, the address of a webhook "
+        "(`https://...`), or of an OTLP/HTTP endpoint (`otlp:https://...`).",
+        repr=False,
     )
     sink_secret: Annotated[Text, Names("reports", {}, key=(), secret=True)] = Field(
         "",
-        description="Sink: the secret that signs requests to sink-webhook with HMAC-SHA256. Without it, they are not "
+        description="Sink: the secret that signs requests to webhooks with HMAC-SHA256. Without it, they are not "
         "signed.",
-        repr=False,
-    )
-    sink_otlp: Annotated[Text, Names("reports", key=(), secret=True)] = Field(
-        "",
-        description="Sink: the OTLP/HTTP endpoint that gets the results as OpenTelemetry events, such as "
-        "https://collector:4318. Needs the extra `otel`.",
         repr=False,
     )
     sink_text: Annotated[Literal["full", "none"], Stripped, Names("reports", key=())] = Field(
@@ -228,7 +222,7 @@ class Settings(BaseSettings):
     )
     allow_insecure: Annotated[Switch, Names("reports", key=())] = Field(
         False,
-        description="Sink: allow plain http in sink-webhook and sink-otlp, which anyone on the network can read.",
+        description="Sink: allow addresses with plain http, which anyone on the network can read.",
     )
 
     # --- GitHub -----------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from pydantic import ValidationError
 from safe_gate.core.model import CannotJudge, Config, Problem
 from safe_gate.core.setting import AS_RUN, BOOLEANS, OFF, Setting
 from safe_gate.evaluators import PROBLEMS
-from safe_gate.settings.contradictions import ADDRESSES, contradictions, misplaced, unfit_address, unfit_addresses
+from safe_gate.settings.contradictions import contradictions, misplaced, unfit_sink, unfit_sinks
+from safe_gate.settings.destinations import Sink
 from safe_gate.settings.model import CONFIG_FILES, Settings, settings
 from safe_gate.settings.sources import (
     IN_PYTHON,
@@ -76,9 +77,7 @@ def resolve(
         raise CannotJudge(*problems, *_explained(error, origins)) from None
     does = options.mode if command in ("run", "doctor", IN_PYTHON) else command
     problems += misplaced(options, origins, does)
-    problems += unfit_addresses(
-        {name: getattr(options, name) for name in ADDRESSES}, origins, allow_insecure=options.allow_insecure
-    )
+    problems += unfit_sinks(options, origins)
     if is_known:  # in a refused file, set and missing values look the same
         problems += contradictions(options, origins, config, is_merge=does == "merge")
     if problems:
@@ -139,10 +138,7 @@ _REPORTING = (
     "github_token",
     "mode",
     "shard",
-    "sink_file",
-    "sink_webhook",
     "sink_secret",
-    "sink_otlp",
 )
 
 
@@ -168,12 +164,12 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
     read |= {name: "".join(read[name][:1]) for name in read if kinds[name] is str}
     texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}
     allow_insecure = BOOLEANS.get(texts.get("allow_insecure", ""), False)
-    for name in ADDRESSES:
-        if unfit_address(texts.get(name, ""), allow_insecure=allow_insecure):
-            texts.pop(name)
+    entries = _lines(given.get("sinks", ()))
+    sinks = tuple(one for one in entries if not unfit_sink(Sink.of(one), allow_insecure=allow_insecure))
     return Settings().replace(
         **{**read, **{name: texts[name] for name in _REPORTING if name in texts}},
         config=str(named).strip(),
+        sinks=sinks,
         dry_run=texts.get("dry_run", "") not in ("", "False", "false", "FALSE"),
         text="full" if texts.get("text", "full") == "full" else "none",
         reports=_known_formats(texts.get("reports", "")),

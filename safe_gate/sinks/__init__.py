@@ -49,21 +49,22 @@ class Timer:
 
 
 def deliver(report: Report, run: Run, to: Sinks, sleep: Callable[[float], None]) -> list[str]:
-    """Send the events of a report to every sink that is on. Return a sentence for each that did not get them all.
+    """Send the events of a report to every sink. Return a sentence for each that did not get them all.
 
     Each sink has its share of `sink-timeout`, and what the ones before it left.
     """
     stream = partial(of_run, report, run, with_text=to.with_text)
-    names, failures = to.chosen, list[str]()
+    failures = list[str]()
     end = time.monotonic() + to.timeout
-    for place, name in enumerate(names):
-        timer = Timer((end - time.monotonic()) / (len(names) - place), sleep)
+    for place, sink in enumerate(to.each):
+        timer = Timer((end - time.monotonic()) / (len(to.each) - place), sleep)
+        name = f"sink {place + 1} ({sink.kind})"
         try:
-            import_module(f"{__name__}.{name}").send(stream, run, to, timer)
+            import_module(f"{__name__}.{sink.kind}").send(stream, run, sink, timer)
         except SinkError as error:
-            failures.append(f"sink-{name}: {error}")
+            failures.append(f"{name}: {error}")
         except CannotJudge as error:
-            failures.append(f"sink-{name}: {error.problems[0].place.path}: {error.problems[0].message}")
+            failures.append(f"{name}: {error.problems[0].place.path}: {error.problems[0].message}")
         except Exception as error:  # noqa: BLE001 - no defect of a library changes a verdict
-            failures.append(f"sink-{name}: {type(error).__name__}")
+            failures.append(f"{name}: {type(error).__name__}")
     return failures

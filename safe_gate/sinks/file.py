@@ -6,14 +6,14 @@ from pathlib import Path
 
 from safe_gate.inputs import writing
 from safe_gate.render.jsonreport import line
-from safe_gate.settings.destinations import Sinks
+from safe_gate.settings.destinations import Sink
 from safe_gate.sinks import SinkError, Timer
 from safe_gate.sinks.events import Run, Stream, cloud_events
 
 
-def send(stream: Stream, run: Run, to: Sinks, _timer: Timer) -> None:
+def send(stream: Stream, run: Run, sink: Sink, _timer: Timer) -> None:
     """Write all events to the file, or leave it as it was. Raises CannotJudge, or SinkError if it is another file."""
-    path = Path(to.file)
+    path = Path(sink.to)
     if path.is_file():
         with path.open("rb") as file:
             if file.read(len(_START)) not in (b"", _START):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
-from safe_gate.settings.destinations import Sinks
+from safe_gate.settings.destinations import Sink
 from safe_gate.sinks import SinkError, Timer, _http
 from safe_gate.sinks.events import VERDICT, Event, Run, Stream
 
@@ -29,7 +29,7 @@ _RUN_STATUS = {"pass": "success", "fail": "failure", "error": "aborted"}
 _PATH = "/v1/logs"
 
 
-def send(stream: Stream, run: Run, to: Sinks, timer: Timer) -> None:
+def send(stream: Stream, run: Run, sink: Sink, timer: Timer) -> None:
     """Export all events, in order. Raises SinkError at the first request that is not accepted."""
     try:
         from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
@@ -40,8 +40,8 @@ def send(stream: Stream, run: Run, to: Sinks, timer: Timer) -> None:
     logger = logging.getLogger("opentelemetry")  # silenced: its messages may hold the address or a header
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
-    session = _http.Session(to.ca_bundle)
-    endpoint = f"{to.otlp.rstrip('/').removesuffix(_PATH)}{_PATH}"
+    session = _http.Session(sink.ca_bundle)
+    endpoint = f"{sink.to.rstrip('/').removesuffix(_PATH)}{_PATH}"
     exporter = OTLPLogExporter(endpoint, timeout=timer.left, session=session)
     records, sent = _records(stream, run), 0
     while batch := list(islice(records, _MOST_RECORDS)):

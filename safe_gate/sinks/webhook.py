@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from safe_gate.core.figures import plural
 from safe_gate.render.jsonreport import line
-from safe_gate.settings.destinations import Sinks
+from safe_gate.settings.destinations import Sink
 from safe_gate.sinks import SinkError, Timer, _http
 from safe_gate.sinks.events import Run, Stream, cloud_events
 
@@ -31,13 +31,13 @@ class _Refused(Exception):
         self.retry_after = retry_after
 
 
-def send(stream: Stream, run: Run, to: Sinks, timer: Timer) -> None:
+def send(stream: Stream, run: Run, sink: Sink, timer: Timer) -> None:
     """Post all events, in order. Raises SinkError at the first batch that is not taken."""
     sent = 0
     for batch in _batches(line(event) for event in cloud_events(stream(), run)):
         body = f"[{','.join(batch)}]".encode("ascii")
         try:
-            _post(body, to, timer)
+            _post(body, sink, timer)
         except _Refused as error:
             raise SinkError(f"{error}; {plural(sent, 'event')} sent before") from None
         sent += len(batch)
@@ -56,12 +56,12 @@ def _batches(lines: Iterable[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _post(body: bytes, to: Sinks, timer: Timer) -> None:
+def _post(body: bytes, sink: Sink, timer: Timer) -> None:
     """Post a batch, again where that can help. Raises _Refused."""
     key = hashlib.sha256(body).hexdigest()[:32]
     for tries, pause in enumerate((*_BACKOFF, None), 1):
         try:
-            _once(body, key, to, timer)
+            _once(body, key, sink, timer)
         except _Refused as error:
             if error.retry_after is None or pause is None or not timer.wait(max(pause, error.retry_after)):
                 raise _Refused(f"{error} after {plural(tries, 'try', 'tries')}", None) from None
@@ -69,15 +69,15 @@ def _post(body: bytes, to: Sinks, timer: Timer) -> None:
             return
 
 
-def _once(body: bytes, key: str, to: Sinks, timer: Timer) -> None:
+def _once(body: bytes, key: str, sink: Sink, timer: Timer) -> None:
     headers = {
         "Content-Type": "application/cloudevents-batch+json",
         "Idempotency-Key": key,
-        **_signature(body, to.secret, int(time.time())),
+        **_signature(body, sink.secret, int(time.time())),
     }
-    session = _http.Session(to.ca_bundle)  # one that was abandoned may still be at work
+    session = _http.Session(sink.ca_bundle)  # one that was abandoned may still be at work
     try:
-        answer = timer.within(_http.LONGEST, lambda: session.post(to.webhook, data=body, headers=headers))
+        answer = timer.within(_http.LONGEST, lambda: session.post(sink.to, data=body, headers=headers))
     except _http.ERRORS as error:
         words = _http.cause(error) if isinstance(error, TimeoutError) else session.outcome
         raise _Refused(words, 0.0 if _http.is_passing(error) else None) from None

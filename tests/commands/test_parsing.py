@@ -16,7 +16,7 @@ def test_the_help_of_a_flag_does_not_ask_for_a_value_per_line(safe_gate: Callabl
     words = " ".join(safe_gate("run", "--help-all").out.split())
     assert "rule packs (JSON): paths or globs." in words
     assert "these tags or archetypes. Reports name" in words
-    assert words.count("one per line") == words.count("events, one per line") == 1
+    assert "one per line" not in words
 
 
 @pytest.mark.parametrize("words", [("run", "--own-cases", "c.jsonl"), ("own", "--own-cases", "c.jsonl")])
@@ -67,8 +67,8 @@ def test_help_shows_twenty_settings_and_help_all_the_rest(safe_gate: Callable[..
     assert short.code == whole.code == 0
     flags = re.findall(r"^  --(?!help|json)[a-z-]+", short.out, flags=re.MULTILINE)
     assert len(flags) == 20
-    assert "--sink-webhook" not in short.out
-    assert "--sink-webhook" in whole.out
+    assert "--sink-text" not in short.out
+    assert "--sink-text" in whole.out
     assert safe_gate("help", "run").out == short.out
     assert safe_gate("help", "run", "--all").out == whole.out
     assert safe_gate("help").out == safe_gate("--help").out

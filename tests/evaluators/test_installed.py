@@ -117,7 +117,7 @@ def test_withheld_texts_are_in_no_report(gate: Gate) -> None:
     ],
 )
 def test_its_events_have_the_shape_of_every_event(gate: Gate, text: str, checks: JsonObject) -> None:
-    gate("run", "--json-cases", "c.jsonl", "--sink-file", "events.jsonl", "--sink-text", text)
+    gate("run", "--json-cases", "c.jsonl", "--sinks", "file:events.jsonl", "--sink-text", text)
     events = [json.loads(line) for line in Path("events.jsonl").read_text("utf-8").splitlines()]
     assert [one["type"] for one in events] == [*["safe.json.result"] * 3, "safe.gate.verdict"]
     assert [fault for one in events for fault in load_schema("event").faults(one)] == []

@@ -118,7 +118,7 @@ def test_every_setting_that_moves_a_score_is_recorded() -> None:
     told = {"report_formats", "reports", "report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "dry_run"}
     timeouts = {"publish_timeout", "fetch_timeout"}
     readers = {"follow_links"}
-    sinks = {name for name in names if name.startswith("sink_")} | {"allow_insecure"}
+    sinks = {name for name in names if name.startswith("sink")} | {"allow_insecure"}
     shell = {
         "quiet",
         "allow_head_checkout",

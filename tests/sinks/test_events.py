@@ -13,7 +13,7 @@ from tests.support.receivers import Receiver, receiving
 
 
 def test_a_file_gets_an_event_for_each_case_and_batch_and_for_the_run(safe_gate: SafeGate) -> None:
-    run(safe_gate, "--sink-file", "out/events.jsonl")
+    run(safe_gate, "--sinks", "file:out/events.jsonl")
     told = in_file("out/events.jsonl")
     assert [(one["type"], one.get("subject")) for one in told] == [
         ("safe.v0.result", "S-1"),
@@ -30,7 +30,7 @@ def test_a_file_gets_an_event_for_each_case_and_batch_and_for_the_run(safe_gate:
 
 
 def test_events_have_the_fields_of_the_specification(safe_gate: SafeGate) -> None:
-    run(safe_gate, "--sink-file", "events.jsonl")
+    run(safe_gate, "--sinks", "file:events.jsonl")
     told = {one.get("subject"): one["data"] for one in in_file()}
     fields = {"test_id": "S-2", "scores": {"CR": 0.0, "AH": 1.0, "AC": 0.0}, "label": "Fail", "timestamp": AT}
     assert told["S-2"] == {**fields, "batch_id": "b_1", "archetype": "Unknown"}
@@ -50,19 +50,19 @@ def test_events_have_the_fields_of_the_specification(safe_gate: SafeGate) -> Non
 def test_the_same_run_sends_equal_events_and_another_time_gives_other_ids(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(safe_gate, "--sink-file", "events.jsonl")
+    run(safe_gate, "--sinks", "file:events.jsonl")
     first, ids = Path("events.jsonl").read_bytes(), {one["id"] for one in in_file()}
-    run(safe_gate, "--sink-file", "events.jsonl")
+    run(safe_gate, "--sinks", "file:events.jsonl")
     assert Path("events.jsonl").read_bytes() == first
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    run(safe_gate, "--sink-file", "events.jsonl")
+    run(safe_gate, "--sinks", "file:events.jsonl")
     assert not ids & {one["id"] for one in in_file()}
 
 
 def test_recorded_text_is_left_out_unless_asked_for(safe_gate: SafeGate) -> None:
-    run(safe_gate, "--sink-file", "events.jsonl")
+    run(safe_gate, "--sinks", "file:events.jsonl")
     bare = Path("events.jsonl").read_text("utf-8")
-    run(safe_gate, "--sink-file", "events.jsonl", "--sink-text", "full")
+    run(safe_gate, "--sinks", "file:events.jsonl", "--sink-text", "full")
     full = Path("events.jsonl").read_text("utf-8")
     assert in_file()
     for text in (QUOTE, "went home", "fever"):
@@ -71,7 +71,7 @@ def test_recorded_text_is_left_out_unless_asked_for(safe_gate: SafeGate) -> None
 
 
 def test_text_none_outranks_sink_text_full(safe_gate: SafeGate) -> None:
-    run(safe_gate, "--sink-file", "events.jsonl", "--sink-text", "full", "--text", "none")
+    run(safe_gate, "--sinks", "file:events.jsonl", "--sink-text", "full", "--text", "none")
     told = Path("events.jsonl").read_text("utf-8")
     assert "sha256:" in told
     for text in (QUOTE, "went home", "fever"):
@@ -81,7 +81,7 @@ def test_text_none_outranks_sink_text_full(safe_gate: SafeGate) -> None:
 def test_names_that_no_subject_may_hold_are_escaped(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a\u0007\u202eb\ud800"))
     with receiving() as otlp:
-        run(safe_gate, "--sink-file", "events.jsonl", *to(otlp, "otlp"))
+        run(safe_gate, "--sinks", "file:events.jsonl", *to(otlp, "otlp"))
         names = {one["attributes"].get("test.case.name") for one in otlp.records}
     (event,) = (one for one in in_file() if one["type"] == "safe.synthesis.result")
     assert event["subject"] == "a\\x07\\u202eb\\ud800"
@@ -91,7 +91,7 @@ def test_names_that_no_subject_may_hold_are_escaped(safe_gate: SafeGate) -> None
 
 def test_a_run_without_a_verdict_says_so(safe_gate: SafeGate, webhook: Receiver) -> None:
     Path("c.jsonl").write_text("{}\n[]\n", "utf-8")
-    run(safe_gate, "--sink-file", "events.jsonl", *to(webhook), code=3)
+    run(safe_gate, "--sinks", "file:events.jsonl", *to(webhook), code=3)
     assert [(one["data"]["verdict"], one["data"]["problems"]) for one in in_file()] == [
         ("error", len(report()["problems"]))
     ]

@@ -72,7 +72,7 @@ def test_a_collector_takes_what_otlp_sends_and_passes_it_on(safe_gate: SafeGate)
         with subprocess.Popen([command, "start", *flags], stdout=subprocess.PIPE, text=True) as collector:
             assert collector.stdout
             assert "Starting" in collector.stdout.readline()
-            assert warnings(run(safe_gate, "--sink-otlp", f"http://{places['http']}", "--allow-insecure")) == []
+            assert warnings(run(safe_gate, "--sinks", f"otlp:http://{places['http']}", "--allow-insecure")) == []
             collector.terminate()  # which sends what it still holds
     kept = ("eventName", "attributes", "timeUnixNano")
     told = [[{name: one[name] for name in kept} for one in some.records] for some in (direct, beyond)]
@@ -89,7 +89,7 @@ def test_otlp_explains_in_recorded_words_only_if_asked(safe_gate: SafeGate) -> N
 
 def test_the_whole_address_of_the_logs_is_taken_too(safe_gate: SafeGate) -> None:
     with receiving() as receiver:
-        run(safe_gate, "--sink-otlp", f"{receiver.url}/v1/logs", "--allow-insecure")
+        run(safe_gate, "--sinks", f"otlp:{receiver.url}/v1/logs", "--allow-insecure")
     assert receiver.records
 
 
@@ -120,11 +120,11 @@ def test_what_a_collector_does_not_take_is_one_warning(
 ) -> None:
     with receiving((answer, {"Location": "/elsewhere"}), body=body) as receiver:
         (warning,) = warnings(ran := run(safe_gate, *to(receiver, "otlp")))
-    assert f"sink-otlp: {words}. The verdict" in warning
+    assert f"sink 1 (otlp): {words}. The verdict" in warning
     assert receiver.url not in ran.log
 
 
 def test_without_the_sdk_otlp_says_what_to_install(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http._log_exporter", None)
-    (warning,) = warnings(run(safe_gate, "--sink-otlp", "https://localhost:1"))
-    assert "sink-otlp: OpenTelemetry's SDK is not installed; install SAFE Gate with the extra `otel`" in warning
+    (warning,) = warnings(run(safe_gate, "--sinks", "otlp:https://localhost:1"))
+    assert "sink 1 (otlp): OpenTelemetry's SDK is not installed; install SAFE Gate with the extra `otel`" in warning

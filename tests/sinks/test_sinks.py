@@ -15,10 +15,8 @@ from tests.support.github import outputs
 from tests.support.receivers import Receiver
 
 _SETTINGS: dict[str, Any] = {
-    "sink-file": "events.jsonl",
-    "sink-webhook": "https://example.com",
+    "sinks": ["file:events.jsonl"],
     "sink-secret": SECRET,
-    "sink-otlp": "https://example.com",
     "sink-text": "full",
     "sink-timeout": 5,
     "allow-insecure": True,
@@ -35,28 +33,28 @@ def test_a_config_file_cannot_set_a_sink(safe_gate: SafeGate, name: str, spell: 
 
 
 def test_flags_inputs_and_variables_set_a_sink(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SAFE_GATE_SINK_FILE", "INPUT_SINK-FILE"):
-        monkeypatch.setenv(name, f"{name}.jsonl")
+    for name in ("SAFE_GATE_SINKS", "INPUT_SINKS"):
+        monkeypatch.setenv(name, f"file:{name}.1.jsonl\nfile:{name}.2.jsonl")
         run(safe_gate)
-        assert in_file(f"{name}.jsonl")
+        assert in_file(f"{name}.1.jsonl") == in_file(f"{name}.2.jsonl") != []
 
 
-@pytest.mark.parametrize("sink", ["webhook", "otlp"])
+@pytest.mark.parametrize("kind", ["", "otlp:"])
 @pytest.mark.parametrize(
     ("address", "words"),
     [
         (f"http://example.com{PATH}", "is plain http, which anyone on the network can read; use https"),
-        (f"ftp://example.com{PATH}", "is not an address of a server; expected https://HOST"),
-        (f"example.com{PATH}", "is not an address of a server; expected https://HOST"),
-        (f"https://[{PATH}", "is not an address of a server; expected https://HOST"),
-        (f"https://example.com:port{PATH}", "is not an address of a server; expected https://HOST"),
+        (f"ftp://example.com{PATH}", "is no sink; expected file:PATH, https://HOST/PATH or otlp:https://HOST"),
+        (f"example.com{PATH}", "is no sink; expected file:PATH, https://HOST/PATH or otlp:https://HOST"),
+        (f"https://[{PATH}", "is no sink; expected file:PATH, https://HOST/PATH or otlp:https://HOST"),
+        (f"https://example.com:port{PATH}", "is no sink; expected file:PATH, https://HOST/PATH or otlp:https://HOST"),
     ],
 )
 def test_an_invalid_or_unsafe_address_is_an_error_that_does_not_quote_it(
-    safe_gate: SafeGate, sink: str, address: str, words: str
+    safe_gate: SafeGate, kind: str, address: str, words: str
 ) -> None:
-    ran = run(safe_gate, f"--sink-{sink}", address, code=3)
-    assert f"--sink-{sink}: {words}" in ran.err
+    ran = run(safe_gate, "--sinks", "file:events.jsonl", f"{kind}{address}", code=3)
+    assert f"--sinks: entry 2 {words}" in ran.err
     assert "example.com" not in ran.log + json.dumps(report())
 
 
@@ -67,12 +65,12 @@ def test_a_secret_on_the_command_line_is_an_error_that_does_not_quote_it(
     ran = run(safe_gate, "--sink-secret", SECRET, code=3)
     assert "--sink-secret; secrets are set by the variables" in ran.err
     assert SECRET not in json.dumps(report())
-    ran = run(safe_gate, "--sink-webhok", f"https://example.com{PATH}", code=3)
-    assert "--sink-webhok (did you mean --sink-webhook?)" in ran.err
+    ran = run(safe_gate, "--sink", f"https://example.com{PATH}", code=3)
+    assert "--sink (did you mean --sinks?)" in ran.err
 
 
 def test_doctor_shows_where_events_go_and_no_secret(safe_gate: SafeGate, webhook: Receiver) -> None:
-    ran = safe_gate("doctor", "--all", *RUN[1:], *to(webhook), "--sink-file", "events.jsonl")
+    ran = safe_gate("doctor", "--all", *RUN[1:], "--sinks", "file:events.jsonl", *to(webhook))
     assert ran.code == 0
     (row,) = (line for line in ran.out.splitlines() if line.strip().startswith("events"))
     assert row.split(maxsplit=1)[1] == "to events.jsonl, a webhook; without recorded text"
@@ -84,7 +82,7 @@ def test_doctor_shows_where_events_go_and_no_secret(safe_gate: SafeGate, webhook
 def test_a_dry_run_and_a_shard_send_nothing_and_merge_sends_all(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SAFE_GATE_SINK_FILE", "events.jsonl")
+    monkeypatch.setenv("SAFE_GATE_SINKS", "file:events.jsonl")
     monkeypatch.setenv("GITHUB_OUTPUT", "output")
 
     def status() -> str:

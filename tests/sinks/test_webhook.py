@@ -22,7 +22,7 @@ from tests.support.receivers import DROP, Receiver, receiving
 
 def test_a_webhook_gets_signed_batches_of_the_events(safe_gate: SafeGate, webhook: Receiver) -> None:
     started = int(time.time())
-    run(safe_gate, *to(webhook), "--sink-file", "events.jsonl")
+    run(safe_gate, *to(webhook), "--sinks", "file:events.jsonl")
     (post,) = webhook.posts
     assert post.path == PATH
     assert post.headers["Content-Type"] == "application/cloudevents-batch+json"
@@ -89,7 +89,7 @@ def test_what_does_not_pass_is_one_warning_and_the_verdict_stands(
     step = gate("fail", *to(webhook))
     assert step.outputs["sink-status"] == "failed"
     (warning,) = step.warnings
-    assert f"Not all events were sent: sink-webhook: {words}. The verdict does not depend on it." in warning
+    assert f"Not all events were sent: sink 1 (webhook): {words}. The verdict does not depend on it." in warning
     assert [post.path for post in webhook.posts] == [PATH] * tries
     assert not any(hidden in step.ran.log + json.dumps(step.report) for hidden in (SECRET, PATH, webhook.url))
 
@@ -102,7 +102,7 @@ def test_the_first_batch_that_is_not_taken_ends_the_sending_and_the_warning_coun
     webhook.answers += [(200, {}), (413, {})]
     (warning,) = warnings(run(safe_gate, *to(webhook)))
     first, _refused = webhook.posts
-    assert f"sink-webhook: HTTP 413 after 1 try; {len(first.events)} events sent before." in warning
+    assert f"sink 1 (webhook): HTTP 413 after 1 try; {len(first.events)} events sent before." in warning
 
 
 def test_a_server_that_is_not_there_or_not_trusted_is_one_warning(
@@ -111,9 +111,9 @@ def test_a_server_that_is_not_there_or_not_trusted_is_one_warning(
     with receiving() as gone:
         pass
     (warning,) = warnings(run(safe_gate, *to(gone)))
-    assert "sink-webhook: no connection after 5 tries" in warning
-    (warning,) = warnings(run(safe_gate, "--sink-webhook", f"https{webhook.url.removeprefix('http')}"))
-    assert "sink-webhook: the server's certificate is not trusted: set the PEM file of its authority" in warning
+    assert "sink 1 (webhook): no connection after 5 tries" in warning
+    (warning,) = warnings(run(safe_gate, "--sinks", f"https{webhook.url.removeprefix('http')}"))
+    assert "sink 1 (webhook): the server's certificate is not trusted: set the PEM file of its authority" in warning
 
 
 @pytest.mark.parametrize("part", DRIPS)
@@ -123,11 +123,18 @@ def test_a_slow_server_is_left_at_the_deadline(
 ) -> None:
     given = limits(monkeypatch, sinks.__name__)
     with dripping(*DRIPS[part]) as url:
-        ran = run(safe_gate, f"--sink-{sink}", url, "--allow-insecure", "--sink-timeout", str(LONG_ENOUGH))
+        ran = run(
+            safe_gate,
+            "--sinks",
+            f"otlp:{url}" if sink == "otlp" else url,
+            "--allow-insecure",
+            "--sink-timeout",
+            str(LONG_ENOUGH),
+        )
     (most,) = given
     assert most <= LONG_ENOUGH
     (warning,) = warnings(ran)
-    assert f"sink-{sink}: no answer in time" in warning
+    assert f"sink 1 ({sink}): no answer in time" in warning
 
 
 def test_a_slow_sink_leaves_time_for_the_next_one(
@@ -148,19 +155,19 @@ def test_a_slow_sink_leaves_time_for_the_next_one(
     monkeypatch.setattr(sinks, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(sinks, "within", timed)
     with dripping(b"", b"") as url:
-        ran = run(safe_gate, "--sink-otlp", url, *to(webhook), "--sink-timeout", "1")
+        ran = run(safe_gate, "--sinks", f"otlp:{url}", *to(webhook), "--sink-timeout", "1")
     assert given == [0.5, 0.5]
     assert len(webhook.events) == 8
     (warning,) = warnings(ran)
-    assert "sink-otlp: no answer in time" in warning
-    assert "sink-webhook" not in warning
+    assert "sink 1 (otlp): no answer in time" in warning
+    assert "webhook" not in warning
 
 
 def test_two_sinks_that_fail_are_one_warning(safe_gate: SafeGate, webhook: Receiver) -> None:
     webhook.answers += [(400, {})]
-    (warning,) = warnings(run(safe_gate, *to(webhook), "--sink-file", "c.jsonl"))
-    assert "sink-file: the file exists" in warning
-    assert "; sink-webhook: HTTP 400" in warning
+    (warning,) = warnings(run(safe_gate, *to(webhook), "--sinks", "file:c.jsonl"))
+    assert "sink 2 (file): the file exists" in warning
+    assert "sink 1 (webhook): HTTP 400" in warning
 
 
 @pytest.mark.soak
@@ -169,7 +176,7 @@ def test_ten_times_the_cases_take_no_more_memory(webhook: Receiver) -> None:
     most = []
     for count in (300, 3_000):
         write_cases(Path("c.jsonl"), *(turn(f"{n}") for n in range(count)))
-        sinks = ("--sink-file", "events.jsonl", *to(webhook), "--sink-otlp", webhook.url)
+        sinks = ("--sinks", "file:events.jsonl", *to(webhook), "--sinks", f"otlp:{webhook.url}")
         code, peaked = peak(*RUN, *sinks)
         assert code == "1"
         most.append(peaked)

@@ -26,8 +26,8 @@ def run(safe_gate: SafeGate, *arguments: str, code: int = 1) -> Ran:
 
 
 def to(receiver: Receiver, sink: str = "webhook") -> tuple[str, ...]:
-    path = PATH if sink == "webhook" else ""
-    return f"--sink-{sink}", receiver.url + path, "--allow-insecure"
+    entry = f"otlp:{receiver.url}" if sink == "otlp" else receiver.url + PATH
+    return "--sinks", entry, "--allow-insecure"
 
 
 def in_file(path: str = "events.jsonl") -> list[dict[str, Any]]:

@@ -305,8 +305,9 @@ def test_hostile_settings_and_variables_break_no_doctor(
     for name, value in {"ACTIONS": "true", "EVENT_NAME": "pull_request", "EVENT_PATH": "event.json"}.items():
         monkeypatch.setenv(f"GITHUB_{name}", value)
     monkeypatch.setenv("SAFE_GATE_SYNTHESIS_CASES", text)
-    flags = ("--report-dir", "--safe-concern", "--rules-off", "--safe-test-dir", "--sink-file")
-    ran = safe_gate("doctor", "--all", *(f"{flag}={text}" for flag in flags))
+    flags = ("--report-dir", "--safe-concern", "--rules-off", "--safe-test-dir")
+    sink = f"--sinks=file:{' '.join(text.split())}"
+    ran = safe_gate("doctor", "--all", sink, *(f"{flag}={text}" for flag in flags))
     assert ran.code == 3  # the pattern matches no file
     assert commands_in(ran.log) == []
     assert list(broken(LOG_PROBES, {"markdown": [], "log": [ran.log]})) == []
