@@ -252,11 +252,12 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
-    """The outcome of one rule of the gate: the value found, the limit, and a sentence on both.
+    """The outcome of one rule of the gate: the value found, the limit, and both in words.
 
-    `value` is None if there was nothing to measure. That never passes, unless the rule was `skipped` because its group
-    has too few cases. `message` is in our own words. Recorded text: the `group` of cases, if not all, and the
-    `names` of what broke it.
+    A share is a float from 0 to 1, as is a drop of a mean; a count is an int. `value` is None if there was nothing to
+    measure. That never passes, unless the rule was `skipped` because its group has too few cases. `found` says what was
+    found and what is allowed, without a colon, `detail` the numbers behind it, both in our own words. Recorded text:
+    the `group` of cases, if not all, and the `names` of what broke it.
     """
 
     rule: str
@@ -264,10 +265,16 @@ class RuleOutcome:
     value: float | int | None
     threshold: float | int
     passed: bool
-    message: str
+    found: str
+    detail: str = ""
     group: str = ""
     names: tuple[str, ...] = ()
     skipped: bool = False
+
+    @property
+    def message(self) -> str:
+        """The sentence that the report has: what was found, and the numbers behind it."""
+        return f"{self.found}: {self.detail}" if self.detail else self.found
 
     def to_json(self) -> dict[str, Any]:
         """Return the outcome in the shape of the report's `rules[]`."""
@@ -286,7 +293,9 @@ class RuleOutcome:
     @classmethod
     def from_json(cls, value: JsonObject) -> RuleOutcome:
         """Return the outcome that an entry of the report's `rules[]` is."""
-        return cls(**{**value, "names": tuple(value.get("names", ()))})
+        own = {name: one for name, one in value.items() if name != "message"}
+        found, _, detail = value["message"].partition(": ")  # as `message` joins them
+        return cls(**own | {"found": found, "detail": detail, "names": tuple(value.get("names", ()))})
 
 
 class Test(StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import apart, fixed, plural
@@ -70,23 +71,26 @@ class Rule(NamedTuple):
         found = self.measure(part)
         forgiven = sum(self.forgives(failure.result) for failure in waived)
         more = f", {forgiven} more waived" if forgiven else ""
-        value: float | int | None
+        outcome = partial(RuleOutcome, self.name, self.evaluator, threshold=limit, group=group)
         if isinstance(found, Count):
-            value = found.number - forgiven
-            message = f"{plural(value, found.one, found.many)}{more}, {limit} allowed"
-            return RuleOutcome(self.name, self.evaluator, value, limit, value <= limit, message, group)
+            number = found.number - forgiven
+            words = f"{plural(number, found.one, found.many)}{more}, {limit} allowed"
+            return outcome(value=number, passed=number <= limit, found=words)
         if not found.whole:
-            message = f"{found.noun} is unknown: {found.words}"
-            return RuleOutcome(self.name, self.evaluator, None, limit, passed=False, message=message, group=group)
+            return outcome(value=None, passed=False, found=f"{found.noun} is unknown", detail=found.words)
         count = found.part + forgiven
         value = count / found.whole
         at_least = self.name.startswith("min-")
         passed = value >= limit if at_least else value <= limit
         shown, wanted = apart(value, limit)
         interval = f" ({_interval(count, found.whole)})" if at_least else ""
-        message = f"{found.noun} {shown} {_RELATIONS[at_least, passed]} {wanted}: {found.words}{more}{interval}"
-        names = () if passed else tuple(found.names)
-        return RuleOutcome(self.name, self.evaluator, value, limit, passed, message, group, names)
+        return outcome(
+            value=value,
+            passed=passed,
+            found=f"{found.noun} {shown} {_RELATIONS[at_least, passed]} {wanted}",
+            detail=f"{found.words}{more}{interval}",
+            names=() if passed else tuple(found.names),
+        )
 
 
 _RELATIONS = {

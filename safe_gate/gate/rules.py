@@ -113,7 +113,7 @@ def _with_known_alone(
     def hidden(one: RuleOutcome, then: str) -> RuleOutcome:
         scope = one.evaluator, one.group
         new = plural(all_cases[scope] - known_cases[scope], "new case")
-        return replace(one, message=f"{one.message}, among cases that the baseline has; with {new} {then}")
+        return replace(one, detail=f"{one.detail}, among cases that the baseline has; with {new} {then}")
 
     for one in outcomes:
         other = alone.pop((one.rule, one.evaluator, one.group), None)
@@ -158,9 +158,16 @@ def _of_group(
 def _skipped(rule: Rule, group: Group, least: int) -> RuleOutcome:
     """Return the outcome of a rule on a group with fewer cases than the `least` it needs."""
     found = f"{plural(group.cases, 'case')}, min-group {least}" if group.cases else "no cases"
-    limit, message = group.limits[rule.name], f"skipped: {found}"
     return RuleOutcome(
-        rule.name, rule.evaluator, None, limit, passed=True, message=message, group=group.name, skipped=True
+        rule.name,
+        rule.evaluator,
+        None,
+        group.limits[rule.name],
+        passed=True,
+        found="skipped",
+        detail=found,
+        group=group.name,
+        skipped=True,
     )
 
 
@@ -175,7 +182,7 @@ def _named(
     if not names:  # there is no label
         return outcome
     rest = f", those of {plural(len(names), 'case')} do not" if isinstance(outcome.value, float) else ""
-    return replace(outcome, message=f"{outcome.message}{rest}", names=names)
+    return replace(outcome, detail=f"{outcome.detail}{rest}", names=names)
 
 
 def _waivers_hold(found: Waivers) -> RuleOutcome:

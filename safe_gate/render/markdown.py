@@ -239,9 +239,9 @@ def _broken(view: ReportView, *, named: bool = True) -> Iterator[str]:
     of_all, of_groups = ([rule for rule in view.broken if bool(rule.group) is group] for group in (False, True))
     lines = []
     for rule in (*of_all, *of_groups[:_GROUPS]):
-        found, colon, detail = rule.message.partition(": ")
+        detail = f": {rule.detail}" if rule.detail else ""
         group, blamed = (parts.words_of(about(rule)), parts.words_of(names(rule))) if named else ("", "")
-        lines.append(f"- {group}**{found}**{colon}{detail}{blamed} (`{rule_name(rule)}`)")
+        lines.append(f"- {group}**{rule.found}**{detail}{blamed} (`{rule_name(rule)}`)")
     if len(of_groups) > _GROUPS:
         lines.append(f"- and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report")
     if lines:

@@ -233,8 +233,8 @@ def test_more_problems_than_the_runner_shows_end_in_a_count() -> None:
 
 def test_only_broken_rules_are_annotated() -> None:
     rules = (
-        RuleOutcome("min-pass-rate", "safe_v0", 0.4, 0.8, passed=False, message="40.0% is below 80.0%"),
-        RuleOutcome("max-fail-labels", "safe_v0", 0, 0, passed=True, message="0 cases"),
+        RuleOutcome("min-pass-rate", "safe_v0", 0.4, 0.8, passed=False, found="40.0% is below 80.0%"),
+        RuleOutcome("max-fail-labels", "safe_v0", 0, 0, passed=True, found="0 cases"),
     )
     (line,) = [one.command() for one in annotated(ReportView(replace(NOTHING, rules=rules)))]
     assert as_the_runner_reads(line) == ("error", {"title": "SAFE Gate: min-pass-rate"}, "40.0% is below 80.0%")
