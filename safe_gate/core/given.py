@@ -19,24 +19,15 @@ LineOf = Callable[[Sequence[str | int]], int]
 
 
 class FileKind(NamedTuple):
-    """A kind of input file: its schema, what it is called, and how its objects differ from others.
+    """A kind of input file: its schema, what one file is called, and how its objects differ from others.
 
-    `called` names what it holds, `file` one file of it. An object with all keys of `needed` or of `instead`, and
-    one of `own`, is meant as this kind, despite any faults. A key of `hints` in a file's first object means lines of
-    this or a similar kind, whatever the file's suffix. `claims` tells whether the object is certainly of this kind.
-    `validate` asks `claims` first, and then goes by `needed`, `instead` and `own`. `sides` are the fields that
-    `import --map` must fill.
+    An object with a key of `hints` and one of `own`, or with no other keys, is meant as this kind, despite any faults.
     """
 
     name: str
-    called: str
     file: str
-    needed: frozenset[str]
+    hints: frozenset[str]
     own: frozenset[str]
-    hints: frozenset[str] = frozenset()
-    instead: frozenset[str] = frozenset()
-    claims: Callable[[Any], bool] = lambda _: False
-    sides: tuple[str, ...] = ()
 
 
 class Lines(NamedTuple):
@@ -209,14 +200,16 @@ class Exchange(NamedTuple):
 class Imports(NamedTuple):
     """The output of `import` for an evaluator: a file of lines, usually called `file`, each under the schema `kind`.
 
-    `makes` is what the lines are. `fields` are those that a mapping may fill. `line` makes a line of an exchange; its
-    reply `is_parsed` if it is JSON text. A record may have the fields of `keeps` itself: its line keeps them. `output`
-    are the fields of a reply that is an object, each with whether a text of it is parsed too.
+    `makes` is what the lines are. `fields` are those that a mapping may fill, `sides` those that it must fill. `line`
+    makes a line of an exchange; its reply `is_parsed` if it is JSON text. A record may have the fields of `keeps`
+    itself: its line keeps them. `output` has the fields of a reply that is an object, each with whether a text of it
+    is parsed too.
     """
 
     file: str
     makes: str
     kind: str
+    sides: tuple[str, ...]
     fields: tuple[str, ...]
     line: Callable[[Exchange], JsonObject]
     is_parsed: bool = False

@@ -49,7 +49,7 @@ BOM = b"\xef\xbb\xbf"
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 """How a file begins that Git LFS leaves in place of another."""
 
-_BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def sha256(path: str) -> str:
@@ -295,7 +295,7 @@ def decode(data: bytes, name: str, line: int = 0) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if line <= 1 and data.startswith(_BOMS_OF_UTF_16):
+        if line <= 1 and data.startswith(BOMS_OF_UTF_16):
             raise CannotJudge(
                 Problem(Place(name), "looks like UTF-16; save the file as UTF-8", code=Code.UNREADABLE_FILE)
             ) from None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case, CaseAt
-from safe_gate.core.jsontext import item_places
+from safe_gate.core.jsontext import JsonError, item_places, parse
 from safe_gate.core.model import CannotJudge, Code, InputFile, JsonObject, Place, Problem
 from safe_gate.inputs import blocks, checked, disk, kinds, schemas
 from safe_gate.inputs.batches import documents_of, expand, input_named, outputs_beside
@@ -114,19 +115,19 @@ def _read(evaluator: Evaluator, path: Path, name: str, bounds: blocks.Bounds) ->
         yield from error.problems
         return
     yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
+    data = data.removeprefix(disk.BOM)
+    if kinds.begins_otherwise(data):
+        yield kinds.foreign(name, form.kind)
+        return
     try:
-        text = disk.decode(data.removeprefix(disk.BOM), name)
-        if mistaken := kinds.cases_of_another(text, name, form.kind):
-            yield mistaken
-            return
+        text = disk.decode(data, name)
+        with suppress(JsonError):  # it may hold cases, one a line
+            if other := kinds.of_another(name, form.kind, parse(text.lstrip().partition("\n")[0])):
+                yield other
+                return
         content = disk.parsed(text, name)
     except CannotJudge as error:
-        convert = None if isinstance(error, disk.TooLarge) else kinds.importable(path, name, form.kind)
-        yield from (convert,) if convert else error.problems
-        return
-    is_ours = isinstance(content, dict) and form.cases in content
-    if not is_ours and (convert := kinds.importable(path, name, form.kind)):
-        yield convert
+        yield from error.problems
         return
     faults = schemas.load_schema(form.kind).faults(content)
     yield from checked.problems_of(faults, name, text, cases=(form.cases, id_key), batch=content)

@@ -38,7 +38,7 @@ from safe_gate.importers.formats import LeftOut, NotACase, Record, Refused, Row,
 from safe_gate.importers.formats._fields import has_field, overlay, rows, without_columns
 from safe_gate.importers.formats._rows import field_of
 from safe_gate.importers.records import NotReadable, is_json
-from safe_gate.inputs import blocks, disk, kinds, schemas, spool
+from safe_gate.inputs import blocks, disk, schemas, spool
 from safe_gate.inputs.finding import expansion
 
 FORMATS = (AUTO, *formats())
@@ -241,8 +241,7 @@ def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | Non
             shown = ", ".join(json.dumps(one[:40]) for one in guess.fields[:8])
             words = f"has no format that is known, but records with {shown}; name the fields with --map, or name --from"
             words = words if shown else "has no records to import"
-            bare = kinds.bare_cases(guess.fields, name) if guess.is_list else None
-            _break(result, bare or Problem(Place(name), words))
+            _break(result, Problem(Place(name), words))
     except OSError as error:
         _break(result, disk.unreadable(path, error))
     except NotReadable as error:
@@ -358,7 +357,8 @@ def _overlay(item: Row | Refused, record: Record, own: Mapping[str, str]) -> Map
 
 def _problem(name: str, one: Refused, request: Request, document: str = "") -> Problem:
     field_ = f"in {document}: " if document and not one.line else ""
-    hint = f"; name them: {kinds.mapping_for(request.makes.kind)}" if one.is_unnamed else ""
+    mapping = ",".join(f"{side}=FIELD" for side in request.makes.sides)
+    hint = f"; name them: --map {mapping}" if one.is_unnamed else ""
     return Problem(Place(name, one.line), f"{field_}{one.why}{hint}", one.id)
 
 

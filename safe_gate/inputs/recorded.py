@@ -32,7 +32,7 @@ from safe_gate.inputs.blocks import (
 )
 from safe_gate.inputs.disk import HERE, open_regular, shown, too_long, unreadable
 from safe_gate.inputs.finding.expansion import expand
-from safe_gate.inputs.kinds import OF_CASES, OWNERS, importable, in_other_words, is_meant_as, mistaken_for
+from safe_gate.inputs.kinds import OF_CASES, OWNERS, foreign, is_meant_as, mistaken_for
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.inputs.spool import Store
 
@@ -189,9 +189,8 @@ def _parts(
             for part in read(file, name, digest, bounds, size):
                 if is_start and part.is_columnar:
                     value = next((one[1] for one in values_of_rows(part) if not isinstance(one, Problem)), None)
-                    is_ours = value is None or is_meant_as(value, kind)
-                    if not is_ours and (convert := importable(path, name, kind, value)):
-                        yield convert
+                    if value is not None and not is_meant_as(value, kind):
+                        yield foreign(name, kind, value)
                         return
                 if is_start and not part.is_columnar:
                     if (first := next(numbered(BytesIO(part.data), part.first), None)) is None:
@@ -205,8 +204,7 @@ def _parts(
         yield unreadable(path, error, root)
         return
     except TooLongError as error:
-        convert = importable(path, name, kind) if is_start else None  # a document may be all in one line
-        yield convert or Problem(Place(name, error.line), too_long(bounds.line, "max-line"))
+        yield Problem(Place(name, error.line), too_long(bounds.line, "max-line"))
         return
     except parquet.NotReadable as error:
         yield Problem(Place(name), f"is not a readable Parquet file: {error}", code=Code.UNREADABLE_FILE)
@@ -228,9 +226,6 @@ def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | P
         place, value = item
         case_id = id_of(value, OWNERS[kind].id_key)
         faults = schema.faults(value)
-        if faults and (convert := in_other_words(value, place, kind, case_id)):
-            yield convert
-            continue
         for fault in faults:
             yield Problem(place, fault.message, case_id, fault.field, fault.text_free)
         if faults:

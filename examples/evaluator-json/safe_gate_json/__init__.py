@@ -53,8 +53,9 @@ class Json(PassFail):
     settings = Settings
     weaker = MappingProxyType({"min_json_pass_rate": Way.LOWER})
     input = Lines(setting="json_cases", kind="json-case", plural="JSON cases")
-    needed, own, hints = frozenset({"output", "schema"}), frozenset({"id", "output"}), frozenset({"schema"})
-    kinds = (FileKind("json-case", "JSON cases", "a file of JSON cases", needed, own, hints),)
+    kinds = (
+        FileKind("json-case", "a file of JSON cases", frozenset({"output", "schema"}), frozenset({"id", "output"})),
+    )
     schemas = MappingProxyType({"json-case": case_schema(schema=OBJECT), "part": PART})
     asked = ("schema",)
     explained = MappingProxyType({"parses": PARSES, "satisfies_schema": FITS})

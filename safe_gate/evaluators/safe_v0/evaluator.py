@@ -32,13 +32,6 @@ from safe_gate.evaluators.safe_v0.score import Policy, RecordedPolicy, score_cas
 from safe_gate.evaluators.safe_v0.settings import Settings, contradictions, missable, unset, way_of
 
 
-def _is_output(value: Any) -> bool:
-    """Return whether an object is a recorded output, not a turn that has a field of that name."""
-    if not isinstance(value, dict) or "output" not in value or {"user", "assistant"} & value.keys():
-        return False
-    return "test_id" in value or isinstance(value["output"], dict)
-
-
 class SafeV0(Evaluator):
     """Whether a clinical pipeline finds what it must, avoids what it must, and says what it must."""
 
@@ -88,27 +81,22 @@ class SafeV0(Evaluator):
     kinds = (
         FileKind(
             "safe-batch",
-            called="a SAFE v0 batch",
             file="a SAFE v0 batch",
-            needed=frozenset({"test_cases"}),
+            hints=frozenset({"test_cases"}),
             own=frozenset({"test_cases"}),
-            sides=("test_id", "output"),
         ),
         FileKind(
             "safe-output",
-            called="recorded outputs of SAFE v0",
             file="a file of recorded outputs",
-            needed=frozenset({"test_id"}),
-            own=frozenset({"test_id"}),
             hints=frozenset({"test_id"}),
-            claims=_is_output,
-            sides=("test_id", "output"),
+            own=frozenset({"test_id"}),
         ),
     )
     imports = Imports(
         file="recorded.outputs.jsonl",
         makes="recorded outputs",
         kind="safe-output",
+        sides=("test_id", "output"),
         fields=("id", "test_id", "output", "signals", "summary", "followup_questions"),
         line=lambda one: {"test_id": one.id, "output": one.reply, **one.extra},
         is_parsed=True,

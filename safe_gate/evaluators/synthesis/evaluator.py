@@ -91,19 +91,16 @@ class Synthesis(Evaluator):
     kinds = (
         FileKind(
             "synthesis-case",
-            called="Synthesis cases",
             file="a file of Synthesis cases",
-            needed=frozenset({"user", "assistant"}),
-            own=frozenset({"id", "checks", "expected"}),
-            instead=frozenset({"messages"}),
             hints=frozenset({"user", "assistant", "messages"}),
-            sides=("user", "assistant"),
+            own=frozenset({"id", "checks", "expected"}),
         ),
     )
     imports = Imports(
         file="cases.jsonl",
         makes="cases",
         kind="synthesis-case",
+        sides=("user", "assistant"),
         fields=("id", "user", "assistant", "tags"),
         line=_imported,
         keeps=frozenset(

@@ -121,7 +121,7 @@ def test_a_shell_that_expands_the_pattern_does_no_harm(safe_gate: SafeGate, name
 def test_a_json_document_given_for_jsonl_is_one_problem(safe_gate: SafeGate) -> None:
     Path("c.jsonl").write_text(json.dumps([turn("a"), turn("b")], indent=1), "utf-8")
     ran = safe_gate("eval", "--cases", "c.jsonl")
-    assert "is one JSON document over many lines; expected one object per line" in ran.err
+    assert "c.jsonl: is not a file of Synthesis cases; convert it" in ran.err
     assert "1 problem;" in ran.err
 
 
@@ -129,10 +129,10 @@ def test_cases_given_to_the_other_evaluator_name_the_setting_for_them(safe_gate:
     write_cases(Path("cases.jsonl"), turn("a"))
     write_cases(Path("one.json"), turn("a"))
     write_batch(Path("batch.json"), safe_case("b"))
-    words = "has Synthesis cases, not a SAFE v0 batch; name the file with --synthesis-cases or synthesis-cases"
+    words = "is a file of Synthesis cases, not a SAFE v0 batch; name the file with --synthesis-cases or synthesis-cases"
     for name in ("cases.jsonl", "one.json"):
         assert f"{name}: {words}\n" in safe_gate("run", "--safe-batch", name).err
-    words = "is a SAFE v0 batch, not Synthesis cases; name the file with --safe-batch or safe-batch"
+    words = "is a SAFE v0 batch, not a file of Synthesis cases; name the file with --safe-batch or safe-batch"
     assert f"batch.json: {words}\n" in safe_gate("run", "--synthesis-cases", "batch.json").err
 
 

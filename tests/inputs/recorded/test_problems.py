@@ -78,8 +78,15 @@ def test_all_problems_of_all_files_are_named_in_one_go(safe_gate: SafeGate) -> N
 @pytest.mark.parametrize(
     ("line", "mentions"),
     [
-        ("[]", ["c.jsonl:1", "is a list of 0", "expected an object"]),
-        ("nul", ["c.jsonl:1", "not valid JSON"]),
+        ("[]", ["c.jsonl: is not a file of Synthesis cases"]),
+        ("nul", ["c.jsonl: is not a file of Synthesis cases"]),
+        ("{}", ["c.jsonl:1: id: is missing"]),
+        ('{"id": 7}', ["c.jsonl:1: id: is 7"]),
+        (
+            '{"user": "a", "asistant": "b", "checks": []}',
+            ['asistant: is not a known field (did you mean "assistant"?)'],
+        ),
+        ("{nul", ["c.jsonl:1", "not valid JSON"]),
         (json.dumps(turn("x") | {"id": ""}), ["id", "too short"]),
         (json.dumps(turn("i" * 201)), ["id", "201 characters, more than 200"]),
         (json.dumps(turn("x", assistant=None)), ["c.jsonl:1: x: assistant: is null; expected text"]),
@@ -153,7 +160,9 @@ def test_a_file_that_is_not_utf_8_is_named_with_the_line_and_the_byte(safe_gate:
 def test_a_file_of_the_wrong_kind_is_one_problem(safe_gate: SafeGate) -> None:
     write_cases(Path("o.jsonl"), *({"test_id": f"t{n}", "output": safe_case("x")["output"]} for n in range(300)))
     ran = safe_gate("eval", "--cases", "o.jsonl")
-    assert ran.err.splitlines()[0].startswith("o.jsonl: these are SAFE v0 outputs, not Synthesis cases; name them with")
+    assert ran.err.splitlines()[0].startswith(
+        "o.jsonl: is a file of recorded outputs, not a file of Synthesis cases; name"
+    )
     assert "could not judge: 1 problem;" in ran.err
 
 

@@ -61,7 +61,7 @@ def test_it_stands_beside_files_and_is_read_once(piped: Callable[..., Ran]) -> N
         ("", "-: is empty: no cases; expected one JSON object per line"),
         ("{\n", "-:1: is not valid JSON: it breaks off"),
         (CASES + json.dumps(turn("a")), "-:3: a: id: appears at -:1 too"),
-        ("prompt,response\nhi,hello\n", "-: looks like CSV, not Synthesis cases; convert it: safe-gate import - --out"),
+        ("prompt,response\nhi,hello\n", "-: is not a file of Synthesis cases; convert it: safe-gate import - --out"),
     ],
 )
 def test_what_is_wrong_with_it_is_named(piped: Callable[..., Ran], text: str, words: str) -> None:
