@@ -1,8 +1,8 @@
 """The commands: one module each, and those that evaluators bring. The package finds the modules in this folder.
 
 A module has the name of its command. It has `COMMAND`, which describes the command, and `main(call)`, which runs it and
-returns the exit code. Modules whose names begin with an underscore are shared. An evaluator's command is a value, which
-a module of `own/` runs. Only the named command's module is imported; `--help` of safe-gate itself imports all.
+returns the exit code. Modules whose names begin with an underscore are shared. An installed evaluator has the command
+of its name. Only the named command's module is imported; `--help` of safe-gate itself imports all.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators import BUILT_IN, EVALUATORS
 
 if TYPE_CHECKING:
     from safe_gate.commands._command import Call
@@ -32,18 +32,6 @@ class Module(Protocol):
         """Run the command and return the exit code. Raises CannotJudge."""
 
 
-class Own:
-    """A command of an evaluator. Its runner is imported when it runs."""
-
-    def __init__(self, evaluator: Evaluator, command: Command) -> None:
-        self._evaluator, self.COMMAND = evaluator, command
-
-    def main(self, call: Call) -> int:
-        """Run the command and return the exit code. Raises CannotJudge."""
-        code: int = import_module(f"{__name__}.own.{self.COMMAND.runner}").main(call, self._evaluator, self.COMMAND)
-        return code
-
-
 @cache
 def _files() -> Mapping[str, str]:
     """Return the names of the commands' modules by command name."""
@@ -51,23 +39,23 @@ def _files() -> Mapping[str, str]:
     return {file.rstrip("_"): file for file in files}  # `import` is a word of Python
 
 
-@cache
-def _owners() -> Mapping[str, Evaluator]:
-    """Return the evaluators that bring commands, by the names of these."""
-    return {name: one for one in EVALUATORS.values() for name in one.commands}
+def _installed() -> Mapping[str, Evaluator]:
+    """Return the installed evaluators by the names of their commands."""
+    return {name: one for one in EVALUATORS.values() if one.name not in BUILT_IN for name in one.commands}
 
 
 def names() -> tuple[str, ...]:
     """Return the names of all commands, in alphabetical order."""
-    return tuple(sorted({*_files(), *_owners()}))
+    return tuple(sorted({*_files(), *_installed()}))
 
 
 def module(name: str) -> Module:
     """Return the module of a command, or what stands for it."""
     if file := _files().get(name):
         return cast("Module", import_module(f"{__name__}.{file}"))
-    owner = _owners()[name]
-    return Own(owner, owner.command(name))
+    from safe_gate.commands._alone import Installed
+
+    return Installed(_installed()[name])
 
 
 def every() -> dict[str, Command]:

@@ -29,7 +29,6 @@ from safe_gate.core.given import (
 from safe_gate.core.presentation import Presentation
 
 if TYPE_CHECKING:
-    from safe_gate.core.command import Command
     from safe_gate.core.model import Failure, JsonObject, Place, Problem
     from safe_gate.core.rules import Rule
     from safe_gate.core.setting import Group
@@ -87,9 +86,9 @@ class Evaluator(Presentation, Protocol):
     """What `import` writes for it, None for nothing."""
 
     commands: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    """Its commands: for each name the general settings that it has flags of, such as `core.setting.SCORING_FLAGS`.
+    """The general settings that its commands have flags of, such as `core.setting.SCORING_FLAGS`, by command.
 
-    The first one scores its cases alone, and can write its part as a file. The flags of its own settings name it.
+    The first command scores its cases alone, and can write its part as a file.
     """
 
     part_keys: frozenset[str] = frozenset()
@@ -138,10 +137,6 @@ class Evaluator(Presentation, Protocol):
 
     rule_files: RuleFiles | None = None
     """A team's files of rules that its scores depend on. The report has their digest."""
-
-    def command(self, name: str, /) -> Command:
-        """Return one of `commands` as a value. A runner of `commands/own/` runs it, and reads and writes its files."""
-        raise KeyError(name)
 
     # --- its cases
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -11,7 +11,6 @@ from safe_gate.core.model import Place
 
 if TYPE_CHECKING:
     from safe_gate.core.model import JsonObject
-    from safe_gate.core.shown import Table
 
 
 LineOf = Callable[[Sequence[str | int]], int]
@@ -217,40 +216,15 @@ class Imports(NamedTuple):
     output: Mapping[str, bool] = MappingProxyType({})
 
 
-class Lesson(NamedTuple):
-    """Rules learned from marked cases: files of rules (objects with their name as `pack`), and text for readers."""
-
-    packs: Sequence[JsonObject]
-    shown: Sequence[Table | str]
-
-
-class RuleBook(Protocol):
-    """The part of the command `rules` for an evaluator with files of rules. `recipe` is from `Evaluator.recipe`."""
-
-    def listed(self, by: Any) -> Iterable[Table | str]:
-        """Return the rules that count, as readers see them."""
-        ...
-
-    def own(self, recipe: str) -> Sequence[JsonObject]:
-        """Return a team's files of rules."""
-        ...
-
-    def taught(self, cases: Sequence[Any], settings: JsonObject, recipe: str, data: Shipped) -> Lesson:
-        """Return the rules learned from marked cases, compared with those of settings. Raises CannotJudge."""
-        ...
-
-
 class RuleFiles(NamedTuple):
     """A team's files of rules: the option that names them, and the schema that they fit.
 
-    `off` is the option with the ids of rules that do not count, "" for none. `book` returns what the command `rules`
-    shows of them and learns.
+    `off` is the option with the ids of rules that do not count, "" for none.
     """
 
     setting: str
     off: str
     kind: str
-    book: Callable[[], RuleBook]
 
 
 class PackFact(NamedTuple):

@@ -26,6 +26,7 @@ from safe_gate.core.model import (
     entries_of,
 )
 from safe_gate.core.rules import ANY_SEVERITY, Rule, Share, anything
+from safe_gate.core.setting import SCORING_FLAGS
 from safe_gate.core.shown import Finding, Rate, Section, Table
 
 _OBJECT = {"type": "object"}
@@ -191,7 +192,8 @@ class PassFail(Evaluator):
     """An evaluator whose input is lines with `id`, `output` and, if they like, `tags`.
 
     A package gives `name`, `title`, `settings`, `input`, `kinds`, `schemas`, `explained`, `asked` and `check`, and may
-    replace the rest. The setting `min_NAME_pass_rate` limits the share of cases that pass.
+    replace the rest. The setting `min_NAME_pass_rate` limits the share of cases that pass. The command
+    NAME scores its cases alone.
     """
 
     asked: tuple[str, ...] = ()
@@ -209,6 +211,10 @@ class PassFail(Evaluator):
         figures=lambda part: Part.from_json(part).by_tag,
         groups_of=lambda result: Result.from_json(result).tags,
     )
+
+    @property
+    def commands(self) -> Mapping[str, tuple[str, ...]]:  # type: ignore[override]
+        return {self.name.replace("_", "-"): SCORING_FLAGS}
 
     @property
     def quotes(self) -> frozenset[str]:

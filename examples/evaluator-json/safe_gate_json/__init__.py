@@ -11,12 +11,11 @@ from typing import Annotated, Any
 from jsonschema_rs import Draft202012Validator, RegexOptions, ValidationError
 from pydantic import Field
 
-from safe_gate.core.command import OUT, VERBOSE, Ending, Scores
 from safe_gate.core.given import FileKind, Lines, Way
 from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.model import JsonObject
-from safe_gate.core.passfail import PART, Part, PassFail, case_schema
-from safe_gate.core.setting import SCORING_FLAGS, Group, Names, Number, Texts
+from safe_gate.core.passfail import PART, PassFail, case_schema
+from safe_gate.core.setting import Group, Names, Number, Texts
 from safe_gate.core.shown import Explained
 
 FLAGS = dict.fromkeys(("run", "power", "explain", "json"), ("--json-cases",))
@@ -34,17 +33,6 @@ class Settings(Group):
     min_json_pass_rate: Annotated[Number, Names("gate")] = Field(1, ge=0, le=1, description="Rule: this share passes.")
 
 
-class CheckJson(Scores):
-    """The command `safe-gate json`: the exit code says whether all outputs pass."""
-
-    asks_for = ("--json-cases", "a JSONL file of JSON cases")
-
-    def ending(self, part: JsonObject, _settings: Mapping[str, Any]) -> Ending:
-        """Return 0 if all cases pass, 1 if not."""
-        cases, passed = Part.from_json(part).summary
-        return int(passed < cases), ""
-
-
 class Json(PassFail):
     """Whether outputs are the JSON that a program expects."""
 
@@ -59,12 +47,6 @@ class Json(PassFail):
     schemas = MappingProxyType({"json-case": case_schema(schema=OBJECT), "part": PART})
     asked = ("schema",)
     explained = MappingProxyType({"parses": PARSES, "satisfies_schema": FITS})
-    commands = MappingProxyType({"json": SCORING_FLAGS})
-
-    def command(self, _name: str) -> Scores:
-        """Return the command that checks outputs alone."""
-        codes, more = "0 all pass, 1 a case fails, 3 error", {"--out": OUT, "--verbose": VERBOSE}
-        return CheckJson(place=30, summary="check JSON outputs alone", exit_codes=codes, arguments=more)
 
     def check(self, value: JsonObject) -> Mapping[str, Sequence[str]]:
         """Return why an output does not parse, or else the first place where it breaks its schema."""

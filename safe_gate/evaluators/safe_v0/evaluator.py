@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from safe_gate.core.command import Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import (
     Contradiction,
@@ -24,7 +23,6 @@ from safe_gate.core.setting import SCORING_FLAGS
 from safe_gate.evaluators.safe_v0 import cases, event, evidence, gate, totals
 from safe_gate.evaluators.safe_v0 import outcome as compared
 from safe_gate.evaluators.safe_v0 import section as shown
-from safe_gate.evaluators.safe_v0.commands import COMMANDS
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.part import Part
 from safe_gate.evaluators.safe_v0.result import Entry, Result
@@ -167,9 +165,6 @@ class SafeV0(Evaluator):
 
     def read(self, part: JsonObject) -> Any:
         return Part.from_json(part)
-
-    def command(self, name: str) -> Command:
-        return COMMANDS[name]
 
     def result_event(
         self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from safe_gate.core.command import Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import (
     Exchange,
@@ -24,8 +23,7 @@ from safe_gate.evaluators.synthesis import cases, event, evidence, gate, packs, 
 from safe_gate.evaluators.synthesis import outcome as compared
 from safe_gate.evaluators.synthesis import section as shown
 from safe_gate.evaluators.synthesis.cases import cases_of, misfit, misnamed, unserved
-from safe_gate.evaluators.synthesis.commands import COMMANDS
-from safe_gate.evaluators.synthesis.deciding import consistency, conversation, rulebook, settings_remarks
+from safe_gate.evaluators.synthesis.deciding import consistency, conversation, settings_remarks
 from safe_gate.evaluators.synthesis.deciding.score import is_negative, score_case
 from safe_gate.evaluators.synthesis.names import KINDS, WORDING, wording_of_tags
 from safe_gate.evaluators.synthesis.part import Part
@@ -132,7 +130,7 @@ class Synthesis(Evaluator):
         {"text", "words", "shared", "cluster", "regex", "must_contain", "must_contain_any", "must_not_contain"}
     )
     counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
-    rule_files = RuleFiles("rules", "rules_off", "rule-pack", lambda: rulebook)
+    rule_files = RuleFiles("rules", "rules_off", "rule-pack")
 
     rules = gate.RULES
     group_rules = gate.GROUP_RULES
@@ -168,9 +166,6 @@ class Synthesis(Evaluator):
 
     def read(self, part: JsonObject) -> Any:
         return Part.from_json(part)
-
-    def command(self, name: str) -> Command:
-        return COMMANDS[name]
 
     def result_event(
         self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool

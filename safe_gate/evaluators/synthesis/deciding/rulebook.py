@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural, with_interval
-from safe_gate.core.given import Lesson, Shipped
+from safe_gate.core.given import Shipped
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Untrusted
 from safe_gate.core.shown import Table
 from safe_gate.core.stats import wilson
@@ -18,6 +18,13 @@ from safe_gate.evaluators.synthesis.deciding.turn import Rules
 from safe_gate.evaluators.synthesis.matching.gain import Gain, distinct_replies, gains
 from safe_gate.evaluators.synthesis.matching.learning import TAUGHT, Row, as_packs, rows
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
+
+
+class Lesson(NamedTuple):
+    """Rules learned from marked cases: packs, and text for readers."""
+
+    packs: Sequence[packs.Pack]
+    shown: Sequence[Table | str]
 
 
 def listed(rules: Rules) -> Iterator[Table | str]:

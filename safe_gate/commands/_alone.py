@@ -1,0 +1,89 @@
+"""What the commands share that score the cases of one evaluator alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from safe_gate.commands._command import Call
+from safe_gate.core.command import OUT, VERBOSE, Command
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.model import JsonObject
+from safe_gate.core.shown import Section
+from safe_gate.inputs import writing
+from safe_gate.render import console, jsonreport
+from safe_gate.render.wording import section_alone
+from safe_gate.runs.exit_codes import complain
+from safe_gate.runs.workspace import keep_inputs, read_by
+from safe_gate.scoring import asked, intake, measure, refusals, unknown_names
+from safe_gate.settings.model import Settings
+
+Ending = tuple[int, str]
+"""The exit code of a command, and the last line that it prints, "" for none."""
+
+Show = Callable[[Call, JsonObject, Section, Settings], None]
+"""Prints and writes a part, with what readers see of it."""
+
+
+def show(call: Call, part: JsonObject, section: Section, options: Settings) -> None:
+    """Print the scorecard, and write the part to the file of `--out`."""
+    file, out = call.arguments["out"], call.effects.out
+    if file:
+        writing.write(Path(file), jsonreport.pieces(part))
+    if not options.quiet:
+        out(console.scorecard(section, everything=call.arguments["verbose"]))
+        if file:
+            out(f"Report: {console.path_words(file)}")
+
+
+def score(
+    call: Call,
+    evaluator: Evaluator,
+    cases: tuple[str, str],
+    ending: Callable[[JsonObject, Mapping[str, Any]], Ending],
+    shown: Show = show,
+    file: str = "--out",
+) -> int:
+    """Score the cases that the settings name, and show them.
+
+    `cases` are the flag that names them and words for its value. `ending` gets the part and the evaluator's settings.
+    `file` is the flag of the file for the part. Returns the exit code of `ending`, or 3.
+    """
+    options, effects, setting = call.options(), call.effects, evaluator.input.setting
+    path = call.arguments[file.removeprefix("--")]
+    if not options.value(setting):
+        return complain((refusals.missing(*cases),), effects)
+    measured = measure.part(evaluator, options, effects.generated_at, path)
+    intake.report_skipped(measured.skipped, setting.replace("_", "-"), effects.err)
+    unknown = unknown_names.unknown_groups(options, {evaluator.name: measured}, is_selection=setting in call.flags)
+    problems = (*measured.problems, *unknown)
+    if measured.part is None or problems:
+        return complain(problems, effects)
+    if path:
+        keep_inputs(file, path, read_by(options, path))
+    section = section_alone(evaluator.name, measured.part, asked.settings(options), len(measured.left_out))
+    shown(call, measured.part, section, options)
+    exit_code, line = ending(measured.part, dict(options.group(evaluator.name)))
+    if line:
+        effects.out(line)
+    return exit_code
+
+
+class Installed:
+    """The command of an installed evaluator, which has its name."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self.COMMAND = Command(
+            place=30,
+            summary=f"check {evaluator.title} outputs alone",
+            exit_codes="0 all pass, 1 a case fails, 3 error",
+            arguments={"--out": OUT, "--verbose": VERBOSE},
+        )
+
+    def main(self, call: Call) -> int:
+        """Score its cases. Returns 0 if all pass, 1 if not, or 3."""
+        one = self._evaluator
+        cases = f"--{one.input.setting.replace('_', '-')}", f"a file of {one.input.plural}"
+        return score(call, one, cases, lambda part, _: (int(any(one.failures(part))), ""))

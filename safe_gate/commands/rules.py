@@ -1,0 +1,116 @@
+"""`rules`: lists the Synthesis rules, tests the rules of packs, or learns rules from marked cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from safe_gate.commands._command import Call
+from safe_gate.core.command import Command
+from safe_gate.core.figures import plural
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Verdict
+from safe_gate.core.shown import Table
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.synthesis.deciding import rulebook
+from safe_gate.inputs import checked, disk, recorded, writing
+from safe_gate.inputs.own_rules import made, read, shipped
+from safe_gate.publish.effects import Effects
+from safe_gate.render import console, jsonreport, tables
+from safe_gate.runs.exit_codes import EXIT_CODES
+from safe_gate.scoring import asked, intake
+from safe_gate.settings.model import Settings
+
+COMMAND = Command(
+    place=6,
+    summary="list the Synthesis rules, test the rules of a pack, or learn rules from marked cases",
+    exit_codes="0 listed, passed or learned; 3 a failed test or another problem",
+    arguments={
+        "words": {
+            "nargs": "*",
+            "metavar": "test|train FILE",
+            "help": "test PACK...: test the rules of packs; train CASES...: learn rules from marked cases",
+        },
+        "--out": {
+            "default": "",
+            "metavar": "FOLDER",
+            "help": "train: write the learned rules to this folder, a pack for each group",
+        },
+    },
+    own_word="test|train",
+)
+
+_SYNTHESIS = EVALUATORS["synthesis"]
+
+
+def main(call: Call) -> int:
+    """Test, learn or list rules, by the first word. Returns 0 or 3."""
+    words, out, effects = call.arguments["words"], call.arguments["out"], call.effects
+    options = call.options()
+    settings = asked.settings(options)
+    if out and words[:1] != ["train"]:
+        raise CannotJudge(Problem(Place("--out"), "is for rules train; nothing else is written", code=Code.USAGE))
+    if not words:
+        recipe = asked.recipe(_SYNTHESIS, settings, read(settings), options.config)
+        effects.out(_drawn(rulebook.listed(made(_SYNTHESIS.name, recipe))))
+    elif words[0] == "test" and words[1:]:
+        _test(words[1:], effects)
+    elif words[0] == "train" and words[1:]:
+        _train(words[1:], settings, options.config, out, effects)
+    else:
+        expected = "expected: rules, rules test PACK..., or rules train CASES..."
+        raise CannotJudge(Problem(Place("command line"), expected, code=Code.USAGE))
+    return EXIT_CODES[Verdict.PASS]
+
+
+def _drawn(shown: Iterable[Table | str]) -> str:
+    return "\n".join(tables.drawn(one, "simple_outline") if isinstance(one, Table) else one for one in shown)
+
+
+def _test(paths: Sequence[str], effects: Effects) -> None:
+    """Test the rules of pack files against the texts that they must hit and must miss."""
+    settings = asked.settings(Settings().replace(rules=tuple(paths)))
+    found = rulebook.own(asked.recipe(_SYNTHESIS, settings, read(settings)))
+    rules = sum(len(pack["rules"]) for pack in found)
+    effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
+
+
+def _train(patterns: Sequence[str], settings: JsonObject, config: str, out: str, effects: Effects) -> None:
+    """Learn rules from marked cases, show them and what they gain, and write them as packs into the folder `out`.
+
+    Without a folder nothing is written.
+    """
+    recipe = asked.recipe(_SYNTHESIS, settings, read(settings), config)
+    lesson = rulebook.taught(_cases(patterns), settings, recipe, shipped(_SYNTHESIS.name))
+    paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
+    others = [path for path in paths if not _may_replace(path)] if out else []
+    if others:
+        words = "exists and is not a learned pack; move it, or name another folder with --out"
+        raise CannotJudge(*(Problem(Place(disk.shown(path)), words) for path in others))
+    effects.out(_drawn(lesson.shown))
+    if out:
+        for path, pack in zip(paths, lesson.packs, strict=True):
+            writing.write(path, jsonreport.pack_json(pack))
+    names = " ".join(console.path_words(path.as_posix()) for path in paths)
+    if names and out:
+        effects.out(f"Written: {names}\nTo use them: --rules {names}, or their names under `rules` in the config.")
+    else:
+        effects.out("Nothing is written without --out FOLDER." if names else "Nothing is written: no rule is learned.")
+
+
+def _cases(patterns: Sequence[str]) -> list[Any]:
+    taken = intake.Intake(recorded.cases(_SYNTHESIS, patterns, settings=asked.settings(Settings())))
+    cases = list(taken.cases())
+    if taken.problems:
+        raise CannotJudge(*taken.problems)
+    return cases
+
+
+def _may_replace(path: Path) -> bool:
+    with suppress(CannotJudge):
+        if not disk.exists(path):
+            return True
+        pack = checked.document(str(path), "rule-pack")
+        return all(isinstance(rule.get("origin"), dict) for rule in pack["rules"])
+    return False
