@@ -21,8 +21,8 @@ from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.results import results_of
-from safe_gate.github import Api, repository
-from safe_gate.github.checkout import is_merge_of_event
+from safe_gate.gate import differences
+from safe_gate.github import Api, checkout
 from safe_gate.github.contents import Contents
 from safe_gate.github.event import OF_A_HEAD, Context
 from safe_gate.inputs import checked, disk, leftovers
@@ -31,7 +31,6 @@ from safe_gate.inputs.finding import expansion, folders
 from safe_gate.inputs.finding.case_files import settings
 from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Pattern, Selection
 from safe_gate.inputs.finding.git import Clone
-from safe_gate.proof import differences
 from safe_gate.settings.model import WAIVERS_FILE, Settings, config_paths
 
 _MOST_BYTES = 2_000_000_000
@@ -105,7 +104,7 @@ def opened(
 
     `spec` is the path of a report, `base` (the event's base commit), `.` (the working folder) or a git ref. None
     stands for no baseline yet: an event that has no base commit, or a missing report unless it `is_required`. `token`
-    is GitHub's. `folder` is the working folder's path in the repository, as in `effects.Effects`. A pattern that
+    is GitHub's. `folder` is the working folder's path in the repository, as in `Effects`. A pattern that
     names nothing at the commit is no error: what the files are compared to may be new. Raises CannotJudge for all
     that cannot be read, or not in full.
     """
@@ -149,9 +148,9 @@ def opened(
 def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
     """Yield the checkouts that have files while the working folder is in none: a commit has other paths."""
     here = Path.cwd()
-    if repository.root_in_sight(here) is None:
+    if checkout.root_in_sight(here) is None:
         paths = [here / path for path in (*expansion.expand(patterns)[0], *map(Path, patterns))]
-        for root in sorted({root for path in paths if (root := repository.root_in_sight(path.parent))}):
+        for root in sorted({root for path in paths if (root := checkout.root_in_sight(path.parent))}):
             words = "is a checkout, but the working folder is outside any checkout, so paths differ from the commit's"
             yield Problem(
                 Place(disk.shown(root)),
@@ -187,7 +186,7 @@ def committed(spec: str) -> str:
     if not path.is_absolute() and ".." not in path.parts:
         return spec
     here = Path.cwd()
-    if (root := repository.root_in_sight(here)) is None:
+    if (root := checkout.root_in_sight(here)) is None:
         return ""
     there = Path(os.path.normpath(here / path))  # links stay unresolved: the change may have added them
     top = next((above for above in reversed(there.parents) if os.path.realpath(above) == os.path.realpath(root)), None)
@@ -317,7 +316,7 @@ def _base(context: Context, sources: _Sources) -> tuple[str, str]:
     event may name an older commit. It counts for every other checkout, or a change could choose its own base.
     """
     named = f"named by the event {context.event}"
-    if not is_merge_of_event(context):
+    if not checkout.is_merge_of_event(context):
         return context.subject.base_sha, named
     try:
         parents = _from_first(sources, lambda source: source.commit(context.sha).parents)

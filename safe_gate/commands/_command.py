@@ -15,10 +15,10 @@ from safe_gate.core.command import Command
 from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.core.problems import first_of, number
 from safe_gate.github.annotations import Annotation
+from safe_gate.github.effects import Effects, time_of
 from safe_gate.inputs import config_file, disk
-from safe_gate.publish.effects import Effects
 from safe_gate.render import jsonreport
-from safe_gate.runs import terminal, world
+from safe_gate.runs import terminal
 from safe_gate.runs.exit_codes import complain
 from safe_gate.scoring import progress
 from safe_gate.settings import reading
@@ -97,7 +97,7 @@ def run(
         disk.follow_links(is_on=bool(is_followed))
         disk.hold()
         command = commands.module(name)
-        effects = _effects(environ, world.time_of(environ), printed, told, is_log=command.COMMAND.judges)
+        effects = _effects(environ, time_of(environ), printed, told, is_log=command.COMMAND.judges)
         return command.main(Call(name, arguments, flags, environ, effects))
     except CannotJudge as error:
         effects = effects or _effects(environ, _known_time(environ), printed, told)
@@ -145,8 +145,8 @@ def _refuse(problems: Sequence[Problem], options: Settings, effects: Effects) ->
 def _known_time(environ: Mapping[str, str]) -> str:
     """Return the time of a refused run: the clock's if SOURCE_DATE_EPOCH is invalid."""
     with suppress(CannotJudge):
-        return world.time_of(environ)
-    return world.time_of({})
+        return time_of(environ)
+    return time_of({})
 
 
 def as_json(argv: Sequence[str], code: int, told: Mapping[str, Any]) -> str:
@@ -166,7 +166,7 @@ def _effects(
     environ: Mapping[str, str], generated_at: str, printed: Print, told: dict[str, Any], *, is_log: bool = True
 ) -> Effects:
     say = terminal.printer(environ, partial(_say, printed, is_log=is_log))
-    return world.effects(
+    return Effects.of(
         environ, generated_at, lambda line: say(line, sys.stdout), lambda line: say(line, sys.stderr)
     )._replace(tell=lambda name, fact: told.update({name: fact() if callable(fact) else fact}))
 

@@ -13,9 +13,9 @@ from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.evaluators import parts_of
 from safe_gate.gate import drops, waivers, weakening
 from safe_gate.gate import rules as gate_rules
+from safe_gate.github.effects import Effects
 from safe_gate.inputs import writing
 from safe_gate.inputs.disk import HERE
-from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import comparison_section, headline
 from safe_gate.runs import pipeline

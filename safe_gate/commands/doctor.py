@@ -16,13 +16,12 @@ from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict, Words
 from safe_gate.core.report import Waiver
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.github import checkout
+from safe_gate.github import checkout, handover, preview, publishing
+from safe_gate.github.effects import Effects
+from safe_gate.github.preview import Facts
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.inputs.finding.case_files import CaseFiles
-from safe_gate.publish import handover, on_github, preview
-from safe_gate.publish.effects import Effects
-from safe_gate.publish.preview import Facts
 from safe_gate.render import console
 from safe_gate.runs import policy
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
@@ -173,7 +172,7 @@ def _of_another_run(wanted: Publishing, effects: Effects) -> tuple[Facts, list[P
     """Return what `publish` would read, and the problems that would prevent it."""
     problems: list[Problem] = []
     try:
-        on_github.left_behind(wanted, effects.context)
+        publishing.left_behind(wanted, effects.context)
     except CannotJudge as error:
         problems += error.problems
     return [("the report of another run", Untrusted((Path(wanted.report_dir) / handover.NAME).as_posix()))], problems

@@ -10,9 +10,9 @@ from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Phrase, Verdict
+from safe_gate.github import publishing
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.finding import expansion
-from safe_gate.publish import on_github
 from safe_gate.render import console, trends
 from safe_gate.runs.exit_codes import EXIT_CODES
 
@@ -51,7 +51,7 @@ def main(call: Call) -> int:
     for note in notes:
         effects.out(console.words_of(note))
     effects.out(f"Written: {', '.join(console.path_words(disk.shown(path)) for path in written)}")
-    on_github.append_to_summary(text, effects, is_dry=options.dry_run)
+    publishing.append_to_summary(text, effects, is_dry=options.dry_run)
     return EXIT_CODES[Verdict.PASS]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from safe_gate.baseline import comparison
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
-from safe_gate.publish.effects import Effects
+from safe_gate.github.effects import Effects
 from safe_gate.runs.conclusion import judged, refuse
 from safe_gate.runs.workspace import untrusted
 from safe_gate.scoring import shards

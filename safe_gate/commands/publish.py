@@ -5,8 +5,8 @@ from __future__ import annotations
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
 from safe_gate.core.model import CannotJudge, Verdict
-from safe_gate.publish import on_github
-from safe_gate.publish.effects import Effects
+from safe_gate.github import publishing
+from safe_gate.github.effects import Effects
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.settings.destinations import Publishing
 
@@ -30,6 +30,6 @@ def main(call: Call) -> int:
 def published(wanted: Publishing, effects: Effects) -> int:
     """Post what a run left behind. Returns 0 if the comment is up to date, 3 if not."""
     try:
-        return EXIT_CODES[Verdict.PASS if on_github.post_later(wanted, effects) else Verdict.ERROR]
+        return EXIT_CODES[Verdict.PASS if publishing.post_later(wanted, effects) else Verdict.ERROR]
     except CannotJudge as error:
         return complain(error.problems, effects)

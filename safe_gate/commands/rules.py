@@ -14,9 +14,9 @@ from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, 
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.deciding import rulebook
+from safe_gate.github.effects import Effects
 from safe_gate.inputs import checked, disk, recorded, writing
 from safe_gate.inputs.own_rules import made, read, shipped
-from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, tables
 from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.scoring import asked, intake

@@ -12,9 +12,9 @@ from safe_gate.core.command import JSON, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import Verdict
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.github import publishing
+from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk, writing
-from safe_gate.publish import on_github
-from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
 from safe_gate.runs import pipeline
 from safe_gate.runs.conclusion import concluded, judged, refuse, unfinished
@@ -66,5 +66,5 @@ def _score_shard(shard: Shard, options: Settings, effects: Effects, options_at: 
     )
     said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
     effects.out(f"{said}\nShard: {console.path_words(disk.shown(path))}")
-    on_github.publish_shard(said, disk.shown(path), Publishing.of(options), effects)
+    publishing.publish_shard(said, disk.shown(path), Publishing.of(options), effects)
     return EXIT_CODES[Verdict.PASS]

@@ -9,9 +9,9 @@ from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
 from safe_gate.core.model import CannotJudge, Problem
 from safe_gate.core.report import Earlier, Report
+from safe_gate.github.effects import Effects
 from safe_gate.proof import verification
 from safe_gate.proof.verification import Standing
-from safe_gate.publish.effects import Effects
 from safe_gate.render import console
 from safe_gate.runs import pipeline
 from safe_gate.runs.exit_codes import complain

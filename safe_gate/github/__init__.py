@@ -1,9 +1,6 @@
-"""Shell: talks to GitHub: the runner's files and the REST API.
+"""GitHub: event, REST API, comment, files of the runner, hand-over to a trusted workflow, and publishing.
 
-Each module does one job. `event` reads what happened. `repository` finds the checkout of a path, and `checkout` says
-whose code it is. `client` speaks HTTP. `pulls` finds a commit's pull request, and `comment` writes the gate's comment
-on it. `contents` reads a commit's files. `files` writes step outputs and job summary, and `commands` writes
-annotations. Nothing here decides a verdict.
+Nothing here decides a verdict.
 """
 
 from __future__ import annotations

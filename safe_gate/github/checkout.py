@@ -1,4 +1,4 @@
-"""Which commit lies where a run reads, and whose code it is: the repository's own, or a pull request's.
+"""The checkout of a path: its root, its commit, and whose code it is: the repository's own, or a pull request's.
 
 Reads `.git` folders, runs nothing. Under `pull_request_target` a workflow has the base repository's token and
 secrets. Files of a pull request then need explicit permission.
@@ -8,14 +8,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from safe_gate.core.text.patterns import later
-from safe_gate.github import repository
 from safe_gate.github.event import OF_A_HEAD, Context
 
 _LONGEST = 10_000_000  # characters: the refs of a large repository
 _SHA = later(r"[0-9a-f]{40}([0-9a-f]{24})?")
+
+
+def root(path: Path) -> Path | None:
+    """Return the nearest folder with a `.git`, from an absolute path upwards, None if there is none. Raises OSError."""
+    return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), None)
+
+
+def working_folder(workspace: str) -> str:
+    """Return the working folder's path from the root of its repository, "" at the root or where there is none.
+
+    The root is the nearest folder upwards with a `.git`, else `workspace`, the folder that the runner checks out
+    into. A checkout may lie in a subfolder of the workspace. A step may work in a subfolder of the checkout.
+    """
+    try:
+        here = Path.cwd()
+        path = here.relative_to(root(here) or Path(workspace or here)).as_posix()
+    except (OSError, ValueError):  # a folder that is gone or may not be searched, one outside the workspace
+        return ""
+    return "" if path == "." else path
 
 
 def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:
@@ -28,7 +47,7 @@ def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:
     if context.event != "pull_request_target":
         return ""
     trusted = {context.sha, context.subject.base_sha} - {""}
-    roots = {repository.root_in_sight(Path(os.path.realpath(path))) for path in paths} - {None}
+    roots = {root_in_sight(Path(os.path.realpath(path))) for path in paths} - {None}
     foreign = sorted(os.path.relpath(root) for root in roots if root and _head(_git_folder(root)) not in trusted)
     return foreign[0] if foreign else ""
 
@@ -38,15 +57,22 @@ def is_merge_of_event(context: Context) -> bool:
 
     GITHUB_SHA names it there, and no author of a change can choose it. It may have been made for another head.
     """
-    root = repository.root_in_sight(Path.cwd()) if context.event in OF_A_HEAD else None
+    root = root_in_sight(Path.cwd()) if context.event in OF_A_HEAD else None
     return root is not None and bool(context.sha) and _head(_git_folder(root)) == context.sha
 
 
 def commit_of(folder: Path) -> str:
     """Return the commit that the checkout around a folder is at, "" if there is none."""
-    root = repository.root_in_sight(folder)
+    root = root_in_sight(folder)
     found = _head(_git_folder(root)) if root else ""
     return found if _SHA.fullmatch(found) else ""
+
+
+def root_in_sight(path: Path) -> Path | None:
+    """Return what `root` does, None also where nobody may look, for nothing is read from there."""
+    with suppress(OSError):
+        return root(path)
+    return None
 
 
 def _git_folder(folder: Path) -> Path:

@@ -28,9 +28,8 @@ from safe_gate.core.report import Digests, Earlier, Report, Waivers
 from safe_gate.core.setting import OFF
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate import limits
+from safe_gate.gate import differences, limits
 from safe_gate.inputs import checked, disk, schemas
-from safe_gate.proof import differences
 from safe_gate.settings.model import Settings, settings
 from safe_gate.settings.reading import read
 

@@ -20,14 +20,13 @@ from safe_gate.core.shown import in_notebook
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.results import results_of
+from safe_gate.github.effects import Effects, time_of
 from safe_gate.inputs import config_file, disk
 from safe_gate.inputs.leftovers import temporary_folder
 from safe_gate.inputs.schemas import load_schema
-from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
 from safe_gate.render.untrusted import quoted
 from safe_gate.render.wording import conclusion, message, rule_name, state
-from safe_gate.runs import world
 from safe_gate.runs.conclusion import finished, refuse
 from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.settings import reading
@@ -111,7 +110,7 @@ def run(*, verbose: bool = False, **settings: Value) -> Run:
 
 def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
     out, err = (partial(print, file=stream) if verbose else lambda _: None for stream in (sys.stdout, sys.stderr))
-    effects = world.effects({}, world.time_of(os.environ), out, err)._replace(given=frozenset(given))
+    effects = Effects.of({}, time_of(os.environ), out, err)._replace(given=frozenset(given))
     disk.show_as_values(folder)
     no_json = list[Problem]()
     plain = {name: _plain(value) for name, value in given.items() if value is not None}

@@ -23,11 +23,11 @@ from safe_gate.core.model import (
 )
 from safe_gate.core.report import Report
 from safe_gate.core.setting import OFF, Setting
+from safe_gate.github import handover, publishing
+from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.finding.commit_files import Missing
 from safe_gate.inputs.finding.git import Clone
-from safe_gate.publish import handover, on_github
-from safe_gate.publish.effects import Effects
 from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
 from safe_gate.render.untrusted import plain, quoted
@@ -83,7 +83,7 @@ def refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> 
     """Report wrong settings or usage, also in reports and to GitHub: no old verdict may remain. Returns 3."""
     problems = refusals.as_shown(problems, options.text)
     if options.mode == "publish":
-        on_github.publish_refusal(problems, effects, is_dry=options.dry_run)
+        publishing.publish_refusal(problems, effects, is_dry=options.dry_run)
         return complain(problems, effects)
     report, _ = concluded(error_report(problems, Settings(), effects), problems, options, effects)
     return EXIT_CODES[report.verdict]
@@ -148,7 +148,7 @@ def concluded(
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
     hands_over = not replaced((Path(options.report_dir) / handover.NAME,), options)
-    on_github.publish_run(run.view, Publishing.of(options, hands_over=hands_over), written, effects, run.recorded)
+    publishing.publish_run(run.view, Publishing.of(options, hands_over=hands_over), written, effects, run.recorded)
     _tell(run.view, written, effects)
     if report.verdict is Verdict.FAIL:
         command = _next_command(run.view, options, effects)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from safe_gate.core.model import Problem, Verdict
-from safe_gate.publish.effects import Effects
+from safe_gate.github.effects import Effects
 from safe_gate.render import console
 
 EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}

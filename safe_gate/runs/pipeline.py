@@ -27,12 +27,11 @@ from safe_gate.core.model import (
 )
 from safe_gate.core.report import Earlier, Found, Provenance, Report, Waiver, Waivers
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate import drops, waivers
+from safe_gate.gate import differences, drops, waivers
 from safe_gate.gate import rules as gate_rules
+from safe_gate.github.effects import Effects
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.spool import Store
-from safe_gate.proof import differences
-from safe_gate.publish.effects import Effects
 from safe_gate.render import formats
 from safe_gate.runs.policy import Ruling, gate_policy, refuse_itself, ruling_of
 from safe_gate.runs.report import error_report, provenance, report_of

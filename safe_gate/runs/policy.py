@@ -11,10 +11,10 @@ from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import drops, limits
 from safe_gate.gate import rules as gate_rules
+from safe_gate.github.effects import Effects
 from safe_gate.inputs import own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding.commit_files import Pattern
-from safe_gate.publish.effects import Effects
 from safe_gate.runs.sides import Sides
 from safe_gate.scoring import asked, unknown_names
 from safe_gate.scoring.snapshot import Snapshot

@@ -10,7 +10,7 @@ from safe_gate.core.model import InputFile, Problem, RuleOutcome, Verdict
 from safe_gate.core.problems import first_of
 from safe_gate.core.report import Found, Provenance, Report, Tool
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.publish.effects import Effects
+from safe_gate.github.effects import Effects
 from safe_gate.runs.policy import Ruling, gate_policy
 from safe_gate.scoring import asked
 from safe_gate.settings.model import Settings

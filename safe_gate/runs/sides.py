@@ -12,9 +12,9 @@ from safe_gate.baseline import comparison, source
 from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.core.report import Base
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.github.effects import Effects
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding.commit_files import Pattern
-from safe_gate.publish.effects import Effects
 from safe_gate.scoring import asked, snapshot
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.destinations import Access
@@ -93,7 +93,7 @@ class Sides:
         self, spec: str, patterns: Sequence[Pattern], *, is_required: bool
     ) -> AbstractContextManager[source.Baseline | None]:
         effects = self._effects
-        connect = partial(effects.connect, effects.context.api_url, self._access, effects.out)
+        connect = partial(effects.connect, self._access)
         return source.opened(
             spec,
             patterns,

@@ -23,10 +23,10 @@ from safe_gate.evaluators.results import results_of
 from safe_gate.gate import weakening
 from safe_gate.gate.weakening import WEAKER, Terms, settings_of
 from safe_gate.gate.weakening_cases import Asked, What
+from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk, own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import case_files, expansion
-from safe_gate.publish.effects import Effects
 from safe_gate.runs.policy import WARN_HERE, Ruling, base_commit, is_needed_by_base
 from safe_gate.runs.sides import OF_INPUTS, Sides
 from safe_gate.scoring import asked, facts

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.github.checkout import foreign_checkout
+from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk
 from safe_gate.inputs.finding import case_files, expansion
-from safe_gate.publish.effects import Effects
 from safe_gate.settings.model import WAIVERS_FILE, Settings, config_paths
 
 

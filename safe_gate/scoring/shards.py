@@ -22,10 +22,10 @@ from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.evaluators.results import CaseResult
+from safe_gate.gate import differences
 from safe_gate.inputs import checked, disk, schemas
 from safe_gate.inputs.finding import expansion
 from safe_gate.inputs.spool import Store
-from safe_gate.proof import differences
 from safe_gate.scoring.tally import Recount
 
 _SHAPE = 1

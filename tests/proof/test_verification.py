@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from safe_gate import __version__
 from safe_gate.core.report import Report
-from safe_gate.proof import differences
+from safe_gate.gate import differences
 from safe_gate.scoring.asked import SCORING
 from safe_gate.settings.model import settings
 from tests.support.cases import Ran, SafeGate, safe_case, signed, turn, write_batch, write_cases

@@ -10,8 +10,8 @@ from typing import Any
 
 from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.gate.differences import with_digests
 from safe_gate.inputs.schemas import load_schema
-from safe_gate.proof.differences import with_digests
 
 DATA = Path(__file__).parent.parent / "data"
 SAFE, SYNTHESIS = EVALUATORS["safe_v0"], EVALUATORS["synthesis"]

@@ -16,8 +16,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from safe_gate.github import handover
 from safe_gate.inputs import checked, leftovers
-from safe_gate.publish import handover
 from tests.support.cases import SafeGate, turn, write_cases
 from tests.support.git import commit, git
 

@@ -7,17 +7,16 @@ validated by its schema, judged again and rendered again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Verdict
 from safe_gate.core.report import Report, Waivers
+from safe_gate.gate import differences, waivers
 from safe_gate.gate import rules as gate_rules
-from safe_gate.gate import waivers
 from safe_gate.github.event import Context, Run
 from safe_gate.inputs import checked, disk, schemas
-from safe_gate.proof import differences
 
 NAME = "safe-gate.comment.json"
 """The file's name in the report folder."""
@@ -25,7 +24,8 @@ NAME = "safe-gate.comment.json"
 _SHAPE = 1
 
 
-class Publication(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class HandOver:
     """A run's result as its file has it. `read` judges the report again; the rest is the file's word alone."""
 
     gate: str
@@ -34,63 +34,42 @@ class Publication(NamedTuple):
     pull_request: int | None
     head_sha: str
     base_sha: str
-    run: Run
+    run_id: int
+    run_attempt: int
     folder: str
     body: str
     report: Report
 
-    @classmethod
-    def of(cls, report: Report, context: Context, folder: str, gate_id: str, body: str) -> Publication:
-        """Return a run's result; `body` is its comment."""
-        subject = context.subject
-        return cls(
-            gate=gate_id,
-            job=context.job,
-            event=context.event,
-            pull_request=subject.pull_request,
-            head_sha=context.head_sha,
-            base_sha=subject.base_sha,
-            run=context.run,
-            folder=folder,
-            body=body,
-            report=report,
-        )
+    @property
+    def run(self) -> Run:
+        """The workflow run that left the file."""
+        return Run(self.run_id, self.run_attempt)
 
     def to_json(self) -> dict[str, Any]:
         """Return the file's content, in the shape of `schemas/publication.schema.json`."""
-        return {
-            "publication": _SHAPE,
-            "gate": self.gate,
-            "job": self.job,
-            "event": self.event,
-            "pull_request": self.pull_request,
-            "head_sha": self.head_sha,
-            "base_sha": self.base_sha,
-            "run_id": self.run.id,
-            "run_attempt": self.run.attempt,
-            "folder": self.folder,
-            "body": self.body,
-            "report": self.report.to_json(),
-        }
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Publication:
-        """Return the result that a file's content is, which fits the schemas."""
-        return cls(
-            gate=value["gate"],
-            job=value["job"],
-            event=value["event"],
-            pull_request=value["pull_request"],
-            head_sha=value["head_sha"],
-            base_sha=value["base_sha"],
-            run=Run(value["run_id"], value["run_attempt"]),
-            folder=value["folder"],
-            body=value["body"],
-            report=Report.from_json(value["report"]),
-        )
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {"publication": _SHAPE, **given, "report": self.report.to_json()}
 
 
-def read(path: Path) -> Publication:
+def of_run(report: Report, context: Context, folder: str, gate_id: str, body: str) -> HandOver:
+    """Return a run's result; `body` is its comment."""
+    subject, run = context.subject, context.run
+    return HandOver(
+        gate=gate_id,
+        job=context.job,
+        event=context.event,
+        pull_request=subject.pull_request,
+        head_sha=context.head_sha,
+        base_sha=subject.base_sha,
+        run_id=run.id,
+        run_attempt=run.attempt,
+        folder=folder,
+        body=body,
+        report=report,
+    )
+
+
+def read(path: Path) -> HandOver:
     """Return what a run left behind. Raises CannotJudge with every problem of it; another version's shape is one."""
     name = disk.shown(path)
     if not disk.exists(path):
@@ -104,8 +83,8 @@ def read(path: Path) -> Publication:
             if problem.field in _VERSIONS:
                 raise CannotJudge(replace(problem, message=_OTHER)) from None
         raise
-    found = Publication.from_json(content)
-    return found._replace(report=_judged_again(found.report, name))
+    given = {one.name: content[one.name] for one in fields(HandOver)}
+    return HandOver(**given | {"report": _judged_again(Report.from_json(content["report"]), name)})
 
 
 _VERSIONS = ("publication", "report.schema_version")

@@ -1,0 +1,362 @@
+"""Publishes a report on GitHub: annotations, comment, job summary, step outputs, and what is left for later.
+
+Nothing here changes a verdict: what fails is a warning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+from safe_gate.core.model import (
+    NOTHING_RECORDED,
+    CannotJudge,
+    Code,
+    Origin,
+    Place,
+    Problem,
+    Recorded,
+    Untrusted,
+    Verdict,
+)
+from safe_gate.core.report import Report
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.github import Api, ApiError, Refusal, comment, handover, preview, pulls, runner_files
+from safe_gate.github.annotations import Annotation, annotated, of_refusal
+from safe_gate.github.effects import Effects
+from safe_gate.github.event import NO_RUN, Context
+from safe_gate.inputs import disk, writing
+from safe_gate.render import SUMMARY_LIMIT, console, jsonreport, markdown
+from safe_gate.render.untrusted import plain
+from safe_gate.render.view import ReportView
+from safe_gate.settings.destinations import Publishing
+
+_REFUSED = {
+    Refusal.CREDENTIALS: ("skipped-permissions", "; the token is wrong or has expired: correct github-token"),
+    Refusal.PERMISSION: (
+        "skipped-permissions",
+        "; this is normal with a read-only token (forks, Dependabot), otherwise the job needs pull-requests: write",
+    ),
+    Refusal.NOT_FOUND: (
+        "skipped-permissions",
+        "; the token cannot access this pull request: use a token for this repository with pull-requests: write",
+    ),
+    Refusal.LOCKED: ("skipped-locked", "; the conversation is locked: unlock it to get the comment"),
+    Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting did not help or would take too long"),
+    Refusal.DEADLINE: ("failed", "; GitHub is slow: run again, or raise publish-timeout"),
+}
+"""The comment's status and advice for each refusal by GitHub; `failed` for all others."""
+
+_NOT_POSTED = {"failed", "skipped-no-token", "skipped-same-gate", *(status for status, _ in _REFUSED.values())}
+"""What `publish`, which has nothing else to do, calls an error."""
+
+_INSTALLATION = "ghs_"
+"""The prefix of tokens of jobs and Apps. GitHub does not name the account of such a token."""
+
+
+# --- a run ----------------------------------------------------------------------------------------
+
+
+def publish_run(
+    view: ReportView,
+    wanted: Publishing,
+    paths: Sequence[str],
+    effects: Effects,
+    recorded: Recorded = NOTHING_RECORDED,
+) -> None:
+    """Publish a run. Whatever fails here is a warning: the verdict is already decided.
+
+    The comment comes after everything that needs no server, and sinks come last. A slow server must not cost the
+    other results if the job is killed.
+    """
+    _warn_of_loss(wanted.report_dir, effects)
+    report = view.report
+    wanted = _as_loud_as_before(wanted, report)
+    context, origin = effects.context, effects.context.origin(effects.folder, wanted.gate_id)
+    annotations = annotated(view, effects.folder)
+    draft, file = None, ""
+    if wanted.dry_run:
+        _rehearse(view, annotations, wanted, origin, effects, recorded)
+    elif context.in_actions:
+        for one in annotations:
+            effects.out(one.command())
+        draft = _drafted(view, wanted.comment, context, origin, job=context.job, recorded=recorded)
+        if wanted.hands_over:  # `publish` posts it from the report, which holds no reply
+            left = _drafted(view, wanted.comment, context, origin, job=context.job)
+            file = _leave_behind(report, left, wanted, effects)
+    if context.summary_file and not wanted.dry_run:
+        _append(tuple(markdown.rungs(view, limit=SUMMARY_LIMIT, origin=origin, recorded=recorded)), effects)
+    are_written = _write_outputs({**view.step_outputs, **_paths(paths), "comment-file": file}, effects)
+    posted = comment.Posted(preview.no_comment(wanted, context))
+    if draft:
+        posted = _post(draft, wanted, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
+        if context.broken_event_file and posted.status == "skipped-no-pull-request":
+            why = f"the event file {context.broken_event_file} cannot be read, so no pull request is known"
+            _warn(f"The comment was not posted: {why}", effects)
+    if are_written:
+        _write_outputs({"comment-status": posted.status, "comment-url": posted.url}, effects)
+    status = _send(report, wanted, origin, effects)
+    if are_written:
+        _write_outputs({"sink-status": status}, effects)
+
+
+def _as_loud_as_before(wanted: Publishing, report: Report) -> Publishing:
+    """Return what to publish, with the base commit's comment mode: a change must not hide that it weakens the gate."""
+    findings = report.weakened.findings if report.weakened else ()
+    before = next((one.before for one in findings if (one.kind, one.id) == ("setting", "comment")), None)
+    return replace(wanted, comment=before) if before else wanted
+
+
+def _leave_behind(report: Report, draft: comment.Draft, wanted: Publishing, effects: Effects) -> str:
+    """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
+    path = Path(wanted.report_dir) / handover.NAME
+    left = handover.of_run(report, effects.context, effects.folder, wanted.gate_id, draft.marker.above(draft.bodies[0]))
+    try:
+        writing.write(path, jsonreport.pieces(left.to_json()))
+    except CannotJudge as error:
+        _warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
+        return ""
+    return disk.shown(path)
+
+
+def _rehearse(
+    view: ReportView,
+    annotations: Sequence[Annotation],
+    wanted: Publishing,
+    origin: Origin,
+    effects: Effects,
+    recorded: Recorded,
+) -> None:
+    """Print what would be published, in a form in which it does nothing."""
+    effects.out("\nDry run: reports and step outputs are written; comment, annotations and summary are not.")
+    planned = preview.channels(replace(wanted, dry_run=False), effects.context)
+    effects.out(console.facts("Without dry-run, the run would publish", planned))
+    for one in annotations:
+        place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
+        effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
+    _show(markdown.scorecard(view, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded), effects)
+
+
+def _send(report: Report, wanted: Publishing, origin: Origin, effects: Effects) -> str:
+    """Send a report's events to the sinks that are on. Return the status for the step outputs."""
+    if (status := preview.no_sink(wanted)) is not None:
+        return status
+    from safe_gate import sinks
+    from safe_gate.sinks.events import Run
+
+    context = effects.context
+    url = f"{origin.repository}/actions/runs/{context.run.id}/attempts/{context.run.attempt}" if origin.run else ""
+    gate = origin.gate or context.job
+    source = f"{url or 'safe-gate'}{f'#{quote(gate)}' if gate else ''}"
+    failures = sinks.deliver(report, Run(source, gate, origin.repository, url), wanted.sinks, time.sleep)
+    if failures:
+        _warn(f"Not all events were sent: {'; '.join(failures)}", effects)
+    return "failed" if failures else "sent"
+
+
+def _paths(written: Sequence[str]) -> dict[str, str]:
+    """Return the step outputs that name reports: those that steps most often read, and all, one a line."""
+    ends = {"report-json": "/safe-gate.json", "report-markdown": "/safe-gate.md"}
+    named = {name: next((path for path in written if f"/{path}".endswith(end)), "") for name, end in ends.items()}
+    return {**named, "reports": "\n".join(written)}
+
+
+def publish_shard(said: str, path: str, wanted: Publishing, effects: Effects) -> None:
+    """Publish that a shard is scored, by a summary line and outputs without a verdict."""
+    _warn_of_loss(wanted.report_dir, effects)
+    append_to_summary(f"{said}\n", effects, is_dry=wanted.dry_run)
+    measured = (output for one in EVALUATORS.values() for output in one.step_outputs(None))
+    values = {
+        **dict.fromkeys((*measured, "total-cases"), ""),
+        "verdict": "unjudged",
+        **_paths([path]),
+        "report-json": path,
+        "comment-file": "",
+        "comment-status": preview.no_comment(wanted, effects.context),
+        "comment-url": "",
+        "sink-status": preview.no_sink(wanted) or "",
+    }
+    _write_outputs(values, effects)
+
+
+# --- a run without write access, from a trusted workflow --------------------------------------------
+
+
+def post_later(wanted: Publishing, effects: Effects) -> bool:
+    """Post what a run without write access left in the report folder, from a trusted `workflow_run`.
+
+    Pull request, commit, run and workflow come from the event and from GitHub's answers. A run is not posted if its
+    commit is no longer a pull request's head. Returns whether the comment is as it should be. Raises CannotJudge with
+    every problem of what was left.
+    """
+    try:
+        found, context, draft = left_behind(wanted, effects.context)
+    except CannotJudge as error:
+        publish_refusal(error.problems, effects, is_dry=wanted.dry_run)
+        raise
+    if wanted.dry_run:
+        effects.out("Dry run: step outputs are written; the comment is not.")
+        _show(draft.bodies[0], effects)
+    are_written = _write_outputs(ReportView.of(found.report).step_outputs, effects)
+    posted = _post(
+        draft, wanted, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
+    )
+    effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
+    if posted.status == "skipped-outdated":
+        subject, head = (
+            plain(Untrusted(text)) for text in (context.subject.head_label or context.repository, context.head_sha)
+        )
+        moved_on = f"No open pull request of {subject} has the head {head}."
+        effects.out("A newer run has written it." if posted.url else moved_on)
+    if are_written:
+        _write_outputs({"comment-status": posted.status, "comment-url": posted.url}, effects)
+    return posted.status not in _NOT_POSTED
+
+
+def left_behind(wanted: Publishing, context: Context) -> tuple[handover.HandOver, Context, comment.Draft]:
+    """Return what a run left behind, where that run stood, and its comment. Raises CannotJudge with every problem."""
+    path = Path(wanted.report_dir) / handover.NAME
+    place = Place(disk.shown(path))
+    try:
+        found = handover.read(path)
+        if problems := tuple(_strangers(found, place, context)):
+            raise CannotJudge(*problems)
+        # A job that was not run again left it in an earlier attempt.
+        theirs = context.of_trigger()._replace(run=found.run)
+        origin = theirs.origin(found.folder, wanted.gate_id or found.gate)
+        return found, theirs, _drafted(ReportView.of(found.report), wanted.comment, theirs, origin, job=found.job)
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
+        words = "has impossible figures; expected a file written by safe-gate run"
+        raise CannotJudge(Problem(place, words)) from None
+
+
+def _strangers(found: handover.HandOver, place: Place, context: Context) -> Iterator[Problem]:
+    """Yield what keeps a file from being published: it must be of the run that the event names."""
+    subject = context.subject
+    if context.event != "workflow_run":
+        words = f"was started by {context.event or 'no GitHub event'}; expected workflow_run, the only trusted event"
+        yield Problem(Place("publish"), words, code=Code.UNAVAILABLE)
+    elif subject.trigger == NO_RUN:
+        words = "does not name the run that started this workflow; expected a workflow_run event in GITHUB_EVENT_PATH"
+        yield Problem(Place(context.broken_event_file or "the event file"), words)
+    elif found.run.id != subject.trigger.id or found.run > subject.trigger:
+        expected = f"run {subject.trigger.id}, attempt {subject.trigger.attempt} or earlier"
+        words = (
+            f"is of run {found.run_id}, attempt {found.run_attempt}; expected {expected}, which started this workflow"
+        )
+        yield Problem(place, words)
+    elif found.head_sha != subject.head_sha:
+        yield Problem(place, f"is of commit {found.head_sha}; expected {subject.head_sha}, that of the run")
+
+
+def publish_refusal(problems: Sequence[Problem], effects: Effects, *, is_dry: bool) -> None:
+    """Publish why a run's comment is not posted, as annotations and step outputs."""
+    if effects.context.in_actions and not is_dry:
+        for annotation in of_refusal(problems, effects.folder):
+            effects.out(annotation.command())
+    _write_outputs({"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}, effects)
+
+
+# --- the comment ------------------------------------------------------------------------------------
+
+
+def _drafted(
+    view: ReportView,
+    mode: str,
+    context: Context,
+    origin: Origin,
+    *,
+    job: str,
+    recorded: Recorded = NOTHING_RECORDED,
+) -> comment.Draft:
+    """Return the comment for a report in the setting's mode, in lengths that GitHub may take."""
+    result = markdown.scorecard(view, limit=SUMMARY_LIMIT)
+    marker = comment.Marker(
+        gate=comment.gate_name(context.workflow, origin.gate or job),
+        head=context.head_sha,
+        run=context.run,
+        result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
+    )
+    bodies = tuple(markdown.rungs(view, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded))
+    return comment.Draft(marker, bodies, mode, view.report.verdict is Verdict.PASS)
+
+
+def _post(
+    draft: comment.Draft,
+    wanted: Publishing,
+    effects: Effects,
+    pull_request: Callable[[Api], int | None],
+    without: str,
+) -> comment.Posted:
+    """Post the comment where there is one to post; its status is `without` where no pull request is found."""
+    if skipped := preview.no_comment(wanted, effects.context):
+        return comment.Posted(skipped)
+    try:
+        api = effects.connect(wanted.access)
+        number = pull_request(api)
+        if number is None:
+            return comment.Posted(without)
+        may_ask = not wanted.access.token.startswith(_INSTALLATION)
+        posted = comment.post(api, effects.context.repository, number, draft, wanted.author, may_ask=may_ask)
+    except ApiError as error:
+        status, advice = _REFUSED.get(error.refusal, ("failed", ""))
+        _warn(f"The comment was not posted: {error}{advice}", effects)
+        return comment.Posted(status)
+    if posted.warning:
+        _warn(posted.warning, effects)
+    return posted
+
+
+def _show(body: str, effects: Effects) -> None:
+    """Print a comment as it would be posted."""
+    effects.out(f"\n--- the comment, {len(body.encode())} bytes ---\n{body}--- end of the comment ---")
+
+
+# --- the runner's files -----------------------------------------------------------------------------
+
+
+def append_to_summary(text: str, effects: Effects, *, is_dry: bool) -> None:
+    """Append Markdown to the job summary, if there is one and this is no dry run. What fails is a warning."""
+    if not is_dry:
+        _append((text,), effects)
+
+
+def _append(texts: Sequence[str], effects: Effects) -> None:
+    """Append the first of some texts that there is room for to the job summary, if there is one."""
+    if file := effects.context.summary_file:
+        _attempt("the job summary", lambda: runner_files.append_summary(file, texts), effects)
+
+
+def _write_outputs(values: Mapping[str, str], effects: Effects) -> bool:
+    """Write step outputs, if there are any; return whether more of them may follow."""
+    file = effects.context.output_file
+    return bool(file) and _attempt("the step outputs", lambda: runner_files.write_outputs(file, values), effects)
+
+
+def _attempt(what: str, action: Callable[[], None], effects: Effects) -> bool:
+    """Return whether an action succeeded; warn where it did not."""
+    try:
+        action()
+    except OSError as error:
+        _warn(f"Could not write {what}: {error.strerror or error}", effects)
+        return False
+    return True
+
+
+def _warn_of_loss(report_dir: str, effects: Effects) -> None:
+    """Warn if later steps cannot read the folder of the reports."""
+    if lost := preview.lost_reports(report_dir, effects.context):
+        _warn(f"The reports in {report_dir} lie {lost}; set report-dir to a folder of the workspace", effects)
+
+
+def _warn(message: str, effects: Effects) -> None:
+    """Warn of something that could not be published, as an annotation where there is a runner."""
+    text = f"{plain(Untrusted(message), 500)}. The verdict does not depend on it."
+    if effects.context.in_actions:
+        effects.out(Annotation("warning", text, "SAFE Gate").command())
+    else:
+        effects.err(f"safe-gate: warning: {text}")
