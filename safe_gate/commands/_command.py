@@ -95,7 +95,6 @@ def run(
         flags |= {name: value for name, value in arguments.items() if name in known}
         is_followed = flags["follow_links"] if "follow_links" in flags else switched_on("follow_links", environ)
         disk.follow_links(is_on=bool(is_followed))
-        disk.hold()
         command = commands.module(name)
         effects = _effects(environ, time_of(environ), printed, told, is_log=command.COMMAND.judges)
         return command.main(Call(name, arguments, flags, environ, effects))

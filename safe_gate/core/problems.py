@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import islice
 
-from safe_gate.core.model import Problem
+from safe_gate.core.model import Place, Problem
 from safe_gate.core.text.patterns import later
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
     """Return problems by their place, then by case and field."""
-    return sorted(problems, key=lambda p: (p.place, p.case_id, p.field, p.message))
+    return sorted(problems, key=_order)
+
+
+def _order(problem: Problem) -> tuple[Place, str, str, str]:
+    return problem.place, problem.case_id, problem.field, problem.message
 
 
 MOST_KEPT = 1_000
@@ -37,21 +40,21 @@ class Problems:
     """
 
     def __init__(self) -> None:
-        self._by_file: dict[str, list[Problem]] = {}
+        self._by_file: dict[str, list[tuple[Problem, Kind]]] = {}
 
     def add(self, problem: Problem) -> None:
         """Add a problem."""
         some = self._by_file.setdefault(problem.place.path, [])
-        some.append(problem)
+        some.append((problem, kind_of(problem)))
         if len(some) >= 2 * MOST_KEPT:
-            some[:] = first_of(some)
+            some[:] = _first_of(some)
 
     def __bool__(self) -> bool:
         return bool(self._by_file)
 
     def kept(self) -> tuple[Problem, ...]:
         """Return the problems that are kept, in the order of their places within a file."""
-        return tuple(problem for some in self._by_file.values() for problem in first_of(some))
+        return tuple(problem for some in self._by_file.values() for problem, _ in _first_of(some))
 
 
 def first_of(problems: Iterable[Problem]) -> list[Problem]:
@@ -60,21 +63,23 @@ def first_of(problems: Iterable[Problem]) -> list[Problem]:
     The last one of each kind counts for the rest of it too. If there are more kinds than a report keeps problems, the
     very last one counts for the rest of all.
     """
-    firsts: dict[Kind, Problem] = {}
+    return [one for one, _ in _first_of((one, kind_of(one)) for one in problems)]
+
+
+def _first_of(found: Iterable[tuple[Problem, Kind]]) -> list[tuple[Problem, Kind]]:
+    some = sorted(found, key=lambda one: _order(one[0]))
     rest: Counter[Kind] = Counter()
-    others = []
-    for one in in_order(problems):
-        kind = kind_of(one)
+    firsts, others = list[int](), list[int]()
+    for place, (one, kind) in enumerate(some):
+        (others if kind in rest else firsts).append(place)
         rest[kind] += one.count
-        if firsts.setdefault(kind, one) is not one:
-            others.append(one)
-    kept = in_order((*islice(firsts.values(), MOST_KEPT), *others[: max(0, MOST_KEPT - len(firsts))]))
-    last = {kind_of(one): place for place, one in enumerate(kept)}
+    kept = sorted((firsts + others)[:MOST_KEPT])
+    last = {some[place][1]: index for index, place in enumerate(kept)}
     counts = [1] * len(kept)
-    rest.subtract(map(kind_of, kept))
+    rest.subtract(some[place][1] for place in kept)
     for kind, more in rest.items():
         counts[last.get(kind, -1)] += more
-    return [replace(one, count=count) for one, count in zip(kept, counts, strict=True)]
+    return [(replace(some[place][0], count=count), some[place][1]) for place, count in zip(kept, counts, strict=True)]
 
 
 def kind_of(problem: Problem) -> Kind:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import compress
+from mmap import ACCESS_READ, mmap
 from operator import not_
 from pathlib import Path
 from typing import NamedTuple
@@ -90,7 +92,7 @@ def expand(
         skipped += ours
         if root == HERE:  # at a commit it was not judged either
             words = f"has {form.cases}, but by its name or first keys it is safe-gate's own, which a glob skips"
-            disguised = (path for path in ours if disk.has(path, _list_of(form.cases)))
+            disguised = (path for path in ours if _has(path, _list_of(form.cases)))
             problems += [Problem(Place(shown(path)), f"{words}; rename it, or take one out") for path in disguised]
         lone = [] if outputs else [path for path in listed if path.name.endswith(kinds.OUTPUTS)]
         meant = [*literals[:1], *batches, *lone]
@@ -146,11 +148,21 @@ def _is_ours(form: Documents, path: Path, *, is_named: bool) -> bool:
     if path.name in (*CONFIG_FILES, WAIVERS_FILE):
         return True
 
-    def tells(start: bytes) -> bool:
-        is_other = path.name.startswith(_OWN) and start.startswith(_OTHER_REPORTS)
-        return is_other or _REPORT.match(start) is not None
+    start = b""
+    with suppress(OSError), disk.open_regular(path) as file:  # reading the batch gives the error
+        start = file.read(100)
+    if _REPORT.match(start) or (path.name.startswith(_OWN) and start.startswith(_OTHER_REPORTS)):
+        return True
+    return is_named and not _has(path, _list_of(form.cases))
 
-    return disk.is_other(path, 100, tells) or (is_named and not disk.has(path, _list_of(form.cases)))
+
+def _has(path: Path, pattern: re.Pattern[bytes]) -> bool:
+    """Return whether a pattern matches somewhere in a file, whatever its size. An unreadable one has nothing."""
+    try:
+        with disk.open_regular(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+            return pattern.search(data) is not None
+    except (OSError, ValueError):  # an empty file cannot be mapped
+        return False
 
 
 @cache

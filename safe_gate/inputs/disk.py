@@ -5,31 +5,20 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import re
-import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from contextvars import ContextVar
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from tempfile import mkstemp
 from typing import Any, BinaryIO
 
-from safe_gate.core.jsontext import (
-    JsonError,
-    TooManyValuesError,
-    parse,
-)
+from safe_gate.core.jsontext import JsonError, TooManyValuesError, parse
 from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.inputs.finding import folders
-from safe_gate.inputs.spool import temporary_file
 
 _follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)
 
-_kept_input: ContextVar[_Kept | None] = ContextVar("kept_input", default=None)
-
-_held: ContextVar[_Held | None] = ContextVar("held", default=None)
+_standard_input: ContextVar[bytes | None] = ContextVar("standard_input", default=None)
 
 _values: ContextVar[Path | None] = ContextVar("values", default=None)
 
@@ -194,16 +183,16 @@ def open_regular(path: Path) -> BinaryIO:
     Standard input is kept on first read, so it can be opened again. Raises OSError for other kinds of files, for files
     behind symbolic links out of the workspace, unless links are followed, and for what Git LFS leaves in their place.
     """
-    file = _opened(path)
-    if file.peek(len(LFS_POINTER)).startswith(LFS_POINTER):
+    file = io.BytesIO(_kept_input()) if path == STANDARD_INPUT else _opened(path)
+    start = file.read(len(LFS_POINTER))
+    file.seek(0)
+    if start == LFS_POINTER:
         file.close()
         raise OSError("it is a Git LFS pointer, not the file; run git lfs pull, or set lfs: true for actions/checkout")
     return file
 
 
-def _opened(path: Path) -> io.BufferedReader:
-    if path == STANDARD_INPUT:
-        return io.BufferedReader(_Again(_standard_input()))
+def _opened(path: Path) -> BinaryIO:
     if path.exists() and not path.is_file():
         raise OSError("Not a regular file")
     if not _follows_links.get() and leads_out(path):
@@ -214,54 +203,15 @@ def _opened(path: Path) -> io.BufferedReader:
         raise OSError("no file can have this name") from None
 
 
-def _standard_input() -> _Kept:
-    """Return what was kept of standard input in this context, read when it is first asked for. Raises OSError."""
-    if (kept := _kept_input.get()) is None:
+def _kept_input() -> bytes:
+    """Return standard input, which is read when it is first asked for in this context. Raises OSError."""
+    kept = _standard_input.get()
+    if kept is None:
         if sys.stdin is None:
             raise OSError("standard input is closed")
-        kept = _Kept(sys.stdin.buffer)
-        _kept_input.set(kept)
+        kept = sys.stdin.buffer.read()
+        _standard_input.set(kept)
     return kept
-
-
-class _Kept:
-    """The bytes of a stream in a file without a name, which is gone with the process."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.handle, name = mkstemp()
-        Path(name).unlink()
-        with open(self.handle, "wb", closefd=False) as file:
-            shutil.copyfileobj(stream, file)
-
-    def __del__(self) -> None:
-        os.close(self.handle)
-
-
-class _Again(io.RawIOBase):
-    """The kept content, read from its start."""
-
-    def __init__(self, kept: _Kept) -> None:
-        self._kept, self._place = kept, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: os.fstat(self._kept.handle).st_size}[whence]
-        self._place = start + offset
-        return self._place
-
-    def tell(self) -> int:
-        return self._place
-
-    def readinto(self, buffer: Any) -> int:
-        data = os.pread(self._kept.handle, len(buffer), self._place)
-        buffer[: len(data)] = data
-        self._place += len(data)
-        return len(data)
 
 
 def follow_links(*, is_on: bool) -> None:
@@ -306,87 +256,3 @@ def decode(data: bytes, name: str, line: int = 0) -> str:
             code=Code.UNREADABLE_FILE,
         )
         raise CannotJudge(problem) from None
-
-
-_LARGEST = 16 << 20
-"""A document with more bytes than this beyond its start is not held, but opened again."""
-
-
-class _Held:
-    """Documents by location, and the files that are others, by number of first bytes."""
-
-    def __init__(self) -> None:
-        self._file = temporary_file(self)
-        self._places: dict[Path, tuple[int, int]] = {}
-        self._size, self._is_full = 0, False
-        self.others: set[tuple[Path, int]] = set()
-
-    def add(self, path: Path, data: bytes) -> None:
-        """Hold a document. If there is no room, drop all: a file that could not grow may have lost data."""
-        if self._is_full:
-            return
-        try:
-            self._file.seek(self._size)
-            self._file.write(data)
-            self._file.flush()
-        except OSError:
-            self._is_full = True
-            self._places.clear()
-        else:
-            self._places[path] = self._size, len(data)
-            self._size += len(data)
-
-    def get(self, path: Path) -> bytes | None:
-        """Return a document, None for one that is not held."""
-        if (place := self._places.get(path)) is None:
-            return None
-        self._file.seek(place[0])
-        return self._file.read(place[1])
-
-
-def hold() -> None:
-    """Hold the documents that are opened in this context from here on."""
-    _held.set(_Held())
-
-
-def is_other(path: Path, start: int, tells: Callable[[bytes], bool]) -> bool:
-    """Return whether the first `start` bytes show that a file is not a document. Hold it if it is one.
-
-    A start of -1 is the whole file. An unreadable file counts as a document: reading it gives the error.
-    """
-    held, at = _held.get(), location(path)
-    if held and (at, start) in held.others:
-        return True
-    if held and (data := held.get(at)) is not None:
-        return tells(data[:start] if start >= 0 else data)
-    try:
-        with open_regular(path) as file:
-            data = file.read(start)
-            found = tells(data)
-            if held and found:
-                held.others.add((at, start))
-            elif held and len(rest := file.read(_LARGEST)) < _LARGEST:
-                held.add(at, data + rest)
-            return found
-    except OSError:
-        return False
-
-
-def has(path: Path, pattern: re.Pattern[bytes]) -> bool:
-    """Return whether a pattern matches somewhere in a file, whatever its size. An unreadable one has nothing."""
-    try:
-        with open_regular(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-            return pattern.search(data) is not None
-    except (OSError, ValueError):  # an empty file cannot be mapped
-        return False
-
-
-def document_of(path: Path, name: str, most: int) -> bytes:
-    """Return the bytes of a document that problems call `name`, as `disk.data_of` does. Raises CannotJudge."""
-    held = _held.get()
-    data = held.get(location(path)) if held else None
-    if data is None:
-        return data_of(path, name, most, "max-line")
-    if len(data) > most:
-        raise CannotJudge(Problem(Place(name), too_long(most, "max-line")))
-    return data

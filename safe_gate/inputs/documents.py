@@ -110,7 +110,7 @@ def _read(evaluator: Evaluator, path: Path, name: str, bounds: blocks.Bounds) ->
     """Yield the file, its problems, and its batch if it has test cases. One case's fault hides no other."""
     form, id_key = documents_of(evaluator), evaluator.id_key
     try:
-        data = disk.document_of(path, name, bounds.line)
+        data = disk.data_of(path, name, bounds.line, "max-line")
     except CannotJudge as error:
         yield from error.problems
         return

@@ -139,7 +139,6 @@ def _judged(options: Settings, effects: Effects, flags: Mapping[str, Any], *, wr
         return reading.read(flags, {}, partial(config_file.read_config, root=root), command=IN_PYTHON)
 
     disk.follow_links(is_on=options.follow_links)
-    disk.hold()
     report, problems = finished(options if writes else options.replace(reports=()), effects, options_at)
     if problems:
         raise GateError(problems)
