@@ -21,7 +21,7 @@ from safe_gate.core.shown import Table
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of
-from safe_gate.gate import drops, regression
+from safe_gate.gate.comparison import Guards, Runs, compare
 from safe_gate.gate.waivers import Waivable, failing
 from safe_gate.inputs import checked, disk
 from safe_gate.proof import verification
@@ -124,7 +124,7 @@ def _failing(report: Report) -> Iterator[_Change]:
 def _changes(old: Report, report: Report) -> Iterator[_Change]:
     """Yield what a report changes in a baseline, through outputs, rules or expectations."""
     same_rules = dict.fromkeys(EVALUATORS, _same_rules(old, report))
-    compared = regression.compare(old.parts, None, report.parts, drops.Guards(), same_rules)
+    compared = compare(Runs(old.parts, None, report.parts, same_rules), Guards())
     for name, part in compared.items():
         before, after = ({one.id: one for one in outcomes_of(name, run.parts[name])} for run in (old, report))
         for case_id in before.keys() - after.keys():

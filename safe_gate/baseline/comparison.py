@@ -18,7 +18,7 @@ from safe_gate.core.report import Report
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of, without_texts
 from safe_gate.evaluators.results import CaseResult
-from safe_gate.gate import drops, regression
+from safe_gate.gate import comparison as gate
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.inputs.finding.case_files import narrowed
@@ -198,17 +198,17 @@ def against(
     baseline: Against,
     past: Past | None,
     head: Side,
-    guards: drops.Guards,
+    guards: gate.Guards,
     cluster_key: str,
     *,
     waived: Mapping[str, Set[str]] | None = None,
 ) -> Comparison:
     """Return the comparison of a run with its baseline.
 
-    `guards` and `cluster_key` belong to the run; `waived` is as in `drops.judge`. Raises CannotJudge for settings
+    `guards` and `cluster_key` belong to the run; `waived` is as in `gate.judge`. Raises CannotJudge for settings
     that name nothing.
     """
-    none = Comparison(baseline, drops.Status.NONE.value, [], dict.fromkeys(EVALUATORS))
+    none = Comparison(baseline, gate.Status.NONE.value, [], dict.fromkeys(EVALUATORS))
     if past is None or not any(past.old.parts.values()):
         return none
     today = past.today
@@ -217,19 +217,18 @@ def against(
         today = _withheld(today)
     if problems := tuple(_named_nothing(old, head, guards.protect, cluster_key)):
         raise CannotJudge(*problems)
-    same_rules = {name: old.rules[name] == head.rules[name] for name in EVALUATORS}
-    compared = regression.compare(
-        old.parts,
-        today.parts if today else None,
-        head.parts,
-        guards,
-        same_rules,
+    runs = gate.Runs(
+        baseline=old.parts,
+        today=today.parts if today else None,
+        head=head.parts,
+        same_rules={name: old.rules[name] == head.rules[name] for name in EVALUATORS},
         same_clusters=old.cluster_key == head.cluster_key,
         counts=lambda outcome: asked.selects(head.filters, outcome.groups),
     )
+    compared = gate.compare(runs, guards)
     without = [name for name in EVALUATORS if head.parts[name] and not old.parts[name]]
-    outcomes = drops.judge(compared, guards, waived)
-    status = drops.status(compared, outcomes, guards).value
+    outcomes = gate.judge(compared, guards, waived)
+    status = gate.status(compared, outcomes, guards).value
     return replace(none, status=status, without_baseline=without, parts=compared, cluster_key=head.cluster_key)
 
 

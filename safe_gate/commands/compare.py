@@ -11,8 +11,9 @@ from safe_gate.commands._command import Call
 from safe_gate.core.command import JSON, VERBOSE, Command
 from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.evaluators import parts_of
-from safe_gate.gate import drops, waivers, weakening
 from safe_gate.gate import rules as gate_rules
+from safe_gate.gate import waivers, weakening
+from safe_gate.gate.comparison import Guards, Status, judge
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import writing
 from safe_gate.inputs.disk import HERE
@@ -64,7 +65,7 @@ def main(call: Call) -> int:
             raise CannotJudge(*problems)
         try:
             run, at = sides.snapshot(new.root), effects.generated_at
-            settings, guards = run.options, drops.Guards.of(run.options.values())
+            settings, guards = run.options, Guards.of(run.options.values())
             side, known, cases = _head(new, run, sides, effects)
         except CannotJudge as error:
             raise comparison.at_baseline(new, error) from None
@@ -76,9 +77,9 @@ def main(call: Call) -> int:
         )
         now, before = terms_of(new, run.root, sides, cases), terms_of(old, run.root, sides, past.cases)
         weakened = held_against(old, before, now, run, at)
-    if found.status == drops.Status.NONE:
+    if found.status == Status.NONE:
         raise CannotJudge(_nothing_in(base))
-    outcomes = drops.judge(found.parts, guards, known) + weakening.judge(weakened)
+    outcomes = judge(found.parts, guards, known) + weakening.judge(weakened)
     if all(outcome.passed for outcome in outcomes) and not any(part.cases.both for _, part in parts_of(found.parts)):
         words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
         raise CannotJudge(Problem(Place(base), words, code=Code.BASE_UNAVAILABLE))

@@ -209,7 +209,7 @@ ComparedParts = Mapping[str, Compared | None]
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A run compared with a baseline; its `status` is one of `gate.drops.Status`.
+    """A run compared with a baseline; its `status` is one of `gate.comparison.Status`.
 
     `without_baseline` names the evaluators of which the baseline has no case. `cluster_key` is the field that clusters
     the cases of this run, "" for none.

@@ -18,6 +18,11 @@ class Count(NamedTuple):
     one: str
     many: str = ""
 
+    def against(self, limit: float, waived: int = 0) -> str:
+        """Return in words how many there are without those waived, and how many are allowed."""
+        more = f", {waived} more waived" if waived else ""
+        return f"{plural(self.number - waived, self.one, self.many)}{more}, {limit} allowed"
+
 
 class Share(NamedTuple):
     """A part of a whole: the name of the share, words with both numbers, and perhaps the cases of the part by id."""
@@ -70,12 +75,10 @@ class Rule(NamedTuple):
         """
         found = self.measure(part)
         forgiven = sum(self.forgives(failure.result) for failure in waived)
-        more = f", {forgiven} more waived" if forgiven else ""
         outcome = partial(RuleOutcome, self.name, self.evaluator, threshold=limit, group=group)
         if isinstance(found, Count):
             number = found.number - forgiven
-            words = f"{plural(number, found.one, found.many)}{more}, {limit} allowed"
-            return outcome(value=number, passed=number <= limit, found=words)
+            return outcome(value=number, passed=number <= limit, found=found.against(limit, forgiven))
         if not found.whole:
             return outcome(value=None, passed=False, found=f"{found.noun} is unknown", detail=found.words)
         count = found.part + forgiven
@@ -83,7 +86,9 @@ class Rule(NamedTuple):
         at_least = self.name.startswith("min-")
         passed = value >= limit if at_least else value <= limit
         shown, wanted = apart(value, limit)
-        interval = f" ({_interval(count, found.whole)})" if at_least else ""
+        more = f", {forgiven} more waived" if forgiven else ""
+        low, high = (fixed(100 * end, 0) for end in wilson(count, found.whole))
+        interval = f" (95 % interval {low} to {high} %)" if at_least else ""
         return outcome(
             value=value,
             passed=passed,
@@ -99,12 +104,6 @@ _RELATIONS = {
     (False, True): "is at most",
     (False, False): "is above",
 }
-
-
-def _interval(part: int, whole: int) -> str:
-    """Return the confidence interval of a share, in words."""
-    low, high = (fixed(100 * end, 0) for end in wilson(part, whole))
-    return f"95 % interval {low} to {high} %"
 
 
 def no_reply(number: int) -> Count:

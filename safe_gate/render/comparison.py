@@ -12,7 +12,7 @@ from safe_gate.core.shown import Finding, Section, Table
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import EVALUATORS, parts_of, present
 from safe_gate.evaluators.results import results_of
-from safe_gate.gate.drops import smallest_visible
+from safe_gate.gate.comparison import smallest_visible
 from safe_gate.render.wording import NEWLY_FAILING, sections
 
 if TYPE_CHECKING:

@@ -27,8 +27,9 @@ from safe_gate.core.model import (
 )
 from safe_gate.core.report import Earlier, Found, Provenance, Report, Waiver, Waivers
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate import differences, drops, waivers
+from safe_gate.gate import differences, waivers
 from safe_gate.gate import rules as gate_rules
+from safe_gate.gate.comparison import Guards
 from safe_gate.github.effects import Effects
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.spool import Store
@@ -298,7 +299,7 @@ def _compared(
         texts = _kept(run.reports, run.text).texts == "all"
         past = comparison.past(base, sides.side_of, side, ruling.side, at, texts=texts)
         comparison.refuse_skipped(base, past, (path for one in measured.values() if one for path in one.skipped))
-    named, guards = comparison.named(base, judging.baseline, at), drops.Guards.of(judging.values())
+    named, guards = comparison.named(base, judging.baseline, at), Guards.of(judging.values())
     compared = comparison.against(named, past, side, guards, judging.cluster_key, waived=waivers.let_pass(found))
     return replace(found, comparison=compared), past
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from safe_gate.baseline import comparison, source
 from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate import drops, limits
+from safe_gate.gate import limits
 from safe_gate.gate import rules as gate_rules
+from safe_gate.gate.comparison import Guards
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import own_rules
 from safe_gate.inputs.disk import HERE
@@ -36,7 +37,7 @@ def gate_policy(options: Settings) -> gate_rules.Policy:
         limits=gate_rules.limits_of(general),
         min_group=options.min_group,
         groups={name: {group: own for group, own in by_group.items() if own} for name, by_group in own_limits.items()},
-        guards=drops.Guards.of(options.values()),
+        guards=Guards.of(options.values()),
     )
 
 

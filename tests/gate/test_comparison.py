@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from safe_gate.core.comparison import Added, Compared, ComparedParts, Removed
 from safe_gate.core.digests import digest
 from safe_gate.core.stats import smallest_drop
-from safe_gate.gate.drops import Guards, Status, judge, smallest_visible, status
-from safe_gate.gate.regression import compare
+from safe_gate.gate.comparison import Guards, Runs, Status, judge, smallest_visible, status
+from safe_gate.gate.comparison import compare as compare_runs
 
 METRICS = ("CR", "AH", "AC")
 LABELS = ("Fail", "Review", "Pass")
@@ -38,6 +38,10 @@ def result(id_: str, scores: tuple[float, float, float], *, cluster: str = "") -
         "digests": {"case": digest(id_), "output": digest([id_, scores])},
         "cluster": cluster,
     }
+
+
+def compare(baseline: Part, today: Part | None, head: Part, guards: Guards, same_rules: Any, **more: Any) -> Any:
+    return compare_runs(Runs(baseline, today, head, same_rules, **more), guards)
 
 
 def part(*results: dict[str, Any]) -> Part:

@@ -1,0 +1,393 @@
+"""Compares two runs over the same cases: what changed, why, whether it is real, and whether it is allowed.
+
+Pure, and from reports alone. Scores follow from recorded text alone, so a difference is a fact. A test says whether the
+difference is more than chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from safe_gate.core import stats
+from safe_gate.core.comparison import (
+    Added,
+    Change,
+    Compared,
+    ComparedCases,
+    ComparedParts,
+    Interval,
+    MetricChange,
+    Removed,
+)
+from safe_gate.core.digests import digest
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.figures import apart, fixed, plural
+from safe_gate.core.model import Outcome, Parts, RuleOutcome, Test
+from safe_gate.core.rules import Count
+from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
+from safe_gate.evaluators.results import results_of
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Three runs, as evaluators' parts of reports by name, which separate a change of outputs from one of rules.
+
+    - `baseline`: the baseline as it was judged.
+    - `today`: the baseline's outputs under today's rules. Only rules differ from `baseline`.
+    - `head`: this run. Only outputs and expectations differ from `today`.
+
+    `today`, or an evaluator's part of it, is None if the baseline's outputs are missing. Then, under the `same_rules`,
+    a case has the baseline's verdict today. Otherwise it has head's verdict if its digests are the same. Any other case
+    is assumed to keep the baseline's verdict. Unless both runs are clustered by the same field (`same_clusters`), the
+    clusters of head count. `counts` tells which baseline cases head's filters keep; the others are in neither run.
+    """
+
+    baseline: Parts
+    today: Parts | None
+    head: Parts
+    same_rules: Mapping[str, bool]
+    same_clusters: bool = True
+    counts: Callable[[Outcome], bool] = lambda _: True
+
+
+class Guards(NamedTuple):
+    """The guards: the changes that break a run. None switches a guard off. Shares are fractions from 0 to 1.
+
+    `protect` names cases that must not newly fail, by id, tag or archetype. A drop is real if its p-value, after
+    Holm's correction over all metrics, is at most `alpha`. It matters from `min_drop` on.
+    """
+
+    protect: tuple[str, ...] = ()
+    allow_removed: bool = False
+    max_regressions: int | None = None
+    max_score_drop: float | None = None
+    min_drop: float = 0.02
+    alpha: float = 0.05
+
+    @classmethod
+    def of(cls, policy: Mapping[str, Any]) -> Guards:
+        """Return the guards of a policy as the report shows it."""
+        return cls(**{**{name: policy[name] for name in cls._fields}, "protect": tuple(policy["protect"])})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the guards as the report shows them."""
+        return self._asdict() | {"protect": list(self.protect)}
+
+    def protects(self, outcome: Outcome) -> bool:
+        """Return whether a case is protected."""
+        return not {outcome.id, *outcome.groups}.isdisjoint(self.protect)
+
+    def is_real(self, metric: MetricChange) -> bool:
+        """Return whether a change is more than chance."""
+        return metric.p_adjusted <= self.alpha
+
+    def matters(self, metric: MetricChange) -> bool:
+        """Return whether a drop is large enough to matter."""
+        return metric.drop > 0 and not _is_below(metric.drop, self.min_drop)
+
+
+# --- what changed -------------------------------------------------------------------------------
+
+
+def compare(runs: Runs, guards: Guards) -> dict[str, Compared | None]:
+    """Return the comparison of each evaluator that either run has, None of the others."""
+    parts = {  # without a baseline all cases are added, without head all are gone
+        name: _compared(name, runs, guards) if runs.baseline[name] or runs.head[name] else None for name in EVALUATORS
+    }
+    metrics = metrics_of(parts)
+    adjusted = iter(stats.holm([metric.p for metric in metrics]))
+
+    def among_all(metric: MetricChange) -> MetricChange:
+        smallest = stats.smallest_drop(metric.units, guards.alpha / len(metrics))
+        return replace(metric, p_adjusted=next(adjusted), smallest_drop=smallest)
+
+    return {name: part and replace(part, metrics=[*map(among_all, part.metrics)]) for name, part in parts.items()}
+
+
+def metrics_of(compared: ComparedParts) -> list[MetricChange]:
+    """Return the metrics of all evaluators that were compared."""
+    return [metric for _, part in parts_of(compared) for metric in part.metrics]
+
+
+@dataclass(frozen=True, slots=True)
+class _Triple:
+    """One case in three runs, and the cluster that it counts with, "" for none."""
+
+    baseline: Outcome
+    today: Outcome
+    head: Outcome
+    cluster: str
+
+    @property
+    def change(self) -> str:
+        """How the case changed under today's rules: its verdict, else its scores."""
+        if self.today.passed != self.head.passed:
+            return "fixed" if self.head.passed else "newly failing"
+        shared = self.today.scores.keys() & self.head.scores.keys()
+        runs = [(self.today.scores[name], self.head.scores[name]) for name in shared]
+        moves = {before < after for before, after in runs if before != after}
+        if self.head.passed:
+            return {(False,): "worse", (True,): "better", (): "still passing"}.get(tuple(moves), "mixed")
+        return "still failing"
+
+    @property
+    def is_news(self) -> bool:
+        """Whether to list the case: all but those that pass as before and have no new violation."""
+        drifted = self.baseline.passed != self.today.passed
+        return drifted or self.change != "still passing" or bool(self.new_violations)
+
+    @property
+    def new_violations(self) -> list[str]:
+        """The violations of the output that the baseline's did not have: the same output has the same."""
+        if self.baseline.output == self.head.output:
+            return []
+        known = {term.casefold() for term in self.today.violations}
+        return sorted(term for term in self.head.violations if term.casefold() not in known)
+
+    @property
+    def because(self) -> list[str]:
+        """Name what differs between the runs: rules, if the verdict of the same output differs."""
+        return [
+            *["rules"] * (self.baseline.passed != self.today.passed or self.baseline.scores != self.today.scores),
+            *["output"] * (self.baseline.output != self.head.output),
+            *["expectations"] * (self.baseline.case != self.head.case),
+        ]
+
+
+def _compared(name: str, runs: Runs, guards: Guards) -> Compared:
+    evaluator, old, new = EVALUATORS[name], runs.baseline[name], runs.head[name]
+    before, rescored = (
+        {one.id: one for one in outcomes_of(name, part) if runs.counts(one)}
+        for part in (old, runs.today and runs.today[name])
+    )
+    after = {one.id: one for one in outcomes_of(name, new)}
+    triples, unseparated = [], 0
+    for case_id in sorted(before.keys() & after.keys()):
+        was, now = before[case_id], after[case_id]
+        is_same = (was.case, was.output) == (now.case, now.output)
+        today = rescored.get(case_id) or (now if is_same and not runs.same_rules[name] else was)
+        unseparated += not (rescored or is_same or runs.same_rules[name])
+        cluster = now.cluster
+        if runs.same_clusters:  # cases count together only if they did before: no change may merge those it makes worse
+            cluster = digest([was.cluster, now.cluster]) if was.cluster and now.cluster else ""
+        triples.append(_Triple(was, today, now, cluster))
+    cases = ComparedCases(
+        baseline=len(before),
+        head=len(after),
+        both=len(triples),
+        changed_outputs=[t.head.id for t in triples if t.baseline.output != t.head.output],
+        changed_expectations=[t.head.id for t in triples if t.baseline.case != t.head.case],
+        unseparated=unseparated,
+        added=[Added(one, after[one].passed) for one in sorted(after.keys() - before.keys())],
+        removed=[Removed(one, guards.protects(before[one])) for one in sorted(before.keys() - after.keys())],
+    )
+    own = {score for triple in triples for score in triple.head.scores} - evaluator.metrics.keys()
+    metrics = [
+        metric
+        for score in (*evaluator.metrics, *sorted(own))
+        for metric in _metric(score, evaluator.metric(score).test, triples)
+    ]
+    news = {triple.head.id: triple for triple in triples if triple.is_news}
+    every = results_of(evaluator, old if news else None)
+    results = {one.id: one.entry for one in every if one.id in news}  # few of a run's results
+    return Compared(cases, metrics, [_change(triple, results[one], guards) for one, triple in news.items()])
+
+
+def _change(triple: _Triple, result: Mapping[str, Any], guards: Guards) -> Change:
+    """Return how a case changed, with the baseline's result. Head's result is in the report already."""
+    runs = triple.baseline, triple.today, triple.head
+    moved = sorted({name for run in runs for name in run.scores if len({r.scores.get(name) for r in runs}) > 1})
+    return Change(
+        id=triple.head.id,
+        change=triple.change,
+        because=triple.because,
+        protected=guards.protects(triple.baseline) or guards.protects(triple.head),
+        labels=[run.words for run in runs],
+        passed=[run.passed for run in runs],
+        scores={name: [run.scores.get(name) for run in runs] for name in moved},
+        steps=max(0, triple.today.rank - triple.head.rank),
+        new_violations=triple.new_violations,
+        before=result if moved or "output" in triple.because else None,
+    )
+
+
+def _metric(name: str, test: Test, triples: Sequence[_Triple]) -> Iterator[MetricChange]:
+    """Yield a metric in the three runs, over the cases that have it in all three, if there are any."""
+    read = [t for t in triples if all(name in run.scores for run in (t.baseline, t.today, t.head))]
+    if not read:
+        return
+    pairs = [(t.cluster, t.head.scores[name] - t.today.scores[name]) for t in read]
+    folded = stats.by_cluster(pairs)
+    worse, better = (sum(difference * sign > 0 for _, difference in pairs) for sign in (-1, 1))
+    interval = None
+    if test is Test.SIGN:
+        p = stats.sign_test(sum(d < 0 for d in folded), sum(d > 0 for d in folded))
+        both = sum(t.today.scores[name] == t.head.scores[name] == 1 for t in read)
+        interval = Interval(*stats.newcombe(both, worse, better, len(read) - both - worse - better))
+    else:
+        p = stats.sign_flip(folded)
+    means = {
+        run: math.fsum(getattr(t, run).scores[name] for t in read) / len(read)  # fsum: exact, so free of order
+        for run in ("baseline", "today", "head")
+    }
+    yield MetricChange(
+        metric=name,
+        test=test,
+        cases=len(read),
+        units=len(folded),
+        **means,
+        worse=worse,
+        better=better,
+        interval=interval,
+        p=p,
+    )
+
+
+# --- whether that is allowed --------------------------------------------------------------------
+
+
+_DROP = attrgetter("drop")
+_EXACT = 12  # decimals of a mean that doubles represent
+_STEPS = 2  # a label that drops this many steps breaks a run
+_SINGLE: Mapping[str, Callable[[Change], bool]] = {
+    "new-violations": lambda change: bool(change.new_violations),
+    "label-drops": lambda change: change.steps >= _STEPS,
+}
+"""The guards on single cases that not every evaluator has: which cases break them."""
+
+
+def judge(
+    compared: ComparedParts, guards: Guards, waived: Mapping[str, Set[str]] | None = None
+) -> tuple[RuleOutcome, ...]:
+    """Return the outcome of every guard that is on, for each evaluator that was compared.
+
+    Cases that are `waived`, by evaluator and id, break no guard on single cases except `protect`.
+    """
+    return tuple(
+        outcome
+        for evaluator, part in parts_of(compared)
+        for outcome in (
+            *_on_cases(evaluator, part, guards, (waived or {}).get(evaluator.name, frozenset())),
+            *_on_metrics(evaluator, part.metrics, guards),
+        )
+    )
+
+
+def _on_cases(evaluator: Evaluator, part: Compared, guards: Guards, waived: Set[str]) -> Iterator[RuleOutcome]:
+    """Yield the outcomes of the guards on single cases. Those of a broken guard are named, each once."""
+
+    def outcome(
+        rule: str, found: Sequence[str], one: str, many: str, waived: Set[str], allowed: int = 0
+    ) -> RuleOutcome:
+        counted = [case_id for case_id in found if case_id not in waived]
+        holds, words = len(counted) <= allowed, Count(len(found), one, many)
+        return RuleOutcome(
+            rule,
+            evaluator.name,
+            len(counted),
+            allowed,
+            holds,
+            words.against(allowed, len(found) - len(counted)),
+            names=() if holds else tuple(dict.fromkeys(counted)),
+        )
+
+    none: Set[str] = frozenset()
+    case, removed = f"{evaluator.title} case", part.cases.removed
+    newly = [change for change in part.changes if change.change == "newly failing"]
+    if not guards.allow_removed:
+        gone = [one.id for one in removed]
+        yield outcome(
+            "no-removed-cases", gone, f"{case} of the baseline is gone", f"{case}s of the baseline are gone", none
+        )
+    if guards.protect:
+        lost = [one.id for some in (newly, removed) for one in some if one.protected]
+        one, many = f"protected {case} newly fails or is gone", f"protected {case}s newly fail or are gone"
+        yield outcome("protect", lost, one, many, none)
+    for guard, breaks in _SINGLE.items():
+        if guard in evaluator.guards:
+            one, many = evaluator.guards[guard]
+            found = [change.id for change in part.changes if breaks(change)]
+            yield outcome(guard, found, f"{case} {one}", f"{case}s {many}", waived)
+    if (most := guards.max_regressions) is not None:
+        failing = [change.id for change in newly]
+        yield outcome("max-regressions", failing, f"{case} newly fails", f"{case}s newly fail", waived, most)
+
+
+def _on_metrics(evaluator: Evaluator, metrics: Sequence[MetricChange], guards: Guards) -> Iterator[RuleOutcome]:
+    """Yield the outcomes of the guards on means: how far one fell, and whether a drop is real and matters."""
+    worst = max(metrics, key=_DROP, default=None)
+    if worst is None:
+        return
+    name, none_falls = evaluator.name, f"No {evaluator.title} metric falls"
+    if guards.max_score_drop is not None:
+        drop = max(0.0, worst.drop)
+        holds = not _is_below(guards.max_score_drop, drop)
+        fall, most = apart(round(drop, _EXACT), guards.max_score_drop, _points)
+        words = f"{evaluator.metric(worst.metric).title} falls by {fall} on average" if drop else none_falls
+        yield RuleOutcome("max-score-drop", name, drop, guards.max_score_drop, holds, f"{words}, {most} allowed")
+    mattering = [metric for metric in metrics if guards.matters(metric)]
+    proven = [metric for metric in mattering if guards.is_real(metric) and _is_enough(metric)]
+    words = f"{none_falls} by {_points(guards.min_drop)} or more"
+    if worst := max(proven or mattering, key=_DROP, default=None):
+        few = f"fewer than {stats.LEAST_CASES} cases net"
+        relation = "more than chance" if proven else "which may be chance" if _is_enough(worst) else few
+        p, _ = apart(worst.p_adjusted, guards.alpha, lambda value, digits: f"{value:.{digits}g}", 2)
+        fall = f"{evaluator.metric(worst.metric).title} falls by {_points(worst.drop)}"
+        words = f"{fall} ({plural(worst.worse, 'case')} worse, {worst.better} better), {relation} (p {p})"
+    drop = max((metric.drop for metric in proven), default=0.0)
+    yield RuleOutcome("min-drop", name, drop, guards.min_drop, not proven, words)
+
+
+class Status(StrEnum):
+    """The result of a comparison.
+
+    `none`: there is nothing to compare with yet. `fail`: a guard is broken. `warn`: a drop that matters
+    but is not proven, or one that is proven but is smaller than matters. `inconclusive`: no such drop
+    was seen, but the cases are too few to see one.
+    """
+
+    NONE = "none"
+    FAIL = "fail"
+    WARN = "warn"
+    INCONCLUSIVE = "inconclusive"
+    PASS = "pass"
+
+
+def status(compared: ComparedParts, outcomes: Sequence[RuleOutcome], guards: Guards) -> Status:
+    """Return the result of a comparison as a whole, given the outcomes of its guards."""
+    metrics, cases = metrics_of(compared), [part.cases for _, part in parts_of(compared)]
+    if not all(outcome.passed for outcome in outcomes):
+        return Status.FAIL
+    if not metrics and any(one.baseline for one in cases):
+        return Status.INCONCLUSIVE  # nothing is in both runs
+    if any((guards.matters(metric) or guards.is_real(metric)) and metric.drop > 0 for metric in metrics):
+        return Status.WARN
+    smallest = [metric.smallest_drop for metric in metrics if metric.test is Test.SIGN]
+    is_blind = any(drop is None or drop > guards.min_drop for drop in smallest)
+    return Status.INCONCLUSIVE if is_blind and any(one.changed_outputs for one in cases) else Status.PASS
+
+
+def smallest_visible(compared: ComparedParts) -> float | None:
+    """Return the smallest drop that every yes-or-no metric can show, as a share; None if one can show none."""
+    drops = [metric.smallest_drop for metric in metrics_of(compared) if metric.test is Test.SIGN]
+    seen = [drop for drop in drops if drop is not None]
+    return None if len(seen) < len(drops) else max(seen, default=None)
+
+
+def _is_enough(metric: MetricChange) -> bool:
+    """Return whether a drop of a yes-or-no metric is more than one or two cases."""
+    return metric.test is not Test.SIGN or metric.worse - metric.better >= stats.LEAST_CASES
+
+
+def _is_below(drop: float, limit: float) -> bool:
+    """Return whether a difference of means is below a limit, up to rounding."""
+    return round(drop - limit, _EXACT) < 0
+
+
+def _points(share: float, digits: int = 1) -> str:
+    return f"{fixed(100 * share, digits)} points"
