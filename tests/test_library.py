@@ -17,6 +17,7 @@ from safe_gate import GateError, Run, run, score_output, score_reply
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import own_rules
 from safe_gate.inputs.blocks import Part
+from safe_gate.model import codec
 from safe_gate.scoring import asked, tally
 from safe_gate.settings.model import Settings
 from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
@@ -59,9 +60,9 @@ def test_scoring_imports_no_settings_network_or_file_code() -> None:
     )
     ours = {name for name in loaded if name.startswith("safe_gate.")}
     assert {name for name in ours if name.split(".")[1] == "runs"} == {"safe_gate.runs", "safe_gate.runs.reply"}
-    assert {name.split(".")[1] for name in ours} == {"core", "evaluators", "runs"}
+    assert {name.split(".")[1] for name in ours} == {"core", "evaluators", "model", "runs"}
     assert not [name for name in ours if "setting" in name or name.endswith((".installed", ".registry", ".evaluator"))]
-    assert not {"pydantic", "requests", "urllib3", "socket", "ssl", "jsonschema", "jsonschema_rs"} & set(loaded)
+    assert not {"requests", "urllib3", "socket", "ssl", "jsonschema", "jsonschema_rs"} & set(loaded)
 
 
 def test_a_reply_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
@@ -276,7 +277,7 @@ def test_a_run_returns_what_the_command_writes_and_does_nothing_else(
     assert (done.verdict, done.exit_code, done.passed) == ("fail", 1, False)
     assert "'results'" not in repr(done)
     assert done.report == written
-    assert [rule.to_json() for rule in done.rules] == written["rules"]
+    assert [*map(codec.to_json, done.rules)] == written["rules"]
     assert {name: [one.to_json() for one in some] for name, some in done.results.items()} == {
         name: written[name]["results"] for name in ("safe_v0", "synthesis")
     }

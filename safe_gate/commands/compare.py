@@ -17,6 +17,7 @@ from safe_gate.gate.comparison import Guards, Status, judge
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import writing
 from safe_gate.inputs.disk import HERE
+from safe_gate.model import codec
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import comparison_section, headline
 from safe_gate.runs import pipeline
@@ -84,9 +85,9 @@ def main(call: Call) -> int:
         words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
         raise CannotJudge(Problem(Place(base), words, code=Code.BASE_UNAVAILABLE))
     made = {
-        "comparison": found.to_json(),
-        "weakened": weakened.to_json(),
-        "rules": [outcome.to_json() for outcome in outcomes],
+        "comparison": codec.to_json(found),
+        "weakened": codec.to_json(weakened),
+        "rules": [*map(codec.to_json, outcomes)],
     }
     for name, fact in made.items():
         effects.tell(name, fact)

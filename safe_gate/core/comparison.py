@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from safe_gate.core.model import JsonObject, Test
-
-_OWN = frozenset({"baseline", "status", "without_baseline", "cluster_key"})
-"""The keys of a comparison that are no evaluator's."""
+from safe_gate.model import codec
 
 
-class Against(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Against:
     """The baseline of a run: the user's name for it, its commit and its time in UTC.
 
     Commit and time are "" if unknown. `age_days` is None if the time is unknown. `why` says why the base commit of an
@@ -25,26 +24,25 @@ class Against(NamedTuple):
     age_days: int | None
     why: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it in the shape of the report."""
-        return {name: value for name, value in self._asdict().items() if name != "why" or value}
 
-
-class Added(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Added:
     """A case that the baseline does not have."""
 
     id: str
     passed: bool
 
 
-class Removed(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Removed:
     """A case of the baseline that is gone."""
 
     id: str
     protected: bool
 
 
-class Interval(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Interval:
     """The 95 % interval of a difference of shares."""
 
     low: float
@@ -66,25 +64,6 @@ class ComparedCases:
     unseparated: int
     added: Sequence[Added]
     removed: Sequence[Removed]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the cases in the shape of the report."""
-        return {
-            "baseline": self.baseline,
-            "head": self.head,
-            "both": self.both,
-            "changed_outputs": list(self.changed_outputs),
-            "changed_expectations": list(self.changed_expectations),
-            "unseparated": self.unseparated,
-            "added": [one._asdict() for one in self.added],
-            "removed": [one._asdict() for one in self.removed],
-        }
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> ComparedCases:
-        """Return the cases that a report has."""
-        added, removed = [Added(**one) for one in value["added"]], [Removed(**one) for one in value["removed"]]
-        return cls(**{**value, "added": added, "removed": removed})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,37 +87,13 @@ class MetricChange:
     better: int
     interval: Interval | None
     p: float
-    p_adjusted: float = 1.0
-    smallest_drop: float | None = None
+    p_adjusted: float
+    smallest_drop: float | None
 
     @property
     def drop(self) -> float:
         """By how much the mean falls from the baseline under today's rules to head."""
         return self.today - self.head
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the metric in the shape of the report."""
-        return {
-            "metric": self.metric,
-            "test": self.test.value,
-            "cases": self.cases,
-            "units": self.units,
-            "baseline": self.baseline,
-            "today": self.today,
-            "head": self.head,
-            "worse": self.worse,
-            "better": self.better,
-            "interval": self.interval and self.interval._asdict(),
-            "p": self.p,
-            "p_adjusted": self.p_adjusted,
-            "smallest_drop": self.smallest_drop,
-        }
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> MetricChange:
-        """Return the metric that a report has."""
-        interval = value["interval"] and Interval(**value["interval"])
-        return cls(**{**value, "test": Test(value["test"]), "interval": interval})
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,21 +116,6 @@ class Change:
     new_violations: Sequence[str]
     before: JsonObject | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the change in the shape of the report."""
-        return {
-            "id": self.id,
-            "change": self.change,
-            "because": list(self.because),
-            "protected": self.protected,
-            "labels": list(self.labels),
-            "passed": list(self.passed),
-            "scores": {name: list(scores) for name, scores in self.scores.items()},
-            "steps": self.steps,
-            "new_violations": list(self.new_violations),
-            **({} if self.before is None else {"before": self.before}),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Compared:
@@ -185,28 +125,12 @@ class Compared:
     metrics: Sequence[MetricChange]
     changes: Sequence[Change]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the part in the shape of the report."""
-        return {
-            "cases": self.cases.to_json(),
-            "metrics": [one.to_json() for one in self.metrics],
-            "changes": [one.to_json() for one in self.changes],
-        }
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Compared:
-        """Return the part that a report has."""
-        return cls(
-            ComparedCases.from_json(value["cases"]),
-            [MetricChange.from_json(one) for one in value["metrics"]],
-            [Change(**one) for one in value["changes"]],
-        )
-
 
 ComparedParts = Mapping[str, Compared | None]
 """What evaluators' parts of a comparison say, by name; None of one without cases in either run."""
 
 
+@codec.inlined("parts")
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """A run compared with a baseline; its `status` is one of `gate.comparison.Status`.
@@ -221,29 +145,8 @@ class Comparison:
     parts: ComparedParts
     cluster_key: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the comparison in the shape of the report."""
-        return {
-            "baseline": self.baseline.to_json(),
-            "status": self.status,
-            "without_baseline": list(self.without_baseline),
-            **{name: part and part.to_json() for name, part in self.parts.items()},
-            **({"cluster_key": self.cluster_key} if self.cluster_key else {}),
-        }
 
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Comparison:
-        """Return the comparison that a report has."""
-        parts = {name: part for name, part in value.items() if name not in _OWN}
-        return cls(
-            Against(**value["baseline"]),
-            value["status"],
-            value["without_baseline"],
-            {name: part and Compared.from_json(part) for name, part in parts.items()},
-            value.get("cluster_key", ""),
-        )
-
-
+@codec.whole
 @dataclass(frozen=True, slots=True)
 class Weakening:
     """One way in which the gate asks for less.
@@ -260,17 +163,6 @@ class Weakening:
     before: Any = None
     after: Any = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the finding in the shape of the report."""
-        return {
-            "kind": self.kind,
-            "id": self.id,
-            "field": self.field,
-            "what": str(self.what),
-            "before": self.before,
-            "after": self.after,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Weakened:
@@ -283,18 +175,3 @@ class Weakened:
     partial: bool
     on_weakened: str
     findings: Sequence[Weakening]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it in the shape of the report."""
-        return {
-            "against": self.against and self.against.to_json(),
-            "partial": self.partial,
-            "on_weakened": self.on_weakened,
-            "findings": [one.to_json() for one in self.findings],
-        }
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Weakened:
-        """Return the JSON of a report."""
-        against = value["against"] and Against(**value["against"])
-        return cls(against, value["partial"], value["on_weakened"], [Weakening(**one) for one in value["findings"]])

@@ -1,6 +1,6 @@
 """The values that all packages share: places, problems, hits, rule outcomes, and what a renderer shows.
 
-Pure data: frozen, no IO, nothing imported from the rest of the package.
+Pure data: frozen, no IO.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple, NoReturn
+
+from safe_gate.model import codec
 
 JsonObject = Mapping[str, Any]
 """A parsed JSON object whose shape a schema in `schemas/` has already vouched for."""
@@ -58,6 +60,9 @@ Phrase = tuple[Words, ...]
 """Words in a row, shown without anything between them."""
 
 
+@codec.formed(
+    lambda place: {"path": place.path, "line": place.line}, lambda value: {"path": value["path"], "line": value["line"]}
+)
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
     """A place in a file, with its line counted from 1, or 0 for the whole file.
@@ -91,7 +96,8 @@ class Config(NamedTuple):
     locate: Callable[[str], str] = lambda path: path
 
 
-class InputFile(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class InputFile:
     """A file that was read, with the SHA-256 of its bytes; `kind` is the schema that its content fits."""
 
     path: str
@@ -136,6 +142,20 @@ class Code(StrEnum):
     INTERNAL_ERROR = "internal-error"
 
 
+def _problem_json(problem: Problem) -> dict[str, Any]:
+    """Return a problem as a report has it: without what is for us alone."""
+    place = problem.place
+    about = {"path": place.path, "line": place.line, "id": problem.case_id, "field": problem.field}
+    return {**about, "message": problem.message, "code": problem.code}
+
+
+def _problem_fields(value: JsonObject) -> dict[str, Any]:
+    place = Place(value["path"], value["line"])
+    told = {name: value[name] for name in ("field", "message", "code")}
+    return {"place": place, "case_id": value["id"], **told}
+
+
+@codec.formed(_problem_json, _problem_fields)
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One problem of one input: its place, case and field, and the expected value.
@@ -212,7 +232,8 @@ class CannotJudge(Exception):
         self.problems = problems
 
 
-class Hit(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Hit:
     """A rule that matched: `original[start:end] == text`, in code points of the field's text.
 
     `learned` counts, for a learned phrase, the clauses with it that are of its group, and all clauses with it. `by`
@@ -228,28 +249,25 @@ class Hit(NamedTuple):
     by: str = ""
     words: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the hit in the shape of the report (`schemas/report.schema.json`)."""
-        found = self.as_quote()
-        if self.learned:
-            found["learned"] = list(self.learned)
-        if self.by:
-            found["by"] = self.by
-        if self.words:
-            found["words"] = self.words
-        return found
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Hit:
-        """Return the hit that a report has."""
-        where = value["rule"], value["text"], value["field"], value["start"], value["end"]
-        return cls(*where, tuple(value.get("learned", ())), value.get("by", ""), value.get("words", ""))
-
     def as_quote(self) -> dict[str, Any]:
         """Return what matched, where and by which rule, as events and lines of cases have it."""
         return {"rule": self.rule, "text": self.text, "field": self.field, "start": self.start, "end": self.end}
 
 
+def _outcome_json(outcome: RuleOutcome) -> dict[str, Any]:
+    """Return the outcome in the shape of the report's `rules[]`."""
+    told = ("rule", "evaluator", "value", "threshold", "passed", "message")
+    optional = {name: one for name in ("group", "names", "skipped") if (one := getattr(outcome, name))}
+    return {name: getattr(outcome, name) for name in told} | optional
+
+
+def _outcome_fields(value: JsonObject) -> dict[str, Any]:
+    own = {name: one for name, one in value.items() if name != "message"}
+    found, _, detail = value["message"].partition(": ")  # as `message` joins them
+    return {**own, "found": found, "detail": detail}
+
+
+@codec.formed(_outcome_json, _outcome_fields)
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
     """The outcome of one rule of the gate: the value found, the limit, and both in words.
@@ -275,27 +293,6 @@ class RuleOutcome:
     def message(self) -> str:
         """The sentence that the report has: what was found, and the numbers behind it."""
         return f"{self.found}: {self.detail}" if self.detail else self.found
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the outcome in the shape of the report's `rules[]`."""
-        return {
-            "rule": self.rule,
-            "evaluator": self.evaluator,
-            "value": self.value,
-            "threshold": self.threshold,
-            "passed": self.passed,
-            "message": self.message,
-            **({"group": self.group} if self.group else {}),
-            **({"names": list(self.names)} if self.names else {}),
-            **({"skipped": True} if self.skipped else {}),
-        }
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> RuleOutcome:
-        """Return the outcome that an entry of the report's `rules[]` is."""
-        own = {name: one for name, one in value.items() if name != "message"}
-        found, _, detail = value["message"].partition(": ")  # as `message` joins them
-        return cls(**own | {"found": found, "detail": detail, "names": tuple(value.get("names", ()))})
 
 
 class Test(StrEnum):

@@ -1,43 +1,36 @@
-"""The report of a run as values, written as JSON and read from it. Pure.
-
-The shape of the JSON is `schemas/report.schema.json`. `from_json` takes what fits it. An evaluator's part is as the
-evaluator made it; its `results` are read one at a time.
-"""
+"""The report of a run as values. Its JSON has the shape of `schemas/report.schema.json`. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from safe_gate.core.comparison import Comparison, Weakened
-from safe_gate.core.model import Code, InputFile, JsonObject, Parts, Place, Problem, RuleOutcome, Verdict
+from safe_gate.core.model import InputFile, JsonObject, Parts, Problem, RuleOutcome, Verdict
 from safe_gate.core.problems import number
+from safe_gate.model import codec
 
 SCHEMA_VERSION = 1
 
 _KINDS = ("check", "metric")  # the words for the subject of a waiver
-_OPTIONAL = ("comparison", "weakened")
 _OWN = frozenset(
     {"schema_version", "tool", "generated_at", "verdict", "rules", "waivers", "provenance", "problems"}
-    | {"problem_count", "blessed", *_OPTIONAL}
+    | {"problem_count", "blessed", "comparison", "weakened"}
 )
 """The keys of a report that are no evaluator's."""
 
 
-class Tool(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Tool:
     """The program that made a report."""
 
     name: str
     version: str
 
-    @classmethod
-    def of(cls, value: JsonObject) -> Tool:
-        """Return the program that made a report or a shard."""
-        return cls(**value["tool"])
 
-
-class Digests(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Digests:
     """The digests of a report: see `proof.differences`."""
 
     rules: str
@@ -48,7 +41,8 @@ class Digests(NamedTuple):
     all: str
 
 
-class Base(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Base:
     """The base commit of an event, and why it is this one."""
 
     commit: str
@@ -78,34 +72,20 @@ class Provenance:
         """Whether the report has hashes for recorded texts."""
         return bool(self.policy["text"] == "none")
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it in the shape of the report's `provenance`."""
-        return {
-            "commit": self.commit,
-            "inputs": [{"path": one.path, "sha256": one.sha256, "kind": one.kind} for one in self.inputs],
-            "packs_sha256": self.packs_sha256,
-            "policy": self.policy,
-            **({"policy_commit": self.policy_commit} if self.policy_commit else {}),
-            **({} if self.base is None else {"base": self.base._asdict()}),
-            **({} if self.left_out is None else {"left_out": self.left_out}),
-            **({} if self.digests is None else {"digests": self.digests._asdict()}),
-        }
 
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Provenance:
-        """Return the provenance that a report records."""
-        return cls(
-            value["commit"],
-            tuple(InputFile(one["path"], one["sha256"], one["kind"]) for one in value["inputs"]),
-            value["packs_sha256"],
-            value["policy"],
-            value.get("policy_commit", ""),
-            Base(**value["base"]) if "base" in value else None,
-            value.get("left_out"),
-            Digests(**value["digests"]) if "digests" in value else None,
-        )
+def _waiver_json(waiver: Waiver) -> dict[str, Any]:
+    """Return a waiver under the key of its kind, as reports and files of waivers have it."""
+    told = {"reason": waiver.reason, "owner": waiver.owner, "expires": waiver.expires}
+    return {"id": waiver.case_id, waiver.kind: waiver.name, **told}
 
 
+def _waiver_fields(value: JsonObject) -> dict[str, Any]:
+    kind = next(one for one in _KINDS if one in value)
+    told = {name: value[name] for name in ("reason", "owner", "expires")}
+    return {"case_id": value["id"], "kind": kind, "name": value[kind], **told}
+
+
+@codec.formed(_waiver_json, _waiver_fields)
 @dataclass(frozen=True, slots=True)
 class Waiver:
     """A known failure that the gate lets pass until a day (YYYY-MM-DD): `kind` is check or metric, `name` which one."""
@@ -117,31 +97,20 @@ class Waiver:
     owner: str
     expires: str
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the waiver in the shape of the report and of a file of waivers."""
-        told = {"reason": self.reason, "owner": self.owner, "expires": self.expires}
-        return {"id": self.case_id, self.kind: self.name, **told}
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Waiver:
-        """Return the waiver that an entry of a report or of a file of waivers is."""
-        kind = next(one for one in _KINDS if one in value)
-        return cls(value["id"], kind, value[kind], value["reason"], value["owner"], value["expires"])
-
     @classmethod
     def listed(cls, file: JsonObject) -> tuple[Waiver, ...]:
         """Return the waivers of a file of waivers."""
-        return tuple(map(cls.from_json, file["waivers"]))
+        return tuple(codec.from_json(cls, one) for one in file["waivers"])
 
     @classmethod
     def joined(cls, file: JsonObject, more: Iterable[Waiver]) -> dict[str, Any]:
         """Return a file of waivers with more waivers, sorted by their subjects."""
 
         def about(entry: JsonObject) -> tuple[str, str, str]:
-            one = cls.from_json(entry)
+            one = codec.from_json(cls, entry)
             return one.case_id, one.kind, one.name
 
-        return {**file, "waivers": sorted((*file["waivers"], *(one.to_json() for one in more)), key=about)}
+        return {**file, "waivers": sorted((*file["waivers"], *map(codec.to_json, more)), key=about)}
 
 
 _FATES = ("expired", "unused", "applied")
@@ -161,17 +130,6 @@ class Waivers:
         """Yield what became of a waiver and the waiver, what somebody must see to first."""
         for fate in _FATES:
             yield from ((fate, one) for one in getattr(self, fate))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return them in the shape of the report's `waivers`."""
-        fates = {fate: [one.to_json() for one in getattr(self, fate)] for fate in _FATES}
-        return {"path": self.path, "sha256": self.sha256, **fates}
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Waivers:
-        """Return the waivers that a report has."""
-        fates = (tuple(map(Waiver.from_json, value[fate])) for fate in _FATES)
-        return cls(value["path"], value["sha256"], *fates)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,38 +167,28 @@ class Report(Found):
 
     def to_json(self) -> dict[str, Any]:
         """Return the report in the shape of `report.schema.json`; results in a view stay a view."""
-        optional = {"comparison": self.comparison, "weakened": self.weakened}
+        own = codec.to_json(replace(self, parts={}))
+        count = number(self.problems)
         return {
             "schema_version": SCHEMA_VERSION,
-            "tool": self.tool._asdict(),
-            "generated_at": self.generated_at,
-            "verdict": self.verdict.value,
-            "rules": [rule.to_json() for rule in self.rules],
+            **{name: own[name] for name in ("tool", "generated_at", "verdict", "rules")},
             **self.parts,
-            "waivers": self.waivers and self.waivers.to_json(),
-            **{name: one.to_json() for name, one in optional.items() if one is not None},
-            "provenance": self.provenance.to_json(),
-            **(_problems_to_json(self.problems) if self.verdict is Verdict.ERROR else {}),
-            **({} if self.blessed is None else {"blessed": self.blessed}),
+            "waivers": own.get("waivers"),
+            **{name: own[name] for name in ("comparison", "weakened", "provenance") if name in own},
+            **({"problems": own.get("problems", [])} if self.verdict is Verdict.ERROR else {}),
+            **({"problem_count": count} if count > len(self.problems) else {}),
+            **({"blessed": own["blessed"]} if "blessed" in own else {}),
         }
 
     @classmethod
     def from_json(cls, value: JsonObject) -> Report:
         """Return the report that a JSON object is, which fits the schema."""
-        waivers, comparison, weakened = (value.get(name) for name in ("waivers", *_OPTIONAL))
-        return cls(
-            tool=Tool.of(value),
-            generated_at=value["generated_at"],
-            verdict=Verdict(value["verdict"]),
-            rules=tuple(map(RuleOutcome.from_json, value["rules"])),
-            parts={name: part for name, part in value.items() if name not in _OWN},
-            waivers=Waivers.from_json(waivers) if waivers is not None else None,
-            comparison=None if comparison is None else Comparison.from_json(comparison),
-            weakened=None if weakened is None else Weakened.from_json(weakened),
-            provenance=Provenance.from_json(value["provenance"]),
-            problems=_problems_from_json(value),
-            blessed=value.get("blessed"),
-        )
+        own = {one.name: value[one.name] for one in fields(cls) if one.name in value}
+        found = codec.from_json(cls, {**own, "parts": {}})
+        problems, parts = found.problems, {name: part for name, part in value.items() if name not in _OWN}
+        if more := value.get("problem_count", len(problems)) - len(problems):
+            problems = (*problems[:-1], replace(problems[-1], count=1 + more))
+        return replace(found, parts=parts, problems=problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,30 +199,3 @@ class Earlier:
     weakened: Weakened | None
     waivers: Waivers | None
     waivers_stand: bool
-
-
-def _problems_to_json(problems: Sequence[Problem]) -> dict[str, Any]:
-    """Return problems in the shape of the report, with how many there are if it does not have all."""
-    entries = [
-        {
-            "path": one.place.path,
-            "line": one.place.line,
-            "id": one.case_id,
-            "field": one.field,
-            "message": one.message,
-            "code": one.code.value,
-        }
-        for one in problems
-    ]
-    total = number(problems)
-    return {"problems": entries, **({"problem_count": total} if total > len(entries) else {})}
-
-
-def _problems_from_json(value: JsonObject) -> tuple[Problem, ...]:
-    """Return the problems that a report has."""
-    problems = tuple(
-        Problem(Place(one["path"], one["line"]), one["message"], one["id"], one["field"], code=Code(one["code"]))
-        for one in value.get("problems", ())
-    )
-    more = value.get("problem_count", len(problems)) - len(problems)
-    return (*problems[:-1], replace(problems[-1], count=1 + more)) if problems and more else problems

@@ -245,6 +245,8 @@ def _metric(name: str, test: Test, triples: Sequence[_Triple]) -> Iterator[Metri
         better=better,
         interval=interval,
         p=p,
+        p_adjusted=1.0,  # among all metrics: see `compare`
+        smallest_drop=None,
     )
 
 

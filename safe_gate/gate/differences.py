@@ -18,6 +18,7 @@ from safe_gate.core.report import Digests, Report
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import BUILT_IN, EVALUATORS, parts_of
 from safe_gate.evaluators.results import results_of
+from safe_gate.model import codec
 
 _OF_THE_RUN = later(
     "|".join(
@@ -58,7 +59,7 @@ def digests(report: Report) -> Digests:
     found = {
         "rules": digest(
             {
-                "engine": report.tool._asdict(),
+                "engine": codec.to_json(report.tool),
                 "packs": report.provenance.packs_sha256,
                 **{
                     name: evaluator.scored_by(report.parts[name], policy)
@@ -72,7 +73,7 @@ def digests(report: Report) -> Digests:
         ),
         **{name: of_sum(total) for name, total in sums.items()},
     }
-    judged = [report.verdict.value, [rule.to_json() for rule in report.rules]]
+    judged = [report.verdict.value, [*map(codec.to_json, report.rules)]]
     return Digests(**found, all=digest({**found, "judged": judged}))
 
 

@@ -13,7 +13,7 @@ a baseline or a person added, and the output says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from glob import escape
 from itertools import islice
@@ -81,8 +81,13 @@ def verify(path: str, make: Make) -> Verification:
     else:
         standing, reason = Standing.HOLDS, _same(report)
     rows = (
-        (name, one[:12], _held(one, own), _held(one, getattr(made, name)) if made else "not computed")
-        for name, one, own in zip(recorded._fields, recorded, contents, strict=True)
+        (
+            name,
+            one[:12],
+            _held(one, getattr(contents, name)),
+            _held(one, getattr(made, name)) if made else "not computed",
+        )
+        for name, one in asdict(recorded).items()
     )
     return Verification(
         standing,

@@ -28,6 +28,7 @@ from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.finding.commit_files import Missing
 from safe_gate.inputs.finding.git import Clone
+from safe_gate.model import codec
 from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
 from safe_gate.render.untrusted import plain, quoted
@@ -182,7 +183,7 @@ def _tell(view: ReportView, written: Sequence[str], effects: Effects) -> None:
         return ((part.name, ranked(part.section.findings, _MOST_TOLD)) for part in view.parts)
 
     effects.tell("verdict", view.report.verdict.value)
-    effects.tell("rules", lambda: [rule.to_json() for rule in view.report.rules])
+    effects.tell("rules", lambda: [*map(codec.to_json, view.report.rules)])
     effects.tell(
         "cases",
         lambda: [

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
-from safe_gate.core.report import Provenance, Tool
+from safe_gate.core.report import Provenance
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators import EVALUATORS, present
@@ -26,6 +26,7 @@ from safe_gate.gate import differences
 from safe_gate.inputs import checked, disk, schemas
 from safe_gate.inputs.finding import expansion
 from safe_gate.inputs.spool import Store
+from safe_gate.model import codec
 from safe_gate.scoring.tally import Recount
 
 _SHAPE = 1
@@ -95,7 +96,7 @@ class Content(NamedTuple):
             "tool": {"name": "safe-gate", "version": __version__},
             "shard": {"index": self.shard.index, "of": self.shard.of, "cases": self.cases},
             **{name: self.entries.get(name) for name in EVALUATORS},
-            "provenance": self.provenance.to_json(),
+            "provenance": codec.to_json(self.provenance),
         }
 
     @classmethod
@@ -106,7 +107,7 @@ class Content(NamedTuple):
             Shard(shard["index"], shard["of"]),
             shard["cases"],
             {name: value[name] for name in present(value)},
-            Provenance.from_json(value["provenance"]),
+            codec.from_json(Provenance, value["provenance"]),
         )
 
 
@@ -201,7 +202,7 @@ def document(path: str) -> Content:
     """Return what a shard's file holds. Its results fit the report's schema. Raises CannotJudge with every problem."""
     found: JsonObject = checked.document(path, "shard")
     place, report = Place(disk.shown(Path(path))), schemas.load_schema("report")
-    if (version := Tool.of(found).version) != __version__:
+    if (version := found["tool"]["version"]) != __version__:
         words = f"was made by safe-gate {version}; expected {__version__}, which merges it"
         raise CannotJudge(Problem(place, words, "", "tool.version"))
     parts: dict[str, tuple[str, ...]] = {name: ("$defs", name, "properties", "results") for name in present(found)}

@@ -12,6 +12,7 @@ from safe_gate.core.problems import number
 from safe_gate.core.report import Report
 from safe_gate.evaluators import parts_of
 from safe_gate.evaluators.results import CaseResult, numbers_of, results_of
+from safe_gate.model import codec
 from safe_gate.render.untrusted import plain, quoted
 
 VERDICT = "safe.gate.verdict"
@@ -98,7 +99,7 @@ def _of_verdict(report: Report, run: Run, timestamp: str) -> Event:
     verdict, digests = report.verdict.value, report.provenance.digests
     data: dict[str, Any] = {
         "verdict": verdict,
-        "rules": [rule.to_json() for rule in report.rules],
+        "rules": [*map(codec.to_json, report.rules)],
         "summaries": {one.name: numbers_of(part) for one, part in parts_of(report.parts)},
         "problems": number(report.problems),
         "gate": run.gate,
@@ -106,7 +107,7 @@ def _of_verdict(report: Report, run: Run, timestamp: str) -> Event:
         "run": run.url,
         "commit": report.provenance.commit,
         "digest": digests.all if digests else "",
-        "tool": report.tool._asdict(),
+        "tool": codec.to_json(report.tool),
         "timestamp": timestamp,
     }
     why = "; ".join(rule.message for rule in report.broken())[:_LONGEST]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ def digests() -> dict[str, str]:
 
 
 def digests_of(report: dict[str, Any]) -> dict[str, str]:
-    return differences.digests(Report.from_json(report))._asdict()
+    return asdict(differences.digests(Report.from_json(report)))
 
 
 @pytest.fixture

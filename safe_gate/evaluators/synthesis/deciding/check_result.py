@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from safe_gate.core.model import Hit, JsonObject
+from safe_gate.model import codec
 
 Hits = Mapping[str, tuple[Hit, ...]]
 """Hits by group."""
@@ -278,7 +279,7 @@ def _placed(groups: Hits, place: Placing) -> Hits:
 
 
 def _listed(hits: Iterable[Hit]) -> list[dict[str, Any]]:
-    return [hit.to_json() for hit in hits]
+    return [*map(codec.to_json, hits)]
 
 
 def _groups_json(groups: Hits) -> dict[str, Any]:
@@ -290,7 +291,7 @@ def _groups_from_json(value: JsonObject) -> dict[str, tuple[Hit, ...]]:
 
 
 def _hits_from_json(hits: Sequence[JsonObject]) -> tuple[Hit, ...]:
-    return tuple(map(Hit.from_json, hits))
+    return tuple(codec.from_json(Hit, hit) for hit in hits)
 
 
 class Agreement(NamedTuple):

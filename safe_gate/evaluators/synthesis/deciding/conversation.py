@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -123,12 +124,12 @@ def placed(hit: Hit, reply: Message, read: Sequence[Message]) -> Hit:
     next message, it ends with its first message.
     """
     if hit.field == "assistant":
-        return hit._replace(field=reply.field)
+        return replace(hit, field=reply.field)
     starts = [0, *accumulate(len(one.text) + len(_BETWEEN) for one in read)]
     place = max(place for place in range(len(read)) if starts[place] <= hit.start)
     start, text = hit.start - starts[place], read[place].text
     end = min(hit.end - starts[place], len(text))
-    return hit._replace(field=read[place].field, start=start, end=end, text=text[start:end])
+    return replace(hit, field=read[place].field, start=start, end=end, text=text[start:end])
 
 
 def faults(case: JsonObject) -> Iterator[Fault]:

@@ -1,0 +1,89 @@
+"""The one codec: frozen dataclasses as JSON values, and back. Pure.
+
+A field without a default is always written; a field with a default is left out while it has it. What is read fits its
+schema already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Any, TypeVar
+
+from pydantic import Field, TypeAdapter, model_serializer, model_validator
+
+T = TypeVar("T")
+
+
+def to_json(value: Any, kind: Any = None) -> Any:
+    """Return a value as JSON; `kind` is its type, if the value does not tell."""
+    of: Any = kind or type(value)
+    return _adapter(of).dump_python(value, mode="json", by_alias=True, exclude_defaults=True)
+
+
+def from_json(kind: type[T], value: Any) -> T:
+    """Return the value of a type that JSON holds."""
+    found: T = _adapter(kind).validate_python(value)  # type: ignore[arg-type]
+    return found
+
+
+def key(name: str) -> Any:
+    """Return what a field is annotated with whose key in JSON is not its name."""
+    return Field(alias=name)
+
+
+def inlined(name: str) -> Callable[[type[T]], type[T]]:
+    """Return a decorator of a dataclass whose field `name`, an object, is written key by key in its place.
+
+    What is read under keys of no other field goes there. The other fields have their own names in JSON.
+    """
+
+    def write(self: Any, handler: Callable[[Any], Any]) -> Any:
+        found: dict[str, Any] = {}
+        for key, one in handler(self).items():
+            found.update(one if key == name else {key: one})
+        return found
+
+    def decorated(kind: type[T]) -> type[T]:
+        own = {one.name for one in fields(kind)} - {name}  # type: ignore[arg-type]
+
+        def read(value: Any) -> Any:
+            kept = {key: one for key, one in value.items() if key in own}
+            return {**kept, name: {key: one for key, one in value.items() if key not in own}}
+
+        return _formed(kind, model_serializer(mode="wrap")(write), read)
+
+    return decorated
+
+
+def formed(write: Callable[[Any], Any], read: Callable[[Any], Mapping[str, Any]]) -> Callable[[type[T]], type[T]]:
+    """Return a decorator of a dataclass that a function writes as JSON; another returns its fields from JSON."""
+
+    def written(self: Any) -> Any:  # the library asks for the name
+        return write(self)
+
+    return lambda kind: _formed(kind, model_serializer(mode="plain")(written), read)
+
+
+def whole(kind: type[T]) -> type[T]:
+    """Decorate a dataclass of simple values that is written with its defaults."""
+
+    def write(self: Any) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    return formed(write, dict)(kind)
+
+
+def _formed(kind: type[T], write: Any, read: Callable[[Any], Any]) -> type[T]:
+    def fields_of(_cls: type, value: Any) -> Any:
+        return read(value) if isinstance(value, Mapping) else value
+
+    check: Any = model_validator(mode="before")
+    kind._write, kind._read = write, check(classmethod(fields_of))  # type: ignore[attr-defined]
+    return kind
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
