@@ -27,7 +27,7 @@ from safe_gate.github.contents import Contents
 from safe_gate.github.event import OF_A_HEAD, Context
 from safe_gate.inputs import checked, disk, leftovers
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.finding import expansion, folders
+from safe_gate.inputs.finding import expansion, globs
 from safe_gate.inputs.finding.case_files import settings
 from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Pattern, Selection
 from safe_gate.inputs.finding.git import Clone
@@ -167,7 +167,7 @@ def is_missing(spec: str) -> bool:
 def _is_report(spec: str) -> bool:
     """Return whether a spec is the path of a report."""
     path = Path(spec)
-    return path.suffix in (".json", ".jsonl") and disk.exists(path) and not folders.is_folder(path)
+    return path.suffix in (".json", ".jsonl") and disk.exists(path) and not globs.is_folder(path)
 
 
 def names_commit(spec: str) -> bool:

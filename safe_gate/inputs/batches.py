@@ -19,7 +19,7 @@ from safe_gate.core.model import Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk, kinds
 from safe_gate.inputs.disk import HERE, shown
-from safe_gate.inputs.finding import expansion, folders
+from safe_gate.inputs.finding import expansion, globs
 from safe_gate.settings.model import CONFIG_FILES, WAIVERS_FILE
 
 _STARTS = (
@@ -81,10 +81,10 @@ def expand(
             problems.append(refused)
             continue
         candidates = (pattern, f"{pattern}.json")
-        globbed, unread = folders.matches(candidates, folder)
+        globbed, unread = globs.matches(candidates, folder)
         alone = () if unread else candidates  # an unreadable place counts as there
-        literals = [path for one in alone if disk.exists(path := folder / one) and not folders.is_folder(path)]
-        listed = [path for path in globbed if not folders.is_folder(path)]
+        literals = [path for one in alone if disk.exists(path := folder / one) and not globs.is_folder(path)]
+        listed = [path for path in globbed if not globs.is_folder(path)]
         named_json = [path for path in listed if path.suffix.lower() == ".json"]
         are_ours = [_is_ours(form, path, is_named=shown(path, root) in own) for path in named_json]
         ours = expansion.distinct(compress(named_json, are_ours))
@@ -96,7 +96,7 @@ def expand(
             problems += [Problem(Place(shown(path)), f"{words}; rename it, or take one out") for path in disguised]
         lone = [] if outputs else [path for path in listed if path.name.endswith(kinds.OUTPUTS)]
         meant = [*literals[:1], *batches, *lone]
-        problems += [disk.unreadable(path, why, root) for path, why in unread]
+        problems += [disk.unreadable(path, why, root) for path, why in unread.items()]
         if not meant and not unread and ours:
             are = "is" if len(ours) == 1 else "are"
             words = f"matches nothing but {_ours(ours, root)}, which {are} skipped; name the batches"

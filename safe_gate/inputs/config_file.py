@@ -21,7 +21,7 @@ from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Fault
 from safe_gate.inputs.checked import line_of, problems_of
 from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, exists, parsed, text_of, unreadable
-from safe_gate.inputs.finding import folders
+from safe_gate.inputs.finding import globs
 from safe_gate.inputs.finding.expansion import named_or_default
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.settings.model import CONFIG_FILES, settings
@@ -128,7 +128,7 @@ def _not_the_config(root: Path) -> Iterator[Problem]:
         yield unreadable(root, error)
         return
     for name in names:
-        if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not folders.is_folder(root / name):
+        if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not globs.is_folder(root / name):
             right = next(one for one in CONFIG_FILES if ("gate" in one) == ("gate" in name.lower()))
             called = f"is not read: the config file is called {right}"
             words = f"{called}; rename it, remove it, or name it by the setting config"

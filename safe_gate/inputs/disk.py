@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, parse
 from safe_gate.core.model import CannotJudge, Code, Place, Problem
-from safe_gate.inputs.finding import folders
+from safe_gate.inputs.finding import globs
 
 _follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)
 
@@ -119,7 +119,7 @@ def exists(path: Path) -> bool:
     A path in an unreadable folder counts as there: reading it gives the error.
     """
     try:
-        return folders.is_there(path)
+        return globs.is_there(path)
     except OSError:
         return True
 

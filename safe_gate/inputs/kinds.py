@@ -15,7 +15,7 @@ from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs.blocks import BOUNDS, TooLongError, bounded_lines, is_columnar, numbered
 from safe_gate.inputs.disk import BOMS_OF_UTF_16, HERE, decode, open_regular, parsed, shown, text_of, unreadable
-from safe_gate.inputs.finding import folders
+from safe_gate.inputs.finding import globs
 from safe_gate.inputs.finding.expansion import no_match
 from safe_gate.settings.model import WAIVERS_FILE
 
@@ -53,7 +53,7 @@ def kind_of(path: Path) -> str:
 
     Raises CannotJudge if the file cannot be read or is not JSON at all.
     """
-    if folders.is_folder(path):
+    if globs.is_folder(path):
         raise CannotJudge(no_match(str(path), ".json*", HERE))
     if path.name.endswith(OUTPUTS) and _DOCUMENTS:
         return _DOCUMENTS[0].outputs_kind

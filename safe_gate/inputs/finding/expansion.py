@@ -12,7 +12,7 @@ from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs.disk import DASH, HERE, STANDARD_INPUT, exists, location, shown, unreadable
-from safe_gate.inputs.finding import folders
+from safe_gate.inputs.finding import globs
 
 _UP_AGAIN = later(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
 
@@ -33,11 +33,11 @@ def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE
         if pattern == DASH:
             found += [STANDARD_INPUT] if root == HERE else []
             continue
-        matched, unread = folders.matches([pattern], root)
+        matched, unread = globs.matches([pattern], root)
         matched = [path for path in matched if not _is_own(path)]
         literal = () if unread else (root / pattern,)  # an unreadable place counts as there
-        files = [path for path in (*literal, *matched) if exists(path) and not folders.is_folder(path)]
-        problems += [unreadable(path, why, root) for path, why in unread]
+        files = [path for path in (*literal, *matched) if exists(path) and not globs.is_folder(path)]
+        problems += [unreadable(path, why, root) for path, why in unread.items()]
         if not files and not unread:
             problems.append(no_match(pattern, suffix, root))
         found += files
@@ -62,7 +62,7 @@ def _is_own(path: Path) -> bool:
 def own_cases(patterns: Sequence[str], *, root: Path = HERE) -> list[Path]:
     """Return the files of judged cases, written by a run, that globs match: `expand` passes over them."""
     inside = [pattern for pattern in patterns if not outside(pattern, root)]
-    return distinct(path for path in folders.matches(inside, root)[0] if _is_own(path))
+    return distinct(path for path in globs.matches(inside, root)[0] if _is_own(path))
 
 
 def distinct(paths: Iterable[Path]) -> list[Path]:
@@ -103,7 +103,7 @@ def named_or_default(path: str, default: str, root: Path) -> tuple[Path, str] | 
 def no_match(pattern: str, suffix: str, root: Path) -> Problem:
     """Return the problem of a pattern that names no file, with what may have been meant."""
     named, path = Path(pattern), root / pattern
-    if folders.is_folder(path):
+    if globs.is_folder(path):
         hint = f"is a folder; name the files in it, such as {(named / f'*{suffix}').as_posix()}"
     else:
         slashes = "; write paths with /" if "\\" in pattern else ""

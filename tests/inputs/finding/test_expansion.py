@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.inputs.finding import folders
+from safe_gate.inputs.finding import globs
 from safe_gate.render.untrusted import visible
 from tests.support.cases import BAD, SafeGate, safe_case, turn, write_batch, write_cases
 
@@ -35,7 +35,7 @@ def write_outputs(path: str, *ids: str) -> None:
 
 
 def named(pattern: str) -> list[str]:
-    paths, unread = folders.matches([pattern], Path())
+    paths, unread = globs.matches([pattern], Path())
     assert not unread
     return sorted(path.as_posix() for path in paths)
 

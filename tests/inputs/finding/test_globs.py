@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.inputs.finding import folders, globs
+from safe_gate.inputs.finding import globs
 from tests.support.examples import examples
 
 PATHS = st.lists(st.sampled_from(["a", "b", "a.b", "[a]", ".a", "*"]), min_size=1, max_size=4).map("/".join)
@@ -27,7 +27,7 @@ def test_a_glob_names_the_same_files_on_disk_and_in_a_tree(paths: set[str], glob
         for path in files:
             Path(temporary, path).parent.mkdir(parents=True, exist_ok=True)
             Path(temporary, path).touch()
-        found = [*folders.matches([glob], Path(temporary))[0], Path(temporary, glob)]
+        found = [*globs.matches([glob], Path(temporary))[0], Path(temporary, glob)]
         on_disk = {path.relative_to(temporary).as_posix() for path in found if path.is_file()}
     segments = tuple(glob.split("/"))
     assert on_disk == {path for path in files if globs.names(segments, path.split("/"))}
