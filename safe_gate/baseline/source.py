@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
 from pathlib import Path, PurePath
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
@@ -25,11 +24,11 @@ from safe_gate.gate import differences
 from safe_gate.github import Api, checkout
 from safe_gate.github.contents import Contents
 from safe_gate.github.event import OF_A_HEAD, Context
-from safe_gate.inputs import checked, disk, leftovers
+from safe_gate.inputs import checked, disk, writing
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import expansion, globs
 from safe_gate.inputs.finding.case_files import settings
-from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Pattern, Selection
+from safe_gate.inputs.finding.commit_files import Commit, Kind, Missing, Pattern, Selection
 from safe_gate.inputs.finding.git import Clone
 from safe_gate.settings.model import WAIVERS_FILE, Settings, config_paths
 
@@ -55,19 +54,6 @@ class Baseline:
     report: Report | None = None
     root: Path = HERE
     why: str = ""
-
-
-class Repository(Protocol):
-    """A source of commits. Raises `Missing` for what it lacks."""
-
-    def commit(self, ref: str) -> Commit:
-        """Return the commit that a ref names."""
-
-    def entries(self, commit: str, selection: Selection) -> Sequence[Entry]:
-        """Return what patterns meet at a commit."""
-
-    def contents(self, commit: str, files: Sequence[Entry]) -> Iterator[Iterable[bytes]]:
-        """Yield each of a commit's files, in their order, in pieces to take before the next."""
 
 
 def patterns_of(options: Settings) -> tuple[Pattern, ...]:
@@ -109,16 +95,10 @@ def opened(
     that cannot be read, or not in full.
     """
     if spec == "base" and (unknown := unknown_base(context)):
-        raise CannotJudge(
-            Problem(
-                Place("base"), f"is the base commit {unknown}; name a ref, such as main", code=Code.BASE_UNAVAILABLE
-            )
-        )
+        raise _unavailable("base", f"is the base commit {unknown}; name a ref, such as main")
     if is_required and is_missing(spec):
         advice = "correct the path, or set baseline-required: false for the first run of a new gate"
-        raise CannotJudge(
-            Problem(Place(spec), f"does not exist{expansion.close_to(spec)}; {advice}", code=Code.BASE_UNAVAILABLE)
-        )
+        raise _unavailable(spec, f"does not exist{expansion.close_to(spec)}; {advice}")
     if (spec == "base" and not context.subject.base_sha) or is_missing(spec):
         yield None
     elif spec == ".":
@@ -129,7 +109,7 @@ def opened(
     else:
         sources = _sources(context, connect, token)
         ref, why = _base(context, sources) if spec == "base" else (_ref(spec), "")
-        with leftovers.temporary_folder() as top:
+        with writing.temporary_folder() as top:
             (top / ".git").mkdir()  # the top of a repository, as `expansion.outside` knows it
             root = top / folder
             root.mkdir(parents=True, exist_ok=True)
@@ -145,6 +125,10 @@ def opened(
             yield Baseline(spec, commit.sha, commit.made_at, root=root, why=why)
 
 
+def _unavailable(what: str, words: str) -> CannotJudge:
+    return CannotJudge(Problem(Place(what), words, code=Code.BASE_UNAVAILABLE))
+
+
 def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
     """Yield the checkouts that have files while the working folder is in none: a commit has other paths."""
     here = Path.cwd()
@@ -152,11 +136,8 @@ def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
         paths = [here / path for path in (*expansion.expand(patterns)[0], *map(Path, patterns))]
         for root in sorted({root for path in paths if (root := checkout.root_in_sight(path.parent))}):
             words = "is a checkout, but the working folder is outside any checkout, so paths differ from the commit's"
-            yield Problem(
-                Place(disk.shown(root)),
-                f"{words}; check out into the working folder itself",
-                code=Code.BASE_UNAVAILABLE,
-            )
+            advice = "check out into the working folder itself"
+            yield Problem(Place(disk.shown(root)), f"{words}; {advice}", code=Code.BASE_UNAVAILABLE)
 
 
 def is_missing(spec: str) -> bool:
@@ -225,10 +206,8 @@ def report(path: str, *, or_commit: bool = False) -> Report:
     """
     found = any_report(path, or_commit=or_commit)
     if found.verdict is Verdict.ERROR:
-        words = "has no verdict, so there is nothing to compare or approve"
-        raise CannotJudge(
-            Problem(Place(disk.shown(Path(path))), f"{words}; name a report with a verdict", code=Code.BASE_UNAVAILABLE)
-        )
+        words = "has no verdict, so there is nothing to compare or approve; name a report with a verdict"
+        raise _unavailable(disk.shown(Path(path)), words)
     return found
 
 
@@ -269,15 +248,12 @@ def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
 def _ref(spec: str) -> str:
     """Return a git ref that may be asked for. Raises CannotJudge for what is none."""
     if not spec or spec.startswith("-") or not spec.isprintable():
-        raise CannotJudge(
-            Problem(
-                Place(spec or "baseline"),
-                f"is neither a .json file nor a git ref; {_EXPECTED}",
-                code=Code.BASE_UNAVAILABLE,
-            )
-        )
+        raise _unavailable(spec or "baseline", f"is neither a .json file nor a git ref; {_EXPECTED}")
     return spec
 
+
+Repository = Clone | Contents
+"""A source of commits. Raises Missing for what it lacks."""
 
 _Sources = Mapping[str, Callable[[], Repository]]
 
@@ -322,7 +298,7 @@ def _base(context: Context, sources: _Sources) -> tuple[str, str]:
         parents = _from_first(sources, lambda source: source.commit(context.sha).parents)
     except Missing as missing:
         words = f"is a parent of the merge commit {context.sha}, which cannot be read ({missing}); {_advice(2)}"
-        raise CannotJudge(Problem(Place("base"), words, code=Code.BASE_UNAVAILABLE)) from None
+        raise _unavailable("base", words) from None
     if len(parents) == 2 and parents[1] == context.head_sha:
         return parents[0], _MERGED
     return context.subject.base_sha, named
@@ -348,7 +324,7 @@ def _fetched(spec: str, ref: str, selection: Selection, top: Path, sources: _Sou
         what = f"is commit {ref}, which cannot be read" if is_base else "is neither a .json file nor a readable commit"
         name = "" if is_base else ", or correct the name"
         words = f"{what} ({missing}); {_advice(2 if is_parent else 0)}{name}"
-        raise CannotJudge(Problem(Place(spec), words, code=Code.BASE_UNAVAILABLE)) from None
+        raise _unavailable(spec, words) from None
 
 
 def _advice(depth: int) -> str:
@@ -377,29 +353,23 @@ def _put(source: Repository, commit: Commit, selection: Selection, top: Path) ->
         )
     if (size := sum(entry.size for entry in entries)) > _MOST_BYTES:
         words = f"has {size} bytes of files that the patterns name; expected at most {_MOST_BYTES}: narrow them"
-        raise CannotJudge(Problem(Place(f"commit {commit.sha[:12]}"), words, code=Code.BASE_UNAVAILABLE))
-    for entry, pieces in zip(entries, source.contents(commit.sha, entries), strict=True):
-        _write(top, entry.path, iter(pieces))
+        raise _unavailable(f"commit {commit.sha[:12]}", words)
+    for entry, data in zip(entries, source.contents(commit.sha, entries), strict=True):
+        _write(top, entry.path, data)
 
 
-def _write(top: Path, path: str, pieces: Iterator[bytes]) -> None:
+def _write(top: Path, path: str, data: bytes) -> None:
     """Write a file of a commit to its place in the repository. Raises CannotJudge."""
     parts = path.split("/")
     words = "cannot be put into a folder"
     if {"..", ".git"} & set(parts) or PurePath(*parts).parts != tuple(parts):
-        raise CannotJudge(
-            Problem(Place(path), f"{words}: it leads out of it; correct the commit", code=Code.BASE_UNAVAILABLE)
-        )
-    first = next(pieces, b"")
-    if first.startswith(disk.LFS_POINTER):
-        words = (
-            "is stored in Git LFS, and a commit contains only a pointer to it; name a report as the baseline instead"
-        )
-        raise CannotJudge(Problem(Place(path), words, code=Code.BASE_UNAVAILABLE))
+        raise _unavailable(path, f"{words}: it leads out of it; correct the commit")
+    if data.startswith(disk.LFS_POINTER):
+        pointer = "is stored in Git LFS, and a commit contains only a pointer to it"
+        raise _unavailable(path, f"{pointer}; name a report as the baseline instead")
     target = top.joinpath(*parts)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("wb") as file:
-            file.writelines(chain([first], pieces))
+        target.write_bytes(data)
     except OSError as error:
-        raise CannotJudge(Problem(Place(path), f"{words}: {error.strerror}", code=Code.BASE_UNAVAILABLE)) from error
+        raise _unavailable(path, f"{words}: {error.strerror}") from error

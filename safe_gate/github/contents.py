@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -66,8 +66,8 @@ class Contents:
         """Return what patterns meet at a commit. Raises Missing if GitHub does not list all of it."""
         return [entry for entry in self._below("", commit, selection) if selection.meets(entry)]
 
-    def contents(self, commit: str, files: Sequence[Entry]) -> Iterator[Iterable[bytes]]:
-        """Yield the pieces of a commit's files, in their order. Raises Missing where GitHub does not give one whole."""
+    def contents(self, commit: str, files: Sequence[Entry]) -> Iterator[bytes]:
+        """Yield a commit's files, in their order. Raises Missing where GitHub does not give one whole."""
         for file in files:
             if file.size > _LARGEST_FILE:
                 raise Missing(f"{file.path} is larger than the {_LARGEST_FILE} bytes that it returns")
@@ -78,7 +78,7 @@ class Contents:
                 raise _missing(error) from None
             if _blob(data, file.blob) != file.blob:
                 raise Missing(f"it returned different bytes for {file.path} than the commit's")
-            yield (data,)
+            yield data
 
     def _commit(self, ref: str) -> Commit:
         found = self._api.call("GET", f"/repos/{self._repository}/commits/{quote(ref, safe='')}?per_page=1")

@@ -22,8 +22,8 @@ from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.results import results_of
 from safe_gate.github.effects import Effects, time_of
 from safe_gate.inputs import config_file, disk
-from safe_gate.inputs.leftovers import temporary_folder
 from safe_gate.inputs.schemas import load_schema
+from safe_gate.inputs.writing import temporary_folder
 from safe_gate.render import console, jsonreport
 from safe_gate.render.untrusted import quoted
 from safe_gate.render.wording import conclusion, message, rule_name, state

@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import takewhile
@@ -24,7 +24,6 @@ from safe_gate.core.text.patterns import later
 from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
 
 _LAST_SECOND = 253_402_300_799  # the end of the year 9999
-_PIECE = 1 << 20  # bytes
 _PATIENCE = 120  # seconds for one command
 _OPTIONS = (
     *("--no-pager", "--no-replace-objects"),
@@ -100,14 +99,13 @@ class Clone:
         files = [replace(entry, size=int(size)) for entry, size in zip(found, sizes, strict=True)]
         return [entry for entry in met if entry.kind is not Kind.FILE] + files
 
-    def contents(self, commit: str, files: Sequence[Entry]) -> Iterator[Iterable[bytes]]:  # noqa: ARG002 - blobs have ids
-        """Yield each of a commit's files, in their order, in pieces to take before the next. Raises Missing."""
+    def contents(self, commit: str, files: Sequence[Entry]) -> Iterator[bytes]:  # noqa: ARG002 - blobs have ids
+        """Yield each of a commit's files, in their order. Raises Missing."""
         with TemporaryFile() as file:
             _git("cat-file", "--batch=%(objectsize)", data=_blobs(files), into=file)
             file.seek(0)
             for _ in files:
-                size = int(file.readline())
-                yield (file.read(min(_PIECE, size - start)) for start in range(0, size, _PIECE))
+                yield file.read(int(file.readline()))
                 file.readline()
 
 

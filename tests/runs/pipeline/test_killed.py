@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 from safe_gate.github import handover
-from safe_gate.inputs import checked, leftovers
+from safe_gate.inputs import checked, writing
 from tests.support.cases import SafeGate, turn, write_cases
 from tests.support.git import commit, git
 
@@ -26,7 +26,7 @@ NOW = time.time()
 
 @pytest.fixture(autouse=True)
 def _age_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leftovers, "time", SimpleNamespace(time=lambda: NOW))
+    monkeypatch.setattr(writing, "time", SimpleNamespace(time=lambda: NOW))
 
 
 def aged(path: Path, minutes: int) -> Path:
@@ -229,7 +229,7 @@ def test_folders_of_baselines_that_are_older_than_an_hour_are_deleted_unless_a_r
         aged(temporary / name, 59 if "young" in name else 61)
     (temporary / "safe-gate-linked12").symlink_to(temporary / "others-left1234")
     os.utime(temporary / "safe-gate-linked12", (0, 0), follow_symlinks=False)
-    with leftovers.temporary_folder() as held:
+    with writing.temporary_folder() as held:
         aged(held, 600)
         assert safe_gate("run", "--cases", "c.jsonl", "--baseline", base).code == 0
         assert held.is_dir()
