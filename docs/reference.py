@@ -78,6 +78,8 @@ def _default(setting: Setting) -> str:
     value = setting.default
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
+    if setting.entries:
+        return "<br>".join(f"`{one.name}={one.default}`" for one in setting.entries)
     if value is None and setting.env:
         return "`off`"
     if isinstance(value, tuple):

@@ -58,10 +58,12 @@ def test_the_demo_installs_what_a_run_needs_alone_and_ends_with_what_to_try() ->
 
 
 def test_the_config_schema_has_every_key_of_the_options_and_no_other() -> None:
+    by_name = {one.key for one in settings() if one.by_name and one.key}
+
     def keys(schema: dict[str, Any], path: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
         if "$ref" in schema:
             schema = SCHEMAS["config.schema.json"]["$defs"][schema["$ref"].rpartition("/")[2]]
-        if "properties" not in schema:
+        if "properties" not in schema or path in by_name:
             return {path}
         return {found for name, inner in schema["properties"].items() for found in keys(inner, (*path, name))}
 
@@ -75,10 +77,18 @@ def test_the_config_schema_describes_each_key_in_the_words_of_its_setting() -> N
 
 def test_the_config_schema_bounds_each_key_as_its_setting() -> None:
     schema = SCHEMAS["config.schema.json"]
+
+    def resolved(shape: dict[str, Any]) -> dict[str, Any]:
+        return schema["$defs"][shape["$ref"].rpartition("/")[2]] if "$ref" in shape else shape
+
     for setting in settings():
-        if len(setting.key) == 1 and not setting.by_name:
-            shape = schema["properties"][setting.key[0]]
-            shape = schema["$defs"][shape["$ref"].rpartition("/")[2]] if "$ref" in shape else shape
+        if len(setting.key) == 1 and setting.entries:
+            shapes = resolved(schema["properties"][setting.key[0]])["properties"]
+            assert {name: resolved(shape).get("minimum") for name, shape in shapes.items()} == {
+                one.name: one.low for one in setting.entries
+            }
+        elif len(setting.key) == 1 and not setting.by_name:
+            shape = resolved(schema["properties"][setting.key[0]])
             assert tuple(shape.get("items", shape).get("enum", ())) == setting.choices, setting.name
             lowest, highest = ("exclusiveMinimum", "exclusiveMaximum") if setting.excluded else ("minimum", "maximum")
             assert (shape.get(lowest), shape.get(highest)) == (setting.low, setting.high), setting.name

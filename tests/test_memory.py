@@ -67,7 +67,7 @@ def test_a_long_text_takes_a_small_multiple_of_itself() -> None:
     long = "".join(one.format(n, n * n) for n in range(size // len(one)))
     write_cases(Path("short.jsonl"), turn("a"))
     write_cases(Path("long.jsonl"), turn("a", assistant=long))
-    bound = "--max-text", str(2 * size)
+    bound = "--bounds", f"text={2 * size}"
     (first, least), (second, most) = (
         peak("eval", "--out", "o.json", *bound, "--cases", f"{name}.jsonl") for name in ("short", "long")
     )

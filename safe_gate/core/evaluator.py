@@ -107,7 +107,7 @@ class Evaluator(Presentation, Protocol):
     """The field of a case's recorded texts that a reader looks at first."""
 
     reads: tuple[str, ...]
-    """The fields of an object of its input files whose texts it reads. Each text is held to the bound `max-text`."""
+    """The fields of an object of its input files whose texts it reads. Each text is held to the bound `bounds.text`."""
 
     groups_key: str
     """The key in `Case.asks()` that has the groups of a case."""

@@ -36,7 +36,7 @@ AS_RUN = ("run", "doctor", "compare", "merge")
 READING_FLAGS = ("config", "follow_links")
 """The general settings that every command of an evaluator has flags of."""
 
-SCORING_FLAGS = (*READING_FLAGS, "max_line", "max_text", "not_tag", "tag", "text")
+SCORING_FLAGS = (*READING_FLAGS, "bounds", "not_tag", "tag", "text")
 """The general settings that every command that scores has flags of."""
 
 
@@ -96,31 +96,27 @@ _Finite = Annotated[float, AllowInfNan(allow_inf_nan=False)]
 Number = Annotated[_Finite, BeforeValidator(_number), AfterValidator(_plus_zero)]
 WholeOrOff = Annotated[int | None, BeforeValidator(_number_or_off)]
 NumberOrOff = Annotated[_Finite | None, BeforeValidator(_number_or_off), AfterValidator(_plus_zero)]
+Share = Annotated[Number, Ge(0), Le(1)]
 
 
 @dataclass(frozen=True, slots=True)
-class SharesByName:
-    """Converts limits by name: an object of a config file, elsewhere `NAME=NUMBER`, one per line.
+class Entries:
+    """Marks a setting with entries by name: an object of a config file, elsewhere `NAME=VALUE`, one per line.
 
-    A number alone is that of the entry `general`. Sources merge by entry.
+    A value alone is that of the entry `general`, if there is one. Sources merge by entry.
     """
 
-    general: str
+    general: str = ""
 
-    def entries(self, value: Any) -> dict[str, float]:
-        """Return the entries that a value sets, from 0 to 1. Raises ValueError."""
+    def of(self, value: Any) -> dict[str, Any]:
+        """Return the entries that a value sets. Raises ValueError for one without a name, or given twice."""
         if isinstance(value, Mapping):
-            pairs = [(name, float(number)) for name, number in value.items()]
-        elif isinstance(value, int | float):
-            pairs = [(self.general, float(value))]
-        else:
-            named = [line if "=" in line else f"{self.general}={line}" for line in _lines(value)]
-            pairs = [
-                (name.strip(), float(_number(number))) for name, _, number in (one.rpartition("=") for one in named)
-            ]
-        entries = {name: number + 0.0 for name, number in pairs}
-        if len(entries) < len(pairs) or not all(name and 0 <= number <= 1 for name, number in pairs):
-            raise ValueError("a name is missing or given twice, or a number is out of its limits")
+            return {**value}
+        lines = _lines(value) if isinstance(value, str | list) else [value]
+        pairs = [line.rpartition("=") if "=" in str(line) else (self.general, "", line) for line in lines]
+        entries = {name.strip(): one for name, _, one in pairs}
+        if "" in entries or len(entries) < len(pairs):
+            raise ValueError("a name is missing or given twice")
         return entries
 
 
@@ -153,7 +149,7 @@ def renamed(name: str, short: str, *commands: str) -> Mapping[str, tuple[str, ..
 
 
 class Group(BaseModel):
-    """The settings of an evaluator."""
+    """The settings of an evaluator, or a setting with named entries."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)  # so that `1` is a number as `1.0` is
 
@@ -162,7 +158,8 @@ class Setting(NamedTuple):
     """A setting with all its names, as a field declares it.
 
     `kind` is its type without None. `low` and `high` bound a number, which may be neither of them if they are
-    `excluded`. `can_be_off` says that it is a limit that applies unless it is set to `off`, which is None.
+    `excluded`. `can_be_off` says that it is a limit that applies unless it is set to `off`, which is None. `entries`
+    are the known entries of a setting that has some by name.
     """
 
     name: str
@@ -180,7 +177,8 @@ class Setting(NamedTuple):
     secret: bool
     is_input: bool
     can_be_off: bool
-    by_name: SharesByName | None
+    by_name: Entries | None
+    entries: tuple[Setting, ...]
     is_usual: bool
 
     def flags_of(self, command: str) -> tuple[str, ...]:
@@ -206,7 +204,7 @@ class Setting(NamedTuple):
     def metavar(self) -> str:
         """The placeholder of the value in `--help`."""
         if self.by_name:
-            return "[CHECK=]N"
+            return "[CHECK=]N" if self.by_name.general else "NAME=N"
         if self.choices and not self.is_list:
             return "|".join(self.choices)
         return "N" if self.kind in (int, float) else "TEXT"
@@ -244,9 +242,16 @@ def _setting(name: str, one: FieldInfo, names: Names) -> Setting:
         secret=names.secret,
         is_input=is_input if names.is_input is None else names.is_input,
         can_be_off=is_optional and one.default is not None,
-        by_name=_first(one.metadata, SharesByName),
+        by_name=_first(one.metadata, Entries),
+        entries=tuple(_entries(kind)),
         is_usual=names.usual,
     )
+
+
+def _entries(kind: Any) -> Iterator[Setting]:
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        for name, one in kind.model_fields.items():
+            yield _setting(name, one, Names("advanced", flags={}, env=(), key=()))
 
 
 def _first(metadata: Sequence[Any], *types: type) -> Any:

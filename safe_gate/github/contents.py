@@ -32,7 +32,7 @@ _ADVICE = {
     Refusal.NOT_FOUND: "; the commit does not exist, or the token lacks contents: read",
     Refusal.INVALID: "; the commit does not exist",
     Refusal.RATE_LIMIT: ", and waiting did not help or would take too long",
-    Refusal.DEADLINE: "; GitHub is slow: run again, or raise fetch-timeout",
+    Refusal.DEADLINE: "; GitHub is slow: run again, or raise timeouts.fetch",
 }
 
 

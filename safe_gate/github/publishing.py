@@ -47,7 +47,7 @@ _REFUSED = {
     ),
     Refusal.LOCKED: ("skipped-locked", "; the conversation is locked: unlock it to get the comment"),
     Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting did not help or would take too long"),
-    Refusal.DEADLINE: ("failed", "; GitHub is slow: run again, or raise publish-timeout"),
+    Refusal.DEADLINE: ("failed", "; GitHub is slow: run again, or raise timeouts.publish"),
 }
 """The comment's status and advice for each refusal by GitHub; `failed` for all others."""
 

@@ -15,22 +15,9 @@ from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.importers import parquet
 from safe_gate.inputs.disk import BOM, decode, not_json, too_long
-from safe_gate.settings.model import Settings
+from safe_gate.settings.model import Bounds
 
-
-class Bounds(NamedTuple):
-    """The limits on bytes of a line and of a text, and on distinct tags of all cases.
-
-    The settings are `max-line`, `max-text` and `max-tags`.
-    """
-
-    line: int
-    text: int
-    tags: int
-
-
-_DEFAULTS = Settings()
-BOUNDS = Bounds(_DEFAULTS.max_line, _DEFAULTS.max_text, _DEFAULTS.max_tags)
+BOUNDS = Bounds()
 """The bounds where no settings are read."""
 
 
@@ -180,7 +167,7 @@ def values_of_rows(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
     for number, line in enumerate(parquet.lines(part.data), part.first):
         place = Place(part.name, number)
         if isinstance(line, str) and len(line) > part.bounds.line:
-            yield Problem(place, too_long(part.bounds.line, "max-line"))
+            yield Problem(place, too_long(part.bounds.line, "bounds.line"))
             continue
         try:
             if isinstance(line, parquet.NotReadable):

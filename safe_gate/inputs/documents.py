@@ -18,6 +18,7 @@ from safe_gate.inputs.disk import HERE, shown
 from safe_gate.inputs.finding import expansion
 from safe_gate.inputs.recorded import Skipped, cluster_of, id_of, recorded_outputs, twin, twin_of
 from safe_gate.inputs.spool import Store
+from safe_gate.settings.model import Bounds
 
 Item = Case | Problem | InputFile | Skipped
 
@@ -31,7 +32,7 @@ def cases(
     leave_out: Sequence[str] = (),
     cluster_key: str = "",
     root: Path = HERE,
-    bounds: blocks.Bounds = blocks.BOUNDS,
+    bounds: Bounds = blocks.BOUNDS,
 ) -> Iterator[Item]:
     """Yield the cases of batch files joined with their recorded outputs, problems and files.
 
@@ -106,11 +107,11 @@ class Batch(NamedTuple):
     faulty: Set[int]
 
 
-def _read(evaluator: Evaluator, path: Path, name: str, bounds: blocks.Bounds) -> Iterator[Batch | Problem | InputFile]:
+def _read(evaluator: Evaluator, path: Path, name: str, bounds: Bounds) -> Iterator[Batch | Problem | InputFile]:
     """Yield the file, its problems, and its batch if it has test cases. One case's fault hides no other."""
     form, id_key = documents_of(evaluator), evaluator.id_key
     try:
-        data = disk.data_of(path, name, bounds.line, "max-line")
+        data = disk.data_of(path, name, bounds.line, "bounds.line")
     except CannotJudge as error:
         yield from error.problems
         return
@@ -138,7 +139,7 @@ def _read(evaluator: Evaluator, path: Path, name: str, bounds: blocks.Bounds) ->
     long = _long_texts(evaluator, cases, bounds.text) if len(data) > bounds.text else {}
     for index, field in long.items():
         case_id = id_of(cases[index], id_key)
-        yield Problem(places[index], disk.too_long(bounds.text, "max-text"), case_id, field)
+        yield Problem(places[index], disk.too_long(bounds.text, "bounds.text"), case_id, field)
     faulty = {*long} | {int(fault.path[1]) for fault in faults if fault.path[:1] == (form.cases,) and fault.path[1:]}
     ids = tuple(id_of(case, id_key) for case in cases)
     yield Batch(path.stem, name, cases, ids, places, content, faulty)
@@ -220,7 +221,7 @@ def _unused(id_key: str, recorded: Store, nobody: str) -> Iterator[Problem]:
 
 
 def _read_outputs(
-    evaluator: Evaluator, paths: Iterable[Path], into: Store, root: Path, bounds: blocks.Bounds
+    evaluator: Evaluator, paths: Iterable[Path], into: Store, root: Path, bounds: Bounds
 ) -> Generator[Problem | InputFile, None, bool]:
     """Read recorded outputs into a store by test_id: place and output of each, None for an invalid one.
 

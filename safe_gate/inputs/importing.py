@@ -387,5 +387,5 @@ def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tup
     if bad := next((name for name, one in entry.items() if not is_json(one)), ""):
         return "holds NaN or an infinite number, which JSON cannot hold; correct it", bad
     if long := blocks.long_text(EVALUATORS[request.evaluator], entry, blocks.BOUNDS.text):
-        return disk.too_long(blocks.BOUNDS.text, "max-text"), long
+        return disk.too_long(blocks.BOUNDS.text, "bounds.text"), long
     return "", ""

@@ -19,7 +19,6 @@ from safe_gate.importers import parquet
 from safe_gate.inputs.blocks import (
     BOUNDS,
     PART_LINES,
-    Bounds,
     Part,
     TooLongError,
     is_columnar,
@@ -35,6 +34,7 @@ from safe_gate.inputs.finding.expansion import expand
 from safe_gate.inputs.kinds import OF_CASES, OWNERS, foreign, is_meant_as, mistaken_for
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.inputs.spool import Store
+from safe_gate.settings.model import Bounds
 
 
 class Skipped(NamedTuple):
@@ -204,7 +204,7 @@ def _parts(
         yield unreadable(path, error, root)
         return
     except TooLongError as error:
-        yield Problem(Place(name, error.line), too_long(bounds.line, "max-line"))
+        yield Problem(Place(name, error.line), too_long(bounds.line, "bounds.line"))
         return
     except parquet.NotReadable as error:
         yield Problem(Place(name), f"is not a readable Parquet file: {error}", code=Code.UNREADABLE_FILE)
@@ -234,7 +234,7 @@ def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | P
         if field is None:
             yield place, value
         else:
-            yield Problem(place, too_long(part.bounds.text, "max-text"), case_id, field)
+            yield Problem(place, too_long(part.bounds.text, "bounds.text"), case_id, field)
 
 
 def id_of(value: Any, key: str) -> str:

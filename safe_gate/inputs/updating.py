@@ -60,7 +60,9 @@ class Update:
         except OSError as error:
             raise CannotJudge(disk.unreadable(path, error)) from None
         except blocks.TooLongError as error:
-            raise CannotJudge(Problem(Place(name, error.line), disk.too_long(blocks.BOUNDS.line, "max-line"))) from None
+            raise CannotJudge(
+                Problem(Place(name, error.line), disk.too_long(blocks.BOUNDS.line, "bounds.line"))
+            ) from None
         if self.problems:
             raise CannotJudge(*self.problems.kept())
         if not self.known:

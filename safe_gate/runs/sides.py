@@ -129,5 +129,5 @@ def opened(options: Settings, effects: Effects, options_at: comparison.OptionsAt
         return snapshot_at(root).narrowed()
 
     with ExitStack() as held:
-        access = Access(options.github_token, options.ca_bundle, "fetch_timeout", options.fetch_timeout)
+        access = Access(options.github_token, options.ca_bundle, "fetch", options.timeouts.fetch)
         yield Sides(settings_at, snapshot_at, narrowed, effects, access, held)

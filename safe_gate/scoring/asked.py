@@ -63,5 +63,5 @@ def unfiltered(settings: JsonObject) -> JsonObject:
 
 
 _FILES = tuple(setting for evaluator in EVALUATORS.values() for setting in evaluator.input.settings)
-READING = ({*SCORING} - {"text", *FILTERS}) | {*_FILES, "config", "waivers", "max_line", "max_text", "max_tags"}
+READING = ({*SCORING} - {"text", *FILTERS}) | {*_FILES, "config", "waivers", "bounds"}
 """The options that say which cases are read, and what is read of them."""

@@ -13,7 +13,7 @@ from safe_gate.evaluators import EVALUATORS
 def too_many_tags(most: int) -> Problem:
     """Return the problem of cases with more than `most` distinct tags, which the report would all hold."""
     words = f"the cases have more than {most} distinct tags; put values that differ from case to case in a field x_..."
-    return Problem(Place("max-tags"), f"{words}, or raise max-tags")
+    return Problem(Place("bounds.tags"), f"{words}, or raise bounds.tags")
 
 
 def no_case(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_out: Sized) -> Problem | None:

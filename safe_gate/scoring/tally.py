@@ -126,7 +126,7 @@ class Tally(NamedTuple):
     `texts` and `columns` belong to the entries' cases, if they are kept. `facts` has a `Fact` for each case, if they
     are kept. `ids` has the ids of all cases of lines with their places, including cases with problems. With a problem
     there may be fewer entries than `cases`. `groups` covers all cases, including those without an entry, if it
-    `knows_groups`. It holds at most one more than `max-tags`. `left_out` has the ids of the cases that a filter
+    `knows_groups`. It holds at most one more than `bounds.tags`. `left_out` has the ids of the cases that a filter
     leaves out.
     """
 

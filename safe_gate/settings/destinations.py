@@ -7,17 +7,14 @@ from typing import Literal
 
 from safe_gate.settings.model import Settings
 
-Timeout = Literal["publish_timeout", "fetch_timeout"]
-"""The options that limit the time of requests to GitHub."""
-
 
 @dataclass(frozen=True, slots=True, repr=False)  # no secret in a traceback
 class Access:
-    """Access to GitHub. `seconds` is the value of `timeout`; all requests with the same access share it."""
+    """Access to GitHub. All requests for the same purpose share its `seconds`."""
 
     token: str
     ca_bundle: str
-    timeout: Timeout
+    purpose: Literal["fetch", "publish"]
     seconds: float
 
 
@@ -83,10 +80,10 @@ class Publishing:
             is_shard=bool(options.shard),
             dry_run=options.dry_run,
             hands_over=hands_over and not options.shard,
-            access=Access(options.github_token, options.ca_bundle, "publish_timeout", options.publish_timeout),
+            access=Access(options.github_token, options.ca_bundle, "publish", options.timeouts.publish),
             sinks=Sinks(
                 each=tuple(Sink.of(one, options.sink_secret, options.ca_bundle) for one in options.sinks),
                 with_text=options.sink_text == "full",
-                timeout=options.sink_timeout,
+                timeout=options.timeouts.sinks,
             ),
         )

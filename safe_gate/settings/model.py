@@ -14,6 +14,8 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 
 from safe_gate.core.setting import (
     POWER,
+    Entries,
+    Group,
     Names,
     Number,
     NumberOrOff,
@@ -54,6 +56,22 @@ def _installed(groups: Any) -> Any:
         for name, evaluator in EVALUATORS.items()
         if name not in BUILT_IN
     }
+
+
+class Bounds(Group):
+    """The limits on bytes of a line and of a text, and on distinct tags of all cases."""
+
+    line: Whole = Field(16 << 20, ge=1)
+    text: Whole = Field(2 << 20, ge=1)
+    tags: Whole = Field(100_000, ge=1)
+
+
+class Timeouts(Group):
+    """The seconds for all reading from GitHub, all publishing there, and all sending of events."""
+
+    fetch: Number = Field(600.0, gt=0, lt=86_400)
+    publish: Number = Field(120.0, gt=0, lt=86_400)
+    sinks: Number = Field(60.0, gt=0, lt=86_400)
 
 
 class Settings(BaseSettings):
@@ -214,12 +232,6 @@ class Settings(BaseSettings):
         "none",
         description="Sink: recorded text in events: `full` sends the words that decide, `none` leaves them out.",
     )
-    sink_timeout: Annotated[Number, Names("reports", key=())] = Field(
-        60.0,
-        gt=0,
-        lt=86_400,
-        description="Sink: seconds for sending all events. After that, the run warns and sends no more.",
-    )
     allow_insecure: Annotated[Switch, Names("reports", key=())] = Field(
         False,
         description="Sink: allow addresses with plain http, which anyone on the network can read.",
@@ -257,17 +269,10 @@ class Settings(BaseSettings):
         "token.",
         repr=False,
     )
-    publish_timeout: Annotated[Number, Names("GitHub", _flags("publish-timeout", *_PUBLISHING), key=())] = Field(
-        120.0,
-        gt=0,
-        lt=86_400,
-        description="Seconds for all publishing to GitHub. After that, the run warns and posts no comment.",
-    )
-    fetch_timeout: Annotated[Number, Names("GitHub", key=())] = Field(
-        600.0,
-        gt=0,
-        lt=86_400,
-        description="Seconds for reading commits from GitHub. After that, there is no verdict.",
+    timeouts: Annotated[Timeouts, Entries(), Names("GitHub", _flags("timeouts", *_PUBLISHING), key=())] = Field(
+        Timeouts(),
+        description="Seconds: `fetch` for reading commits from GitHub, after which there is no verdict; `publish` for "
+        "all publishing to GitHub, and `sinks` for sending all events, after which the run warns; one per line.",
     )
     allow_head_checkout: Annotated[Switch, Names("GitHub", key=())] = Field(
         False,
@@ -312,16 +317,10 @@ class Settings(BaseSettings):
         description="The dask scheduler for `engine: dask`, such as tls://10.0.0.2:8786. It must be as trusted as the "
         "gate.",
     )
-    max_line: Annotated[Whole, Names("advanced", _flags("max-line", *_SCORING))] = Field(
-        16 << 20,
-        ge=1,
-        description="Input: the maximum number of bytes in a line of a file, or in a JSON document of cases.",
-    )
-    max_text: Annotated[Whole, Names("advanced", _flags("max-text", *_SCORING))] = Field(
-        2 << 20, ge=1, description="Input: the maximum number of bytes (UTF-8) in a text that an evaluator reads."
-    )
-    max_tags: Annotated[Whole, Names("advanced")] = Field(
-        100_000, ge=1, description="Input: the maximum number of distinct tags in the cases of a run."
+    bounds: Annotated[Bounds, Entries(), Names("advanced", _flags("bounds", *_SCORING))] = Field(
+        Bounds(),
+        description="Input: the maximum bytes of a `line` of a file or of a JSON document of cases, and of a `text` "
+        "that an evaluator reads; the maximum number of distinct `tags` in a run; one per line.",
     )
     follow_links: Annotated[Switch, Names("advanced", _flags("follow-links", *_READING), key=())] = Field(
         False,
@@ -354,9 +353,10 @@ class Settings(BaseSettings):
         return found
 
     def value(self, name: str) -> Any:
-        """Return the value of a setting by its name, which no two groups share."""
+        """Return the value of a setting by its name, which no two groups share; named entries as a mapping."""
         group = _groups()[name]
-        return getattr(self.group(group) if group else self, name)
+        found = getattr(self.group(group) if group else self, name)
+        return found.model_dump() if isinstance(found, BaseModel) else found
 
     def values(self) -> dict[str, Any]:
         """Return the values of all settings, by name."""

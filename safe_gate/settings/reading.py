@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from safe_gate.core.model import CannotJudge, Config, Problem
 from safe_gate.core.setting import AS_RUN, BOOLEANS, OFF, Setting
+from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators import PROBLEMS
 from safe_gate.settings.contradictions import contradictions, misplaced, unfit_sink, unfit_sinks
 from safe_gate.settings.destinations import Sink
@@ -91,23 +92,35 @@ def _values(source: Given) -> dict[str, Any]:
     for setting in settings():
         if setting.by_name and setting.name in values:
             with suppress(ValueError):  # the field refuses what is left as it is
-                values[setting.name] = setting.by_name.entries(values[setting.name])
+                values[setting.name] = setting.by_name.of(values[setting.name])
     return values
 
 
 def _explained(error: ValidationError, origins: Mapping[str, Source]) -> Iterator[Problem]:
     """Yield a problem for each setting with a value that it cannot have."""
     by_name = {setting.name: setting for setting in settings()}
-    seen = set[str]()
+    seen = set[tuple[str, str]]()
     for fault in error.errors(include_url=False):
         inner = fault.get("ctx", {}).get("error")
         if isinstance(inner, ValidationError):  # of a group of an installed evaluator
             yield from _explained(inner, origins)
             continue
-        name = next(str(part) for part in fault["loc"] if part in by_name)
-        if name not in seen:
-            seen.add(name)
-            yield origins[name].unfit(_in_words(fault["input"]), _expected(by_name[name]))
+        place, name = next((at, str(part)) for at, part in enumerate(fault["loc"]) if part in by_name)
+        entry = ".".join(map(str, fault["loc"][place + 1 :])) if by_name[name].by_name else ""
+        if (name, entry) not in seen:
+            seen.add((name, entry))
+            yield _unfit(by_name[name], entry, fault["input"], origins[name])
+
+
+def _unfit(setting: Setting, entry: str, given: Any, origin: Source) -> Problem:
+    """Return the problem of a value that a setting cannot have, or an entry of it."""
+    known = {one.name: one for one in setting.entries}
+    if entry and known and entry not in known:
+        return origin.problem(f"has no entry {quote(entry)}{suggestion(entry, [*known], quoted=False)}")
+    if entry and entry != getattr(setting.by_name, "general", ""):
+        origin = origin._replace(field=f"{origin.field}.{entry}" if origin.field else entry)
+    expected = _expected(known[entry]) if entry in known else "a number from 0 to 1" if entry else _expected(setting)
+    return origin.unfit(_in_words(given), expected)
 
 
 def _in_words(given: Any) -> str | float:
@@ -120,8 +133,10 @@ def _expected(setting: Setting) -> str:
         return "one of " + ", ".join(setting.choices)
     if setting.kind is bool:
         return "true or false"
-    if setting.by_name:
+    if setting.by_name and not setting.entries:
         return "a number from 0 to 1, or CHECK=NUMBER, each check once"
+    if setting.by_name:
+        return f"NAME=VALUE, each name once: {', '.join(one.name for one in setting.entries)}"
     kind = "a whole number" if setting.kind is int else "a number"
     to = "" if setting.high is None else f" to {setting.high}"
     if setting.excluded:

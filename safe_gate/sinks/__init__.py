@@ -51,7 +51,7 @@ class Timer:
 def deliver(report: Report, run: Run, to: Sinks, sleep: Callable[[float], None]) -> list[str]:
     """Send the events of a report to every sink. Return a sentence for each that did not get them all.
 
-    Each sink has its share of `sink-timeout`, and what the ones before it left.
+    Each sink has its share of `timeouts.sinks`, and what the ones before it left.
     """
     stream = partial(of_run, report, run, with_text=to.with_text)
     failures = list[str]()

@@ -18,7 +18,7 @@ _SETTINGS: dict[str, Any] = {
     "sinks": ["file:events.jsonl"],
     "sink-secret": SECRET,
     "sink-text": "full",
-    "sink-timeout": 5,
+    "timeouts": {"sinks": 5},
     "allow-insecure": True,
 }
 

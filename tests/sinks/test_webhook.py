@@ -128,8 +128,8 @@ def test_a_slow_server_is_left_at_the_deadline(
             "--sinks",
             f"otlp:{url}" if sink == "otlp" else url,
             "--allow-insecure",
-            "--sink-timeout",
-            str(LONG_ENOUGH),
+            "--timeouts",
+            f"sinks={LONG_ENOUGH}",
         )
     (most,) = given
     assert most <= LONG_ENOUGH
@@ -155,7 +155,7 @@ def test_a_slow_sink_leaves_time_for_the_next_one(
     monkeypatch.setattr(sinks, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(sinks, "within", timed)
     with dripping(b"", b"") as url:
-        ran = run(safe_gate, "--sinks", f"otlp:{url}", *to(webhook), "--sink-timeout", "1")
+        ran = run(safe_gate, "--sinks", f"otlp:{url}", *to(webhook), "--timeouts", "sinks=1")
     assert given == [0.5, 0.5]
     assert len(webhook.events) == 8
     (warning,) = warnings(ran)

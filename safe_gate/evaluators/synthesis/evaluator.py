@@ -116,7 +116,7 @@ class Synthesis(Evaluator):
         ),
     )
     commands = MappingProxyType(
-        {"eval": (*SCORING_FLAGS, "engine", "jobs", "max_tags", "quiet", "scheduler"), "rules": READING_FLAGS}
+        {"eval": (*SCORING_FLAGS, "engine", "jobs", "quiet", "scheduler"), "rules": READING_FLAGS}
     )
     part_keys = frozenset({"summary", "results"})
     part_start = r'summary": {\s*"cases": \d+,\s*"passed'

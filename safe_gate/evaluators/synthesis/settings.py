@@ -9,10 +9,11 @@ from pydantic import Field
 
 from safe_gate.core.setting import (
     ALL_ENTRIES,
+    Entries,
     Group,
     Names,
     NumberOrOff,
-    SharesByName,
+    Share,
     Stripped,
     Texts,
     Whole,
@@ -96,12 +97,10 @@ class Settings(Group):
         description="Rule: at most this many Synthesis cases are not in English, the only language that the checks "
         "read. `off` allows any number.",
     )
-    min_label_accuracy: Annotated[Mapping[str, float] | None, SharesByName(ALL_ENTRIES), Names("gate", usual=True)] = (
-        Field(
-            None,
-            description="Rule: the checks agree with at least this share (0 to 1) of the Synthesis labels. A number "
-            "is for all labels, `topic_pivot=0.9` for those of one check; one per line. Off unless set.",
-        )
+    min_label_accuracy: Annotated[Mapping[str, Share] | None, Entries(ALL_ENTRIES), Names("gate", usual=True)] = Field(
+        None,
+        description="Rule: the checks agree with at least this share (0 to 1) of the Synthesis labels. A number "
+        "is for all labels, `topic_pivot=0.9` for those of one check; one per line. Off unless set.",
     )
     tags: Annotated[Mapping[str, Mapping[str, Any]] | None, Names("gate", {}, env=())] = Field(
         None,

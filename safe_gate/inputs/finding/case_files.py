@@ -11,10 +11,9 @@ from safe_gate.core.given import Documents
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches
 from safe_gate.inputs.batches import Expanded
-from safe_gate.inputs.blocks import Bounds
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import expansion
-from safe_gate.settings.model import Settings
+from safe_gate.settings.model import Bounds, Settings
 
 
 def settings() -> Iterator[tuple[str, str]]:
@@ -57,7 +56,7 @@ def of(evaluator: Evaluator, options: Settings, root: Path = HERE) -> CaseFiles:
         folder=options.value(documents.folder) if documents else "",
         ours=(options.config, options.waivers),
         cluster_key=options.cluster_key,
-        bounds=Bounds(options.max_line, options.max_text, options.max_tags),
+        bounds=options.bounds,
         root=root,
     )
 

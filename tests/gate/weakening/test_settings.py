@@ -21,18 +21,8 @@ BESIDE = frozenset(
         *("safe_batch", "safe_outputs", "safe_concern", "safe_test_dir", "synthesis_cases", "rules", "waivers"),
         *("report_formats", "reports", "report_dir", "gate_id", "comment_author", "ca_bundle", "text", "dry_run"),
         *("mode", "jobs", "engine", "scheduler", "shard", "shards", "config", "github_token", "allow_head_checkout"),
-        *("publish_timeout", "fetch_timeout", "follow_links"),
-        *(
-            "sink_file",
-            "sink_webhook",
-            "sink_secret",
-            "sink_otlp",
-            "sink_text",
-            "sink_timeout",
-            "allow_insecure",
-            "quiet",
-        ),
-        *("max_line", "max_text", "max_tags", "import_map"),
+        *("timeouts", "follow_links", "sinks", "sink_secret", "sink_text", "allow_insecure", "quiet"),
+        *("bounds", "import_map"),
     }
 )
 """The settings that judge nothing: what they name is read and compared itself, or they are about the report alone."""

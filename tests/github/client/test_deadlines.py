@@ -22,11 +22,13 @@ def test_publishing_that_misses_its_deadline_is_a_warning(
 ) -> None:
     given = limits(monkeypatch, client.__name__)
     with dripping(*DRIPS[part]) as url:
-        step = gate(verdict, "--publish-timeout", str(LONG_ENOUGH), GITHUB_API_URL=url)
+        step = gate(verdict, "--timeouts", f"publish={LONG_ENOUGH}", GITHUB_API_URL=url)
     assert given == [LONG_ENOUGH]
     assert (step.status, step.outputs["comment-url"]) == ("failed", "")
     (warning,) = step.warnings
-    words = "no answer in time; GitHub is slow: run again, or raise publish-timeout. The verdict does not depend on it."
+    words = (
+        "no answer in time; GitHub is slow: run again, or raise timeouts.publish. The verdict does not depend on it."
+    )
     assert warning.endswith(words)
 
 
@@ -43,12 +45,12 @@ def test_reading_a_commit_that_misses_its_deadline_gives_no_verdict(
     specs = ("--baseline", "main") if command == "run" else ("main", ".")
     given = limits(monkeypatch, client.__name__)
     with dripping(*DRIPS[part]) as url:
-        in_actions(GITHUB_API_URL=url, GITHUB_EVENT_NAME="schedule", SAFE_GATE_FETCH_TIMEOUT=str(LONG_ENOUGH))
+        in_actions(GITHUB_API_URL=url, GITHUB_EVENT_NAME="schedule", SAFE_GATE_TIMEOUTS=f"fetch={LONG_ENOUGH}")
         ran = safe_gate(command, *specs, "--cases", "c.jsonl")
     assert given == [LONG_ENOUGH]
     assert ran.code == 3
     words = f"GET /repos/{REPOSITORY}/commits/main?per_page=1: no answer in time; GitHub is slow: run again, or raise"
-    assert f"{words} fetch-timeout" in ran.err
+    assert f"{words} timeouts.fetch" in ran.err
 
 
 def test_a_trusted_run_that_misses_its_deadline_is_an_error(
@@ -60,9 +62,9 @@ def test_a_trusted_run_that_misses_its_deadline_is_an_error(
     started_by = {"id": 77, "run_attempt": 1, "event": "pull_request", "head_sha": HEAD}
     with dripping(*DRIPS["headers"]) as url:
         in_actions("workflow_run", {"workflow_run": started_by, "workflow": {"name": "evals"}}, GITHUB_API_URL=url)
-        ran = safe_gate("publish", "--publish-timeout", str(LONG_ENOUGH))
+        ran = safe_gate("publish", "--timeouts", f"publish={LONG_ENOUGH}")
     assert ran.code == 3
-    assert "raise publish-timeout" in ran.out
+    assert "raise timeouts.publish" in ran.out
     written = outputs((tmp_path / "output").read_text("utf-8"))
     assert (written["verdict"], written["comment-status"]) == ("pass", "failed")
 
@@ -78,15 +80,15 @@ def test_requests_share_one_deadline(gate: Gate, github: GitHub, monkeypatch: py
     monkeypatch.setattr(GitHub, "answer", slow)
     monkeypatch.setattr(client, "Client", partial(client.Client, clock=lambda: now[0]))
     given = limits(monkeypatch, client.__name__)
-    asked = gate("fail", "--publish-timeout", "80")
+    asked = gate("fail", "--timeouts", "publish=80")
     assert (asked.status, len(github.requests), given) == ("created", 3, [30, 30, 30])
     github.comments.clear()
     github.requests.clear()
     given.clear()
-    late = gate("fail", "--publish-timeout", "25")
+    late = gate("fail", "--timeouts", "publish=25")
     assert (late.status, len(github.requests), given) == ("failed", 1, [25, 0])
     (warning,) = late.warnings
-    assert "no answer in time; GitHub is slow: run again, or raise publish-timeout." in warning
+    assert "no answer in time; GitHub is slow: run again, or raise timeouts.publish." in warning
 
 
 def test_a_wait_that_the_deadline_does_not_allow_is_not_begun(
@@ -94,7 +96,7 @@ def test_a_wait_that_the_deadline_does_not_allow_is_not_begun(
 ) -> None:
     monkeypatch.setattr(client, "Client", partial(client.Client, clock=lambda: 0.0))
     github.faults[("GET", ".*")] = Answer(429, "", {"Retry-After": "30"})
-    assert gate("fail", "--publish-timeout", "60").status == "skipped-rate-limit"
+    assert gate("fail", "--timeouts", "publish=60").status == "skipped-rate-limit"
     assert waits == [30.0]
 
 
@@ -103,7 +105,7 @@ def test_reading_and_publishing_have_a_deadline_each(gate: Gate, github: GitHub)
     github.refs = {"main": commit}
     case = b'{"id": "a", "user": "x", "assistant": "y", "checks": ["agency_language"]}\n'
     github.trees = {commit: {"cases.jsonl": case}}
-    same = ("--publish-timeout", "99", "--fetch-timeout", "99")
+    same = ("--timeouts", "publish=99", "fetch=99")
     for path in (f"/repos/{REPOSITORY}/commits/main", f"/repos/{REPOSITORY}/issues/2/comments"):
         github.faults[("GET", path)] = Answer(429, "", {"Retry-After": "50"}, times=1)
     assert gate("pass", "--baseline", "main", *same).status == "created"
@@ -133,14 +135,14 @@ def test_everything_but_the_comment_is_written_before_the_comment_is_tried(
 
 @pytest.mark.parametrize("value", ["0", "-1", "nan", "86400", "soon"])
 def test_a_deadline_is_a_number_of_seconds(safe_gate: Callable[..., Ran], value: str) -> None:
-    for flag in ("--publish-timeout", "--fetch-timeout"):
-        ran = safe_gate("doctor", f"{flag}={value}")
+    for entry in ("publish", "fetch", "sinks"):
+        ran = safe_gate("doctor", "--timeouts", f"{entry}={value}")
         assert ran.code == 3
         assert "expected a number above 0 and below 86400" in ran.err
 
 
 def test_a_deadline_cannot_come_with_the_change(safe_gate: Callable[..., Ran]) -> None:
-    Path("safe.config.json").write_text('{"publish-timeout": 1}', "utf-8")
+    Path("safe.config.json").write_text('{"timeouts": {"publish": 1}}', "utf-8")
     ran = safe_gate("doctor")
     assert ran.code == 3
-    assert "publish-timeout: cannot be set in the config file; use the flag --publish-timeout" in ran.err
+    assert "timeouts: cannot be set in the config file; use the flag --timeouts" in ran.err

@@ -19,14 +19,15 @@ def refused(ran: Ran, words: str) -> None:
     assert report()["verdict"] == "error"
 
 
-def test_a_line_beyond_max_line_exits_3_and_names_the_setting(safe_gate: SafeGate) -> None:
+def test_a_line_beyond_the_bound_of_line_exits_3_and_names_the_setting(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"), turn("b", notes="x" * 1000))
     lines = Path("c.jsonl").read_bytes().splitlines()
-    words = f"c.jsonl:2: is longer than {len(lines[1]) - 1} bytes, the limit of max-line; shorten it, or raise max-line"
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-line", str(len(lines[1]) - 1)), words)
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-line", str(len(lines[1]))).code == 0
+    size = len(lines[1])
+    words = f"c.jsonl:2: is longer than {size - 1} bytes, the limit of bounds.line; shorten it, or raise bounds.line"
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", f"line={size - 1}"), words)
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", f"line={size}").code == 0
     Path("c.jsonl").write_bytes(b"\n".join(lines))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-line", str(len(lines[1]))).code == 0
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", f"line={size}").code == 0
 
 
 def test_lines_of_sixteen_mebibytes_are_the_most_by_default(safe_gate: SafeGate) -> None:
@@ -38,12 +39,12 @@ def test_outputs_and_batches_have_the_same_bound(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), {k: v for k, v in safe_case("s").items() if k != "output"})
     write_cases(Path("b.outputs.jsonl"), {"test_id": "s", "output": safe_case("s")["output"], "x_pad": "x" * 1000})
     assert safe_gate("run", "--safe-batch", "b.json").code == 0
-    words = "b.outputs.jsonl:1: is longer than 900 bytes, the limit of max-line"
-    refused(safe_gate("run", "--safe-batch", "b.json", "--max-line", "900"), words)
+    words = "b.outputs.jsonl:1: is longer than 900 bytes, the limit of bounds.line"
+    refused(safe_gate("run", "--safe-batch", "b.json", "--bounds", "line=900"), words)
     write_batch(Path("b.json"), safe_case("s", x_pad="x" * 1000))
     Path("b.outputs.jsonl").unlink()
-    words = "b.json: is longer than 900 bytes, the limit of max-line"
-    refused(safe_gate("run", "--safe-batch", "b.json", "--max-line", "900"), words)
+    words = "b.json: is longer than 900 bytes, the limit of bounds.line"
+    refused(safe_gate("run", "--safe-batch", "b.json", "--bounds", "line=900"), words)
 
 
 @pytest.mark.untraced
@@ -105,20 +106,20 @@ def test_an_expectation_lists_at_most_ten_thousand_texts(safe_gate: SafeGate) ->
 
 @pytest.mark.parametrize(("text", "is_refused"), [("x" * 2000, False), ("x" * 2001, True), ("\u00e9" * 1001, True)])
 @pytest.mark.parametrize("field", ["user", "assistant"])
-def test_a_text_beyond_max_text_exits_3_and_names_the_setting(
+def test_a_text_beyond_the_bound_of_text_exits_3_and_names_the_setting(
     safe_gate: SafeGate, text: str, is_refused: bool, field: str
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a", **{field: text}))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-text", "2000", "--max-unexpected-failures", "1")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", "text=2000", "--max-unexpected-failures", "1")
     if is_refused:
-        refused(ran, f"c.jsonl:1: a: {field}: is longer than 2000 bytes, the limit of max-text")
+        refused(ran, f"c.jsonl:1: a: {field}: is longer than 2000 bytes, the limit of bounds.text")
     else:
         assert ran.code != 3
 
 
 def test_fields_that_no_check_reads_are_limited_only_by_the_length_of_the_line(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", notes="x" * 3000, x_more=["y" * 3000]))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-text", "2000").code == 0
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", "text=2000").code == 0
 
 
 @pytest.mark.parametrize("is_inline", [True, False])
@@ -128,18 +129,18 @@ def test_a_text_of_an_output_has_the_same_bound(safe_gate: SafeGate, is_inline: 
     if not is_inline:
         write_cases(Path("b.outputs.jsonl"), {"test_id": "s", "output": case.pop("output")})
     write_batch(Path("b.json"), case)
-    words = "s: output.signals[1]: is longer than 2000 bytes, the limit of max-text"
-    refused(safe_gate("run", "--safe-batch", "b.json", "--max-text", "2000"), words)
+    words = "s: output.signals[1]: is longer than 2000 bytes, the limit of bounds.text"
+    refused(safe_gate("run", "--safe-batch", "b.json", "--bounds", "text=2000"), words)
     assert safe_gate("run", "--safe-batch", "b.json").code == 0
 
 
-def test_more_tags_than_max_tags_exit_3_and_name_the_setting(safe_gate: SafeGate) -> None:
+def test_too_many_tags_exit_3_and_name_the_setting(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"c{n}", tags=[f"t{n}", "all"]) for n in range(120)))
-    words = "max-tags: the cases have more than 120 distinct tags"
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-tags", "120"), words)
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-tags", "121").code == 0
+    words = "bounds.tags: the cases have more than 120 distinct tags"
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", "tags=120"), words)
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", "tags=121").code == 0
     write_cases(Path("c.jsonl"), turn("a", tags=[f"t{n}" for n in range(121)]))
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-tags", "120"), words)
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", "tags=120"), words)
 
 
 @pytest.mark.parametrize("a_case", [1, 40])
@@ -148,12 +149,16 @@ def test_too_many_tags_hide_no_other_problem(safe_gate: SafeGate, a_case: int) -
     write_cases(Path("a.jsonl"), *tagged, turn("x", user=1))
     write_cases(Path("b.jsonl"), turn("y", user=1), turn("x"))
     Path("w.json").write_text('{"waivers": [{"id": "a"}]}', "utf-8")
-    settings = {"max-tags": 30, "synthesis-cases": ["a.jsonl", "b.jsonl"], "max-unexpected-failures": 0}
+    settings = {"bounds": {"tags": 30}, "synthesis-cases": ["a.jsonl", "b.jsonl"], "max-unexpected-failures": 0}
     Path("my.json").write_text(json.dumps(settings), "utf-8")
-    words = ("max-tags: the cases have more than 30 distinct tags", "a.jsonl:32: x: user: is 1", "b.jsonl:1: y: user: ")
+    words = (
+        "bounds.tags: the cases have more than 30 distinct tags",
+        "a.jsonl:32: x: user: is 1",
+        "b.jsonl:1: y: user: ",
+    )
     twin = "b.jsonl:2: x: id: appears at a.jsonl:32 too"
     ran = safe_gate("validate", "a.jsonl", "w.json", "b.jsonl", "my.json")
-    assert (ran.code, ran.err.count("max-tags: ")) == (3, 1)
+    assert (ran.code, ran.err.count("bounds.tags: ")) == (3, 1)
     for one in (*words, twin, "w.json:1: waivers[0].owner: is missing"):
         assert one in ran.err
     Path("my.json").write_text(json.dumps(settings | {"rules": ["nope.json"]}), "utf-8")
@@ -202,13 +207,13 @@ def test_only_the_first_problems_of_a_line_are_reported(safe_gate: SafeGate) -> 
     assert len(report()["problems"]) == 1000
 
 
-@pytest.mark.parametrize("setting", ["max-line", "max-text", "max-tags"])
-def test_the_config_file_sets_the_bounds(safe_gate: SafeGate, setting: str) -> None:
+@pytest.mark.parametrize("bound", ["line", "text", "tags"])
+def test_the_config_file_sets_the_bounds(safe_gate: SafeGate, bound: str) -> None:
     write_cases(Path("c.jsonl"), turn("a", tags=["x", "y"]))
-    Path("safe.config.json").write_text(json.dumps({setting: 1}), "utf-8")
+    Path("safe.config.json").write_text(json.dumps({"bounds": {bound: 1}}), "utf-8")
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
-    assert setting in ran.err
+    assert f"bounds.{bound}" in ran.err
 
 
 def kinds_of(problems: list[dict[str, Any]]) -> set[str]:

@@ -71,7 +71,7 @@ def test_ids_of_turns_and_of_lines_are_unique(safe_gate: SafeGate) -> None:
 def test_user_messages_that_are_read_together_have_the_bound_of_a_text(safe_gate: SafeGate) -> None:
     messages = [*({"role": "user", "content": "x" * 900} for _ in range(3)), *said("", GOOD)[1:]]
     write_cases(Path("c.jsonl"), {"id": "a", "messages": messages})
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-text", "2000")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", "text=2000")
     assert ran.code == 3
-    assert "a: messages[0] to messages[2]: is longer than 2000 bytes, the limit of max-text" in ran.err
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-text", "2700").code == 0
+    assert "a: messages[0] to messages[2]: is longer than 2000 bytes, the limit of bounds.text" in ran.err
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", "text=2700").code == 0
