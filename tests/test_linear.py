@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 
+from safe_gate.addons.importers import records
 from safe_gate.core.model import Place
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.rendered import shown
@@ -30,7 +31,6 @@ from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.deciding.turn import Turn
 from safe_gate.evaluators.synthesis.deciding.wording import asked, judged
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.importers import records
 from tests.support import packs
 from tests.support.cases import REPOSITORY
 from tests.support.counted_calls import calls

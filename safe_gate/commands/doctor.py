@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
+from safe_gate import addons
 from safe_gate.baseline import source
 from safe_gate.commands._command import Call, reporting_options
 from safe_gate.core.command import JSON, Command
@@ -26,7 +27,7 @@ from safe_gate.render import console
 from safe_gate.runs import policy
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.workspace import replaced, untrusted
-from safe_gate.scoring import asked, cluster, measure, progress, refusals, shards, snapshot, tally, unknown_names
+from safe_gate.scoring import asked, measure, progress, refusals, snapshot, tally, unknown_names
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.destinations import Publishing
 from safe_gate.settings.model import Settings
@@ -182,13 +183,13 @@ def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:
     """Yield the problems that would prevent a run, other than its files: a shard, dask or a base commit."""
     checks: list[Callable[[], object]] = [lambda: policy.refuse_base_elsewhere(options, effects)]
     if options.shard:
-        checks.append(lambda: shards.Shard.named(options.shard))
+        checks.append(lambda: addons.scale.Shard.named(options.shard))
     else:
         checks.append(lambda: policy.refuse_itself(options.baseline))
     if options.mode == "merge":
-        checks.append(lambda: shards.read(options.shards))
+        checks.append(lambda: addons.scale.shards.read(options.shards))
     elif options.engine == "dask" and any(isinstance(one.input, Lines) for one in asked.given(options)):
-        checks.append(lambda: cluster.checked(options.scheduler))
+        checks.append(lambda: addons.scale.cluster.checked(options.scheduler))
     for check in checks:
         try:
             check()

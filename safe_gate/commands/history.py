@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from safe_gate import addons
 from safe_gate.baseline import source
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
@@ -13,7 +14,7 @@ from safe_gate.core.model import CannotJudge, Phrase, Verdict
 from safe_gate.github import publishing
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.finding import expansion
-from safe_gate.render import console, trends
+from safe_gate.render import console
 from safe_gate.runs.exit_codes import EXIT_CODES
 
 NAME = "safe-gate.history"
@@ -42,12 +43,12 @@ def main(call: Call) -> int:
     notes: list[Phrase] = [(f"{plural(copies, 'copy', 'copies')} of the same report left out.",)] if copies else []
     folder = Path(options.report_dir)
     written = {
-        folder / f"{NAME}.html": trends.html_page(moments, notes),
-        folder / f"{NAME}.svg": trends.svg(moments),
-        folder / f"{NAME}.md": (text := trends.summary(moments, notes)),
+        folder / f"{NAME}.html": addons.page.history.html_page(moments, notes),
+        folder / f"{NAME}.svg": addons.page.history.svg(moments),
+        folder / f"{NAME}.md": (text := addons.page.history.summary(moments, notes)),
     }
     writing.write_all(written)
-    effects.out(console.table(trends.runs_table(moments, with_labels=False)))
+    effects.out(console.table(addons.page.history.runs_table(moments, with_labels=False)))
     for note in notes:
         effects.out(console.words_of(note))
     effects.out(f"Written: {', '.join(console.path_words(disk.shown(path)) for path in written)}")
@@ -55,13 +56,13 @@ def main(call: Call) -> int:
     return EXIT_CODES[Verdict.PASS]
 
 
-def read(patterns: Sequence[str]) -> tuple[list[trends.Moment], int]:
+def read(patterns: Sequence[str]) -> tuple[list[addons.page.history.Moment], int]:
     """Return the runs of the reports, the earliest first, and the number of copied reports.
 
     One report is held at a time. Raises CannotJudge.
     """
     paths, problems = expansion.expand(patterns, ".json")
-    found: dict[tuple[str, str], trends.Moment] = {}
+    found: dict[tuple[str, str], addons.page.history.Moment] = {}
     copies = 0
     for path in paths:
         try:
@@ -69,7 +70,7 @@ def read(patterns: Sequence[str]) -> tuple[list[trends.Moment], int]:
         except CannotJudge as error:
             problems += error.problems
             continue
-        moment = trends.Moment.of(disk.shown(path), report)
+        moment = addons.page.history.Moment.of(disk.shown(path), report)
         digest = digests.all if (digests := report.provenance.digests) else moment.path
         copies += (moment.at, digest) in found
         found.setdefault((moment.at, digest), moment)

@@ -7,12 +7,12 @@ from os.path import realpath
 from pathlib import Path
 from typing import Any
 
+from safe_gate import addons
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
-from safe_gate.importers import entries
-from safe_gate.inputs import disk, importing, updating, writing
+from safe_gate.inputs import disk, writing
 from safe_gate.inputs.finding import expansion
 from safe_gate.render import console
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
@@ -21,7 +21,7 @@ from safe_gate.settings.sources import CONFIG_FILE
 
 _STREAM = "-"
 _MOST_IDS = 50
-_MAKES = ", ".join(f"{name} for {one.makes}" for name, one in entries.IMPORTING.items())
+_MAKES = ", ".join(f"{name} for {one.makes}" for name, one in addons.importers.IMPORTING.items())
 
 COMMAND = Command(
     place=14,
@@ -42,9 +42,9 @@ COMMAND = Command(
             "help": "the encoding of texts, such as cp1252; default: UTF-8, or what the byte order mark says",
         },
         "--evaluator": {
-            "default": entries.BY_DEFAULT,
-            "choices": tuple(entries.IMPORTING),
-            "help": f"{_MAKES}; default: {entries.BY_DEFAULT}",
+            "default": addons.importers.BY_DEFAULT,
+            "choices": tuple(addons.importers.IMPORTING),
+            "help": f"{_MAKES}; default: {addons.importers.BY_DEFAULT}",
         },
         "--checks": {
             "dest": "case_checks",
@@ -80,7 +80,7 @@ def main(call: Call) -> int:
     out, say = arguments["out"], effects.err if arguments["out"] == _STREAM else effects.out
     request = _request(resolved, arguments)
     _check_target(arguments)
-    imported = importing.read(arguments["sources"], request)
+    imported = addons.importers.read(arguments["sources"], request)
     for name, title, count in imported.found:
         say(f"{console.path_words(name)}: {title}, {plural(count, 'case')}")
     for what, count in sorted(imported.left_out.items()):
@@ -103,25 +103,25 @@ def main(call: Call) -> int:
                 code=Code.NO_INPUT,
             )
         )
-    made = importing.entries(imported, request)
+    made = addons.importers.entries(imported, request)
     if path := arguments["update"]:
-        update = updating.recorded(made, request, is_lenient=arguments["skip_invalid"])
+        update = addons.importers.update(made, request, is_lenient=arguments["skip_invalid"])
         writing.write(Path(realpath(path)), update.lines(Path(path)))  # through a link, which stays
         for line in _shown(update, path):
             say(line)
         return EXIT_CODES[Verdict.PASS]
     if out == _STREAM:
         for entry in made:
-            effects.out(entries.as_json(entry, ascii_only=True))
+            effects.out(addons.importers.as_json(entry, ascii_only=True))
     else:
-        writing.write(Path(out), (entries.as_json(entry) + "\n" for entry in made))
+        writing.write(Path(out), (addons.importers.as_json(entry) + "\n" for entry in made))
     say(
         f"Written: {'standard output' if out == _STREAM else console.path_words(out)}, {plural(imported.count, 'case')}"
     )
     return EXIT_CODES[Verdict.PASS]
 
 
-def _shown(update: updating.Update, path: str) -> Iterator[str]:
+def _shown(update: addons.importers.Update, path: str) -> Iterator[str]:
     """Yield what an update did, a line for each kind of thing."""
     file = console.path_words(path)
     yield f"Updated: {file}, {plural(update.changed, 'reply', 'replies')} of {update.known} changed"
@@ -136,7 +136,7 @@ def _shown(update: updating.Update, path: str) -> Iterator[str]:
             yield f"{words}: {len(ids)} ({console.names(ids, _MOST_IDS)})"
 
 
-def _request(resolved: Resolved, arguments: Mapping[str, Any]) -> entries.Request:
+def _request(resolved: Resolved, arguments: Mapping[str, Any]) -> addons.importers.Request:
     """Return what the command line asks for. Raises CannotJudge."""
     evaluator = arguments["evaluator"]
     may_not_fit = "import_map" in resolved.origins and resolved.origins["import_map"].kind == CONFIG_FILE
@@ -144,13 +144,15 @@ def _request(resolved: Resolved, arguments: Mapping[str, Any]) -> entries.Reques
         tuple(name for word in arguments[option] for name in word.split(",") if name)
         for option in ("case_checks", "case_tags")
     )
-    makes = entries.IMPORTING[evaluator]
+    makes = addons.importers.IMPORTING[evaluator]
     for flag, given, is_known in (("checks", checks, "checks" in makes.keeps), ("tags", tags, "tags" in makes.fields)):
         if given and (arguments["update"] or not is_known):
             kind = "an update" if arguments["update"] else makes.makes
             raise CannotJudge(Problem(Place(f"--{flag}"), f"means nothing for {kind}; leave it out", code=Code.USAGE))
-    mapping = importing.mapping_of(resolved.options.import_map, evaluator, may_not_fit=may_not_fit)
-    return entries.Request(evaluator, arguments["format"], mapping, checks, tags, may_not_fit, arguments["encoding"])
+    mapping = addons.importers.mapping_of(resolved.options.import_map, evaluator, may_not_fit=may_not_fit)
+    return addons.importers.Request(
+        evaluator, arguments["format"], mapping, checks, tags, may_not_fit, arguments["encoding"]
+    )
 
 
 def _check_target(arguments: Mapping[str, Any]) -> None:

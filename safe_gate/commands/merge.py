@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from safe_gate import addons
 from safe_gate.baseline import comparison
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
 from safe_gate.github.effects import Effects
 from safe_gate.runs.conclusion import judged, refuse
 from safe_gate.runs.workspace import untrusted
-from safe_gate.scoring import shards
 from safe_gate.settings.model import Settings
 
 COMMAND = Command(
@@ -39,4 +39,4 @@ def merged(options: Settings, effects: Effects, options_at: comparison.OptionsAt
     options = options.replace(engine="local", jobs="1")
     if problems := untrusted(options, effects):
         return refuse(problems, options, effects)
-    return judged(options, effects, options_at, shards.read(options.shards))
+    return judged(options, effects, options_at, addons.scale.shards.read(options.shards))

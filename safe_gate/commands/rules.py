@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from safe_gate import addons
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
 from safe_gate.core.figures import plural
@@ -82,7 +83,7 @@ def _train(patterns: Sequence[str], settings: JsonObject, config: str, out: str,
     Without a folder nothing is written.
     """
     recipe = asked.recipe(_SYNTHESIS, settings, read(settings), config)
-    lesson = rulebook.taught(_cases(patterns), settings, recipe, shipped(_SYNTHESIS.name))
+    lesson = addons.training.taught(_cases(patterns), settings, recipe, shipped(_SYNTHESIS.name))
     paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
     others = [path for path in paths if not _may_replace(path)] if out else []
     if others:

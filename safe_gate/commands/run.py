@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from safe_gate import addons
 from safe_gate.baseline import comparison
 from safe_gate.commands import merge, publish
 from safe_gate.commands._command import Call
@@ -20,7 +21,6 @@ from safe_gate.runs import pipeline
 from safe_gate.runs.conclusion import concluded, judged, refuse, unfinished
 from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.runs.workspace import untrusted
-from safe_gate.scoring.shards import Shard
 from safe_gate.settings.destinations import Publishing
 from safe_gate.settings.model import Settings
 
@@ -44,11 +44,13 @@ def main(call: Call) -> int:
     if problems := untrusted(options, effects):
         return refuse(problems, options, effects)
     if options.shard:
-        return _score_shard(Shard.named(options.shard), options, effects, call.options_at)
+        return _score_shard(addons.scale.Shard.named(options.shard), options, effects, call.options_at)
     return judged(options, effects, call.options_at)
 
 
-def _score_shard(shard: Shard, options: Settings, effects: Effects, options_at: comparison.OptionsAt) -> int:
+def _score_shard(
+    shard: addons.scale.Shard, options: Settings, effects: Effects, options_at: comparison.OptionsAt
+) -> int:
     """Score the cases of one shard and write its file, which has no verdict. Returns 0, or 3 with problems."""
     path = Path(options.report_dir) / shard.name
     begin = partial(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from safe_gate import addons
 from safe_gate.commands._command import Call
 from safe_gate.core.command import JSON, Command
 from safe_gate.core.evaluator import Evaluator
@@ -16,7 +17,7 @@ from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, own_rules, recorded
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
-from safe_gate.scoring import asked, measure, progress, shards, tally, unknown_names
+from safe_gate.scoring import asked, measure, progress, tally, unknown_names
 from safe_gate.settings.model import Settings
 from safe_gate.settings.reading import read
 
@@ -158,7 +159,7 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
         if kind == "waivers":
             checked.waivers(path)
         elif kind == "shard":
-            shards.document(path)
+            addons.scale.shards.document(path)
         elif kind != "config":
             checked.document(path, kind)
         else:

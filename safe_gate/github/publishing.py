@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
+from safe_gate import addons
 from safe_gate.core.model import (
     NOTHING_RECORDED,
     CannotJudge,
@@ -145,14 +146,13 @@ def _send(report: Report, wanted: Publishing, origin: Origin, effects: Effects) 
     """Send a report's events to the sinks that are on. Return the status for the step outputs."""
     if (status := preview.no_sink(wanted)) is not None:
         return status
-    from safe_gate import sinks
-    from safe_gate.sinks.events import Run
-
     context = effects.context
     url = f"{origin.repository}/actions/runs/{context.run.id}/attempts/{context.run.attempt}" if origin.run else ""
     gate = origin.gate or context.job
     source = f"{url or 'safe-gate'}{f'#{quote(gate)}' if gate else ''}"
-    failures = sinks.deliver(report, Run(source, gate, origin.repository, url), wanted.sinks, time.sleep)
+    failures = addons.sinks.deliver(
+        report, addons.sinks.Run(source, gate, origin.repository, url), wanted.sinks, time.sleep
+    )
     if failures:
         _warn(f"Not all events were sent: {'; '.join(failures)}", effects)
     return "failed" if failures else "sent"

@@ -10,10 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from safe_gate import addons
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
-from safe_gate.importers import parquet
 from safe_gate.inputs.disk import BOM, decode, not_json, too_long
 from safe_gate.settings.model import Bounds
 
@@ -87,14 +87,14 @@ def rows_in(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, si
         digest.update(data)
     file.seek(0)
     first = 1
-    for count, data in parquet.batches(file, size):
+    for count, data in addons.scale.parquet.batches(file, size):
         yield Part(name, first, data, is_columnar=True, bounds=bounds)
         first += count
 
 
 def is_columnar(path: Path) -> bool:
     """Return whether a file is Parquet by its name."""
-    return path.suffix.lower() == parquet.SUFFIX
+    return path.suffix.lower() == ".parquet"
 
 
 def numbered(lines: Iterable[bytes], first: int = 1) -> Iterator[tuple[int, bytes]]:
@@ -164,15 +164,15 @@ def values_of_lines(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
 
 def values_of_rows(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
     """Yield the value and place of each row of a Parquet part, or a problem if JSON cannot hold it."""
-    for number, line in enumerate(parquet.lines(part.data), part.first):
+    for number, line in enumerate(addons.scale.parquet.lines(part.data), part.first):
         place = Place(part.name, number)
         if isinstance(line, str) and len(line) > part.bounds.line:
             yield Problem(place, too_long(part.bounds.line, "bounds.line"))
             continue
         try:
-            if isinstance(line, parquet.NotReadable):
+            if isinstance(line, addons.scale.parquet.NotReadable):
                 raise line
             yield place, parse(line)
-        except (JsonError, parquet.NotReadable) as error:
+        except (JsonError, addons.scale.parquet.NotReadable) as error:
             words = "is a row that JSON cannot represent"
             yield Problem(place, f"{words}: {error}", text_free=words)

@@ -12,10 +12,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from safe_gate import addons
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.model import Code, InputFile, JsonObject, Place, Problem
-from safe_gate.importers import parquet
 from safe_gate.inputs.blocks import (
     BOUNDS,
     PART_LINES,
@@ -206,7 +206,7 @@ def _parts(
     except TooLongError as error:
         yield Problem(Place(name, error.line), too_long(bounds.line, "bounds.line"))
         return
-    except parquet.NotReadable as error:
+    except addons.scale.parquet.NotReadable as error:
         yield Problem(Place(name), f"is not a readable Parquet file: {error}", code=Code.UNREADABLE_FILE)
         return
     except ModuleNotFoundError as error:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from safe_gate import addons
 from safe_gate.baseline import comparison
 from safe_gate.core.model import (
     NOTHING_RECORDED,
@@ -39,13 +40,17 @@ from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.report import error_report
 from safe_gate.runs.workspace import replaced
 from safe_gate.scoring import refusals
-from safe_gate.scoring.shards import Shards
 from safe_gate.settings.destinations import Publishing
 from safe_gate.settings.model import Settings
 from safe_gate.settings.model import settings as every_setting
 
 
-def judged(options: Settings, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None) -> int:
+def judged(
+    options: Settings,
+    effects: Effects,
+    options_at: comparison.OptionsAt,
+    merged: addons.scale.Shards | None = None,
+) -> int:
     """Judge the run under these options and conclude it; `merged` has its results if they are scored already.
 
     Returns 0, 1 or 3. Raises CannotJudge as `pipeline.made` does.
@@ -55,7 +60,10 @@ def judged(options: Settings, effects: Effects, options_at: comparison.OptionsAt
 
 
 def finished(
-    options: Settings, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None
+    options: Settings,
+    effects: Effects,
+    options_at: comparison.OptionsAt,
+    merged: addons.scale.Shards | None = None,
 ) -> tuple[Report, Sequence[Problem]]:
     """Judge the run as `judged` does; return its report, and the problems that kept it from a verdict, if any."""
     drawn = _reports(options.report_dir, options.reports)

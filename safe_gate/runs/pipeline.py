@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
+from safe_gate import addons
 from safe_gate.baseline import comparison, source
 from safe_gate.core.comparison import Comparison
 from safe_gate.core.figures import plural
@@ -38,7 +39,7 @@ from safe_gate.runs.policy import Ruling, gate_policy, refuse_itself, ruling_of
 from safe_gate.runs.report import error_report, provenance, report_of
 from safe_gate.runs.sides import Sides, opened
 from safe_gate.runs.terms import weakened
-from safe_gate.scoring import asked, facts, intake, measure, refusals, shards, tally, unknown_names
+from safe_gate.scoring import asked, facts, intake, measure, refusals, tally, unknown_names
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.scoring.tally import Keeps
@@ -58,7 +59,7 @@ def made(
     effects: Effects,
     options_at: comparison.OptionsAt,
     recorded: Earlier | None = None,
-    merged: shards.Shards | None = None,
+    merged: addons.scale.Shards | None = None,
     begin: Begin = lambda _: None,
 ) -> Made:
     """Return the report of a run under these options.
@@ -89,8 +90,12 @@ Begin = Callable[[Settings], None]
 
 
 def scored(
-    options: Settings, effects: Effects, options_at: comparison.OptionsAt, shard: shards.Shard, begin: Begin
-) -> Made | shards.Content:
+    options: Settings,
+    effects: Effects,
+    options_at: comparison.OptionsAt,
+    shard: addons.scale.Shard,
+    begin: Begin,
+) -> Made | addons.scale.Content:
     """Return the file of one shard of a run under these options, judged by nobody, or the report of problems.
 
     `begin` is as in `made`. Raises CannotJudge as `made` does.
@@ -102,7 +107,7 @@ def scored(
         if problems:
             return Made(error_report(problems, ruling.options, effects, inputs), problems)
         present = {name: one for name, one in measured.items() if one}
-        return shards.Content(
+        return addons.scale.Content(
             shard,
             {name: one.cases for name, one in present.items()},
             {name: one.entries for name, one in present.items()},
@@ -158,7 +163,7 @@ def _unknown_names(ruling: Ruling, run: Snapshot, measured: _Measured) -> Iterat
 
 
 def _unmerged(
-    merged: shards.Shards, measured: _Measured, unsound: Sequence[Problem], provenance: Provenance
+    merged: addons.scale.Shards, measured: _Measured, unsound: Sequence[Problem], provenance: Provenance
 ) -> Iterator[Problem]:
     """Yield what keeps shards from being this run's: made by other terms, `unsound`, or of other cases."""
     if wrong := tuple(merged.strangers(provenance)) or unsound:
@@ -180,7 +185,7 @@ def _judged(
     effects: Effects,
     sides: Sides,
     recorded: Earlier | None,
-    merged: shards.Shards | None,
+    merged: addons.scale.Shards | None,
 ) -> Made:
     """Return the report of a run; `base` is its baseline."""
     judging, run = ruling.options, sides.snapshot(HERE)

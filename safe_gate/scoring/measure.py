@@ -1,7 +1,7 @@
 """Shell: the evaluators' parts of a report: cases read, scored and added up one at a time. Reads files.
 
 Files are read in parts of whole lines. `tally.tallied` turns a part into totals, entries, ids and problems. An
-ordered map applies it: Python's own, `workers.ordered` or `cluster.ordered`. Parts travel as the hashed bytes, not as
+ordered map applies it: Python's own, `workers.ordered` or the cluster's. Parts travel as the hashed bytes, not as
 paths. Rules travel as their recipe, which each process compiles once.
 """
 
@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from safe_gate import addons
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import Sum
 from safe_gate.core.given import Lines
@@ -188,8 +189,7 @@ Mapped = Callable[[Callable[[Any], tuple[Tally, ...]], Iterable[Any]], Iterator[
 def _engine(engine: str, scheduler: str, jobs: str) -> tuple[Mapped, int]:
     """Return what parts of the cases are scored by, and how many lines a part should have for it."""
     if engine == "dask":
-        from safe_gate.scoring import cluster  # it imports optional libraries
-
+        cluster = addons.scale.cluster
         return partial(cluster.ordered, scheduler=scheduler), cluster.LINES
     processes = workers.cores() if jobs == "auto" else int(jobs)
     return partial(workers.ordered, processes=processes), blocks.PART_LINES

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from safe_gate.addons.page.history import changes
 from safe_gate.commands.history import read
-from safe_gate.render.trends import changes
 from tests.support.browser import Browser, chromium
 from tests.support.cases import BAD, REPOSITORY, SILENT, Ran, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.formats import html as read_page

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import NamedTuple
 
+from safe_gate import addons
 from safe_gate.core.model import NOTHING_RECORDED, NOWHERE, Origin, Recorded
 from safe_gate.core.report import Report
 from safe_gate.render.view import ReportView
@@ -47,11 +49,15 @@ def show_columns(formats: Iterable[str]) -> bool:
 
 
 def _any(formats: Iterable[str], flag: str) -> bool:
-    return any(getattr(import_module(f"{__name__}.{name}"), flag, False) for name in formats)
+    return any(getattr(_module(name), flag, False) for name in formats)
+
+
+def _module(name: str) -> ModuleType:
+    return addons.page.report if name == "html" else import_module(f"{__name__}.{name}")
 
 
 def files(formats: Iterable[str]) -> Iterator[tuple[str, Draw]]:
     """Yield the files of formats by name with what draws each, every format once."""
     for name in dict.fromkeys(formats):
-        drawn: Mapping[str, Draw] = import_module(f"{__name__}.{name}").FILES
+        drawn: Mapping[str, Draw] = _module(name).FILES
         yield from drawn.items()

@@ -1,0 +1,140 @@
+"""Imported rows as lines of an evaluator's file. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from safe_gate.addons.importers.formats import Row
+from safe_gate.addons.importers.formats._chat import content_of, parsed
+from safe_gate.addons.importers.records import Twice, is_json
+from safe_gate.core.given import Exchange, Imports, Lines
+from safe_gate.core.model import JsonObject
+from safe_gate.evaluators import EVALUATORS
+
+AUTO = "auto"
+
+IMPORTING: Mapping[str, Imports] = {name: one.imports for name, one in EVALUATORS.items() if one.imports}
+"""What an import can make, by evaluator."""
+
+BY_DEFAULT = next(name for name in IMPORTING if isinstance(EVALUATORS[name].input, Lines))
+"""The evaluator whose cases an import makes by default: its lines hold whole cases."""
+
+_LONGEST_ID = 180  # leaves room for the number of a sample
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """How to import: a format or `AUTO`, paths of fields, the checks and tags of every case.
+
+    A `mapping` from the config file `may_not_fit`: it is for some files, such as those of the team's application.
+    """
+
+    evaluator: str = BY_DEFAULT
+    format: str = AUTO
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    checks: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    may_not_fit: bool = False
+    encoding: str = ""
+    """That of texts; "" is UTF-8, or what the byte order mark says."""
+
+    @property
+    def makes(self) -> Imports:
+        """The kind of lines that rows become."""
+        return IMPORTING[self.evaluator]
+
+    @property
+    def key(self) -> str:
+        """The field of a line's id."""
+        return EVALUATORS[self.evaluator].id_key
+
+
+def kept_of(row: Row, request: Request) -> dict[str, Any]:
+    """Return the fields of a row that its line keeps: of those that no schema checks, what JSON can hold.
+
+    A cell of CSV may hold checks with commas, or JSON.
+    """
+    names = request.makes.keeps
+    given = {name: one for name, one in row.fields.items() if one not in (None, "") and not isinstance(one, Twice)}
+    return {
+        name: _field(name, one)
+        for name, one in given.items()
+        if name in names or (names and name[:2] == "x_" and is_json(one))
+    }
+
+
+def _field(name: str, value: Any) -> Any:
+    inner = parsed(value)
+    if not isinstance(inner, str) or name[:2] == "x_":
+        return value if name[:2] == "x_" else inner
+    if name == "checks":
+        return [one.strip() for one in inner.split(",") if one.strip()]
+    return int(inner) if name == "context" and inner.isascii() and inner.isdigit() else inner
+
+
+def entry_of(row: Row, request: Request, kept: Mapping[str, Any]) -> JsonObject:
+    """Return a row as a line, not yet validated, with some of its own fields."""
+    message = row.user or ""
+    said = message if isinstance(message, str) else json.dumps(message)
+    checks = found if isinstance(found := kept.get("checks"), list) else ()
+    others = {name: one for name, one in kept.items() if name != "checks" or one is not checks}
+    return request.makes.line(
+        Exchange(
+            id=short(row.id),
+            stand_in=f"user-{_digest(said)}",
+            message=message,
+            reply=parsed(row.assistant) if request.makes.is_parsed else row.assistant,
+            tags=tuple(dict.fromkeys((*request.tags, *row.tags))),
+            checks=request.checks or checks,
+            extra={**others, **row.extra},
+        )
+    )
+
+
+def asked_in(entry: JsonObject) -> Sequence[str]:
+    """Return what the user says in a line, those messages as one text that no reply is between."""
+    messages = entry.get("messages")
+    if not isinstance(messages, list):
+        return [entry.get("user", "")]
+    turns = [one for one in messages if one["role"] != "system"]
+    runs = [list(some) for role, some in groupby(turns, key=lambda one: one["role"]) if role == "user"]
+    return ["\n\n".join(content_of(one["content"])[0] or "" for one in some) for some in runs]
+
+
+def replies_in(entry: JsonObject) -> Sequence[tuple[tuple[str | int, ...], Any]]:
+    """Return each reply in a line with its path; of parts of a text, the text."""
+    messages = entry.get("messages")
+    if isinstance(messages, list):
+        replies = [(index, one["content"]) for index, one in enumerate(messages) if one["role"] == "assistant"]
+        return [(("messages", index, "content"), content_of(one)[0]) for index, one in replies]
+    return [((name,), entry[name]) for name in ("assistant", "output") if name in entry]
+
+
+def of_another(reply: JsonObject) -> str:
+    """Return a hint if a reply is what another evaluator records, "" if it is not."""
+    is_of = (name for name, one in IMPORTING.items() if one.is_parsed and len(reply.keys() & {*one.fields}) > 1)
+    return next((f"; it is a {EVALUATORS[name].title} output: set --evaluator {name}" for name in is_of), "")
+
+
+def short(id_: str) -> str:
+    """Return an id, of a long one the beginning and a digest: a case's has at most 200 characters."""
+    return id_ if len(id_) <= _LONGEST_ID else f"{id_[:150]}-{_digest(id_)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def as_json(value: Any, *, ascii_only: bool = False) -> str:
+    """Return a value as JSON on one line, as UTF-8 if possible and wanted."""
+    text = json.dumps(value, ensure_ascii=ascii_only)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON can only escape
+        return json.dumps(value)
+    return text

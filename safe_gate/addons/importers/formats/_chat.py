@@ -1,0 +1,411 @@
+"""Conversations as tools write them, and the text of a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+from safe_gate.addons.importers.formats._rows import Asked, NotACase, Refused, Row, Said, field_of, is_set
+from safe_gate.addons.importers.records import value_of
+from safe_gate.core.text.characters import is_blank
+from safe_gate.core.text.patterns import later
+
+NOT_TEXT, SYSTEM, TOOLS = "parts that are not text", "system messages", "calls and answers of tools"
+REASONING, EMPTY = "reasoning", "messages without text"
+"""What is left out of a case, in the plural."""
+
+_ROLES = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "gpt": "assistant",
+    "chatgpt": "assistant",
+    "chatbot": "assistant",
+    "bard": "assistant",
+    "bing": "assistant",
+    "bot": "assistant",
+    "model": "assistant",
+    "system": "system",
+    "developer": "system",
+    "message": "assistant",  # the type of a reply of the Responses API
+}
+_ROLE_KEYS = ("role", "from", "type")
+_TEXT_KEYS = ("content", "value", "parts", "text")
+_TEXT_TYPES = (None, "text", "input_text", "output_text", "refusal")
+"""The types of parts whose text counts. Gemini's parts have none."""
+
+_OF_TOOLS = later(r"(?i)(?:\b|_)(?:tool|function|mcp|execut)|\b(?:observation|ipython)\b|_call(?:_|\b)")
+_OF_REASONING = later(r"(?i)reasoning|thinking|thought")
+_PLUMBING = frozenset({*_ROLE_KEYS, "refusal", "id", "status", "object", "index", "tool_call_id", "example"})
+"""The fields of a message that hold nothing that anybody said."""
+
+
+class Exchange(NamedTuple):
+    """The last reply of a conversation and its prompt; `assistant` is None if a user message is last.
+
+    `user` is the user's text, or all messages before the reply if they include other replies. `labels` are those of
+    the reply in a case of ours.
+    """
+
+    user: Asked
+    assistant: str | None
+    left_out: tuple[str, ...]
+    labels: Any = None
+
+
+class _Message(NamedTuple):
+    """A message; of what is none its kind is the `role`. `own` are the fields of ours that it keeps."""
+
+    role: str
+    text: str | None
+    left_out: tuple[str, ...]
+    own: Mapping[str, Any]
+
+    @property
+    def is_empty(self) -> bool:
+        return is_blank(self.text or "")
+
+
+def is_message(value: Any) -> bool:
+    """Return whether a value is a message: an object with a role that is known and a place for content."""
+    is_said = _role(value) in ("user", "assistant", "system")
+    return is_said and any(key in _unwrapped(value) for key in (*_TEXT_KEYS, "tool_calls"))
+
+
+def are_messages(value: Any) -> bool:
+    """Return whether a value is a list with a message."""
+    return isinstance(value, list) and any(map(is_message, value))
+
+
+def exchange(messages: Any, *, whole: bool = False) -> Exchange:
+    """Return the last reply of a conversation, and its prompt.
+
+    Messages without text and what tools call and answer are left out. Without an earlier reply, system messages are
+    left out too, and user messages are joined by a blank line. A `whole` conversation keeps them. Raises NotACase for a
+    value that is not a conversation.
+    """
+    if not isinstance(messages, list) or not messages:
+        raise NotACase("has no messages; expected a list of messages with role and content")
+    known = [_message(one, index, len(messages) - 1, whole=whole) for index, one in enumerate(messages)]
+    last, is_called = known[-1], TOOLS in known[-1].left_out
+    kept = [one for one in known if one.role in ("system", "user", "assistant") and not one.is_empty]
+    if last.role == "assistant" and last.text is not None and last.is_empty and not is_called:
+        kept.append(last)  # an empty reply is one
+    told = [one for one in kept if one.role != "system"]
+    reply = told.pop() if told and told[-1].role == "assistant" else None
+    if (
+        last.is_empty
+        and last is not reply
+        and ((last.role == "user" and not is_called) or (last.role == "assistant" and reply is None))
+    ):
+        raise NotACase("ends with a message without text; expected a reply")
+    if all(one.role != "user" for one in told):
+        raise NotACase("has no message of the user before the last reply, or none with text")
+    left_out = [what for one in known for what in one.left_out]
+    left_out += [EMPTY for one in known if one.is_empty and one is not reply and not one.left_out]
+    before = [one for one in kept if one is not reply]
+    user: Asked = tuple({"role": one.role, "content": one.text or "", **one.own} for one in before)
+    if not whole and all(one.role == "user" for one in told):
+        user = "\n\n".join(one.text or "" for one in told)
+        left_out += [SYSTEM] if len(told) < len(before) else []
+    labels = reply.own.get("expected") if reply else None
+    return Exchange(user, reply.text if reply else None, tuple(dict.fromkeys(left_out)), labels)
+
+
+def ended(messages: Any, id_: str = "", *, whole: bool = False) -> Exchange:
+    """Return the last reply of a conversation, as `exchange` does. Raises NotACase where no reply ends it."""
+    try:
+        found = exchange(messages, whole=whole)
+    except NotACase as error:
+        raise NotACase(str(error), id_) from None
+    if found.assistant is None:
+        raise NotACase("ends with a message of the user; expected a reply", id_)
+    return found
+
+
+def continued(before: list[Any], after: list[Any]) -> list[Any]:
+    """Return messages with those that follow. Some tools record in the latter what is in the former: it counts once."""
+    asked, said = _plain(before), _plain(after)
+    if all(role != "user" for role, _ in said):
+        return [*before, *after]
+    places = [place for place, (role, _) in enumerate(asked) if role != "system"]
+    turns, told = [asked[place] for place in places], [one for one in said if one[0] != "system"]
+    starts = [0, *([max(i for i, one in enumerate(turns) if one == told[0])] if told[0] in turns else [])]
+    start = next((one for one in starts if turns[one:] == told[: len(turns) - one]), len(turns))
+    if len(turns) == 1 and turns[0] in told:
+        start = 0
+    known = {one for one in said if one[0] == "system"}
+    again = {*places[start:], *(place for place, one in enumerate(asked) if one in known)}
+    return [*(one for place, one in enumerate(before) if place not in again), *after]
+
+
+def _plain(messages: list[Any]) -> list[tuple[str, str]]:
+    known = (_message(one, index) for index, one in enumerate(messages))
+    return [(one.role, (one.text or "").strip()) for one in known]
+
+
+def parsed(value: Any) -> Any:
+    """Return what a text holds that is a JSON object or list, else the value as it is: `7` and `null` are text."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            found = value_of(value)
+        except (ValueError, RecursionError):
+            return value
+        return found if isinstance(found, dict | list) else value
+    return value
+
+
+def are_parts(value: Any) -> bool:
+    """Return whether a value is a list of the parts of one text."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and not are_messages(value)
+        and all(isinstance(one, dict) and ("type" in one or "text" in one) for one in value)
+    )
+
+
+def is_said(value: Any) -> bool:
+    """Return whether a value that was JSON text is messages, or the parts of a text. Other JSON may be a reply."""
+    has_types = are_parts(value) and all("type" in one for one in value)
+    return are_messages(value) or (has_types and content_of(value).text is not None)
+
+
+def content_of(content: Any) -> Said:
+    """Return the text of a message's content: a text, or its parts, joined with nothing between as tools join them."""
+    if isinstance(content, str | None):
+        return Said(content)
+    if isinstance(content, dict):
+        return content_of(content.get("parts", [content]))
+    if not isinstance(content, list):
+        return Said(None, (NOT_TEXT,))
+    found = [_part(part) for part in content]
+    texts = [text for text, _ in found if text is not None]
+    return Said("".join(texts) if texts else None, tuple(what for _, some in found for what in some))
+
+
+def _part(part: Any) -> Said:
+    if isinstance(part, str):
+        return Said(part)
+    if not isinstance(part, dict):
+        return Said(None, (NOT_TEXT,))
+    kind = part.get("type")
+    if kind in _TEXT_TYPES and not part.get("thought"):
+        text = next((part[key] for key in ("text", "content", "refusal") if part.get(key) is not None), None)
+        text = text.get("value") if isinstance(text, dict) else text  # the Assistants API
+        if isinstance(text, str):
+            return Said(text)
+    return Said(None, (_sort(kind if isinstance(kind, str) else " ".join(part)) or NOT_TEXT,))
+
+
+def _sort(name: str) -> str | None:
+    """Return what a part, a field or an item of a conversation is by its name: of tools or reasoning, else None."""
+    if _OF_TOOLS.search(name):
+        return TOOLS
+    return REASONING if _OF_REASONING.search(name) else None
+
+
+def _message(value: Any, index: int, last: int = -1, *, whole: bool = False) -> _Message:
+    fields = _unwrapped(value) if isinstance(value, dict) else {}
+    role = _role_of(fields)
+    if role is None:
+        known = "user, assistant, system or tool"
+        raise NotACase(f"has a message without a known role at index {index}; expected {known}")
+    if role in (TOOLS, REASONING):
+        return _Message(role, None, (role,), {})
+    kept = [key for key in fields if key == "expected" or (key[:2] == "x_" and index < last)] if whole else ()
+    own = {key: fields.pop(key) for key in kept}
+    said = _said(fields)
+    return _Message(role, said.text, said.left_out, own)
+
+
+def _said(fields: Mapping[str, Any]) -> Said:
+    """Return the text of a message. A refusal is text too."""
+    given = [key for key in _TEXT_KEYS if fields.get(key) is not None]
+    used = next((key for key in given if is_set(fields[key])), given[0] if given else "")
+    text, left_out = content_of(fields.get(used))
+    refusal = fields.get("refusal")
+    if isinstance(refusal, str) and refusal not in (text or ""):
+        text = f"{text}\n\n{refusal}" if text and not is_blank(text) else refusal
+    others = [key for key, one in fields.items() if key != used and key not in _PLUMBING and is_set(one)]
+    return Said(text, (*left_out, *[_sort(key) or f"{field_of(key)} of messages" for key in others]))
+
+
+def _role(value: Any) -> str | None:
+    """Return the role of a message, or what an item of a conversation is that is none; None for what is neither."""
+    return _role_of(_unwrapped(value)) if isinstance(value, dict) else None
+
+
+def _role_of(fields: Mapping[str, Any]) -> str | None:
+    word = next((word for key in _ROLE_KEYS if isinstance(word := fields.get(key), str)), "")
+    return _ROLES.get(word) or _ROLES.get(word.removesuffix("Chunk").removesuffix("Message").lower()) or _sort(word)
+
+
+def _unwrapped(message: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a message that LangChain wrote: they are in `kwargs` or `data`, the role in the class."""
+    inner = message.get("kwargs", message.get("data"))
+    if not isinstance(inner, dict) or "role" in message:
+        inner, role = message, {}
+    else:
+        name = message.get("id")
+        last = name[-1] if isinstance(name, list) and name and isinstance(name[-1], str) else ""
+        role = {"role": last or message.get("type")}
+    more = inner.get("additional_kwargs")
+    if not isinstance(more, dict):
+        return {**role, **inner}
+    return {**role, **more, **{key: one for key, one in inner.items() if key != "additional_kwargs"}}
+
+
+ASKED = (
+    "messages",
+    "message",
+    "input",
+    "contents",
+    "question",
+    "prompt",
+    "prompts",
+    "user",
+    "query",
+    "instruction",
+    "text",
+    "content",
+)
+"""The names of what a user asks."""
+
+_SAMPLES = ("choices", "generations", "candidates")
+_ANSWERED = (
+    "output",
+    "answer",
+    "response",
+    "completion",
+    "assistant",
+    "text",
+    "content",
+    "result",
+    "message",
+    "messages",
+)
+
+
+def recorded(
+    id_: str, given: Any, answer: Any, tags: tuple[str, ...], fields: Mapping[str, Any]
+) -> Iterator[Row | Refused]:
+    """Yield each sample of a recorded call: the input and the answer of a model or an application.
+
+    Either may be text, a message, messages, or these as JSON text. It may also be an object with one under a common
+    name. Raises NotACase.
+    """
+    try:
+        before, others = _given(given)
+        samples = replies_of(answer)
+    except NotACase as error:
+        raise NotACase(str(error), id_) from None
+    for after, more in samples:
+        try:
+            if said_in(after).text is None:
+                raise NotACase("has no reply; expected text or a message in its output")
+            found = ended(continued(before, after))
+        except NotACase as error:
+            yield Refused(str(error), id_)
+        else:
+            yield Row(id_, found.user, found.assistant, tags, {}, (*others, *more, *found.left_out), 0, fields)
+
+
+def said_in(messages: list[Any]) -> Said:
+    """Return the last reply of some messages, and what is left out of them."""
+    known = [_message(one, index) for index, one in enumerate(messages)]
+    found = next((one for one in reversed(known) if one.text is not None), None)
+    if found is None or found.role != "assistant" or (found.is_empty and TOOLS in found.left_out):
+        return Said(None)
+    return Said(found.text, tuple(what for one in known for what in one.left_out))
+
+
+Sample = tuple[list[Any], tuple[str, ...]]
+"""A recorded answer as messages, none if there is no reply, and what is left out of it."""
+
+
+def replies_of(answer: Any) -> list[Sample]:
+    """Return each sample of a recorded answer. There is at least one."""
+    inner = parsed(answer)
+    found: list[Sample] = [([], ())]
+    is_list = isinstance(inner, list) and bool(inner)
+    if is_list and (inner is answer or is_said(inner) or all(isinstance(one, str) for one in inner)):
+        found = _of_list(inner)
+    elif isinstance(inner, dict):
+        found = _of_object(inner)
+    if isinstance(answer, str) and not any(messages for messages, _ in found):
+        return [([_reply(answer)], ())]
+    return found
+
+
+def _of_object(answer: dict[str, Any]) -> list[Sample]:
+    if is_message(answer) or _role(answer) in (TOOLS, REASONING):
+        return [([answer], ())]
+    if isinstance(answer.get("refusal"), str):
+        return [([{"role": "assistant", **answer}], ())]
+    if is_message(answer.get("message")):  # LangChain writes a shortened text beside it
+        return [([answer["message"]], beside(answer, "output", "message", "text"))]
+    if isinstance(answer.get("parts"), list):
+        return [([_reply(answer)], ())]
+    some = next((name for name in _SAMPLES if isinstance(answer.get(name), list) and answer[name]), None)
+    name = some or next((name for name in _ANSWERED if answer.get(name) is not None), "")
+    held = answer[name] if some else [answer.get(name)]
+    if some and len(held) > 1 and all(isinstance(one, list) for one in held):
+        raise NotACase(f"has answers to {len(held)} prompts; expected one prompt per record")
+    flat = held[0] if some and isinstance(held[0], list) else held
+    others = beside(answer, "output", name)
+    return [(messages, (*others, *more)) for one in flat for messages, more in replies_of(one)] or [([], others)]
+
+
+def _of_list(answer: list[Any]) -> list[Sample]:
+    """Return the messages of a list, or the reply in its parts. Other lists are samples.
+
+    The messages of the Responses API are parts of one reply.
+    """
+    if are_messages(answer):
+        said = [one for one in answer if is_message(one)]
+        if all(
+            one.get("type") == "message" and _role(one) == "assistant" and is_set(one.get("content")) for one in said
+        ):
+            parts = (one["content"] if isinstance(one["content"], list) else [one["content"]] for one in said)
+            whole = said[-1] | {"content": list(chain.from_iterable(parts))}
+            return [([*(one for one in answer if not is_message(one)), whole], ())]
+        return [(answer, ())]
+    if any(isinstance(one, dict) and "type" in one for one in answer):
+        return [([_reply(answer)], ())]
+    return [reply for one in answer for reply in replies_of(one)]
+
+
+def _reply(content: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content}
+
+
+def _given(given: Any) -> tuple[list[Any], tuple[str, ...]]:
+    """Return the messages of a recorded input, and the fields left out. Raises NotACase."""
+    given = parsed(given)
+    if isinstance(given, str) or are_parts(given):
+        return [{"role": "user", "content": given}], ()
+    if are_messages(given):
+        return given, ()
+    if isinstance(given, list) and given and (isinstance(given[0], str) or are_messages(given[0])):  # LangChain
+        if len(given) > 1:
+            raise NotACase(f"has {len(given)} prompts in its input; expected one prompt per record")
+        return _given(given[0])
+    if isinstance(given, dict):
+        if is_message(given) and "messages" not in given:
+            return [given], ()
+        name = next((name for name in ASKED if given.get(name) is not None), None)
+        if name is None and len(given) == 1 and isinstance(next(iter(given.values())), str):
+            name = next(iter(given))
+        if name is not None:
+            messages, others = _given(given[name])
+            return messages, (*beside(given, "input", name), *others)
+    raise NotACase("has no message of a user in its input")
+
+
+def beside(value: dict[str, Any], side: str, *used: str) -> tuple[str, ...]:
+    """Return the fields of one side of an exchange that hold something and are not used."""
+    names = (key for key, one in value.items() if key not in (*used, *_PLUMBING) and is_set(one))
+    return tuple(f"{field_of(key)} of the {side}" for key in names)

@@ -1,0 +1,138 @@
+"""The types that formats share: records in, rows out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from safe_gate.addons.importers.records import is_json
+
+
+class Record(NamedTuple):
+    """A JSON value of a file, with the line that it starts in (of Parquet: the row; from 1).
+
+    `path` holds the keys that lead to its list in a JSON document. `shape` is the file's shape: `json`, `commas` or
+    `tabs` between fields, `columns` of Parquet, or `archive` of JSON documents.
+    """
+
+    line: int
+    value: Any
+    path: tuple[str, ...] = ()
+    shape: str = "json"
+    name: str = ""
+    """The document of an archive."""
+
+
+Asked = str | tuple[Mapping[str, str], ...]
+"""What a reply answers: a text, or the messages of a conversation up to the reply, each with role and content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An exchange to judge. The reply may be any JSON value: some evaluators take objects. None is a half elsewhere.
+
+    `id` is "" if the format has none; rows with one id are samples of one prompt. `extra` holds fields of the case with
+    names that start with `x_`. `left_out` names the parts of the record that are not in the case. `fields` are the
+    record's other named fields; a case keeps the fields that it knows.
+    """
+
+    id: str
+    user: Asked | None
+    assistant: Any
+    tags: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    line: int = 0
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A record that cannot become a case, and why."""
+
+    why: str
+    id: str = ""
+    line: int = 0
+    is_unnamed: bool = False
+    """Whether no field of it is known, so that a mapping can name them."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A record that is not meant to be a case, such as a span that is no generation: `what` it is, in the plural."""
+
+    what: str
+
+
+class Said(NamedTuple):
+    """What a message or a reply says, None for no text, and what is left out of it, in the plural."""
+
+    text: str | None
+    left_out: tuple[str, ...] = ()
+
+
+class NotACase(Exception):
+    """A record cannot become a case. The message says why."""
+
+    def __init__(self, why: str, id_: str = "", *, is_unnamed: bool = False) -> None:
+        super().__init__(why)
+        self.id, self.is_unnamed = id_, is_unnamed
+
+
+def each(
+    read: Callable[[Any], Iterator[Row | Refused | LeftOut]], records: Iterable[Record]
+) -> Iterator[Row | Refused | LeftOut]:
+    """Yield the rows that `read` makes of each record, with its line, and a `Refused` for each refusal."""
+    for record in records:
+        try:
+            if not isinstance(record.value, dict):
+                raise NotACase("is not an object; expected an object with named fields")
+            for item in read(record.value):
+                yield item if isinstance(item, LeftOut) else replace(item, line=record.line)
+        except NotACase as error:
+            yield Refused(str(error), error.id, record.line, error.is_unnamed)
+        except RecursionError:
+            yield Refused("is nested too deep", "", record.line)
+
+
+def samples(row: Row, replies: Iterable[Said], expected: str) -> Iterator[Row | Refused]:
+    """Yield a row for each reply to one prompt, and a refusal for each None, which also uses up a sample number."""
+    for reply, left_out in replies:
+        if reply is None:
+            yield Refused(f"has no reply; expected {expected}", row.id)
+        else:
+            yield replace(row, assistant=reply, left_out=(*row.left_out, *left_out))
+
+
+def is_set(value: Any) -> bool:
+    """Return whether a field holds anything."""
+    return value not in (None, "", [], {})
+
+
+def field_of(name: str) -> str:
+    """Return the name of a field in a sentence."""
+    return f"the field {json.dumps(name[:40])}"
+
+
+def id_of(value: Any) -> str:
+    """Return an id as text: a text as it is, a number in digits, "" for anything else. Raises NotACase for NaN."""
+    if not is_json(value):
+        raise NotACase("has an id that JSON cannot hold; expected text or a number")
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """Return the texts of a list, none of anything else."""
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+
+
+def error_of(value: Any) -> str:
+    """Return what an error says, an object as JSON; "" for none, which CSV may hold as `null` or `false`."""
+    if isinstance(value, str):
+        return "" if value.strip().lower() in ("", "null", "none", "false") else value[:80]
+    is_none = not value or value != value  # noqa: PLR0124 - pandas writes NaN
+    return "" if is_none else json.dumps(value, ensure_ascii=False)[:80]

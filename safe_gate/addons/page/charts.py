@@ -1,0 +1,227 @@
+"""Figures as SVG: a rate with its interval, and values over runs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from safe_gate.addons.page.frame import WIDE
+from safe_gate.addons.page.markup import words
+from safe_gate.core.figures import percent
+from safe_gate.core.shown import Rate
+from safe_gate.core.stats import wilson
+from safe_gate.render.untrusted import html
+
+_WIDE, _HIGH, _MARGIN = 240, 18, 6
+_MOST = 25  # more rates under one title are left to the list
+
+Limited = tuple[Rate, float | None]
+"""A rate with the least that a rule of the gate allows, or None."""
+
+
+def rates(shown: Iterable[Limited]) -> Iterator[str]:
+    """Yield rates as tables, one for each title, with the 95 % interval of each as a picture."""
+    for about, group in groupby(shown, lambda one: one[0].about):
+        of_title = list(group)
+        first, more = of_title[:_MOST], len(of_title) - _MOST
+        yield f'<table class="rates"><caption>{html(about)}</caption>{_COLUMNS}<thead class="unseen"><tr>'
+        yield '<th scope="col">Of</th><th scope="col">Rate</th><th scope="col">95 % interval</th>'
+        yield '<th scope="col">Cases</th></tr></thead><tbody>\n'
+        for rate, limit in first:
+            yield _row(rate, limit)
+        yield "</tbody></table>\n"
+        if more > 0:
+            yield f'<p class="muted">… and {more} more: see the JSON report.</p>\n'
+
+
+_COLUMNS = '<colgroup><col class="of"><col class="rate"><col><col class="count"></colgroup>'
+
+
+def _row(rate: Rate, limit: float | None) -> str:
+    name = f'<th scope="row">{words(rate.name, 60)}</th>'
+    if not rate.whole:
+        return f'<tr>{name}<td class="num">none</td><td></td><td class="num muted">0</td></tr>\n'
+    value, (low, high) = rate.part / rate.whole, wilson(rate.part, rate.whole)
+    asked = "" if limit is None else f', at least <span class="limit">{percent(limit)}</span>'
+    ends = f"{percent(low).removesuffix('%')} to {percent(high)}"
+    return (
+        f'<tr>{name}<td class="num"><b>{percent(value)}</b></td><td>{_interval(value, low, high, limit)}'
+        f'<span class="ends">{ends}{asked}</span></td><td class="num muted">{rate.part} of {rate.whole}</td></tr>\n'
+    )
+
+
+def _interval(value: float, low: float, high: float, limit: float | None) -> str:
+    """Return a rate as a dot on a line from 0 to 1, with its interval and a limit."""
+    middle, (left, right, dot) = _HIGH / 2, (_at(one) for one in (low, high, value))
+    missed = limit is not None and value < limit
+    parts = [
+        f'<line class="axis" x1="{_at(0):g}" x2="{_at(1):g}" y1="{middle:g}" y2="{middle:g}"/>',
+        *(f'<line class="axis" x1="{x:g}" x2="{x:g}" y1="{middle - 3:g}" y2="{middle + 3:g}"/>' for x in _TICKS),
+        f'<rect class="range" x="{left:g}" y="{middle - 3:g}" width="{max(right - left, 1):g}" height="6" rx="3"/>',
+    ]
+    if limit is not None:
+        parts.append(f'<line class="asked" x1="{_at(limit):g}" x2="{_at(limit):g}" y1="1" y2="{_HIGH - 1}"/>')
+    parts.append(f'<circle class="{"bad" if missed else "dot"}" cx="{dot:g}" cy="{middle:g}" r="4.5"/>')
+    return f'<svg class="interval" viewBox="0 0 {_WIDE} {_HIGH}" aria-hidden="true">{"".join(parts)}</svg>'
+
+
+def _at(share: float) -> float:
+    return round(_MARGIN + share * (_WIDE - 2 * _MARGIN), 2)
+
+
+_TICKS = [_at(share) for share in (0, 0.25, 0.5, 0.75, 1)]
+
+
+# --- over runs ----------------------------------------------------------------------------------
+
+_LEFT, _RIGHT, _TOP, _PLOT, _KEY = 44, 16, 22, 150, 20
+_AXES = ((0.9, 5), (0.8, 4), (0.6, 4), (0.0, 4))  # where the axis of rates may begin, and how many steps it has
+_FEW_LABELS, _FEW_POINTS = 6, 60
+
+
+class Series(NamedTuple):
+    """A rate over runs: part and whole of each, and the least that the gate allowed, or None."""
+
+    name: str
+    rates: Sequence[tuple[int, int] | None]
+    limits: Sequence[float | None]
+
+
+def lines(title: str, series: Sequence[Series], when: Sequence[str], changes: Sequence[int]) -> str:
+    """Return rates over runs as lines, the only one with its interval; `changes` are the runs with other rules."""
+    points = [[rate[0] / rate[1] if rate and rate != (0, 0) else None for rate in one.rates] for one in series]
+    shown = [value for some in points for value in some if value is not None]
+    shown += [limit for one in series for limit in one.limits if limit is not None]
+    frame = _Frame(len(when), *next(axis for axis in _AXES if axis[0] <= min(shown, default=0)))
+    parts = [*_grid(frame, when)]
+    for number, (one, values) in enumerate(zip(series, points, strict=True)):
+        kind = f"s{number % 4}"
+        if len(series) == 1:
+            parts += _band(frame, one, kind)
+        parts += _limit(frame, one.limits)
+        parts += _line(frame, values, kind, one.name)
+        parts.append(_key(number, kind, _latest(one)))
+    rows = len(series)
+    if any(limit is not None for one in series for limit in one.limits):
+        parts.append(_key(rows, "asked", "the least that the gate allows"))
+        rows += 1
+    return _svg(title, parts, frame, rows=rows, changes=changes)
+
+
+def _latest(one: Series) -> str:
+    part, whole = next((rate for rate in reversed(one.rates) if rate), (0, 0))
+    return f"{one.name}, latest {percent(part / whole)}" if whole else one.name
+
+
+def bars(title: str, counts: Sequence[Sequence[tuple[str, int]]], when: Sequence[str], changes: Sequence[int]) -> str:
+    """Return the share of each label by run, as parts of a bar; labels go from best to worst."""
+    names = list(dict.fromkeys(name for some in counts for name, _ in some))
+    kinds = dict(zip(names, _KINDS.get(len(names), _KINDS[4]), strict=False))
+    frame = _Frame(len(when), *_AXES[-1])
+    width = max(1.0, min(26.0, 0.7 * frame.step))
+    parts = [*_grid(frame, when)]
+    for place, some in enumerate(counts):
+        total, done = sum(count for _, count in some), 0
+        for name, count in some:
+            if count:
+                x, bottom, top = frame.x(place) - width / 2, frame.y(done / total), frame.y((done + count) / total)
+                size = f'x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" height="{bottom - top:.1f}"'
+                said = f"<title>{html(when[place])}: {count} {html(name)}</title>"
+                parts.append(f'<rect class="{kinds[name]}" {size}>{said}</rect>')
+                done += count
+    parts += [_key(number, kinds[name], name) for number, name in enumerate(names)]
+    return _svg(title, parts, frame, rows=len(names), changes=changes)
+
+
+_KINDS = {3: ("pass", "review", "fail"), 4: ("pass", "expected", "review", "fail")}
+
+
+class _Frame(NamedTuple):
+    """The places of runs and rates in a chart."""
+
+    runs: int
+    lowest: float
+    steps: int
+
+    @property
+    def step(self) -> float:
+        return (WIDE - _LEFT - _RIGHT) / max(1, self.runs)
+
+    def x(self, place: float) -> float:
+        return _LEFT + self.step * (place + 0.5)
+
+    def y(self, value: float) -> float:
+        return _TOP + _PLOT * (1 - (value - self.lowest) / (1 - self.lowest))
+
+
+def _svg(title: str, parts: Iterable[str], frame: _Frame, *, rows: int, changes: Sequence[int]) -> str:
+    high = _TOP + _PLOT + 30 + _KEY * rows
+    marks = "".join(_change(frame, number, place) for number, place in enumerate(changes, 1))
+    return (
+        f'<svg class="chart" viewBox="0 0 {WIDE} {high}" width="{WIDE}" height="{high}" role="img" '
+        f'aria-label="{html(title)} over {frame.runs} runs">{"".join(parts)}{marks}</svg>'
+    )
+
+
+def _grid(frame: _Frame, when: Sequence[str]) -> Iterator[str]:
+    for step in range(frame.steps + 1):
+        value = frame.lowest + (1 - frame.lowest) * step / frame.steps
+        y = frame.y(value)
+        yield f'<line class="grid" x1="{_LEFT}" x2="{WIDE - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        yield f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{100 * value:.0f}%</text>'
+    every = -(-len(when) // _FEW_LABELS)
+    for place in range(0, len(when), every):
+        yield f'<text x="{frame.x(place):.1f}" y="{_TOP + _PLOT + 16}" text-anchor="middle">{html(when[place])}</text>'
+
+
+def _line(frame: _Frame, values: Sequence[float | None], kind: str, name: str) -> Iterator[str]:
+    """Yield a line with a point for each run, interrupted where a run has no value."""
+    pen, path = "M", []
+    for place, value in enumerate(values):
+        if value is None:
+            pen = "M"
+            continue
+        path.append(f"{pen}{frame.x(place):.1f} {frame.y(value):.1f}")
+        pen = "L"
+    yield f'<path class="{kind}" d="{"".join(path)}"/>'
+    if len(values) <= _FEW_POINTS:
+        for place, value in enumerate(values):
+            if value is not None:
+                at = f'cx="{frame.x(place):.1f}" cy="{frame.y(value):.1f}"'
+                yield f'<circle class="{kind}" {at} r="3"><title>{html(name)}: {percent(value, 1)}</title></circle>'
+
+
+def _band(frame: _Frame, one: Series, kind: str) -> Iterator[str]:
+    """Yield the 95 % intervals of a line. Consecutive runs form one shape."""
+    for is_there, some in groupby(enumerate(one.rates), lambda item: bool(item[1])):
+        if is_there:
+            ends = [(place, *wilson(*rate)) for place, rate in some if rate]
+            upper = [f"{frame.x(place):.1f},{frame.y(high):.1f}" for place, _, high in ends]
+            lower = [f"{frame.x(place):.1f},{frame.y(max(low, frame.lowest)):.1f}" for place, low, _ in reversed(ends)]
+            yield f'<polygon class="band {kind}" points="{" ".join(upper + lower)}"/>'
+
+
+def _limit(frame: _Frame, limits: Sequence[float | None]) -> Iterator[str]:
+    for place, limit in enumerate(limits):
+        if limit is not None:
+            y, half = frame.y(limit), frame.step / 2
+            ends = f'x1="{frame.x(place) - half:.1f}" x2="{frame.x(place) + half:.1f}" y1="{y:.1f}" y2="{y:.1f}"'
+            yield f'<line class="limit" {ends}><title>at least {percent(limit)}</title></line>'
+
+
+def _key(number: int, kind: str, words_: str) -> str:
+    y = _TOP + _PLOT + 36 + _KEY * number
+    return (
+        f'<rect class="{kind}" x="{_LEFT}" y="{y - 8}" width="10" height="10" rx="2"/>'
+        f'<text class="key" x="{_LEFT + 17}" y="{y + 1}">{html(words_)}</text>'
+    )
+
+
+def _change(frame: _Frame, number: int, place: int) -> str:
+    x = frame.x(place - 0.5)
+    return (
+        f'<line class="change" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 4}" y2="{_TOP + _PLOT}"/>'
+        f'<circle class="flag" cx="{x:.1f}" cy="{_TOP - 11}" r="8"><title>Rules changed</title></circle>'
+        f'<text class="number" x="{x:.1f}" y="{_TOP - 7.5}" text-anchor="middle">{number}</text>'
+    )

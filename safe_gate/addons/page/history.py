@@ -1,0 +1,254 @@
+"""What became of a gate over its runs: pass rates, labels, agreement, and where the rules changed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from safe_gate.addons.page import charts
+from safe_gate.addons.page.charts import Series
+from safe_gate.addons.page.frame import page, standalone
+from safe_gate.addons.page.markup import folded, paragraphs, phrase, table
+from safe_gate.core.figures import percent, plural
+from safe_gate.core.model import JsonObject, Phrase, Untrusted, Verdict, Words
+from safe_gate.core.report import Report
+from safe_gate.core.shown import Rate, Table
+from safe_gate.evaluators import EVALUATORS, parts_of
+from safe_gate.gate.limits import setting_of
+from safe_gate.render import markdown_parts
+from safe_gate.render.untrusted import html
+
+_SHOWN, _CHARTED = 30, 100  # runs that a table and a chart in Markdown have: the latest
+_AGREEMENT = "Agreement with human labels"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What one report says of its run, without its cases.
+
+    `rates` are those that have a name of our own, by evaluator; none of a run without a verdict. `limits` has by
+    evaluator and rule the least that the gate allowed. `terms` is what the run was judged by, each under our own name.
+    """
+
+    path: str
+    at: str
+    commit: str
+    verdict: Verdict
+    rates: Mapping[str, tuple[Rate, ...]]
+    labels: Mapping[str, Mapping[str, int]]
+    limits: Mapping[tuple[str, str], float]
+    terms: JsonObject
+
+    @classmethod
+    def of(cls, path: str, report: Report) -> Moment:
+        """Return what a report says."""
+        parts, provenance = [*parts_of(report.parts)], report.provenance
+        policy = {setting_of(name.replace("_", "-")): value for name, value in provenance.policy.items()}
+        return cls(
+            path,
+            report.generated_at,
+            provenance.commit,
+            report.verdict,
+            {one.name: tuple(rate for rate in one.rates(part) if isinstance(rate.name, str)) for one, part in parts},
+            {one.name: dict(one.labels(part)) for one, part in parts},
+            {
+                (rule.evaluator, rule.rule): rule.threshold
+                for rule in report.rules
+                if not rule.group and rule.rule.startswith("min-")
+            },
+            {"version of safe-gate": report.tool.version, "rule packs": provenance.packs_sha256, **policy},
+        )
+
+    def headline(self, name: str) -> Rate | None:
+        """Return an evaluator's rate of cases that are as they should be."""
+        return self.rates[name][0] if name in self.rates else None
+
+    def agreement(self, name: str) -> Rate | None:
+        """Return an evaluator's agreement with labels over all its checks, None without labels."""
+        found = [rate for rate in self.rates.get(name, ()) if rate.about == _AGREEMENT]
+        whole = sum(rate.whole for rate in found)
+        return Rate(_AGREEMENT, "all checks", sum(rate.part for rate in found), whole) if whole else None
+
+
+def changes(moments: Sequence[Moment]) -> dict[int, list[str]]:
+    """Return, by run, the changes in its terms since the last run with a verdict."""
+    judged = [(place, one) for place, one in enumerate(moments) if one.verdict != "error"]
+    return {
+        place: names
+        for (_, before), (place, now) in pairwise(judged)
+        if (names := sorted(n for n in {*before.terms, *now.terms} if before.terms.get(n) != now.terms.get(n)))
+    }
+
+
+def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
+    """Return the runs in their order, each with its figures, its labels if there is room, and what rules changed."""
+    changed, names = changes(moments), _names(moments)
+    header = ["Run", "When", "Commit", "Verdict"]
+    for name in names:
+        header += [f"{EVALUATORS[name].title}: {_continued(_first(moments, name).about)}", *["Labels"] * with_labels]
+        header += [_AGREEMENT] * _has_agreement(moments, name)
+    rows = tuple(
+        (*_row(place, one, moments, names, with_labels=with_labels), ", ".join(changed.get(place, ())))
+        for place, one in enumerate(moments)
+    )
+    return Table((*header, "Rules changed"), ">" + "<" * len(header), rows)
+
+
+def _row(
+    place: int, one: Moment, moments: Sequence[Moment], names: Sequence[str], *, with_labels: bool
+) -> Iterator[Words]:
+    yield str(place + 1)
+    yield one.at[:16].replace("T", " ")
+    yield Untrusted(one.commit[:7]) if one.commit else ""
+    yield {"pass": "passed", "fail": "failed", "error": "no verdict"}[one.verdict]
+    for name in names:
+        yield _shown(one.headline(name))
+        if with_labels:
+            yield ", ".join(f"{label}: {count}" for label, count in one.labels.get(name, {}).items() if count)
+        if _has_agreement(moments, name):
+            yield _shown(one.agreement(name))
+
+
+def _continued(words: str) -> str:
+    """Return our own words as they are written inside a sentence."""
+    return words[0].lower() + words[1:]
+
+
+def _shown(rate: Rate | None) -> str:
+    return f"{percent(rate.part / rate.whole, 1)} ({rate.part} of {rate.whole})" if rate and rate.whole else ""
+
+
+def _names(moments: Sequence[Moment]) -> list[str]:
+    return [name for name in EVALUATORS if any(name in one.rates for one in moments)]
+
+
+def _first(moments: Sequence[Moment], name: str) -> Rate:
+    return next(one.rates[name][0] for one in moments if name in one.rates)
+
+
+def _has_agreement(moments: Sequence[Moment], name: str) -> bool:
+    return any(one.agreement(name) for one in moments)
+
+
+def title(moments: Sequence[Moment]) -> str:
+    """Return how many runs there are, and from when to when."""
+    first, last = moments[0].at[:10], moments[-1].at[:10]
+    return f"{plural(len(moments), 'run')}, {first}" + f" to {last}" * (first != last)
+
+
+# --- as charts ----------------------------------------------------------------------------------
+
+
+def _drawn(moments: Sequence[Moment]) -> Iterator[tuple[str, str, str]]:
+    """Yield every chart as SVG, with its evaluator and its title."""
+    marks, when = sorted(changes(moments)), [one.at[5:10] for one in moments]
+    for name in _names(moments):
+        for about in dict.fromkeys(rate.about for one in moments for rate in one.rates.get(name, ())):
+            drawn = charts.lines(about, list(_series(moments, name, about)), when, marks)
+            yield name, about, drawn
+        shares = [list(one.labels.get(name, {}).items()) for one in moments]
+        yield name, "Labels", charts.bars("Labels", shares, when, marks)
+
+
+def _series(moments: Sequence[Moment], name: str, about: str) -> Iterator[Series]:
+    found = [
+        {rate.name: rate for rate in one.rates.get(name, ()) if rate.about == about and rate.whole} for one in moments
+    ]
+    for own in dict.fromkeys(key for some in found for key in some):
+        rates = [some.get(own) for some in found]
+        limits = [one.limits.get((name, rate.rule)) if rate else None for one, rate in zip(moments, rates, strict=True)]
+        yield Series(str(own), [(rate.part, rate.whole) if rate else None for rate in rates], limits)
+
+
+def svg(moments: Sequence[Moment]) -> Iterator[str]:
+    """Yield all charts as one picture that stands alone."""
+    drawn = [(f"{EVALUATORS[name].title}: {_continued(about)}", chart) for name, about, chart in _drawn(moments)]
+    return standalone(f"SAFE Gate: {title(moments)}", drawn)
+
+
+def html_page(moments: Sequence[Moment], notes: Sequence[Phrase]) -> Iterator[str]:
+    """Yield the history as a page; `notes` are sentences that a reader must know."""
+    return page(f"SAFE Gate history: {title(moments)}", _body(moments, notes))
+
+
+def _body(moments: Sequence[Moment], notes: Sequence[Phrase]) -> Iterator[str]:
+    last = moments[-1]
+    verdict = {"pass": "passed", "fail": "failed", "error": "had no verdict"}[last.verdict]
+    yield f'<header class="verdict {html(last.verdict)}"><div>\n<p class="name">SAFE Gate</p>\n<h1>History</h1>\n'
+    yield f"<p>{html(title(moments))}. The last run {verdict}.</p>\n</div></header>\n<main>\n"
+    yield from paragraphs(notes)
+    changed = changes(moments)
+    if changed:
+        yield '<section><h2>Rules changed</h2>\n<ol class="changes">\n'
+        for number, (place, names) in enumerate(changed.items(), 1):
+            at = html(moments[place].at[:16].replace("T", " "))
+            yield f'<li value="{number}">Run {place + 1}, {at}: {html(", ".join(names))}</li>\n'
+        yield '</ol>\n<p class="muted">Figures before and after a change are not comparable.</p>\n</section>\n'
+    for name in _names(moments):
+        yield f'<section><h2>{html(EVALUATORS[name].title)}</h2>\n<div class="charts">\n'
+        for own, about, chart in _drawn(moments):
+            if own == name:
+                yield f"<figure><figcaption>{html(about)}</figcaption>{chart}</figure>\n"
+        yield "</div></section>\n"
+    yield '<section class="runs"><h2>Runs</h2>\n'
+    yield from table(runs_table(moments), "Runs", most=len(moments))
+    yield from folded("Reports", (f"<p>{phrase((Untrusted(one.path),))}</p>\n" for one in moments))
+    yield "</section>\n</main>\n"
+
+
+# --- as Markdown --------------------------------------------------------------------------------
+
+
+def summary(moments: Sequence[Moment], notes: Sequence[Phrase]) -> str:
+    """Return the history as Markdown, with charts that GitHub draws as SVG (mermaid, "XY Chart")."""
+    changed = changes(moments)
+    lines = [f"### SAFE Gate history · {title(moments)}", ""]
+    lines += [line for note in notes for line in (markdown_parts.words_of(note), "")]
+    runs = [f'"{n}*"' if n - 1 in changed else str(n) for n in range(1, len(moments) + 1)]
+    for name in _names(moments):
+        evaluator = EVALUATORS[name].title
+        about = _continued(_first(moments, name).about)
+        lines += _mermaid(f"{evaluator}: {about}", runs, [_percents(one.headline(name)) for one in moments])
+        if _has_agreement(moments, name):
+            about = f"{evaluator}: {_continued(_AGREEMENT)}"
+            lines += _mermaid(about, runs, [_percents(one.agreement(name)) for one in moments])
+        order = ", ".join(next(one.labels[name] for one in moments if name in one.labels))
+        about = f"{evaluator}: labels, from the bottom {order}"
+        lines += _mermaid(about, runs, [_stacked(one.labels.get(name, {})) for one in moments])
+    found = runs_table(moments)
+    latest = Table(found.header, found.align, found.rows[-_SHOWN:])
+    lines += [*markdown_parts.table_of(latest), ""]
+    if (more := len(moments) - _SHOWN) > 0:
+        lines += [f"… and {plural(more, 'earlier run')}: see the page.", ""]
+    return "\n".join(lines)
+
+
+def _percents(rate: Rate | None) -> list[float]:
+    return [100 * rate.part / rate.whole] if rate and rate.whole else []
+
+
+def _stacked(labels: Mapping[str, int]) -> list[float]:
+    """Return up to where the bar of each label reaches in percent, the highest first: later ones cover earlier ones."""
+    total = sum(labels.values())
+    return [100 * reached / total for reached in reversed([*accumulate(labels.values())])] if total else []
+
+
+def _mermaid(about: str, runs: Sequence[str], values: Sequence[Sequence[float]]) -> Iterator[str]:
+    """Yield a chart of the runs with values, with a line if every run has one. It needs two runs."""
+    found = [(run, some) for run, some in zip(runs, values, strict=True) if some][-_CHARTED:]
+    if len(found) > 1:
+        plots = len(found[0][1])
+        kind, colors = ("line", _BLUE) if plots == 1 else ("bar", ", ".join(_COLORS[plots]))
+        theme = f'{{"themeVariables": {{"xyChart": {{"plotColorPalette": "{colors}"}}}}}}'
+        yield from ("```mermaid", f"%%{{init: {theme}}}%%", "xychart-beta", f'  title "{about}, in percent"')
+        yield f'  x-axis "run (* other rules)" [{", ".join(run for run, _ in found)}]'
+        yield "  y-axis 0 --> 100"
+        for plot in range(plots):
+            yield f"  {kind} [{', '.join(f'{some[plot]:.1f}' for _, some in found)}]"
+        yield from ("```", "")
+
+
+_BLUE = "#3b82f6"
+_COLORS = {3: ("#c9463d", "#c98a1a", "#2f8a4c"), 4: ("#c9463d", "#c98a1a", "#6f8fb3", "#2f8a4c")}
+"""The colours of labels from worst to best, by number of labels. They are visible on light and dark grounds."""

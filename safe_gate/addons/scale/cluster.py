@@ -1,0 +1,196 @@
+"""Shell: a function applied to many items on a `dask.distributed` cluster, in the order of the items. Uses the network.
+
+What `workers.py` is for one machine. `dask` is an extra, and nothing else imports it. Functions are sent by name,
+items by value. Results are taken in order, a few items ahead, so that nobody holds them all. An item whose worker
+died is given to another. The function is pure, so applying it twice changes nothing. A worker with different software
+is refused, because its verdicts could differ.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import pickle
+import platform
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from safe_gate import __version__
+from safe_gate.core.figures import plural
+from safe_gate.core.model import CannotJudge, Code, Place, Problem, reason
+from safe_gate.core.text.patterns import later
+from safe_gate.inputs import recorded, schemas
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+LINES = 500
+"""So many lines of cases are worth sending at once: about a second of work."""
+
+PATIENCE = 10
+"""Seconds to wait for a scheduler to answer, and for a first worker."""
+
+ALONE = 60
+"""Seconds to wait for another worker when the last one has gone."""
+
+_ADDRESS = later(r"(?:(?:tcp|tls)://)?(?:[\w.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
+
+_LIBRARIES = ("google-re2", "jsonschema", "jsonschema-rs", "pyarrow")
+
+
+def ordered(function: Callable[[Item], Result], items: Iterable[Item], scheduler: str) -> Iterator[Result]:
+    """Yield what a function returns for each item, in order, computed by the workers of a scheduler.
+
+    The function is a named one of this package or a `partial` of one, with arguments that can be pickled. Raises
+    CannotJudge if `dask` is missing, or the scheduler or all workers are unreachable or lost. It also does so if a
+    worker has different software, or if an item has ended several workers.
+    """
+    sent = pickle.dumps(function)
+    waiting: deque[Future[Any]] = deque()
+    with _connected(scheduler) as client:
+        for item in items:
+            waiting.append(client.submit(_applied, _software(), sent, pickle.dumps(item), pure=False))
+            if len(waiting) > 2 * sum(client.nthreads().values()):
+                yield _result(waiting.popleft(), client, scheduler)
+        while waiting:
+            yield _result(waiting.popleft(), client, scheduler)
+
+
+def checked(scheduler: str) -> Mapping[str, str]:
+    """Return this process's software. Raises CannotJudge where `dask` is missing or an address is none. Asks nobody."""
+    try:
+        import distributed  # noqa: F401 - is it there, and dask below it?
+
+        own = _software()
+    except ImportError as error:
+        words = f"is dask, which needs {error.name}, which is not installed; {recorded.NO_EXTRA}"
+        raise CannotJudge(Problem(Place("engine"), words, code=Code.UNAVAILABLE)) from None
+    found = _ADDRESS.fullmatch(scheduler)
+    if not found or not 0 < int(found["port"]) < 1 << 16:
+        raise _broken(scheduler, "is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT")
+    return own
+
+
+@contextmanager
+def _connected(scheduler: str) -> Iterator[Client]:
+    """Give a connection to a scheduler that has workers. Raises CannotJudge, also for what is lost while it is used."""
+    own = checked(scheduler)
+    from dask import config
+    from distributed import Client
+    from distributed.scheduler import KilledWorker
+
+    for name in ("distributed", "distributed.client"):  # we report the error once
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    _knock(scheduler)
+    quiet = config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})  # a line may be as long as it likes
+    try:
+        with quiet, Client(scheduler, timeout=PATIENCE, set_as_default=False) as client:
+            _wait(client, scheduler, PATIENCE, "has no worker")
+            known = sorted(client.run(_software, on_error="return").items())
+            if strange := [problem for worker, theirs in known for problem in _strange(worker, theirs, own)]:
+                raise CannotJudge(*strange)
+            yield client
+    except KilledWorker as error:
+        words = f"gave up: some cases ended {plural(error.allowed_failures + 1, 'worker')}, perhaps for lack of memory"
+        raise _broken(scheduler, f"{words}; give workers more, or look into their logs") from None
+    except (CancelledError, OSError) as error:
+        raise _broken(scheduler, f"was lost: {reason(error)}; run again when it is there") from None
+
+
+def _knock(scheduler: str) -> None:
+    """Raise CannotJudge unless a scheduler answers: a client that cannot connect does not end well."""
+    from distributed import Security
+    from distributed.comm.core import connect
+
+    async def knock() -> None:
+        comm = await connect(scheduler, timeout=PATIENCE, **Security().get_connection_args("client"))
+        await comm.close()
+
+    try:
+        asyncio.run(knock())
+    except (OSError, ValueError, TypeError, RuntimeError, MemoryError) as error:
+        why = reason(error)
+        raise _broken(scheduler, f"cannot be reached: {why}; expected the address of a dask scheduler") from None
+
+
+def _broken(scheduler: str, words: str) -> CannotJudge:
+    return CannotJudge(Problem(Place("scheduler"), f"{scheduler[:80]} {words}", code=Code.UNAVAILABLE))
+
+
+def _wait(client: Client, scheduler: str, seconds: int, words: str) -> None:
+    """Wait for a worker, if there is none. Raises CannotJudge if none comes."""
+    try:
+        client.wait_for_workers(1, timeout=seconds)
+    except TimeoutError:
+        raise _broken(scheduler, f"{words}, and none came for {seconds} s; start some: dask worker ADDRESS") from None
+
+
+def _result(future: Future[Any], client: Client, scheduler: str) -> Any:
+    """Return what a worker made of an item. Raises CannotJudge where no worker is left that could, and none comes."""
+    while True:
+        try:
+            return pickle.loads(future.result(timeout=PATIENCE))  # noqa: S301 - the cluster is trusted as the gate is
+        except TimeoutError:
+            _wait(client, scheduler, ALONE, "has lost all its workers")
+
+
+_one_at_a_time = Lock()
+"""Threads of one worker gain nothing from scoring at once in Python, and caches need not handle them."""
+
+
+def _applied(expected: Mapping[str, str], function: bytes, item: bytes) -> bytes:
+    """Return what a function makes of an item, on a worker. Raises CannotJudge if this is not the software expected."""
+    from distributed import get_worker
+
+    with _one_at_a_time:
+        if strange := tuple(_strange(get_worker().address, _software(), expected)):  # it came late
+            raise CannotJudge(*strange)
+        return pickle.dumps(pickle.loads(function)(pickle.loads(item)))  # noqa: S301 - as above
+
+
+def _strange(address: str, theirs: Mapping[str, str] | Exception, expected: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield how a worker's software differs from what is expected; an exception says why it is unknown."""
+    place, advice = Place(f"worker {address}"), "install the same on every worker"
+    if isinstance(theirs, OSError):  # it has gone since
+        return
+    if isinstance(theirs, Exception):
+        yield Problem(place, f"cannot load safe-gate: {reason(theirs)}; {advice}", code=Code.UNAVAILABLE)
+        return
+    for name in {**expected, **theirs}:
+        there, here = theirs.get(name, "none"), expected.get(name, "none")
+        if there != here:
+            words = f"has {name} {there}; expected {here}, as where the run was started, because verdicts could differ"
+            yield Problem(place, f"{words}; {advice}", code=Code.UNAVAILABLE)
+
+
+@cache
+def _software() -> Mapping[str, str]:
+    """Return what a verdict follows from besides cases and settings, by a name for readers."""
+    package = Path(__file__).parents[2]
+    return {
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "safe-gate": __version__,
+        **{name: metadata.version(name) for name in _LIBRARIES},
+        "code": _digest(package, "**/*.py"),
+        "rule packs": _digest(package / "evaluators", "**/*.json"),
+        "schemas": _digest(schemas.schema_folder(), "*.json"),
+    }
+
+
+def _digest(folder: Path, pattern: str) -> str:
+    """Return a digest of the files that match a pattern in a folder: their relative paths and contents."""
+    sha256 = hashlib.sha256()
+    for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in folder.glob(pattern)):
+        sha256.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
+    return sha256.hexdigest()[:12]

@@ -1,0 +1,141 @@
+"""Shell: rows of a Parquet file as lines of JSON, so that readers of cases know one form. Reads an open file.
+
+`pyarrow` is an extra, imported only for such a file. Rows travel as Arrow's own stream, which costs almost nothing
+to write. `lines` makes objects from them, which takes most of the time.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from safe_gate.core.model import reason
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_BYTES = 1 << 20
+"""The bytes of a file or batch that memory holds."""
+
+_MOST_UNPACKED, _MOST_RATIO = 128 << 20, 100  # bytes that pages may hold in any case, and times their packed size
+_READ, _MOST_ROWS = 16 << 20, 5_000
+"""The bytes and rows read at once from a file with dictionaries."""
+
+
+class NotReadable(Exception):
+    """A file is not Parquet, or JSON cannot express a row. The message says why."""
+
+
+def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
+    """Yield a file's rows in batches as Arrow's stream, each with its number of rows.
+
+    Raises NotReadable, and ModuleNotFoundError if `pyarrow` is not installed.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        # One thread and no reading ahead: memory does not grow with the file.
+        table = pyarrow.parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BYTES)
+        groups = [table.metadata.row_group(index) for index in range(table.num_row_groups)]
+        held = sum(one.column(index).total_compressed_size for one in groups for index in range(one.num_columns))
+        size = sum(one.total_byte_size for one in groups)
+        if size > _MOST_UNPACKED and size > _MOST_RATIO * held:
+            raise NotReadable(f"it expands from {held} bytes to {size}")
+        read = table.iter_batches(batch_size=_at_once(table, rows), use_threads=False)
+        few = (batch.slice(start, rows) for batch in read for start in range(0, batch.num_rows, rows))
+        for batch in _small(map(_spelt_out, few)):
+            sink = pyarrow.BufferOutputStream()
+            with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            yield batch.num_rows, sink.getvalue().to_pybytes()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise NotReadable(reason(error)) from None
+
+
+def _at_once(table: pyarrow.parquet.ParquetFile, rows: int) -> int:
+    """Return how many rows to read at once: more for a column with a dictionary, if rows are small.
+
+    Each read copies the dictionary of the whole row group, however few the rows. Repeated values are small only in the
+    file, so the first rows of each row group also show the size of rows.
+    """
+    from pyarrow.types import is_dictionary
+
+    if not any(map(is_dictionary, table.schema_arrow.types)):
+        return rows
+    fitting = [_MOST_ROWS]
+    groups = (table.metadata.row_group(index) for index in range(table.num_row_groups))
+    for index, group in enumerate(groups):
+        for first in islice(table.iter_batches(batch_size=rows, row_groups=[index], use_threads=False), 1):
+            held = sum(one.nbytes for one in first.columns if not is_dictionary(one.type))
+            fitting.append(first.num_rows * _READ // max(held, 1))
+            fitting.append(group.num_rows * _READ // max(group.total_byte_size, 1))
+    return max(rows, min(fitting))
+
+
+def _spelt_out(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+    """Return a batch whose columns hold their values: some rows would carry a dictionary of all in their row group."""
+    import pyarrow
+
+    if not any(map(pyarrow.types.is_dictionary, batch.schema.types)):
+        return batch
+    columns = (one.dictionary_decode() if pyarrow.types.is_dictionary(one.type) else one for one in batch.columns)
+    return pyarrow.RecordBatch.from_arrays(list(columns), names=batch.schema.names)
+
+
+def _small(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    """Yield batches of some `_BYTES` at the most, unless a row has more."""
+    for batch in batches:
+        each = max(1, batch.num_rows * _BYTES // max(batch.nbytes, _BYTES))
+        for start in range(0, batch.num_rows, each):
+            yield batch.slice(start, each)
+
+
+def lines(data: bytes, *, is_import: bool = False) -> Iterator[str | NotReadable]:
+    """Yield each row of a stream as the text of a JSON object, or why that is not possible.
+
+    A null column or struct field is left out, as in JSON. A null entry of a map stays. For an import, a null column
+    stays too, and NaN stands for a value that JSON cannot hold, such as a time.
+    """
+    import pyarrow
+
+    with pyarrow.ipc.open_stream(data) as stream:
+        for batch in stream:
+            for index in range(batch.num_rows):
+                try:
+                    yield _line(batch, index, is_import=is_import)
+                except NotReadable as error:
+                    yield error
+
+
+def _line(batch: pyarrow.RecordBatch, index: int, *, is_import: bool) -> str:
+    import pyarrow
+
+    # Text that is not UTF-8 or a date beyond the calendar, a value of another kind, two entries of one name.
+    unsayable = (pyarrow.ArrowException, ValueError, OverflowError, TypeError, KeyError)
+    pairs = []
+    for field, column in zip(batch.schema, batch, strict=True):
+        try:
+            value = _plain(column[index].as_py(maps_as_pydicts="strict"), field.type)
+            if value is not None or is_import:
+                text = json.dumps(value, default=(lambda _: math.nan) if is_import else None)
+                pairs.append(f"{json.dumps(field.name)}:{text}")
+        except unsayable as error:
+            raise NotReadable(f"{field.name}: {reason(error)}") from None
+    # Joined, not a dictionary: whoever parses the line sees both of two columns with one name.
+    return "{" + ",".join(pairs) + "}"
+
+
+def _plain(value: Any, kind: pyarrow.DataType) -> Any:
+    """Return a value without the fields of structs that are null."""
+    import pyarrow
+
+    if value is not None and pyarrow.types.is_struct(kind):
+        fields = {name: _plain(inner, kind.field(name).type) for name, inner in value.items()}
+        return {name: inner for name, inner in fields.items() if inner is not None}
+    if value is not None and (pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind)):
+        return [_plain(one, kind.value_type) for one in value]
+    return value

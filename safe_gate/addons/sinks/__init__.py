@@ -1,0 +1,72 @@
+"""Shell: sends the results of a run as events to sinks. Each sink is a module here with the function `send`.
+
+A sink never changes the verdict: any failure becomes a sentence in a warning.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import TypeVar
+
+from safe_gate.addons.sinks.events import Run, of_run
+from safe_gate.core.deadline import within
+from safe_gate.core.model import CannotJudge
+from safe_gate.core.report import Report
+from safe_gate.settings.destinations import Sinks
+
+__all__ = ["Run", "SinkError", "Timer", "deliver", "of_run"]
+
+Given = TypeVar("Given")
+
+
+class SinkError(Exception):
+    """A sink did not get all events. The message says why, without secrets, addresses and words of a server."""
+
+
+class Timer:
+    """The time that a sink has left. It ends at a fixed moment, whatever happens."""
+
+    def __init__(self, seconds: float, sleep: Callable[[float], None]) -> None:
+        self._end = time.monotonic() + seconds
+        self._sleep = sleep
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left, negative if none are."""
+        return self._end - time.monotonic()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait, unless that would take longer than is left. Return whether it waited."""
+        if seconds >= self.left:
+            return False
+        self._sleep(seconds)
+        return True
+
+    def within(self, most: float, action: Callable[[], Given]) -> Given:
+        """Return what an action returns within `most` seconds and those that are left. Raises TimeoutError."""
+        return within(min(most, self.left), action)
+
+
+def deliver(report: Report, run: Run, to: Sinks, sleep: Callable[[float], None]) -> list[str]:
+    """Send the events of a report to every sink. Return a sentence for each that did not get them all.
+
+    Each sink has its share of `timeouts.sinks`, and what the ones before it left.
+    """
+    stream = partial(of_run, report, run, with_text=to.with_text)
+    failures = list[str]()
+    end = time.monotonic() + to.timeout
+    for place, sink in enumerate(to.each):
+        timer = Timer((end - time.monotonic()) / (len(to.each) - place), sleep)
+        name = f"sink {place + 1} ({sink.kind})"
+        try:
+            import_module(f"{__name__}.{sink.kind}").send(stream, run, sink, timer)
+        except SinkError as error:
+            failures.append(f"{name}: {error}")
+        except CannotJudge as error:
+            failures.append(f"{name}: {error.problems[0].place.path}: {error.problems[0].message}")
+        except Exception as error:  # noqa: BLE001 - no defect of a library changes a verdict
+            failures.append(f"{name}: {type(error).__name__}")
+    return failures

@@ -1,1 +1,0 @@
-"""Converts what other tools recorded into cases or outputs: `safe-gate import`."""

@@ -1,0 +1,66 @@
+"""Rows of named fields: prompts in more than one field, ids, and conversations beside them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from safe_gate.addons.importers.formats import _fields
+from safe_gate.core.validate import suggestion
+from tests.support.cases import SafeGate
+from tests.support.importing import ASK, EARLIER, REPLY, TURNS, imported, write
+
+
+@pytest.mark.parametrize("name", ["output", "response", "completion"])
+def test_alpaca_asks_by_its_instruction_and_its_input(safe_gate: SafeGate, name: str) -> None:
+    rows = [
+        {"instruction": "What is 2+2?", "input": "", name: "4"},
+        {"instruction": "Translate.", "input": "Guten Tag", name: "Good day"},
+        {"instruction": "", "input": "Say hi.", name: "Hi."},
+    ]
+    write("in.json", *rows, is_list=True)
+    ran = safe_gate("import", "in.json", "--out", "out.jsonl")
+    assert (ran.code, "Left out" in ran.out) == (0, False)
+    cases = [json.loads(line) for line in Path("out.jsonl").read_text("utf-8").splitlines()]
+    assert [case["user"] for case in cases] == ["What is 2+2?", "Translate.\n\nGuten Tag", "Say hi."]
+    mapped = imported(safe_gate, "in.json", "--map", f"user=input,assistant={name}")
+    assert [case["user"] for case in mapped] == ["", "Guten Tag", "Say hi."]
+
+
+def test_an_input_that_is_not_text_is_refused(safe_gate: SafeGate) -> None:
+    write("in.jsonl", {"id": "a", "instruction": "Add.", "input": [2, 2], "output": "4"})
+    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl")
+    assert ran.code == 3
+    assert "in.jsonl:1: a: has an instruction or an input that is not text; name one: --map user=FIELD" in ran.err
+
+
+def test_the_field_that_may_be_meant_is_looked_for_once(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_for: list[str] = []
+
+    def counting(word: str, known: tuple[str, ...]) -> str:
+        looked_for.append(word)
+        return suggestion(word, known)
+
+    monkeypatch.setattr(_fields, "suggestion", counting)
+    write("in.jsonl", *({"prompt": str(n), "response": "y"} for n in range(9)))
+    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--map", "user=promt")
+    assert 'has no field promt (did you mean "prompt"?); correct --map (9 times:' in ran.err
+    assert looked_for == ["promt"]
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_file_of_cases_with_and_without_conversations_is_imported(safe_gate: SafeGate, turn: int) -> None:
+    case = {"id": "a", "user": ASK, "assistant": REPLY}
+    talk = {"id": "b", "messages": [*EARLIER, *TURNS]}
+    write("cases.jsonl", *[case, talk][::turn])
+    assert imported(safe_gate, "cases.jsonl") == [case, talk][::turn]
+
+
+@pytest.mark.parametrize("wrong", [True, [1], {"$oid": "a"}])
+def test_an_id_of_another_type_is_left_out_and_listed(safe_gate: SafeGate, wrong: object) -> None:
+    write("rows.jsonl", {"id": wrong, "user": ASK, "assistant": REPLY})
+    ran = safe_gate("import", "rows.jsonl", "--out", "out.jsonl")
+    assert ran.code == 0
+    assert 'Left out: the field "id" (1 record)' in ran.log

@@ -1,0 +1,149 @@
+"""Recordings with random faults: each is imported or refused in a sentence, and what is written is valid."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import io
+import json
+import random
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.addons.importers.formats.test_formats import FORMS
+from tests.support.cases import SafeGate
+from tests.support.importing import CSV, FIXTURES, OUTPUT, TURNS, request, response
+
+VALUES: tuple[Any, ...] = (
+    None, True, False, 0, 5, -1.5, float("nan"), float("inf"), 10**400, "", " ", "x", "null", "\ud800", "\x00", [], [None], [[]],
+    [5], {}, {"a": None}, {"role": "user"}, {"role": 5, "content": []}, {"type": "text", "text": 5}, [{"type": "text"}], TURNS,
+    [TURNS], "[" * 200, json.dumps(TURNS), '{"role": "assistant", "content": {}}', "attachment://a", "[PASS] x", "GENERATION",
+)  # fmt: skip
+"""Values that any field may hold by mistake."""
+PIECES = (
+    b"", b'"', b"\\", b",", b";", b"\n", b"\r\n", b"\x00", b"\xff", b"{", b"}", b"[", b"]", b":", b"NaN", b"1e999", b"-Infinity",
+    b"null", b"\xef\xbb\xbf", b"\xff\xfe", b"\\ud800", b"\\u0000", b"sep=;\n", b"PAR1", b"PK\x03\x04", b"9" * 5_000, b"[" * 500,
+)  # fmt: skip
+OWN = {"id": "a", "user": "x", "assistant": "y", "checks": ["topic_pivot"], "expected": {"topic_pivot": None}, "x_a": 1}
+
+
+def samples() -> dict[str, Any]:
+    """Return records of every format by the name of a file, those of a table as text."""
+    found: dict[str, Any] = {f"{name}.jsonl": records for name, (_, records, _) in FORMS.items()}
+    found |= {
+        one: json.loads((FIXTURES / one).read_text("utf-8"))
+        for one in ("inspect.json", "promptfoo.json", "deepeval.json")
+    }
+    found["promptfoo.csv"] = (FIXTURES / "promptfoo.csv").read_text("utf-8")
+    found |= {"rows.csv": CSV, "langfuse.csv": 'id,traceId,type,input,output\na,t,GENERATION,"[{}]","""x\\n"""\n'}
+    found["batch.jsonl"] = [request("a", TURNS[0]), response("a", "y")]
+    found |= {"own.jsonl": [OWN], "outputs.jsonl": [{"test_id": "a", "output": OUTPUT}, {"test_id": "b"} | OUTPUT]}
+    return found
+
+
+def mutated(value: Any, chance: random.Random) -> Any:
+    """Return a value with another value, or none, at one place in it."""
+    value = copy.deepcopy(value)
+    inside = value
+    for _ in range(chance.randint(1, 8)):
+        if not isinstance(inside, dict | list) or not inside:
+            break
+        keys = list(inside) if isinstance(inside, dict) else range(len(inside))
+        key = chance.choice(keys)
+        if not isinstance(inside[key], dict | list) or chance.random() < 0.2:
+            if isinstance(inside, dict) and chance.random() < 0.2:
+                del inside[key]
+            else:
+                inside[key] = chance.choice(VALUES)
+            break
+        inside = inside[key]
+    return value
+
+
+def damaged(data: bytes, chance: random.Random) -> bytes:
+    """Return bytes with other ones at a few places."""
+    for _ in range(chance.randint(1, 3)):
+        start = chance.randrange(len(data) + 1)
+        data = data[:start] + chance.choice(PIECES) + data[start + chance.choice((0, 1, 5, 1_000)) :]
+    return data
+
+
+def encoded(name: str, value: Any, chance: random.Random) -> tuple[str, bytes]:
+    """Return the file of some records: of lines, a list, one document, a table or an archive."""
+    if isinstance(value, str):
+        return name, value.encode("utf-8", "surrogatepass")
+    stem = name.split(".", maxsplit=1)[0].replace(" ", "-")
+    if name == "inspect.json" and isinstance(value, dict) and chance.random() < 0.5:
+        data = io.BytesIO()
+        rest = {key: one for key, one in value.items() if key != "samples"}
+        some = value["samples"] if isinstance(value.get("samples"), list) else []
+        with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+            for number, one in enumerate([rest, *some]):
+                inner = f"samples/{number}_epoch_1.json" if number else "header.json"
+                archive.writestr(inner, json.dumps(one))
+        return f"{stem}.eval", data.getvalue()
+    if not isinstance(value, list) or chance.random() < 0.3:
+        return f"{stem}.json", json.dumps(value, indent=chance.choice((None, 1))).encode()
+    if all(isinstance(one, dict) for one in value) and value and chance.random() < 0.2:
+        text = io.StringIO(newline="")
+        names = list(dict.fromkeys(key for one in value for key in one))
+        writer = csv.DictWriter(text, names)
+        writer.writeheader()
+        writer.writerows(
+            {key: one if isinstance(one, str) else json.dumps(one) for key, one in row.items()} for row in value
+        )
+        return f"{stem}.csv", text.getvalue().encode("utf-8", "surrogatepass")
+    return f"{stem}.jsonl", "".join(json.dumps(one) + "\n" for one in value).encode()
+
+
+def recordings(number: int, seed: int) -> Iterator[tuple[str, bytes]]:
+    """Yield files with random faults."""
+    chance, originals = random.Random(seed), list(samples().items())
+    for _ in range(number):
+        name, value = chance.choice(originals)
+        if isinstance(value, str):
+            yield name, damaged(value.encode(), chance)
+            continue
+        for _ in range(chance.randint(0, 3)):
+            value = mutated(value, chance)
+        named, data = encoded(name, value, chance)
+        yield named, damaged(data, chance) if chance.random() < 0.3 else data
+
+
+def check(safe_gate: SafeGate, name: str, data: bytes, flags: tuple[str, ...]) -> None:
+    """Import a file, and assert that what comes of it is cases or a sentence."""
+    Path(name).write_bytes(data)
+    ran = safe_gate("import", name, "--out", "out.jsonl", "--force", *flags)
+    told = f"{name} {flags} {data[:2_000]!r}\n{ran.log[:2_000]}"
+    assert ran.code in (0, 3), told
+    assert "internal error" not in ran.err, told
+    assert "Traceback" not in ran.log, told
+    if ran.code == 0:
+        valid = safe_gate("validate", "out.jsonl")
+        assert valid.code == 0, f"{told}\n{valid.log}"
+    Path("out.jsonl").unlink(missing_ok=True)
+    Path(name).unlink()
+
+
+FLAGS: tuple[tuple[str, ...], ...] = (
+    *[(), ("--skip-invalid",), ("--skip-invalid",)] * 2,
+    ("--skip-invalid", "--evaluator", "safe_v0"),
+    ("--skip-invalid", "--map", "user=input,assistant=output"),
+)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(10))
+def test_twenty_thousand_recordings_with_faults(safe_gate: SafeGate, seed: int) -> None:
+    chance = random.Random(seed)
+    for name, data in recordings(2_000, seed):
+        check(safe_gate, name, data, chance.choice(FLAGS))
+
+
+def test_a_few_recordings_with_faults(safe_gate: SafeGate) -> None:
+    for number, (name, data) in enumerate(recordings(40, 99)):
+        check(safe_gate, name, data, FLAGS[number % len(FLAGS)])

@@ -1,0 +1,409 @@
+"""`--engine dask`: who scores, on how many machines and what becomes of them changes no byte and no word."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from select import select
+from threading import Thread
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from safe_gate.addons.scale import cluster
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.inputs import blocks, recorded
+from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
+from tests.support.git import commit, git
+
+pytestmark = pytest.mark.soak
+
+EXAMPLES = REPOSITORY / "examples" / "empathy.jsonl"
+DATA = REPOSITORY / "data" / "synthesis" / "unseen.jsonl"
+SITE = next(path for path in sys.path if path.endswith("site-packages"))
+
+_START = "import sys; {first}; from dask.__main__ import main; main()"
+"""What a process of the cluster does: something of a test's first, then what the command `dask` does."""
+
+_BARE = f"sys.path.append({SITE!r})"
+"""With `-S` no `.pth` file is read, so that what is installed is there, and a checkout is not."""
+
+
+@dataclass
+class Cluster:
+    """A scheduler and workers, each a process of its own."""
+
+    folder: Path
+    ends: ExitStack
+    address: str = ""
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self, *arguments: str, first: str = "pass", flags: str = "-I", **environ: str) -> subprocess.Popen[bytes]:
+        """Start `dask` with these arguments."""
+        command = [sys.executable, *flags.split(), "-c", _START.format(first=first), *arguments]
+        process = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.DEVNULL, env={**os.environ, **environ})
+        self.ends.callback(process.wait)
+        self.ends.callback(process.kill)
+        return process
+
+    def worker(self, first: str = "pass", **how: Any) -> None:
+        """Start another worker, which does something first; wait until its scheduler knows it."""
+        from distributed import Client
+
+        arguments = "worker", self.address, "--nthreads=1", "--no-nanny", "--no-dashboard", "--host=127.0.0.1"
+        with Client(self.address, set_as_default=False) as client:
+            known = len(client.nthreads())
+            self.workers.append(self.start(*arguments, first=first, **how))
+            client.wait_for_workers(known + 1, timeout=60)
+
+    def flags(self) -> tuple[str, ...]:
+        """Return what a command needs to score here."""
+        return "--engine", "dask", "--scheduler", self.address
+
+
+class Pipe:
+    """A named pipe that another process writes a word into, once."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self._end = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+    def word(self) -> str:
+        """Wait for the word."""
+        assert select([self._end], [], [], 60)[0], "nothing was written"
+        os.set_blocking(self._end, True)
+        with os.fdopen(self._end, encoding="utf-8") as pipe:
+            return pipe.read()
+
+
+@contextmanager
+def started(folder: Path, workers: int, **environ: str) -> Iterator[Cluster]:
+    """Give a cluster with so many workers."""
+    with ExitStack() as ends:
+        found = Cluster(folder, ends)
+        said = Pipe(folder / "scheduler.json")
+        where = "--host=127.0.0.1", "--port=0", "--no-dashboard", f"--scheduler-file={folder / 'scheduler.json'}"
+        found.start("scheduler", *where, **environ)
+        found.address = json.loads(said.word())["address"]
+        for _ in range(workers):
+            found.worker()
+        yield found
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of two workers that nobody harms."""
+    with started(tmp_path_factory.mktemp("cluster"), workers=2) as found:
+        yield found
+
+
+@pytest.fixture
+def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send few lines at once, so that a small file is many parts."""
+    monkeypatch.setattr(cluster, "LINES", 10)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+
+
+@pytest.mark.parametrize("lines", [1, 7, 500])
+@pytest.mark.parametrize("arguments", [(), ("--text", "none", "--profile", "spec")], ids=["full", "none"])
+def test_the_report_is_that_of_one_process_to_the_byte(
+    safe_gate: SafeGate, two: Cluster, monkeypatch: pytest.MonkeyPatch, lines: int, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(cluster, "LINES", lines)
+    what = "eval", "--cases", EXAMPLES, *arguments
+    alone = safe_gate(*what, "--out", "one.json")
+    shared = safe_gate(*what, "--out", "two.json", *two.flags())
+    assert (shared.code, shared.out) == (alone.code, alone.out.replace("one.json", "two.json"))
+    assert shared.err == ""
+    assert Path("two.json").read_bytes() == Path("one.json").read_bytes()
+
+
+@pytest.mark.usefixtures("one_by_one")
+def test_a_run_has_the_same_report_digests_and_verdict(safe_gate: SafeGate, two: Cluster) -> None:
+    pack = {
+        "pack": "team-choices",
+        "about": "Ours.",
+        "check": "agency_language",
+        "field": "assistant",
+        "group": "positive",
+        "rules": [
+            {"id": "team-choices/ask", "pattern": "your pace", "why": "w", "hit": ["At your pace."], "miss": ["x"]}
+        ],
+    }
+    Path("pack.json").write_text(json.dumps(pack), "utf-8")
+    what = (
+        "run",
+        "--synthesis-cases",
+        str(EXAMPLES),
+        str(DATA),
+        "--rules",
+        "pack.json",
+        "--rules-off",
+        "agency-positive",
+    )
+    alone = safe_gate(*what, "--report-dir", "one")
+    shared = safe_gate(*what, "--report-dir", "two", *two.flags())
+    assert alone.code == shared.code == 1
+    assert Path("two/safe-gate.json").read_bytes() == Path("one/safe-gate.json").read_bytes()
+    assert Path("two/safe-gate.md").read_bytes() == Path("one/safe-gate.md").read_bytes()
+    assert safe_gate("verify", "two/safe-gate.json").code == 0
+
+
+@pytest.mark.usefixtures("one_by_one")
+def test_a_shard_is_the_same_wherever_its_cases_are_scored(safe_gate: SafeGate, two: Cluster) -> None:
+    what = "run", "--synthesis-cases", EXAMPLES, "--shard", "2/3"
+    for folder, engine in (("one", ()), ("two", two.flags())):
+        assert safe_gate(*what, "--report-dir", folder, *engine).code == 0
+    name = "safe-gate.shard-2-of-3.json"
+    assert Path("two", name).read_bytes() == Path("one", name).read_bytes()
+
+
+def test_a_long_line_goes_there_without_a_word(safe_gate: SafeGate, two: Cluster) -> None:
+    write_cases(Path("c.jsonl"), turn("a", notes="x" * 12_000_000), turn("b"))
+    ran = safe_gate("eval", "--cases", "c.jsonl", *two.flags())
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_merging_scores_nothing_and_asks_no_cluster(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--shard", "1/1").code == 0
+    nobody = "--engine", "dask", "--scheduler", "127.0.0.1:9"
+    assert safe_gate("merge", "reports/safe-gate.shard-1-of-1.json", "--synthesis-cases", "c.jsonl", *nobody).code == 0
+
+
+@pytest.mark.usefixtures("one_by_one")
+def test_rows_of_parquet_and_a_baseline_are_scored_there_too(safe_gate: SafeGate, two: Cluster) -> None:
+    cases = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
+    rows = [{name: case[name] for name in ("id", "user", "assistant", "checks", "tags")} for case in cases]
+    pq.write_table(pa.Table.from_pylist(rows), "c.parquet")
+    git("init", "--quiet")
+    commit()
+    rows[1] |= {"assistant": "You must go.", "tags": None}
+    pq.write_table(pa.Table.from_pylist(rows), "c.parquet")
+    what = "run", "--synthesis-cases", "c.parquet", "--baseline", "HEAD"
+    alone = safe_gate(*what, "--report-dir", "one")
+    shared = safe_gate(*what, "--report-dir", "two", *two.flags())
+    assert (shared.code, shared.err) == (alone.code, alone.err)
+    assert Path("two/safe-gate.json").read_bytes() == Path("one/safe-gate.json").read_bytes()
+
+
+@pytest.mark.usefixtures("one_by_one")
+def test_every_problem_of_every_part_is_named_in_the_same_words(safe_gate: SafeGate, two: Cluster) -> None:
+    cases = [turn(f"c{number}") for number in range(45)]
+    write_cases(Path("a.jsonl"), *cases[:23], turn("bad", checks=["x"], user=3), *cases[23:], turn("c3"), turn("c30"))
+    with Path("a.jsonl").open("ab") as file:
+        file.write(b'\n\xff\n{"id": NaN}\n')
+    Path("b.jsonl").write_bytes(b"\xef\xbb\xbf" + b"\r\n" * 30 + json.dumps(turn("c7")).encode() + b"\n{")
+    Path("blank.jsonl").write_bytes(b"\n" * 50)
+    Path("one.jsonl").write_text(json.dumps([turn("x")], indent=1), "utf-8")
+    Path("sixteen.jsonl").write_text(json.dumps(turn("y")), "utf-16")
+    Path("safe.jsonl").write_text('\n\n{"test_id": "a", "output": {}}\n' * 20, "utf-8")
+    alone, shared = (safe_gate("eval", "--cases", "*.jsonl", "gone.jsonl", *more) for more in ((), two.flags()))
+    assert alone == shared
+    assert alone.code == 3
+    for place in ("a.jsonl:24: bad: checks[0]", "a.jsonl:47: c3", "a.jsonl:50", "a.jsonl:51", "b.jsonl:31: c7"):
+        assert place in alone.err
+    assert "could not judge: 13 problems" in alone.err
+
+
+def test_a_worker_killed_midway_loses_nothing(
+    safe_gate: SafeGate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "LINES", 10)
+    # Whoever is the first to have a third part never comes to an end of it.
+    stuck = Pipe(tmp_path / "stuck")
+    first = (
+        "import os, pathlib, threading; from safe_gate.inputs import own_rules; made, calls = own_rules.made, []\n"
+        "def slow(*recipe):\n"
+        "    calls.append(1)\n"
+        "    try:\n"
+        f"        if len(calls) == 3: os.mkdir({str(tmp_path / 'first')!r}); pathlib.Path({str(tmp_path / 'stuck')!r}).write_text(str(os.getpid())); threading.Event().wait()\n"
+        "    except FileExistsError: pass\n"
+        "    return made(*recipe)\n"
+        "own_rules.made = slow\n"
+    )
+    killed: list[int] = []
+
+    def kill() -> None:
+        killed.append(int(stuck.word()))
+        os.kill(killed[0], signal.SIGKILL)
+
+    with started(tmp_path, workers=0) as found:
+        for _ in range(2):
+            found.worker(f"exec({first!r})")
+        killer = Thread(target=kill)
+        killer.start()
+        shared = safe_gate("eval", "--cases", DATA, "--out", "two.json", *found.flags())
+        killer.join()
+        (worker,) = (worker for worker in found.workers if worker.pid in killed)
+        assert worker.wait(timeout=60) == -signal.SIGKILL
+    alone = safe_gate("eval", "--cases", DATA, "--out", "one.json")
+    assert (shared.code, shared.err) == (alone.code, "")
+    assert Path("two.json").read_bytes() == Path("one.json").read_bytes()
+
+
+def test_cases_that_end_every_worker_are_a_run_without_a_verdict(safe_gate: SafeGate, tmp_path: Path) -> None:
+    deadly = "import os; from safe_gate.inputs import own_rules; own_rules.made = lambda *_: os._exit(9)"
+    with started(tmp_path, workers=0, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as found:
+        found.worker(deadly)
+        ran = safe_gate("eval", "--cases", EXAMPLES, "--out", "o.json", *found.flags())
+    assert ran.code == 3
+    assert "gave up: some cases ended 1 worker, perhaps for lack of memory" in ran.err
+    assert "Traceback" not in ran.err
+    assert not Path("o.json").exists()
+
+
+def test_a_scheduler_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, tmp_path: Path) -> None:
+    stuck = Pipe(tmp_path / "stuck")
+    first = (
+        f"import pathlib, threading; from safe_gate.inputs import own_rules; "
+        f"own_rules.made = lambda *_: (pathlib.Path({str(tmp_path / 'stuck')!r}).write_text(''), threading.Event().wait())"
+    )
+    with started(tmp_path, workers=0) as found:
+        found.worker(first)
+
+        def kill() -> None:
+            stuck.word()
+            found.ends.close()
+
+        killer = Thread(target=kill)
+        killer.start()
+        ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
+        killer.join()
+    assert ran.code == 3
+    assert "was lost: " in ran.err
+    assert ran.err.count("\n") == 2
+
+
+def test_workers_that_go_and_do_not_come_back_are_not_waited_for(
+    safe_gate: SafeGate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE", 1)
+    monkeypatch.setattr(cluster, "ALONE", 1)
+    with started(tmp_path, workers=0) as found:
+        ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
+        assert ran.code == 3
+        assert "has no worker, and none came for 1 s; start some" in ran.err
+        found.worker("import os; from safe_gate.inputs import own_rules; own_rules.made = lambda *_: os._exit(9)")
+        ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
+    assert ran.code == 3
+    assert "has lost all its workers, and none came for 1 s; start some" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("first", "has"),
+    [
+        ("import safe_gate; safe_gate.__version__ = '0.9.9'", "has safe-gate 0.9.9; expected "),
+        ("import platform; platform.python_version_tuple = lambda: ('3', '8', '1')", "has Python 3.8; expected 3."),
+        (
+            "from safe_gate.addons.scale import cluster; found = cluster._digest; cluster._digest = lambda *a: found(*a) if 'json' not in a[1] else 'other'",
+            "has rule packs other; expected ",
+        ),
+        (
+            "from safe_gate.addons.scale import cluster; own = cluster._software(); told = [{**own, 'code': 'other'}, own]; cluster._software = told.pop",
+            "has code other; expected ",
+        ),
+    ],
+    ids=["safe-gate", "Python", "packs", "late"],
+)
+def test_a_worker_with_other_software_is_refused_by_name(
+    safe_gate: SafeGate, tmp_path: Path, first: str, has: str
+) -> None:
+    with started(tmp_path, workers=0) as found:
+        found.worker(first)
+        ran = safe_gate("eval", "--cases", EXAMPLES, "--out", "o.json", *found.flags())
+    assert ran.code == 3
+    assert ran.err.startswith("worker tcp://127.0.0.1:")
+    assert f": {has}" in ran.err
+    assert "as where the run was started, because verdicts could differ; install the same on every worker" in ran.err
+    assert not Path("o.json").exists()
+
+
+def test_a_worker_without_safe_gate_is_refused(safe_gate: SafeGate, tmp_path: Path) -> None:
+    with started(tmp_path, workers=0) as found:
+        found.worker(_BARE, flags="-I -S")
+        ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
+    assert ran.code == 3
+    assert ran.err.startswith("worker tcp://127.0.0.1:")
+    assert ": cannot load safe-gate: ModuleNotFoundError" in ran.err
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["here", "tcp://here", "http://127.0.0.1:8786", "127.0.0.1:port", "tcp://127.0.0.1:8786/x", "inproc://1:2"],
+)
+def test_an_invalid_address_is_refused(safe_gate: SafeGate, address: str) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    for command in ("eval", "doctor"):
+        ran = safe_gate(command, "--cases", "c.jsonl", "--engine", "dask", "--scheduler", address)
+        assert ran.code == 3
+        assert ran.err.startswith(
+            f"scheduler: {address} is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT\n"
+        )
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tls://127.0.0.1:9"])
+def test_a_scheduler_that_does_not_answer_is_reported_in_one_sentence(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE", 1)
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--engine", "dask", "--scheduler", address)
+    assert ran.code == 3
+    assert f"scheduler: {address} cannot be reached: " in ran.err
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (["--engine", "dask"], "--engine: is dask, which needs a scheduler; set its address"),
+        (["--scheduler", "tcp://a:1"], "--scheduler: is for engine dask; set engine to dask, or leave it unset"),
+        (["--engine", "ray"], '--engine: is "ray"; expected one of local, dask'),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(safe_gate: SafeGate, settings: list[str], said: str) -> None:
+    ran = safe_gate("eval", "--cases", EXAMPLES, *settings)
+    assert ran.code == 3
+    assert said in ran.err
+
+
+def test_without_the_extra_the_error_says_how_to_install_it(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    for command in ("eval", "doctor"):
+        ran = safe_gate(command, "--cases", EXAMPLES, "--engine", "dask", "--scheduler", "127.0.0.1:1")
+        assert ran.code == 3
+        assert "engine: is dask, which needs distributed, which is not installed; install SAFE Gate with" in ran.err
+        assert "instead of the action, whose image lacks it" in ran.err
+        assert "install SAFE Gate with the extra `dask`" in ran.err
+
+
+def test_parts_are_the_lines_of_a_file_whatever_their_size() -> None:
+    line = b'{"id": 1, "user": 1, "assistant": 1}'
+    Path("c.jsonl").write_bytes(b"\xef\xbb\xbf\n \n" + line + b"\r\n" + ("\u2028".encode() + line + b"\n") * 20 + line)
+    whole = Path("c.jsonl").read_bytes()
+    for size in range(1, 30):
+        parts = [
+            item
+            for item in recorded.parts(EVALUATORS["synthesis"], ["c.jsonl"], size=size)
+            if isinstance(item, blocks.Part)
+        ]
+        found = b"".join(part.data for part in parts)
+        assert whole.endswith(found)
+        assert not whole.removesuffix(found).strip(b"\xef\xbb\xbf \n")
+        assert [part.first for part in parts] == [1 + whole[: -len(rest)].count(b"\n") for rest in _rests(parts)]
+
+
+def _rests(parts: list[blocks.Part]) -> list[bytes]:
+    return [b"".join(part.data for part in parts[index:]) for index in range(len(parts))]

@@ -1,0 +1,280 @@
+"""Parquet of logs: a row is a case as a line of JSONL is, and nothing in a file ends in a traceback."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safe_gate.addons.scale import parquet
+from safe_gate.core.model import Problem
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.synthesis.deciding.score import Case
+from safe_gate.inputs import recorded
+from safe_gate.scoring import asked
+from safe_gate.settings.model import Settings
+from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
+from tests.support.git import commit, git
+
+DATA = REPOSITORY / "examples" / "empathy.jsonl"
+CHECKS = ["agency_language", "unverifiable_reassurance", "topic_pivot"]
+COLUMNS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("user", pa.large_string()),
+        ("assistant", pa.dictionary(pa.int32(), pa.string())),
+        ("checks", pa.list_(pa.string())),
+        ("expected", pa.map_(pa.string(), pa.bool_())),
+        ("tags", pa.list_(pa.string())),
+        ("notes", pa.string()),
+    ]
+)
+
+
+def write(path: str, cases: list[dict[str, Any]], schema: pa.Schema | None = None, **how: Any) -> None:
+    """Write cases as Parquet, of the types that are found in them unless there is a schema."""
+    pq.write_table(pa.Table.from_pylist(cases, schema), path, **how)
+
+
+def read(path: str) -> list[Any]:
+    """Return what is read of a file: cases and problems."""
+    found = recorded.cases(EVALUATORS["synthesis"], [path], settings=asked.settings(Settings()))
+    return [item for item in found if isinstance(item, Case | Problem)]
+
+
+def told(path: str) -> list[str]:
+    """Return the problems of a file as lines."""
+    return [f"{p.place.line}: {p.case_id}: {p.field}: {p.message}" for p in read(path) if isinstance(p, Problem)]
+
+
+def bare(report: str) -> Any:
+    """Return a report without the places of its cases."""
+    found = json.loads(Path(report).read_text("utf-8"))
+    for result in found["results"]:
+        assert result.pop("source")["line"] > 0
+    return found
+
+
+@pytest.mark.parametrize("rows", [7, 1_000])
+def test_rows_score_as_the_same_lines_do(safe_gate: SafeGate, rows: int) -> None:
+    cases = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
+    rowed = [{**case, "expected": list(case["expected"].items()) if "expected" in case else None} for case in cases]
+    write("c.parquet", rowed, COLUMNS, row_group_size=rows, compression="zstd")
+    lines = safe_gate("eval", "--cases", DATA, "--out", "lines.json")
+    ran = safe_gate("eval", "--cases", "*.parquet", "--out", "rows.json")
+    assert (ran.code, ran.err) == (lines.code, "")
+    assert bare("rows.json") == bare("lines.json")
+    assert safe_gate("validate", "c.parquet").out == f"1 file valid, {len(cases)} cases\n"
+
+
+@pytest.mark.untraced
+def test_rows_of_a_column_with_a_dictionary_carry_no_more_than_their_own_values(safe_gate: SafeGate) -> None:
+    cases = [turn(f"c{number}", user=f"{number} {'I feel low. ' * 20}") for number in range(1_000)]
+    reports, sizes = [], []
+    for name, kind in (("plain.parquet", pa.string()), ("dictionary.parquet", pa.dictionary(pa.int32(), pa.string()))):
+        write(name, cases, COLUMNS.set(1, pa.field("user", kind)))
+        with Path(name).open("rb") as file:
+            sizes.append(sum(len(data) for _, data in parquet.batches(file, 50)))
+        assert safe_gate("eval", "--cases", name, "--out", "o.json").code in (0, 2)
+        reports.append(bare("o.json"))
+    assert reports[0] == reports[1]
+    assert sizes[1] < 1.1 * sizes[0]
+
+
+@pytest.mark.untraced
+def test_a_dictionary_is_not_copied_for_every_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied, batches = [], pq.ParquetFile.iter_batches
+
+    def counted(self: pq.ParquetFile, **how: Any) -> Any:
+        for batch in batches(self, **how):
+            copied.append(len(batch.column("assistant").dictionary))
+            yield batch
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", counted)
+    write("c.parquet", [turn(f"c{number}", assistant=f"Reply {number}.") for number in range(6_000)], COLUMNS)
+    assert [case.id for case in read("c.parquet")] == [f"c{number}" for number in range(6_000)]
+    assert sum(copied) <= 3 * 6_000
+    copied.clear()
+    write("long.parquet", [turn(f"c{number}", notes=f"{number}" * 50_000) for number in range(300)], COLUMNS)
+    assert len(read("long.parquet")) == 300
+    assert len(copied) > 2  # and long rows are read a few at a time, as ever
+    copied.clear()
+    write("alike.parquet", [turn(f"c{number}", notes="A word " * 10_000) for number in range(600)], COLUMNS)
+    assert len(read("alike.parquet")) == 600
+    assert len(copied) > 3  # also where the file holds what is long but once
+
+
+def test_a_run_on_rows_can_be_verified(safe_gate: SafeGate) -> None:
+    write("c.parquet", [turn("a"), turn("b")])
+    assert safe_gate("run", "--synthesis-cases", "c.parquet").code == 0
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+    write("c.parquet", [turn("a"), turn("c")])
+    assert safe_gate("verify", "reports/safe-gate.json").code != 0
+
+
+def test_rows_of_a_commit_are_a_baseline(safe_gate: SafeGate) -> None:
+    git("init", "--quiet")
+    write("c.parquet", [turn("a"), turn("b")])
+    commit()
+    write("c.parquet", [turn("a"), turn("b", assistant="You must go.")])
+    ran = safe_gate("compare", "HEAD", ".", "--synthesis-cases", "*.parquet")
+    assert (ran.code, ran.err) == (0, "")
+    assert "1 newly failing, 0 fixed, 0 still failing · 1 of 2 outputs changed" in ran.out
+
+
+def test_a_null_is_a_field_that_is_not_there_but_for_a_label_of_a_map() -> None:
+    cases = [
+        turn("a", notes=None, tags=None, expected={"topic_pivot": None, "agency_language": True}),
+        turn("b", notes="n", tags=["t"], expected={"topic_pivot": False, "agency_language": None}),
+        turn("c", notes="n", tags=["t"], expected=None),
+    ]
+    write("struct.parquet", cases)
+    assert [case.expected for case in read("struct.parquet")] == [{"agency_language": True}, {"topic_pivot": False}, {}]
+    write("map.parquet", [turn("a", expected=[("topic_pivot", None)])], COLUMNS)
+    assert [case.expected for case in read("map.parquet")] == [{"topic_pivot": None}]
+
+
+def test_every_row_is_validated_against_the_schema(safe_gate: SafeGate) -> None:
+    cases = [
+        turn("a", tags=["t"]),
+        turn("b", checks=["agency"]),
+        turn("a"),
+        turn("", user=None),
+        turn("d", tags=[None]),
+    ]
+    write("c.parquet", cases, row_group_size=2)
+    ran = safe_gate("eval", "--cases", "c.parquet")
+    assert ran.code == 3
+    for said in (
+        'c.parquet:2: b: checks[0]: "agency" is not allowed; expected one of',
+        "c.parquet:3: a: id: appears at c.parquet:1 too",
+        "c.parquet:4: user: is missing; expected text",
+        "c.parquet:4: id: ",
+        "c.parquet:5: d: tags[0]: is null; expected text",
+    ):
+        assert said in ran.err
+    assert "could not judge: 5 problems" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("user", b"bytes", "is a row that JSON cannot represent: user: "),
+        ("user", 3, "is 3; expected text"),
+        ("x_when", datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC), "is a row that JSON cannot represent: x_when: "),
+        ("x_price", decimal.Decimal("1.5"), "is a row that JSON cannot represent: "),
+        ("x_score", float("nan"), "NaN is not a JSON number"),
+        ("x_score", float("-inf"), "-Infinity is not a JSON number"),
+        ("model", "m-1", "is not a known field"),
+        ("checks", {"agency_language": True}, "is an object of 1; expected"),
+        ("assistant", None, "is missing"),
+        ("checks", [["agency_language"]], "is a list of 1; expected"),
+        ("expected", {"topic_pivot": "yes"}, 'is "yes"; expected true (pass)'),
+    ],
+)
+def test_a_value_of_another_kind_is_a_problem_of_its_row(column: str, value: Any, said: str) -> None:
+    write("c.parquet", [turn("b") | {column: value}])
+    assert any(said in line for line in told("c.parquet")), told("c.parquet")
+
+
+def test_conversations_are_rows_too(safe_gate: SafeGate) -> None:
+    said = [
+        {"role": "user", "content": "I feel awful."},
+        {"role": "assistant", "content": "Anyway.", "expected": {"topic_pivot": False}},
+    ]
+    cases: list[dict[str, Any]] = [
+        {"id": "a", "messages": said, "turns": "all"},
+        {"id": "b", "user": "Hi.", "assistant": "Hello."},
+    ]
+    write("c.parquet", [{**dict.fromkeys(("messages", "turns", "user", "assistant")), **one} for one in cases])
+    write_cases(Path("c.jsonl"), *cases)
+    for name in ("c.parquet", "c.jsonl"):
+        assert safe_gate("eval", "--cases", name, "--out", f"{name}.json").code in (0, 2)
+    assert bare("c.parquet.json") == bare("c.jsonl.json")
+
+
+def test_what_arrow_allows_and_json_does_not_is_a_problem_of_its_row() -> None:
+    base = {name: pa.array([value]) for name, value in turn("a").items()}
+    twice = pa.Table.from_arrays([*base.values(), base["id"]], [*base, "id"])
+    broken = pa.Table.from_pydict(
+        base
+        | {
+            "user": pa.Array.from_buffers(
+                pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")]
+            )
+        }
+    )
+    pairs = [("topic_pivot", True), ("topic_pivot", False)]
+    doubled = pa.Table.from_pydict(base | {"expected": pa.array([pairs], pa.map_(pa.string(), pa.bool_()))})
+    for table, said in (
+        (twice, 'the key "id" appears twice'),
+        (broken, "utf-8"),
+        (doubled, "topic_pivot"),
+    ):
+        pq.write_table(table, "c.parquet")
+        (line,) = told("c.parquet")
+        assert line.startswith("1: : : is a row that JSON cannot represent: ")
+        assert said in line
+    assert [problem.without_texts().message for problem in read("c.parquet")] == ["is a row that JSON cannot represent"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"PAR1", b"PAR1" + b"\0" * 40 + b"PAR1", b'{"id": "a"}\n', b"PAR1\xff\xff\xff\x7fPAR1"],
+    ids=range(5),
+)
+def test_a_file_that_is_no_parquet_is_a_problem(safe_gate: SafeGate, content: bytes) -> None:
+    Path("c.parquet").write_bytes(content)
+    ran = safe_gate("eval", "--cases", "c.parquet")
+    assert ran.code == 3
+    assert ran.err.startswith("c.parquet: is not a readable Parquet file: ")
+    assert ran.err.count("\n") == 2
+
+
+@given(st.integers(0, 2**32), st.binary(min_size=1, max_size=4))
+@settings(deadline=None, max_examples=60, derandomize=True)  # what is damaged is read by a library in C++
+def test_a_damaged_file_is_read_or_refused(place: int, damage: bytes) -> None:
+    write("c.parquet", [turn(f"c{number}") for number in range(5)])
+    data = bytearray(Path("c.parquet").read_bytes())
+    place %= len(data)
+    data[place : place + len(damage)] = damage
+    Path("c.parquet").write_bytes(bytes(data))
+    assert read("c.parquet")
+
+
+def test_a_file_without_rows_is_empty(safe_gate: SafeGate) -> None:
+    pq.write_table(COLUMNS.empty_table(), "c.parquet")
+    ran = safe_gate("eval", "--cases", "c.parquet")
+    assert ran.code == 3
+    assert "c.parquet: is empty: no cases; expected one case a row" in ran.err
+
+
+def test_without_the_extra_the_error_says_how_to_install_it(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("a.parquet", [turn("a")])
+    write_cases(Path("b.jsonl"), turn("b", checks=[]))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    ran = safe_gate("eval", "--cases", "a.parquet", "b.jsonl")
+    assert ran.code == 3
+    assert "a.parquet: is Parquet, which needs pyarrow, which is not installed" in ran.err
+    assert "instead of the action, whose image lacks it" in ran.err
+    assert "install SAFE Gate with the extra `dask`" in ran.err
+    assert "b.jsonl:1: b: checks" in ran.err
+
+
+def test_pages_that_expand_are_refused(safe_gate: SafeGate) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = {"id": ["a", "b"], "user": ["Hi."] * 2, "assistant": ["Hello."] * 2, "x_a": ["a" * (70 << 20)] * 2}
+    parquet.write_table(pyarrow.table(rows), "c.parquet", compression="zstd", use_dictionary=False)
+    ran = safe_gate("run", "--synthesis-cases", "c.parquet")
+    assert (ran.code, "c.parquet: is not a readable Parquet file: it expands from " in ran.err) == (3, True)

@@ -1,0 +1,184 @@
+"""Events to a webhook, and what happens when a receiver misbehaves."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from safe_gate.addons import sinks
+from safe_gate.core.deadline import Given, within
+from tests.support.cases import SafeGate, turn, write_cases
+from tests.support.drips import DRIPS, LONG_ENOUGH, dripping, limits
+from tests.support.events_sent import PATH, RUN, SECRET, in_file, run, to, warnings
+from tests.support.github import Gate
+from tests.support.memory import on_linux, peak
+from tests.support.receivers import DROP, Receiver, receiving
+
+
+def test_a_webhook_gets_signed_batches_of_the_events(safe_gate: SafeGate, webhook: Receiver) -> None:
+    started = int(time.time())
+    run(safe_gate, *to(webhook), "--sinks", "file:events.jsonl")
+    (post,) = webhook.posts
+    assert post.path == PATH
+    assert post.headers["Content-Type"] == "application/cloudevents-batch+json"
+    assert post.is_signed(SECRET)
+    assert not post.is_signed("another")
+    assert started <= int(post.headers["SAFE-Gate-Timestamp"]) <= time.time()
+    assert post.events == in_file()
+
+
+def test_without_a_secret_a_webhook_gets_unsigned_batches(safe_gate: SafeGate) -> None:
+    with receiving() as receiver:
+        run(safe_gate, *to(receiver))
+    (post,) = receiver.posts
+    assert "SAFE-Gate-Signature" not in post.headers
+
+
+@pytest.mark.untraced
+def test_batches_are_bounded_in_order_and_each_has_a_key_of_its_own(safe_gate: SafeGate, webhook: Receiver) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"{n:0200}") for n in range(600)))
+    run(safe_gate, *to(webhook))
+    assert len(webhook.posts) > 1
+    assert all(len(post.body) <= 262_144 + 2 and len(post.events) <= 500 for post in webhook.posts)
+    ids = [one["data"]["id"] for one in webhook.events if one["type"] == "safe.synthesis.result"]
+    assert ids == [f"{n:0200}" for n in range(600)]
+    assert len({post.headers["Idempotency-Key"] for post in webhook.posts}) == len(webhook.posts)
+
+
+@pytest.mark.parametrize("fault", [500, 503, 429, 408, DROP])
+def test_what_may_pass_is_tried_again_with_the_same_key(
+    safe_gate: SafeGate, webhook: Receiver, waits: list[float], fault: int
+) -> None:
+    webhook.answers += [(fault, {}), (fault, {})]
+    ran = run(safe_gate, *to(webhook))
+    assert warnings(ran) == []
+    assert waits == [1.0, 2.0]
+    assert len(webhook.posts) == 3
+    assert len({(post.headers["Idempotency-Key"], post.body) for post in webhook.posts}) == 1
+    assert all(post.is_signed(SECRET) for post in webhook.posts)
+
+
+def test_a_wait_that_is_asked_for_is_kept(safe_gate: SafeGate, webhook: Receiver, waits: list[float]) -> None:
+    webhook.answers += [(429, {"Retry-After": "7"})]
+    run(safe_gate, *to(webhook))
+    assert (waits, len(webhook.posts)) == ([7.0], 2)
+
+
+@pytest.mark.parametrize(
+    ("answers", "words", "tries"),
+    [
+        ([(500, {})] * 5, "HTTP 500 after 5 tries; 0 events sent before", 5),
+        ([(DROP, {})] * 5, "no connection after 5 tries; 0 events sent before", 5),
+        ([(429, {"Retry-After": "3600"})], "HTTP 429 after 1 try; 0 events sent before", 1),
+        ([(401, {})], "HTTP 401 after 1 try; 0 events sent before", 1),
+        ([(302, {"Location": "/elsewhere"})], "HTTP 302 after 1 try; 0 events sent before", 1),
+        ([(600, {})], "HTTP 600 after 1 try; 0 events sent before", 1),
+    ],
+    ids=["500", "drops", "429", "401", "302", "600"],
+)
+def test_what_does_not_pass_is_one_warning_and_the_verdict_stands(
+    gate: Gate, webhook: Receiver, answers: list[tuple[int, dict[str, str]]], words: str, tries: int
+) -> None:
+    webhook.answers += answers
+    webhook.body = f"your secret is {SECRET}".encode()
+    step = gate("fail", *to(webhook))
+    assert step.outputs["sink-status"] == "failed"
+    (warning,) = step.warnings
+    assert f"Not all events were sent: sink 1 (webhook): {words}. The verdict does not depend on it." in warning
+    assert [post.path for post in webhook.posts] == [PATH] * tries
+    assert not any(hidden in step.ran.log + json.dumps(step.report) for hidden in (SECRET, PATH, webhook.url))
+
+
+@pytest.mark.untraced
+def test_the_first_batch_that_is_not_taken_ends_the_sending_and_the_warning_counts_what_came_before(
+    safe_gate: SafeGate, webhook: Receiver
+) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"{n}") for n in range(1_200)))
+    webhook.answers += [(200, {}), (413, {})]
+    (warning,) = warnings(run(safe_gate, *to(webhook)))
+    first, _refused = webhook.posts
+    assert f"sink 1 (webhook): HTTP 413 after 1 try; {len(first.events)} events sent before." in warning
+
+
+def test_a_server_that_is_not_there_or_not_trusted_is_one_warning(
+    safe_gate: SafeGate, webhook: Receiver, waits: list[float]
+) -> None:
+    with receiving() as gone:
+        pass
+    (warning,) = warnings(run(safe_gate, *to(gone)))
+    assert "sink 1 (webhook): no connection after 5 tries" in warning
+    (warning,) = warnings(run(safe_gate, "--sinks", f"https{webhook.url.removeprefix('http')}"))
+    assert "sink 1 (webhook): the server's certificate is not trusted: set the PEM file of its authority" in warning
+
+
+@pytest.mark.parametrize("part", DRIPS)
+@pytest.mark.parametrize("sink", ["webhook", "otlp"])
+def test_a_slow_server_is_left_at_the_deadline(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, part: str, sink: str
+) -> None:
+    given = limits(monkeypatch, sinks.__name__)
+    with dripping(*DRIPS[part]) as url:
+        ran = run(
+            safe_gate,
+            "--sinks",
+            f"otlp:{url}" if sink == "otlp" else url,
+            "--allow-insecure",
+            "--timeouts",
+            f"sinks={LONG_ENOUGH}",
+        )
+    (most,) = given
+    assert most <= LONG_ENOUGH
+    (warning,) = warnings(ran)
+    assert f"sink 1 ({sink}): no answer in time" in warning
+
+
+def test_a_slow_sink_leaves_time_for_the_next_one(
+    safe_gate: SafeGate, webhook: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the slow sink advances the clock: what the other one takes depends on the machine."""
+    given: list[float] = []
+    now = [0.0]
+
+    def timed(seconds: float, action: Callable[[], Given]) -> Given:
+        given.append(seconds)
+        try:
+            return within(seconds if len(given) == 1 else 60, action)
+        except TimeoutError:
+            now[0] += seconds
+            raise
+
+    monkeypatch.setattr(sinks, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(sinks, "within", timed)
+    with dripping(b"", b"") as url:
+        ran = run(safe_gate, "--sinks", f"otlp:{url}", *to(webhook), "--timeouts", "sinks=1")
+    assert given == [0.5, 0.5]
+    assert len(webhook.events) == 8
+    (warning,) = warnings(ran)
+    assert "sink 1 (otlp): no answer in time" in warning
+    assert "webhook" not in warning
+
+
+def test_two_sinks_that_fail_are_one_warning(safe_gate: SafeGate, webhook: Receiver) -> None:
+    webhook.answers += [(400, {})]
+    (warning,) = warnings(run(safe_gate, *to(webhook), "--sinks", "file:c.jsonl"))
+    assert "sink 2 (file): the file exists" in warning
+    assert "sink 1 (webhook): HTTP 400" in warning
+
+
+@pytest.mark.soak
+@on_linux
+def test_ten_times_the_cases_take_no_more_memory(webhook: Receiver) -> None:
+    most = []
+    for count in (300, 3_000):
+        write_cases(Path("c.jsonl"), *(turn(f"{n}") for n in range(count)))
+        sinks = ("--sinks", "file:events.jsonl", *to(webhook), "--sinks", f"otlp:{webhook.url}")
+        code, peaked = peak(*RUN, *sinks)
+        assert code == "1"
+        most.append(peaked)
+    assert len(webhook.posts) > 3_000 / 500
+    assert most[1] < most[0] + 4096
