@@ -104,7 +104,7 @@ def opened(
     elif spec == ".":
         yield _working_folder()
     elif _is_report(spec):
-        made = report(spec, or_commit=True)
+        made = report(spec)
         yield Baseline(spec, made.provenance.commit, made.generated_at, made)
     else:
         sources = _sources(context, connect, token)
@@ -199,22 +199,22 @@ def _working_folder() -> Baseline:
     return Baseline(".", head.sha, head.made_at)
 
 
-def report(path: str, *, or_commit: bool = False) -> Report:
+def report(path: str) -> Report:
     """Return a report as a run wrote it, with a verdict, matching digests and each case once.
 
-    Raises CannotJudge for any other file; `or_commit` says that a commit may be named instead.
+    Raises CannotJudge for any other file.
     """
-    found = any_report(path, or_commit=or_commit)
+    found = any_report(path)
     if found.verdict is Verdict.ERROR:
         words = "has no verdict, so there is nothing to compare or approve; name a report with a verdict"
         raise _unavailable(disk.shown(Path(path)), words)
     return found
 
 
-def any_report(path: str, *, or_commit: bool = False) -> Report:
+def any_report(path: str) -> Report:
     """Return a report as `report` does, or one without a verdict, which has no case. Raises CannotJudge."""
     place = Place(disk.shown(Path(path)))
-    found = Report.from_json(checked.report(path, or_commit=or_commit))
+    found = Report.from_json(checked.document(path, "report"))
     if found.verdict is Verdict.ERROR:
         return found
     if found.provenance.digests != differences.digests(found):

@@ -9,15 +9,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from safe_gate.core.given import Documents, LineOf
+from safe_gate.core.given import LineOf
 from safe_gate.core.jsontext import places
-from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Place, Problem
+from safe_gate.core.model import CannotJudge, InputFile, Place, Problem
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate.waivers import Waivable, twins
-from safe_gate.inputs.disk import BOM, HERE, WRITTEN_BY_HAND, TooLarge, data_of, decode, parsed, shown, text_of
+from safe_gate.inputs.disk import BOM, HERE, WRITTEN_BY_HAND, data_of, decode, parsed, shown, text_of
 from safe_gate.inputs.finding.expansion import named_or_default
-from safe_gate.inputs.kinds import kind_of, kind_of_document
+from safe_gate.inputs.kinds import kind_of_document
 from safe_gate.inputs.recorded import id_of
 from safe_gate.inputs.schemas import ADDED, ALONE, load_schema
 from safe_gate.settings.model import WAIVERS_FILE
@@ -33,8 +33,8 @@ def document(path: str, kind: str) -> Any:
 def fitting(text: str, file: Path, name: str, kind: str) -> Any:
     """Return what the text of a file holds, which problems call `name`. Raises CannotJudge as `document` does."""
     content = parsed(text, name)
-    if isinstance(content, dict) and (mistaken := _MISTAKEN.get((kind, kind_of_document(file, content)))):
-        raise CannotJudge(Problem(Place(name), mistaken))
+    if kind in _WANTED and isinstance(content, dict) and (other := kind_of_document(file, content)) != kind:
+        raise CannotJudge(Problem(Place(name), f"is {_CALLED[other]}, not {_WANTED[kind]}"))
     if kind == "report":
         _complete(content)
     problems = problems_of(load_schema(kind).faults(content), name, text)
@@ -43,50 +43,28 @@ def fitting(text: str, file: Path, name: str, kind: str) -> Any:
     return content
 
 
+_WANTED = {
+    "report": "a report of safe-gate run; name a safe-gate.json",
+    "shard": "a shard; expected a file written by safe-gate run --shard",
+}
+"""What is expected where a file of another kind is a mistake to name."""
+
+_CALLED = {
+    "shard": "one shard of a run, which safe-gate merge reads",
+    "report": "the report of a run",
+    "publication": "what a run leaves for `publish`",
+    "rule-pack": "a rule pack",
+    "waivers": "a file of waivers",
+    "config": "another document",
+    **{kind.name: kind.file for one in EVALUATORS.values() for kind in one.kinds},
+    **{kind: f"the output of safe-gate {command}" for kind, command in ALONE.items()},
+}
+
+
 def lines_in(text: str) -> LineOf:
     """Return what tells the lines of the values of a document's text."""
     lines = cache(lambda: dict(places(text)))  # only invalid files need them
     return lambda path: line_of(path, lines(), {})
-
-
-def report(path: str, *, or_commit: bool = False) -> JsonObject:
-    """Return a report. A file of another kind is named as what it is; `or_commit` says that a commit may be named.
-
-    Raises CannotJudge.
-    """
-    try:
-        found: JsonObject = document(path, "report")
-        return found
-    except TooLarge:
-        raise
-    except CannotJudge as error:
-        problems = error.problems  # the error itself holds all that was read
-    kind = kind_of(Path(path))
-    if (what := _NO_REPORT.get(kind)) is None:
-        raise CannotJudge(*problems)
-    instead = f"name a commit that contains {_IN_COMMIT[kind]}" if or_commit and kind in _IN_COMMIT else _INSTEAD
-    raise CannotJudge(Problem(Place(shown(Path(path))), f"{what}; {instead}"))
-
-
-_INSTEAD = "name a safe-gate.json"
-
-_NO_REPORT: Mapping[str, str] = {
-    "publication": "is what a run leaves for `publish`, not a report",
-    **{
-        kind.name: f"is {kind.file}, not a report of safe-gate run" for one in EVALUATORS.values() for kind in one.kinds
-    },
-    "rule-pack": "is a rule pack, not a report of safe-gate run",
-    "waivers": "is a file of waivers, not a report of safe-gate run",
-    "config": "is not a report of safe-gate run, which has `schema_version`, `verdict` and `rules`",
-}
-"""The description of a file that is not a report, by its kind from `kind_of`."""
-
-_IN_COMMIT = {
-    kind.name: "its outputs" if kind.name == one.input.kind and isinstance(one.input, Documents) else "it"
-    for one in EVALUATORS.values()
-    for kind in one.kinds
-}
-"""What a commit contains if it is named instead of a file, by the kind of the file."""
 
 
 def _complete(report: Any) -> None:
@@ -94,20 +72,6 @@ def _complete(report: Any) -> None:
     for part in (report, report.get("comparison")) if ADDED and isinstance(report, dict) else ():
         if isinstance(part, dict):
             part.update({one.name: part.get(one.name) for one in ADDED})
-
-
-_MISTAKEN = {
-    ("report", "shard"): "is one shard of a run, which has no verdict; merge all shards of it first: safe-gate merge",
-    ("shard", "report"): "is the report of a run, not a shard; expected a file written by safe-gate run --shard",
-    **{
-        (
-            "report",
-            kind,
-        ): f"is not a report of safe-gate run, but the output of safe-gate {command}; name a safe-gate.json"
-        for kind, command in ALONE.items()
-    },
-}
-"""The message for a document of the wrong kind, where two kinds may be mixed up."""
 
 
 def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, Mapping[str, Any]] | None:

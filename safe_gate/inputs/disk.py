@@ -73,10 +73,6 @@ def show_as_values(folder: Path) -> None:
     _values.set(folder)
 
 
-class TooLarge(CannotJudge):
-    """A file is larger than it may be, so nobody may look into it once more for what else it could be."""
-
-
 def is_among(path: str | Path, others: Iterable[str | Path]) -> bool:
     """Return whether a path leads to the same file as one of others, also by a link or in other letters.
 
@@ -134,8 +130,7 @@ def parsed(text: str, name: str, *, comments: bool = False) -> Any:
     try:
         return parse(text, comments=comments)
     except JsonError as error:
-        kind = TooLarge if isinstance(error, TooManyValuesError) else CannotJudge
-        raise kind(not_json(error, Place(name, error.line))) from None
+        raise CannotJudge(not_json(error, Place(name, error.line))) from None
 
 
 def not_json(error: JsonError, place: Place) -> Problem:
@@ -169,7 +164,7 @@ def data_of(path: Path, name: str, most: int, setting: str = "") -> bytes:
         with open_regular(path) as file:
             if len(data := file.read(most + 1)) > most:
                 words = too_long(most, setting) if setting else f"is longer than {most} bytes; expected a shorter file"
-                raise TooLarge(Problem(Place(name), words))
+                raise CannotJudge(Problem(Place(name), words))
             return data
     except OSError as error:
         raise CannotJudge(

@@ -101,7 +101,7 @@ def _read(path: str) -> tuple[Report, Digests]:
     """Return a report that has a verdict, of this version, and its digests. Raises CannotJudge for any other."""
     place = Place(disk.shown(Path(path)))
     try:
-        report = Report.from_json(checked.report(path))
+        report = Report.from_json(checked.document(path, "report"))
     except CannotJudge:
         if (version := _version(disk.content(path))) not in ("", __version__):
             raise CannotJudge(_of_another(place, version)) from None

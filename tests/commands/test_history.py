@@ -124,7 +124,7 @@ def test_a_copy_counts_once(runs: Callable[[], Ran], safe_gate: SafeGate) -> Non
         (["nothing.json"], "nothing.json: matches no file"),
         (
             ["runs/1/safe-gate.json", "c.jsonl"],
-            "c.jsonl: is a file of Synthesis cases, not a report of safe-gate run; name a safe-gate.json\n",
+            "c.jsonl:2: is not valid JSON: there is more text after the value",
         ),
         (["changed.json"], "its digests do not match its contents"),
     ],

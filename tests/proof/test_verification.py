@@ -427,11 +427,7 @@ def test_a_report_without_waivers_holds_though_a_file_of_them_was_made_since(
     [
         ("w.json", {"waivers": []}, "is a file of waivers, not a report of safe-gate run"),
         ("b.json", {"test_cases": []}, "is a SAFE v0 batch, not a report of safe-gate run"),
-        (
-            "x.sarif",
-            {"runs": []},
-            "is not a report of safe-gate run, which has `schema_version`, `verdict` and `rules`",
-        ),
+        ("x.sarif", {"runs": []}, "is another document, not a report of safe-gate run"),
     ],
 )
 def test_a_file_that_is_no_report_is_named_as_what_it_is(

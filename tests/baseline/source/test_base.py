@@ -85,12 +85,10 @@ def test_other_files_are_refused_as_reports(safe_gate: Callable[..., Ran], work:
     Path("publication.json").write_text('{"publication": 1}', "utf-8")
     Path("pack.json").write_text('{"pack": "x"}', "utf-8")
     words = {
-        "synthesis.json": "is not a report of safe-gate run",
+        "synthesis.json": "is the output of safe-gate eval, not a report",
         "publication.json": "is what a run leaves for `publish`",
         "pack.json": "is a rule pack",
-        "chat.jsonl": "is a file of Synthesis cases",
         "clinical/I25_batch_1.json": "is a SAFE v0 batch",
-        "clinical/I25_batch_1.outputs.jsonl": "is a file of recorded outputs",
     }
     for name, expected in words.items():
         assert refusal(open_(name)).startswith(f"{name}: {expected}")

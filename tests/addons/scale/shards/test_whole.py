@@ -205,7 +205,7 @@ def test_no_command_takes_a_shard_for_a_report(
     name = scored(safe_gate, 2, *inputs)[0]
     refused = safe_gate(*(name if word == "SHARD" else word for word in command))
     assert refused.code == 3
-    assert f"{name}: is one shard of a run, which has no verdict; merge all shards" in refused.err
+    assert f"{name}: is one shard of a run, which safe-gate merge reads, not a report" in refused.err
 
 
 def test_a_glob_of_batches_passes_over_shards(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
