@@ -66,8 +66,11 @@ class Evaluator(Presentation, Protocol):
     scoring: tuple[str, ...]
     """The settings that its part depends on, and that judge its groups; not those that name files."""
 
-    weaker: Mapping[str, Way | tuple[str, ...]]
-    """For each setting that judges, which change makes the gate weaker: see `gate.weakening.WEAKER`."""
+    weaker: Mapping[str, Way | tuple[str, ...]] = MappingProxyType({})
+    """For each setting that judges, which change makes the gate weaker: see `gate.weakening.WEAKER`.
+
+    The name of a limit says it: `min_...` or `max_...`.
+    """
 
     input: Lines | Documents
     """Its input files."""

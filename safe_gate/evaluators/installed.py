@@ -104,13 +104,11 @@ def _loose_ends(evaluator: Evaluator) -> Iterator[str]:
 
 
 def _idle_rules(evaluator: Evaluator, general: Collection[str]) -> Iterator[str]:
-    """Yield the rules that no setting switches on, or whose limit a change may loosen without a word."""
+    """Yield the rules that no setting switches on."""
     own = _names(evaluator)
     for rule in evaluator.rules:
         if rule.setting not in own and rule.setting not in general:
             yield f"has the rule {rule.name}, but no setting {rule.setting}"
-        if rule.setting in own and rule.setting not in evaluator.weaker:
-            yield f"has the rule {rule.name}, but {rule.setting} is not in weaker"
 
 
 def _own_commands() -> set[str]:

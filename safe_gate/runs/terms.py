@@ -21,8 +21,7 @@ from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.evaluators.results import results_of
 from safe_gate.gate import weakening
-from safe_gate.gate.weakening import WEAKER, Terms, settings_of
-from safe_gate.gate.weakening_cases import Asked, What
+from safe_gate.gate.weakening import WEAKER, Asked, Terms, What, settings_of
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk, own_rules
 from safe_gate.inputs.disk import HERE

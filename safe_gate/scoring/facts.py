@@ -7,7 +7,7 @@ from functools import cached_property
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject
-from safe_gate.gate.weakening_cases import Asked
+from safe_gate.gate.weakening import Asked
 from safe_gate.inputs.spool import Spool, Store, lines
 from safe_gate.scoring import asked, intake, refusals
 from safe_gate.scoring.snapshot import Snapshot
@@ -15,7 +15,7 @@ from safe_gate.scoring.tally import Fact
 
 
 class Facts:
-    """What is asked of the cases of an evaluator, by id, made of `tally.Fact`s as JSON: a `weakening_cases.OfCases`."""
+    """What is asked of the cases of an evaluator, by id, made of `tally.Fact`s as JSON: a `weakening.OfCases`."""
 
     def __init__(self, entries: Iterable[JsonObject]) -> None:
         self._entries = entries

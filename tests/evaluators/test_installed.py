@@ -348,7 +348,6 @@ def named(name: str) -> Rule:
         ("own_evaluator:UNLIMITED", "has the rule min-json-pass-rate, but no setting min_json_pass_rate"),
         ("own_evaluator:FOREIGN", "has settings that are no subclass of core.setting.Group"),
         ("own_evaluator:BORROWED", "has the rule max-unexpected-passes, but no setting max_unexpected_passes"),
-        ("own_evaluator:UNGUARDED", "has the rule min-json-pass-rate, but min_json_pass_rate is not in weaker"),
         ("own_evaluator:SHARED", ""),
         ("own_evaluator:GOOD", ""),
     ],
@@ -383,7 +382,6 @@ def test_a_package_that_cannot_stand_beside_others_is_named(
         UNLIMITED=example(settings=Unlimited),
         FOREIGN=example(settings=object),
         BORROWED=example(rules=(named("max-unexpected-passes"),)),
-        UNGUARDED=example(weaker={}),
         SHARED=example(rules=(named("max-no-reply"),)),
     )
     monkeypatch.setitem(sys.modules, "own_evaluator", own)

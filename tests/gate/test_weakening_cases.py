@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.gate.weakening import Terms, weakenings
-from safe_gate.gate.weakening_cases import Asked
+from safe_gate.gate.weakening import Asked, Terms, weakenings
 from tests.support.weakening import (
     DEFAULTS,
     Found,

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from jsonschema_rs import Draft202012Validator, RegexOptions, ValidationError
 from pydantic import Field
 
-from safe_gate.core.given import FileKind, Lines, Way
+from safe_gate.core.given import FileKind, Lines
 from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.model import JsonObject
 from safe_gate.core.passfail import PART, PassFail, case_schema
@@ -39,7 +39,6 @@ class Json(PassFail):
     name = "json"
     title = "JSON"
     settings = Settings
-    weaker = MappingProxyType({"min_json_pass_rate": Way.LOWER})
     input = Lines(setting="json_cases", kind="json-case", plural="JSON cases")
     kinds = (
         FileKind("json-case", "a file of JSON cases", frozenset({"output", "schema"}), frozenset({"id", "output"})),

@@ -58,8 +58,6 @@ class SafeV0(Evaluator):
     )
     weaker = MappingProxyType(
         {
-            "min_pass_rate": Way.LOWER,
-            "max_fail_labels": Way.HIGHER,
             **{f"{metric}_{level}": Way.LOWER for metric in ("cr", "ah", "ac") for level in ("pass", "review")},
             **{f"{metric}_weight": Way.ANY for metric in ("cr", "ah", "ac")},
             "strict_ah": Way.LOWER,

@@ -71,13 +71,7 @@ class Synthesis(Evaluator):
     )
     weaker = MappingProxyType(
         {
-            "min_synthesis_pass_rate": Way.LOWER,
-            "max_unexpected_failures": Way.HIGHER,
-            "max_unexpected_passes": Way.HIGHER,
-            "max_disguised": Way.HIGHER,
-            "max_not_english": Way.HIGHER,
             "tags": Way.ANY,
-            "min_label_accuracy": Way.LOWER,
             "profile": Way.ANY,
             "rules_off": Way.HIGHER,
             "default_checks": Way.LOWER,

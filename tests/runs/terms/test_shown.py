@@ -10,8 +10,7 @@ import pytest
 
 from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate.weakening import Terms, weakenings
-from safe_gate.gate.weakening_cases import What
+from safe_gate.gate.weakening import Terms, What, weakenings
 from safe_gate.github import handover
 from safe_gate.inputs import schemas
 from safe_gate.render import console, markdown
