@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from safe_gate.core.given import (
     Case,
     CaseAt,
-    Contradiction,
     Documents,
     FileKind,
     Grouping,
@@ -22,9 +21,9 @@ from safe_gate.core.given import (
     Misnamed,
     OwnFile,
     PackFact,
+    PartShape,
     RuleFiles,
     Shipped,
-    Way,
 )
 from safe_gate.core.presentation import Presentation
 
@@ -48,39 +47,14 @@ class Evaluator(Presentation, Protocol):
     title: str
     """Its name for readers."""
 
-    id_key: str
-    """The key under which its results, and the objects of its input files, have the id of their case."""
-
     measures: str
     """The word for what a case fails, as waivers write it: `metric` or `check`."""
 
     settings: type[Group]
-    """Its settings: a model with a field for each. Names are unique among all settings."""
-
-    prefix: str = ""
-    """The prefix of its environment variables, if not the gate's. A misspelt variable is an error."""
-
-    variables: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    """More names of the environment variables of general options, by the option."""
-
-    scoring: tuple[str, ...]
-    """The settings that its part depends on, and that judge its groups; not those that name files."""
-
-    weaker: Mapping[str, Way | tuple[str, ...]] = MappingProxyType({})
-    """For each setting that judges, which change makes the gate weaker: see `gate.weakening.WEAKER`.
-
-    The name of a limit says it: `min_...` or `max_...`.
-    """
+    """Its settings: a model with a field for each."""
 
     input: Lines | Documents
     """Its input files."""
-
-    schemas: Mapping[str, JsonObject] = MappingProxyType({})
-    """The JSON Schemas of a package that is not the gate's: of its kinds of files by name, and of its part as `part`.
-
-    That of its part may refer to the definitions of `report.schema.json`, and has its entries under
-    `properties.results`.
-    """
 
     kinds: tuple[FileKind, ...]
     """The kinds of its input files."""
@@ -94,31 +68,14 @@ class Evaluator(Presentation, Protocol):
     The first command scores its cases alone, and can write its part as a file.
     """
 
-    part_keys: frozenset[str] = frozenset()
-    """Keys that distinguish its part of the report, in a file of its own, from other documents."""
-
-    part_start: str = ""
-    """A regular expression of how its part begins as a file, from the first key to the second, both without quotes.
-
-    A glob passes over such a file, also one that was cut off.
-    """
+    part: PartShape
+    """The shape of its part of the report."""
 
     grouping: Grouping
     """What cases are grouped by."""
 
     reply: str
     """The field of a case's recorded texts that a reader looks at first."""
-
-    reads: tuple[str, ...]
-    """The fields of an object of its input files whose texts it reads. Each text is held to the bound `bounds.text`."""
-
-    groups_key: str
-    """The key in `Case.asks()` that has the groups of a case."""
-
-    @property
-    def quotes(self) -> frozenset[str]:
-        """The keys of its part that hold recorded text, or expectations of it, as a string or a list."""
-        ...
 
     guards: Mapping[str, tuple[str, str]] = MappingProxyType({})
     """What the rules on single compared cases look for, by those that apply: `new-violations`, `label-drops`.
@@ -131,12 +88,6 @@ class Evaluator(Presentation, Protocol):
 
     counting_passes: tuple[str, ...] = ()
     """The settings of rules that count cases that pass but are meant to fail (`is_excused`)."""
-
-    where: frozenset[str] = frozenset({"source"})
-    """The keys of its results for the place of a case. Reports that differ only there count as the same."""
-
-    of_the_run: str = ""
-    """A regular expression of JSON Pointers in its part, without the first `/`, that differ from run to run."""
 
     rule_files: RuleFiles | None = None
     """A team's files of rules that its scores depend on. The report has their digest."""
@@ -163,23 +114,7 @@ class Evaluator(Presentation, Protocol):
         """Return a case of `Documents`: that with this index, and the output that was recorded for it."""
         raise TypeError(f"{self.name} reads no documents")
 
-    def read_as_one(self, _value: JsonObject, /) -> Iterator[Sequence[tuple[str, Any]]]:
-        """Yield the texts of an object that are read as one, each with its place. They share one bound."""
-        yield from ()
-
-    def is_wanted(self, _case: Any, _settings: JsonObject, /) -> bool:
-        """Return whether settings leave a case in."""
-        return True
-
-    def no_case(self, _settings: JsonObject, /) -> Problem | None:
-        """Return the problem that settings leave no case in; None if that cannot be."""
-        return None
-
     # --- rules and settings that it scores by
-
-    def contradictions(self, _settings: Any, /) -> Iterator[Contradiction]:
-        """Yield its settings that contradict each other. `_settings` has all options as attributes."""
-        yield from ()
 
     def misnamed(self, _settings: JsonObject, _by: Callable[[], Any], /) -> Iterator[Misnamed]:
         """Yield the unknown names in settings, such as a check that it does not have.
@@ -246,18 +181,6 @@ class Evaluator(Presentation, Protocol):
         ...
 
     # --- the gate
-
-    def way_of(self, _setting: str, _part: Sequence[str], /) -> Way | None:
-        """Return which change of one part of a setting makes the gate weaker, None to follow `weaker`.
-
-        `_part` has the keys that lead to a member of a mapping. In the setting of `grouping`, the name of a limit
-        tells it: `min-...` or `max-...`.
-        """
-        return None
-
-    def unset(self, _setting: str, _part: Sequence[str], _settings: Mapping[str, Any], /) -> Any:
-        """Return what applies for a part of one of its settings that is not set, such as the general number."""
-        return None
 
     @property
     def rules(self) -> tuple[Rule, ...]:

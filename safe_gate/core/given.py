@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -21,23 +21,38 @@ class FileKind(NamedTuple):
     """A kind of input file: its schema, what one file is called, and how its objects differ from others.
 
     An object with a key of `hints` and one of `own`, or with no other keys, is meant as this kind, despite any faults.
+    `schema` is that of a package which is not the gate's.
     """
 
     name: str
     file: str
     hints: frozenset[str]
     own: frozenset[str]
+    schema: JsonObject = MappingProxyType({})
+
+
+class ChosenBy(NamedTuple):
+    """The option that leaves in only the cases with its value in a field."""
+
+    setting: str
+    field: str
 
 
 class Lines(NamedTuple):
     """Files of lines or Parquet rows. Each is a JSON object: one case and its recorded output.
 
     `setting` is the option that names the files, `kind` the schema of a line, `plural` what the cases are called.
+    `id_key` is the key of the id. The texts under the keys `reads` are held to the bound `bounds.text`; `read_as_one`
+    yields others, each with its place, that share one bound. `chosen_by` may leave cases out.
     """
 
     setting: str
     kind: str
     plural: str
+    id_key: str = "id"
+    reads: tuple[str, ...] = ()
+    read_as_one: Callable[[JsonObject], Iterable[Sequence[tuple[str, Any]]]] = lambda _: ()
+    chosen_by: ChosenBy | None = None
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -51,6 +66,7 @@ class Documents(NamedTuple):
     Outputs may instead be lines with the id of their case, in files beside the documents or named by the option
     `outputs`. `setting` is the option that names the documents. `folder` is the option for the folder that patterns
     start from. `kind` and `outputs_kind` are the schemas, and `plural` is the word for the documents.
+    The rest is as for `Lines`.
     """
 
     setting: str
@@ -60,6 +76,10 @@ class Documents(NamedTuple):
     outputs: str
     outputs_kind: str
     folder: str
+    id_key: str = "id"
+    reads: tuple[str, ...] = ()
+    read_as_one: Callable[[JsonObject], Iterable[Sequence[tuple[str, Any]]]] = lambda _: ()
+    chosen_by: ChosenBy | None = None
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -237,12 +257,34 @@ class PackFact(NamedTuple):
 class Grouping(NamedTuple):
     """How an evaluator groups cases, and where its part of the report has the groups.
 
-    `noun` is the word for a group. `setting` is the option with limits for groups, by their names, "" for none.
-    `figures` are the figures of each group by name, as its rules measure them: values with the number of `cases`.
-    `groups_of` returns the groups of a case from its entry of `results[]`.
+    `noun` is the word for a group, and `key` the key in `Case.asks()` that has the groups of a case. `setting` is the
+    option with limits for groups, by their names, "" for none. `figures` are the figures of each group by name, as its
+    rules measure them: values with the number of `cases`. `groups_of` returns the groups of a case from its entry of
+    `results[]`.
     """
 
     noun: str
+    key: str
     setting: str
     figures: Callable[[JsonObject], Mapping[str, Any]]
     groups_of: Callable[[JsonObject], Sequence[str]]
+
+
+class PartShape(NamedTuple):
+    """What the gate knows of an evaluator's part of the report without reading it.
+
+    `quotes` are the keys that hold recorded text, or expectations of it, as a string or a list. `where` are the keys of
+    its results for the place of a case: reports that differ only there count as the same. `keys` distinguish the part,
+    in a file of its own, from other documents. `start` is a regular expression of how it begins as a file, from the
+    first key to the second, both without quotes: a glob passes over such a file, also one that was cut off.
+    `of_the_run` is a regular expression of JSON Pointers, without the first `/`, that differ from run to run. `schema`
+    is that of a package which is not the gate's: it may refer to the definitions of `report.schema.json`, and has its
+    entries under `properties.results`.
+    """
+
+    quotes: frozenset[str]
+    where: frozenset[str] = frozenset({"source"})
+    keys: frozenset[str] = frozenset()
+    start: str = ""
+    of_the_run: str = ""
+    schema: JsonObject = MappingProxyType({})

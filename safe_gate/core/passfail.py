@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from safe_gate.core.digests import digest
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import percent, plural, share
-from safe_gate.core.given import Grouping, OwnFile, Shipped
+from safe_gate.core.given import Grouping, OwnFile, PartShape, Shipped
 from safe_gate.core.lazy import View
 from safe_gate.core.model import (
     Failure,
@@ -199,14 +199,11 @@ class PassFail(Evaluator):
     asked: tuple[str, ...] = ()
     """The fields of a case, besides its tags, with expectations of the output."""
 
-    scoring = ()
-    id_key = "id"
     measures = "check"
-    groups_key = "tags"
     reply = "output"
-    reads = ("output",)
     grouping = Grouping(
         noun="tag",
+        key="tags",
         setting="",
         figures=lambda part: Part.from_json(part).by_tag,
         groups_of=lambda result: Result.from_json(result).tags,
@@ -217,8 +214,8 @@ class PassFail(Evaluator):
         return {self.name.replace("_", "-"): SCORING_FLAGS}
 
     @property
-    def quotes(self) -> frozenset[str]:
-        return frozenset(self.explained)
+    def part(self) -> PartShape:  # type: ignore[override]
+        return PartShape(quotes=frozenset(self.explained), schema=PART)
 
     def check(self, value: JsonObject) -> Mapping[str, Sequence[str]]:
         """Return the faults of a case by the checks of `explained`; no entry for a check that passes."""

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, ConfigDict
 from pydantic.fields import FieldInfo
+
+from safe_gate.core.given import Contradiction, Way
 
 ALL_ENTRIES = "all"
 """The entry of a setting by check or metric that applies to all of them."""
@@ -148,10 +151,47 @@ def renamed(name: str, short: str, *commands: str) -> Mapping[str, tuple[str, ..
     return dict.fromkeys(POWER, (full, brief)) | dict.fromkeys(commands, (brief, full))
 
 
-class Group(BaseModel):
-    """The settings of an evaluator, or a setting with named entries."""
+class Strict(BaseModel):
+    """Named values that are all known, such as the entries of a setting."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)  # so that `1` is a number as `1.0` is
+
+
+class Group(Strict):
+    """The settings of an evaluator. Names are unique among all settings."""
+
+    prefix: ClassVar[str] = ""
+    """The prefix of its environment variables, if not the gate's. A misspelt variable is an error."""
+
+    variables: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+    """More names of the environment variables of general options, by the option."""
+
+    scoring: ClassVar[tuple[str, ...]] = ()
+    """The settings that scores depend on, and that judge groups; not those that name files."""
+
+    weaker: ClassVar[Mapping[str, Way | tuple[str, ...]]] = MappingProxyType({})
+    """For each setting that judges, which change makes the gate weaker: see `gate.weakening.WEAKER`.
+
+    The name of a limit says it: `min_...` or `max_...`.
+    """
+
+    @classmethod
+    def way_of(cls, _setting: str, _part: Sequence[str]) -> Way | None:
+        """Return which change of one part of a setting makes the gate weaker, None to follow `weaker`.
+
+        `_part` has the keys that lead to a member of a mapping. In the setting with the limits of groups, the name of a
+        limit tells it: `min-...` or `max-...`.
+        """
+        return None
+
+    @classmethod
+    def unset(cls, _setting: str, _part: Sequence[str], _settings: Mapping[str, Any]) -> Any:
+        """Return what applies for a part of a setting that is not set, such as the general number."""
+        return None
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Yield the settings that contradict each other."""
+        yield from ()
 
 
 class Setting(NamedTuple):

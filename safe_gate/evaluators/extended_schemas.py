@@ -26,7 +26,7 @@ def extended(name: str, schema: _Schema, added: Sequence[Evaluator]) -> _Schema:
 def _report(schema: _Schema, evaluator: Evaluator) -> None:
     name, definitions = evaluator.name, schema["$defs"]
     schema["properties"][name] = _or_null(name)
-    definitions[name] = evaluator.schemas["part"]
+    definitions[name] = evaluator.part.schema
     provenance = schema["properties"]["provenance"]["properties"]
     provenance["inputs"]["items"]["properties"]["kind"]["enum"] += [kind.name for kind in evaluator.kinds]
     provenance["policy"]["properties"]["groups"]["properties"][name] = _ANY_OBJECT

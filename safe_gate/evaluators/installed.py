@@ -98,9 +98,9 @@ def _loose_ends(evaluator: Evaluator) -> Iterator[str]:
     for kind in kinds:
         if kind not in {one.name for one in evaluator.kinds}:
             yield f"has no {kind} among its kinds"
-    for schema in (*kinds, "part"):
-        if schema not in evaluator.schemas:
-            yield f"has no schema {schema}"
+    yield from (f"has no schema {one.name}" for one in evaluator.kinds if not one.schema)
+    if not evaluator.part.schema:
+        yield "has no schema part"
 
 
 def _idle_rules(evaluator: Evaluator, general: Collection[str]) -> Iterator[str]:

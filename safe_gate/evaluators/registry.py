@@ -58,7 +58,7 @@ def without_texts(name: str, part: JsonObject) -> dict[str, Any]:
         if isinstance(value, Lookup):
             return Lookup(value, lambda key: strip(value[key]))
         if isinstance(value, Mapping):
-            return {key: strip(inner, is_text=key in evaluator.quotes) for key, inner in value.items()}
+            return {key: strip(inner, is_text=key in evaluator.part.quotes) for key, inner in value.items()}
         if isinstance(value, View):
             return View(lambda: map(strip, value))
         if isinstance(value, list):

@@ -19,7 +19,7 @@ class CaseResult(NamedTuple):
     @property
     def id(self) -> str:
         """The id of the case."""
-        return str(self.entry[self.evaluator.id_key])
+        return str(self.entry[self.evaluator.input.id_key])
 
     @property
     def place(self) -> Place:

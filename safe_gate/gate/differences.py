@@ -25,7 +25,7 @@ _OF_THE_RUN = later(
         (
             "/generated_at|/provenance/(base|commit|digests)(/.*)?",
             *(rf"/{name}/results/\d+/source(/.*)?" for name in EVALUATORS),
-            *(f"/{name}/({one.of_the_run})(/.*)?" for name, one in EVALUATORS.items() if one.of_the_run),
+            *(f"/{name}/({one.part.of_the_run})(/.*)?" for name, one in EVALUATORS.items() if one.part.of_the_run),
         )
     )
 )
@@ -54,7 +54,7 @@ def digests(report: Report) -> Digests:
             of = evaluator.outcome(result.entry)
             sums["cases"] += addend(digest([name, of.id, of.case]))
             sums["outputs"] += addend(digest([name, of.id, of.output]))
-            told = {key: value for key, value in result.entry.items() if key not in evaluator.where}
+            told = {key: value for key, value in result.entry.items() if key not in evaluator.part.where}
             sums["results"] += addend(digest([name, told]))
     found = {
         "rules": digest(

@@ -105,7 +105,7 @@ WEAKER: Mapping[str, Way | tuple[str, ...]] = {
         for setting in evaluator.settings.model_fields
         if setting.startswith(("min_", "max_"))
     },
-    **{setting: way for evaluator in EVALUATORS.values() for setting, way in evaluator.weaker.items()},
+    **{setting: way for evaluator in EVALUATORS.values() for setting, way in evaluator.settings.weaker.items()},
     "tag": Way.FEWER_OF_ALL,
     "not_tag": Way.HIGHER,
     "max_no_reply": Way.HIGHER,
@@ -130,7 +130,7 @@ WEAKER: Mapping[str, Way | tuple[str, ...]] = {
 An evaluator's limit says the change that weakens it by its name: `min_...` or `max_...`.
 """
 
-_OWNERS = {setting: evaluator for evaluator in EVALUATORS.values() for setting in evaluator.settings.model_fields}
+_OWNERS = {setting: one.settings for one in EVALUATORS.values() for setting in one.settings.model_fields}
 _OFF = [evaluator.rule_files.off for evaluator in EVALUATORS.values() if evaluator.rule_files]
 _OF_GROUPS = {evaluator.grouping.setting for evaluator in EVALUATORS.values()}
 
@@ -288,7 +288,7 @@ def _asked(
         is_ = after.asks[key]
         if key == "cluster" and len(keys) > 1:  # the setting itself is reported
             continue
-        if key == EVALUATORS[name].groups_key:
+        if key == EVALUATORS[name].grouping.key:
             yield from (
                 Weakening(name, case_id, key, *how) for how in _groups(name, was, is_, excuses, settings, named)
             )
@@ -314,7 +314,7 @@ def _excuses(name: str, one: Asked, settings: Mapping[str, Any]) -> Sequence[str
     """Return the groups of a case that say under the settings of its run that it is meant to fail."""
     if one.asks is None:
         return one.excuses
-    groups = one.asks.get(EVALUATORS[name].groups_key, ())
+    groups = one.asks.get(EVALUATORS[name].grouping.key, ())
     every = [groups] if isinstance(groups, str) else groups
     return [group for group in every if EVALUATORS[name].is_excused(group, one.asks, settings)]
 

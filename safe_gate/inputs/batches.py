@@ -26,7 +26,7 @@ _STARTS = (
     r'schema_version": \d+,\s*"tool',
     r'publication": \d+,\s*"gate',
     r'comparison": {\s*"baseline',
-    *(one.part_start for one in EVALUATORS.values() if one.part_start),
+    *(one.part.start for one in EVALUATORS.values() if one.part.start),
 )
 # How our own files begin, two keys deep. A batch may begin with one such key; the schema then reports it as unknown.
 _REPORT = re.compile(rf'\{{\s*"(?:{"|".join(_STARTS)})":'.encode())

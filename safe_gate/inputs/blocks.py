@@ -116,13 +116,13 @@ def long_text(evaluator: Evaluator, case: Any, most: int) -> str | None:
     None if there is none. Fields that nobody reads, such as notes, only have the bound of lines.
     """
     fields = case if isinstance(case, dict) else {}
-    found = (_long_text(fields[name], most, name) for name in evaluator.reads if name in fields)
+    found = (_long_text(fields[name], most, name) for name in evaluator.input.reads if name in fields)
     return next((field for field in found if field is not None), None) or _long_together(evaluator, fields, most)
 
 
 def _long_together(evaluator: Evaluator, fields: JsonObject, most: int) -> str | None:
     """Return the texts of a case that are read as one, up to the text that exceeds the limit."""
-    for texts in evaluator.read_as_one(fields):
+    for texts in evaluator.input.read_as_one(fields):
         size = 0
         for field, text in texts:
             if (size := size + _size(text)) > most:

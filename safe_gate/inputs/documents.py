@@ -80,9 +80,9 @@ def cases(
         if not all(batch.ids):  # an unused output may belong to a case without an id
             all_read = False
         elif not outputs:
-            yield from _unused(evaluator.id_key, recorded, f"{name} does not have")
+            yield from _unused(evaluator.input.id_key, recorded, f"{name} does not have")
     if outputs and all_read:
-        yield from _unused(evaluator.id_key, named, "no batch has")
+        yield from _unused(evaluator.input.id_key, named, "no batch has")
 
 
 def outputs_alone(evaluator: Evaluator, patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
@@ -109,7 +109,7 @@ class Batch(NamedTuple):
 
 def _read(evaluator: Evaluator, path: Path, name: str, bounds: Bounds) -> Iterator[Batch | Problem | InputFile]:
     """Yield the file, its problems, and its batch if it has test cases. One case's fault hides no other."""
-    form, id_key = documents_of(evaluator), evaluator.id_key
+    form, id_key = documents_of(evaluator), evaluator.input.id_key
     try:
         data = disk.data_of(path, name, bounds.line, "bounds.line")
     except CannotJudge as error:
@@ -165,7 +165,7 @@ def _joined(
 
     `is_bare` says that no outputs were found in the files `searched` at all.
     """
-    form, id_key = documents_of(evaluator), evaluator.id_key
+    form, id_key = documents_of(evaluator), evaluator.input.id_key
     lacking: list[str] = []
     if is_bare and not any(isinstance(case, dict) and "output" in case for case in batch.cases):
         lacking = [test_id for index, test_id in enumerate(batch.ids) if index not in batch.faulty]
@@ -242,14 +242,14 @@ def _read_outputs(
                 test_id, place, output = item.case_id, item.place, None
             else:
                 place, record = item
-                test_id, output = record[evaluator.id_key], record["output"]
+                test_id, output = record[evaluator.input.id_key], record["output"]
             if not test_id or place == last:  # a line may have several problems
                 continue
             last = place
             here = {"output": output, "path": place.path, "line": place.line}
             first = into.setdefault(test_id, here)
             if first is not here:
-                yield twin(place, first["path"], first["line"], test_id, evaluator.id_key)
+                yield twin(place, first["path"], first["line"], test_id, evaluator.input.id_key)
         if is_empty:
             yield Problem(
                 Place(shown(path, root)), "is empty: no outputs; expected one JSON object per line", code=Code.NO_INPUT

@@ -43,7 +43,7 @@ _KINDS = (
     ("report", {"schema_version"}),
     ("publication", {"publication"}),
     ("rule-pack", {"pack"}),
-    *((name, one.part_keys) for name, one in EVALUATORS.items() if one.part_keys),
+    *((name, one.part.keys) for name, one in EVALUATORS.items() if one.part.keys),
     ("compared", {"comparison"}),
 )
 

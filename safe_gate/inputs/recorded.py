@@ -68,7 +68,7 @@ def cases(
         twins = {
             place: twin
             for case_id, place in ids_of(evaluator, found)
-            if (twin := twin_of(seen, case_id, place, evaluator.id_key))
+            if (twin := twin_of(seen, case_id, place, evaluator.input.id_key))
         }
         yield from twins.values()
         yield from (one for one in found if isinstance(one, Problem) or one.place not in twins)
@@ -107,7 +107,7 @@ def cases_of(evaluator: Evaluator, part: Part, settings: JsonObject) -> Iterator
         place, value = item
         if faults := tuple(evaluator.faults(value)):
             for fault in faults:
-                yield Problem(place, fault.message, value[evaluator.id_key], fault.field, fault.text_free)
+                yield Problem(place, fault.message, value[evaluator.input.id_key], fault.field, fault.text_free)
             continue
         yield from evaluator.cases(value, place, cluster_of(value, settings["cluster_key"]), settings)
 
@@ -118,7 +118,7 @@ def groups_of(evaluator: Evaluator, part: Part) -> set[str] | None:
     for item in values_of_rows(part) if part.is_columnar else values_of_lines(part):
         if isinstance(item, Problem) or not is_meant_as(item[1], evaluator.input.kind):
             return None
-        named = item[1].get(evaluator.groups_key, [])
+        named = item[1].get(evaluator.grouping.key, [])
         some = [named] if isinstance(named, str) else named
         if not isinstance(some, list) or not all(isinstance(one, str) for one in some):
             return None
@@ -224,7 +224,7 @@ def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | P
             yield item
             continue
         place, value = item
-        case_id = id_of(value, OWNERS[kind].id_key)
+        case_id = id_of(value, OWNERS[kind].input.id_key)
         faults = schema.faults(value)
         for fault in faults:
             yield Problem(place, fault.message, case_id, fault.field, fault.text_free)

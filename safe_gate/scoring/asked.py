@@ -16,7 +16,12 @@ from safe_gate.settings.model import Settings
 FILTERS = ("tag", "not_tag")
 """The options that leave cases out by their tags or archetypes."""
 
-SCORING = (*(name for evaluator in EVALUATORS.values() for name in evaluator.scoring), "cluster_key", "text", *FILTERS)
+SCORING = (
+    *(name for evaluator in EVALUATORS.values() for name in evaluator.settings.scoring),
+    "cluster_key",
+    "text",
+    *FILTERS,
+)
 """The options that the evaluators' parts follow from, and what groups are judged by; not those that name files."""
 
 
@@ -55,6 +60,12 @@ def selects(settings: Mapping[str, Any], groups: Iterable[str]) -> bool:
         return True
     groups = {*groups}
     return (not wanted or not groups.isdisjoint(wanted)) and groups.isdisjoint(unwanted or ())
+
+
+def is_wanted(evaluator: Evaluator, case: Any, settings: JsonObject) -> bool:
+    """Return whether settings leave a case in by the field that its evaluator's own filter is about."""
+    chosen = evaluator.input.chosen_by
+    return chosen is None or settings[chosen.setting] in ("", getattr(case, chosen.field))
 
 
 def unfiltered(settings: JsonObject) -> JsonObject:

@@ -13,8 +13,8 @@ from safe_gate.inputs import blocks, disk, documents, recorded
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.render.untrusted import quoted
-from safe_gate.scoring.asked import given, selects, settings
-from safe_gate.scoring.refusals import as_shown
+from safe_gate.scoring.asked import given, is_wanted, selects, settings
+from safe_gate.scoring.refusals import as_shown, none_wanted
 from safe_gate.settings.model import Settings
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ def cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Other]:
     return (
         item
         for item in found
-        if isinstance(item, Other) or (evaluator.is_wanted(item, settings) and selects(settings, item.groups))
+        if isinstance(item, Other) or (is_wanted(evaluator, item, settings) and selects(settings, item.groups))
     )
 
 
@@ -82,7 +82,7 @@ def case_counts(options: Settings) -> tuple[dict[str, int], tuple[Problem, ...]]
         intake = Intake(cases(case_files.of(evaluator, options), own))
         counts[evaluator.name] = sum(1 for _ in intake.cases())
         found = intake.problems
-        if not found and not counts[evaluator.name] and (lacking := evaluator.no_case(own)):
+        if not found and not counts[evaluator.name] and (lacking := none_wanted(evaluator, own)):
             found = (lacking,)
         problems += found
     return counts, as_shown(problems, options.text)

@@ -123,7 +123,7 @@ def part(
         for one, tally in zip(sums, tallies, strict=True):
             one.take(tally)
         for case_id, place in tallies[0].ids:
-            if twin := recorded.twin_of(seen, case_id, place, evaluator.id_key):
+            if twin := recorded.twin_of(seen, case_id, place, evaluator.input.id_key):
                 found.add(twin)
         progress.scored(tallies[0].cases)
     first, *others = (one.measured(settings, generated_at, problems) for one in sums)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set, Sized
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import Code, JsonObject, Place, Problem
-from safe_gate.core.validate import quote, suggestion
+from safe_gate.core.validate import LONGEST_QUOTE, masked, quote, suggestion
 from safe_gate.evaluators import EVALUATORS
 
 
@@ -22,13 +22,25 @@ def no_case(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_o
     `groups` are the tags or archetypes of its cases, `left_out` holds those that the filters leave out.
     """
     if not left_out:
-        return evaluator.no_case(settings)
+        return none_wanted(evaluator, settings)
     named = unknown_tags(settings["tag"], groups)
     is_both = settings["tag"] and settings["not_tag"] and not named
     place = "tag and not-tag" if is_both else "tag" if settings["tag"] else "not-tag"
     verb, pronoun = ("leave", "them") if is_both else ("leaves", "it")
     words = f"{verb} no {evaluator.title} case to judge{': ' if named else ''}{' and '.join(named)}"
     return Problem(Place(place), f"{words}; correct {pronoun}, or run without these files", code=Code.NO_INPUT)
+
+
+def none_wanted(evaluator: Evaluator, settings: JsonObject) -> Problem | None:
+    """Return the problem that an evaluator's own filter leaves no case, None without one."""
+    if evaluator.input.chosen_by is None:
+        return None
+    setting = evaluator.input.chosen_by.setting
+    words, hidden = (
+        f"{name} matches no case; correct it, or leave it unset to judge all cases"
+        for name in (repr(settings[setting][:LONGEST_QUOTE]), masked(settings[setting]))
+    )
+    return Problem(Place(setting.replace("_", "-")), words, text_free=hidden, code=Code.INVALID_SETTING)
 
 
 _MOST_PAIRS = 20_000_000

@@ -18,7 +18,7 @@ from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, 
 from safe_gate.evaluators import BUILT_IN, EVALUATORS, without_texts
 from safe_gate.inputs import blocks, own_rules, recorded
 from safe_gate.inputs.spool import lines
-from safe_gate.scoring.asked import selects
+from safe_gate.scoring.asked import is_wanted, selects
 from safe_gate.scoring.columns import deciding
 from safe_gate.scoring.intake import Part
 
@@ -220,7 +220,7 @@ def _tallied(
         if isinstance(case, Problem):
             problems.append(case)
             continue
-        if not evaluator.is_wanted(case, scoring.settings):
+        if not is_wanted(evaluator, case, scoring.settings):
             continue
         if keeps.facts:
             asked.append(Fact.of(case).to_json())

@@ -28,9 +28,7 @@ def contradictions(
         yield origins["scheduler"].problem("is for engine dask; set engine to dask, or leave it unset")
     if options.jobs != "auto" and not A_NUMBER_OF_JOBS.fullmatch(options.jobs):
         yield origins["jobs"].unfit(options.jobs, "a whole number from 1 to 999, or auto")
-    for found in (
-        one for name, evaluator in EVALUATORS.items() for one in evaluator.contradictions(options.group(name))
-    ):
+    for found in (one for name in EVALUATORS for one in options.group(name).contradictions()):
         first, *others = [origins.get(name, of_default(name)) for name in found.options] or [in_config(config)]
         if found.key and (not found.options or first.field or any(one.field for one in others)):
             yield in_config(config, *found.key).problem(found.message)

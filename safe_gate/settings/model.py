@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from safe_gate.core.setting import (
@@ -20,6 +20,7 @@ from safe_gate.core.setting import (
     Number,
     NumberOrOff,
     Setting,
+    Strict,
     Stripped,
     Switch,
     Text,
@@ -58,7 +59,7 @@ def _installed(groups: Any) -> Any:
     }
 
 
-class Bounds(Group):
+class Bounds(Strict):
     """The limits on bytes of a line and of a text, and on distinct tags of all cases."""
 
     line: Whole = Field(16 << 20, ge=1)
@@ -66,7 +67,7 @@ class Bounds(Group):
     tags: Whole = Field(100_000, ge=1)
 
 
-class Timeouts(Group):
+class Timeouts(Strict):
     """The seconds for all reading from GitHub, all publishing there, and all sending of events."""
 
     fetch: Number = Field(600.0, gt=0, lt=86_400)
@@ -205,7 +206,7 @@ class Settings(BaseSettings):
         Names(
             "reports",
             _flags("report-dir", "run", "publish", "bless", "history"),
-            env=tuple(name for one in EVALUATORS.values() for name in one.variables.get("report_dir", ())),
+            env=tuple(name for one in EVALUATORS.values() for name in one.settings.variables.get("report_dir", ())),
             usual=True,
         ),
     ] = Field("./reports", description="The folder for reports.")
@@ -332,7 +333,7 @@ class Settings(BaseSettings):
 
     safe_v0: SafeV0 = SafeV0()
     synthesis: Synthesis = Synthesis()
-    installed: Annotated[Mapping[str, BaseModel], BeforeValidator(_installed)] = Field({}, validate_default=True)
+    installed: Annotated[Mapping[str, Group], BeforeValidator(_installed)] = Field({}, validate_default=True)
 
     @classmethod
     def merged(cls, *sources: Mapping[str, Any]) -> Self:
@@ -347,16 +348,16 @@ class Settings(BaseSettings):
         sources = init_settings.init_kwargs.pop("_sources", [init_settings.init_kwargs])
         return tuple(InitSettingsSource(settings_cls, source) for source in sources)
 
-    def group(self, evaluator: str) -> BaseModel:
+    def group(self, evaluator: str) -> Group:
         """Return the settings of an evaluator, by its name."""
-        found: BaseModel = getattr(self, evaluator) if evaluator in BUILT_IN else self.installed[evaluator]
+        found: Group = getattr(self, evaluator) if evaluator in BUILT_IN else self.installed[evaluator]
         return found
 
     def value(self, name: str) -> Any:
         """Return the value of a setting by its name, which no two groups share; named entries as a mapping."""
         group = _groups()[name]
         found = getattr(self.group(group) if group else self, name)
-        return found.model_dump() if isinstance(found, BaseModel) else found
+        return found.model_dump() if isinstance(found, Strict) else found
 
     def values(self) -> dict[str, Any]:
         """Return the values of all settings, by name."""

@@ -25,7 +25,7 @@ _RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
 """Inputs that the runner itself may add to a container action (metadata syntax: with.args, with.entrypoint)."""
 
 _PREFIX = later("^SAFE[A-Z0-9]*_+(?:GATES?_+|V[0-9]+_+)?")
-_PREFIXES = ("SAFE_GATE_", "SAFEGATE_", *(one.prefix for one in EVALUATORS.values() if one.prefix))
+_PREFIXES = ("SAFE_GATE_", "SAFEGATE_", *(one.settings.prefix for one in EVALUATORS.values() if one.settings.prefix))
 
 
 class Source(NamedTuple):

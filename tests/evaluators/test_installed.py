@@ -340,7 +340,6 @@ def named(name: str) -> Rule:
         ("own_evaluator:RUNS", "has the command import, which is one of safe-gate"),
         ("own_evaluator:CLASS", "is a class; expected an instance of it"),
         ("own_evaluator:UNTITLED", "has no title"),
-        ("own_evaluator:UNEXPLAINED", "has no explained"),
         ("own_evaluator:ELSEWHERE", "has input from the setting json_case, which its settings lack"),
         ("own_evaluator:KINDLESS", "has no json-case among its kinds"),
         ("own_evaluator:FORMLESS", "has no schema part"),
@@ -372,10 +371,9 @@ def test_a_package_that_cannot_stand_beside_others_is_named(
         SECOND=example(commands={"eval": ()}),
         RUNS=example(commands={"import": ()}),
         UNTITLED=example(title=None),
-        UNEXPLAINED=example(explained=None),
         ELSEWHERE=example(input=Lines(setting="json_case", kind="json-case", plural="JSON cases")),
         KINDLESS=example(kinds=()),
-        FORMLESS=example(schemas={"json-case": {}}),
+        FORMLESS=example(part=example().part._replace(schema={})),
         WITHOUT_OUTPUTS=example(
             input=Documents("json_cases", "json-case", "", "", "json_cases", "json-output", "json_cases")
         ),

@@ -14,7 +14,7 @@ from pydantic import Field
 from safe_gate.core.given import FileKind, Lines
 from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.model import JsonObject
-from safe_gate.core.passfail import PART, PassFail, case_schema
+from safe_gate.core.passfail import PassFail, case_schema
 from safe_gate.core.setting import Group, Names, Number, Texts
 from safe_gate.core.shown import Explained
 
@@ -39,11 +39,9 @@ class Json(PassFail):
     name = "json"
     title = "JSON"
     settings = Settings
-    input = Lines(setting="json_cases", kind="json-case", plural="JSON cases")
-    kinds = (
-        FileKind("json-case", "a file of JSON cases", frozenset({"output", "schema"}), frozenset({"id", "output"})),
-    )
-    schemas = MappingProxyType({"json-case": case_schema(schema=OBJECT), "part": PART})
+    input = Lines(setting="json_cases", kind="json-case", plural="JSON cases", reads=("output",))
+    hints, own, schema = frozenset({"output", "schema"}), frozenset({"id", "output"}), case_schema(schema=OBJECT)
+    kinds = (FileKind("json-case", "a file of JSON cases", hints, own, schema),)
     asked = ("schema",)
     explained = MappingProxyType({"parses": PARSES, "satisfies_schema": FITS})
 

@@ -51,7 +51,7 @@ class Request:
     @property
     def key(self) -> str:
         """The field of a line's id."""
-        return EVALUATORS[self.evaluator].id_key
+        return EVALUATORS[self.evaluator].input.id_key
 
 
 def kept_of(row: Row, request: Request) -> dict[str, Any]:

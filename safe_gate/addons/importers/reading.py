@@ -103,7 +103,7 @@ def mapping_of(words: Sequence[str], evaluator: str, *, may_not_fit: bool = Fals
         if name in found:
             raise CannotJudge(Problem(Place("--map"), f"names {name} twice; keep one", code=Code.USAGE))
         found[name] = path
-    return {"id" if name == EVALUATORS[evaluator].id_key else name: path for name, path in found.items()}
+    return {"id" if name == EVALUATORS[evaluator].input.id_key else name: path for name, path in found.items()}
 
 
 def read(patterns: Sequence[str], request: Request) -> Imported:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from safe_gate.core.digests import digest
 from safe_gate.core.given import CaseAt
-from safe_gate.core.model import Code, JsonObject, Place, Problem
-from safe_gate.core.validate import LONGEST_QUOTE, masked
+from safe_gate.core.model import JsonObject
 from safe_gate.evaluators.safe_v0.score import UNUSED, Case
 
 
@@ -31,18 +30,3 @@ def case_in(batch: JsonObject, index: int, output: JsonObject, at: CaseAt) -> Ca
         payload=digest(case["patient_payload"]) if "patient_payload" in case else None,
         unused=tuple(name for name in UNUSED if any(part.get(name) for part in expectations.values())),
     )
-
-
-def is_wanted(case: Case, settings: JsonObject) -> bool:
-    """Return whether a case is of the concern that settings name, if they name one."""
-    return settings["safe_concern"] in ("", case.concern_id)
-
-
-def no_case(settings: JsonObject) -> Problem:
-    """Return the problem that a concern leaves no case."""
-    concern = settings["safe_concern"]
-    words, hidden = (
-        f"{name} matches no case; correct it, or leave it unset to judge all cases"
-        for name in (repr(concern[:LONGEST_QUOTE]), masked(concern))
-    )
-    return Problem(Place("safe-concern"), words, text_free=hidden, code=Code.INVALID_SETTING)

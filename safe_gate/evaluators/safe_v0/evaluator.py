@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import (
-    Contradiction,
+    ChosenBy,
     Documents,
     FileKind,
     Grouping,
     Imports,
     OwnFile,
+    PartShape,
     Shipped,
-    Way,
 )
 from safe_gate.core.model import JsonObject, Judgement
 from safe_gate.core.setting import SCORING_FLAGS
@@ -27,7 +27,7 @@ from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.part import Part
 from safe_gate.evaluators.safe_v0.result import Entry, Result
 from safe_gate.evaluators.safe_v0.score import Policy, RecordedPolicy, score_case
-from safe_gate.evaluators.safe_v0.settings import Settings, contradictions, missable, unset, way_of
+from safe_gate.evaluators.safe_v0.settings import Settings, missable
 
 
 class SafeV0(Evaluator):
@@ -35,36 +35,15 @@ class SafeV0(Evaluator):
 
     name = "safe_v0"
     title = "SAFE v0"
-    id_key = "test_id"
     measures = "metric"
     reply = "summary"
-    reads = ("output", "expectations")
     guards = MappingProxyType(
         {
             "new-violations": ("newly uses a forbidden term", "newly use a forbidden term"),
             "label-drops": ("falls from Pass to Fail", "fall from Pass to Fail"),
         }
     )
-    groups_key = "archetype"
     settings = Settings
-    prefix = "SAFE_V0_"
-    variables = MappingProxyType({"report_dir": ("SAFE_V0_REPORT_DIR",)})
-    scoring = (
-        "safe_concern",
-        *(f"{metric}_{part}" for metric in ("cr", "ah", "ac") for part in ("pass", "review", "weight")),
-        "strict_ah",
-        "safe_match",
-        "archetypes",
-    )
-    weaker = MappingProxyType(
-        {
-            **{f"{metric}_{level}": Way.LOWER for metric in ("cr", "ah", "ac") for level in ("pass", "review")},
-            **{f"{metric}_weight": Way.ANY for metric in ("cr", "ah", "ac")},
-            "strict_ah": Way.LOWER,
-            "safe_match": Way.ANY,
-            "archetypes": Way.ANY,
-        }
-    )
     input = Documents(
         setting="safe_batch",
         kind="safe-batch",
@@ -73,6 +52,9 @@ class SafeV0(Evaluator):
         outputs="safe_outputs",
         outputs_kind="safe-output",
         folder="safe_test_dir",
+        id_key="test_id",
+        reads=("output", "expectations"),
+        chosen_by=ChosenBy("safe_concern", "concern_id"),
     )
     kinds = (
         FileKind(
@@ -99,43 +81,23 @@ class SafeV0(Evaluator):
         output=MappingProxyType({"signals": True, "summary": False, "followup_questions": True}),
     )
     commands = MappingProxyType({"score": (*SCORING_FLAGS, "report_dir")})
-    part_keys = frozenset({"report_type"})
-    part_start = r'report_type": "SAFE_v0",\s*"generated_at'
+    part = PartShape(
+        quotes=frozenset("found missing violations new_violations signal term phrase CR AH AC cluster".split()),
+        where=frozenset({"source", "batch_id"}),
+        keys=frozenset({"report_type"}),
+        start=r'report_type": "SAFE_v0",\s*"generated_at',
+        of_the_run=r"generated_at|failure_analysis/worst_performers/\d+/source",
+    )
     grouping = Grouping(
         noun="archetype",
+        key="archetype",
         setting="archetypes",
         figures=lambda part: Part.from_json(part).by_archetype,
         groups_of=lambda result: (Entry(result).archetype,),
     )
-    quotes = frozenset(
-        {
-            "found",
-            "missing",
-            "violations",
-            "new_violations",
-            "signal",
-            "term",
-            "phrase",
-            "CR",
-            "AH",
-            "AC",
-            "cluster",
-        }
-    )
-    where = frozenset({"source", "batch_id"})
-    of_the_run = r"generated_at|failure_analysis/worst_performers/\d+/source"
-
-    def way_of(self, setting: str, part: Sequence[str]) -> Way | None:
-        return way_of(setting, part)
-
-    def unset(self, setting: str, part: Sequence[str], settings: Mapping[str, Any]) -> Any:
-        return unset(setting, part, settings)
 
     def missable(self, key: str, asks: JsonObject, settings: Mapping[str, Any]) -> Sequence[int]:
         return missable(key, asks, settings)
-
-    def contradictions(self, settings: Any) -> Iterator[Contradiction]:
-        return contradictions(settings)
 
     rules = gate.RULES
     group_rules = gate.GROUP_RULES
@@ -152,8 +114,6 @@ class SafeV0(Evaluator):
     decisions = staticmethod(evidence.decisions)
     outcome = staticmethod(compared.outcome)
     case_in = staticmethod(cases.case_in)
-    is_wanted = staticmethod(cases.is_wanted)
-    no_case = staticmethod(cases.no_case)
     report = staticmethod(totals.report)
     narrowed = staticmethod(totals.narrowed)
     batch_events = staticmethod(event.batches)

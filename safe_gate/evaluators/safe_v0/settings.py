@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -28,6 +29,25 @@ def _weight(metric: str) -> Names:
 
 class Settings(Group):
     """The settings of SAFE v0."""
+
+    prefix = "SAFE_V0_"
+    variables = MappingProxyType({"report_dir": ("SAFE_V0_REPORT_DIR",)})
+    scoring = (
+        "safe_concern",
+        *(f"{metric}_{part}" for metric in ("cr", "ah", "ac") for part in ("pass", "review", "weight")),
+        "strict_ah",
+        "safe_match",
+        "archetypes",
+    )
+    weaker = MappingProxyType(
+        {
+            **{f"{metric}_{level}": Way.LOWER for metric in ("cr", "ah", "ac") for level in ("pass", "review")},
+            **{f"{metric}_weight": Way.ANY for metric in ("cr", "ah", "ac")},
+            "strict_ah": Way.LOWER,
+            "safe_match": Way.ANY,
+            "archetypes": Way.ANY,
+        }
+    )
 
     safe_batch: Annotated[Texts, Names("inputs", renamed("safe-batch", "batch", "score", "explain"), usual=True)] = (
         Field((), description="SAFE v0 batch files: paths or globs (`*`, `**`), with or without .json; one per line.")
@@ -95,22 +115,45 @@ class Settings(Group):
         Names("reports", {"score": ("--format",)}, key=("reportFormats",)),
     ] = Field(("console",), description="Formats that `safe-gate score` writes: json, console, markdown, or all.")
 
+    @classmethod
+    def way_of(cls, setting: str, part: Sequence[str]) -> Way | None:
+        """Return the way of a threshold of an archetype."""
+        return Way.LOWER if setting == "archetypes" and part[-1] in ("pass", "review") else None
 
-def way_of(setting: str, part: Sequence[str]) -> Way | None:
-    """Return the way of a threshold of an archetype."""
-    return Way.LOWER if setting == "archetypes" and part[-1] in ("pass", "review") else None
+    @classmethod
+    def unset(cls, setting: str, part: Sequence[str], settings: Mapping[str, Any]) -> Any:
+        """Return the general number if an archetype does not set one."""
+        match setting, *part:
+            case "archetypes", _, "weights", metric:
+                return settings.get(f"{metric.lower()}_weight")
+            case "archetypes", _, "thresholds", metric, level:
+                return settings.get(f"{metric.lower()}_{level}")
+            case "archetypes", _, "optional":
+                return False
+        return None
 
-
-def unset(setting: str, part: Sequence[str], settings: Mapping[str, Any]) -> Any:
-    """Return the general number if an archetype does not set one."""
-    match setting, *part:
-        case "archetypes", _, "weights", metric:
-            return settings.get(f"{metric.lower()}_weight")
-        case "archetypes", _, "thresholds", metric, level:
-            return settings.get(f"{metric.lower()}_{level}")
-        case "archetypes", _, "optional":
-            return False
-    return None
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Yield thresholds of which Pass is below Review, and weights that are all zero."""
+        for metric in METRICS:
+            names = f"{metric.lower()}_pass", f"{metric.lower()}_review"
+            pass_, review = (getattr(self, name) for name in names)
+            if pass_ < review:
+                yield Contradiction(f"is {pass_}, below {review} ({{}}); expected pass >= review", names)
+        for archetype, overrides in (self.archetypes or {}).items():
+            for metric, own in overrides.get("thresholds", {}).items():
+                limits = {level: getattr(self, f"{metric.lower()}_{level}") for level in ("pass", "review")} | own
+                if limits["pass"] < limits["review"]:
+                    words = f"pass is {limits['pass']}, below review, {limits['review']}"
+                    words = f"{words} (values not set here are those for all); expected pass >= review"
+                    yield Contradiction(words, key=("archetypes", archetype, "thresholds", metric))
+        named = {metric: f"{metric.lower()}_weight" for metric in METRICS}
+        weights = {metric: getattr(self, name) for metric, name in named.items()}
+        nowhere = "are all zero; expected at least one weight above 0"
+        if not any(weights.values()):
+            yield Contradiction(nowhere, tuple(named.values()), ("weights",))
+        for archetype, overrides in (self.archetypes or {}).items():
+            if not any({**weights, **overrides.get("weights", {})}.values()):
+                yield Contradiction(nowhere, key=("archetypes", archetype, "weights"))
 
 
 def missable(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any]) -> Sequence[int]:
@@ -131,27 +174,3 @@ def missable(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any]) -> 
     limits = (own.get(level, settings.get(f"{key.lower()}_{level}")) for level in levels)
     shares = [1 - missed / count if key == "AH" else (count - missed) / count for missed in range(1, count + 1)]
     return tuple(sum(share >= limit for share in shares) for limit in limits if limit is not None)
-
-
-def contradictions(settings: Settings) -> Iterator[Contradiction]:
-    """Yield thresholds of which Pass is below Review, and weights that are all zero."""
-    for metric in METRICS:
-        names = f"{metric.lower()}_pass", f"{metric.lower()}_review"
-        pass_, review = (getattr(settings, name) for name in names)
-        if pass_ < review:
-            yield Contradiction(f"is {pass_}, below {review} ({{}}); expected pass >= review", names)
-    for archetype, overrides in (settings.archetypes or {}).items():
-        for metric, own in overrides.get("thresholds", {}).items():
-            limits = {level: getattr(settings, f"{metric.lower()}_{level}") for level in ("pass", "review")} | own
-            if limits["pass"] < limits["review"]:
-                words = f"pass is {limits['pass']}, below review, {limits['review']}"
-                words = f"{words} (values not set here are those for all); expected pass >= review"
-                yield Contradiction(words, key=("archetypes", archetype, "thresholds", metric))
-    named = {metric: f"{metric.lower()}_weight" for metric in METRICS}
-    weights = {metric: getattr(settings, name) for metric, name in named.items()}
-    nowhere = "are all zero; expected at least one weight above 0"
-    if not any(weights.values()):
-        yield Contradiction(nowhere, tuple(named.values()), ("weights",))
-    for archetype, overrides in (settings.archetypes or {}).items():
-        if not any({**weights, **overrides.get("weights", {})}.values()):
-            yield Contradiction(nowhere, key=("archetypes", archetype, "weights"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -13,8 +13,8 @@ from safe_gate.core.given import (
     Grouping,
     Imports,
     Lines,
+    PartShape,
     RuleFiles,
-    Way,
 )
 from safe_gate.core.model import JsonObject, Judgement, Metric, Problem
 from safe_gate.core.setting import READING_FLAGS, SCORING_FLAGS
@@ -30,9 +30,6 @@ from safe_gate.evaluators.synthesis.part import Part
 from safe_gate.evaluators.synthesis.result import Entry, Result
 from safe_gate.evaluators.synthesis.settings import Settings
 from safe_gate.evaluators.synthesis.totals import report as report_of
-
-_TO_AN_ENTRY = 3
-"""The keys that lead to an entry of a list of a tag: the tag, the list and the entry."""
 
 
 def _imported(one: Exchange) -> JsonObject:
@@ -53,33 +50,17 @@ class Synthesis(Evaluator):
 
     name = "synthesis"
     title = "Synthesis"
-    id_key = "id"
     measures = "check"
     compared_on = "Checks: without negative examples; a check that does not apply passes."
     reply = "assistant"
-    reads = ("user", "assistant", "messages")
-    groups_key = "tags"
     settings = Settings
-    scoring = (
-        "profile",
-        "rules",
-        "rules_off",
-        "default_checks",
-        "turns",
-        "context",
-        "tags",
+    input = Lines(
+        setting="synthesis_cases",
+        kind="synthesis-case",
+        plural="Synthesis cases",
+        reads=("user", "assistant", "messages"),
+        read_as_one=conversation.read_as_one,
     )
-    weaker = MappingProxyType(
-        {
-            "tags": Way.ANY,
-            "profile": Way.ANY,
-            "rules_off": Way.HIGHER,
-            "default_checks": Way.LOWER,
-            "turns": ("all", "last"),
-            "context": Way.LOWER,
-        }
-    )
-    input = Lines(setting="synthesis_cases", kind="synthesis-case", plural="Synthesis cases")
     kinds = (
         FileKind(
             "synthesis-case",
@@ -112,16 +93,17 @@ class Synthesis(Evaluator):
     commands = MappingProxyType(
         {"eval": (*SCORING_FLAGS, "engine", "jobs", "quiet", "scheduler"), "rules": READING_FLAGS}
     )
-    part_keys = frozenset({"summary", "results"})
-    part_start = r'summary": {\s*"cases": \d+,\s*"passed'
+    part = PartShape(
+        quotes=frozenset("text words shared cluster regex must_contain must_contain_any must_not_contain".split()),
+        keys=frozenset({"summary", "results"}),
+        start=r'summary": {\s*"cases": \d+,\s*"passed',
+    )
     grouping = Grouping(
         noun="tag",
+        key="tags",
         setting="tags",
         figures=lambda part: Part.from_json(part).summary.by_tag,
         groups_of=lambda result: Entry(result).tags,
-    )
-    quotes = frozenset(
-        {"text", "words", "shared", "cluster", "regex", "must_contain", "must_contain_any", "must_not_contain"}
     )
     counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
     rule_files = RuleFiles("rules", "rules_off", "rule-pack")
@@ -141,7 +123,6 @@ class Synthesis(Evaluator):
     decisions = staticmethod(evidence.decisions)
     outcome = staticmethod(compared.outcome)
     faults = staticmethod(cases.faults)
-    read_as_one = staticmethod(conversation.read_as_one)
     cases = staticmethod(cases_of)
     unserved = staticmethod(unserved)
     misnamed = staticmethod(misnamed)
@@ -165,15 +146,6 @@ class Synthesis(Evaluator):
         self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
     ) -> tuple[str, dict[str, Any]]:
         return event.RESULT, event.result(result, judgements, with_text=with_text)
-
-    def way_of(self, setting: str, part: Sequence[str]) -> Way | None:
-        if setting != "tags" or len(part) != _TO_AN_ENTRY:
-            return None
-        return Way.ANY if part[1].endswith("_any") else Way.LOWER
-
-    def unset(self, setting: str, part: Sequence[str], settings: Mapping[str, Any]) -> Any:
-        is_switch = setting == "tags" and (len(part) == _TO_AN_ENTRY or part[-1] == "optional")
-        return False if is_switch else None
 
     def ids(self, case: Any) -> tuple[str, ...]:
         return (case.id,) if case.talk is None else (case.talk.id, case.id)

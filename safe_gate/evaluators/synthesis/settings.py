@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from safe_gate.core.given import Way
 from safe_gate.core.setting import (
     ALL_ENTRIES,
     Entries,
@@ -22,6 +24,9 @@ from safe_gate.core.setting import (
 )
 from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 
+_TO_AN_ENTRY = 3
+"""The keys that lead to an entry of a list of a tag: the tag, the list and the entry."""
+
 
 def _flags(name: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
     return dict.fromkeys(("run", "eval", "explain", *commands), (f"--{name}",))
@@ -29,6 +34,18 @@ def _flags(name: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
 
 class Settings(Group):
     """The settings of Synthesis."""
+
+    scoring = ("profile", "rules", "rules_off", "default_checks", "turns", "context", "tags")
+    weaker = MappingProxyType(
+        {
+            "tags": Way.ANY,
+            "profile": Way.ANY,
+            "rules_off": Way.HIGHER,
+            "default_checks": Way.LOWER,
+            "turns": ("all", "last"),
+            "context": Way.LOWER,
+        }
+    )
 
     synthesis_cases: Annotated[
         Texts, Names("inputs", renamed("synthesis-cases", "cases", "eval", "explain"), usual=True)
@@ -107,3 +124,16 @@ class Settings(Group):
         description="Synthesis: max-unexpected-failures, min-pass-rate and min-label-accuracy for the cases with one "
         "tag. Here min-pass-rate counts cases that pass or fail as expected. Config file only.",
     )
+
+    @classmethod
+    def way_of(cls, setting: str, part: Sequence[str]) -> Way | None:
+        """Return the way of an entry of a list of texts for a tag."""
+        if setting != "tags" or len(part) != _TO_AN_ENTRY:
+            return None
+        return Way.ANY if part[1].endswith("_any") else Way.LOWER
+
+    @classmethod
+    def unset(cls, setting: str, part: Sequence[str], _settings: Mapping[str, Any]) -> Any:
+        """Return False for an entry that a tag's list does not have, and for a tag that is not optional."""
+        is_switch = setting == "tags" and (len(part) == _TO_AN_ENTRY or part[-1] == "optional")
+        return False if is_switch else None
