@@ -25,8 +25,8 @@ def page(text: str) -> str:
 
 
 def _packages() -> dict[str, set[str]]:
-    """Return for each package, a folder or `cli`, the packages that its modules import."""
-    packages: dict[str, set[str]] = {"cli": set()}
+    """Return for each package, a folder or a module of its own, the packages that its modules import."""
+    packages: dict[str, set[str]] = {file.stem: set() for file in sorted(PACKAGE.glob("[!_]*.py"))}
     packages |= {folder.name: set() for folder in sorted(PACKAGE.iterdir()) if (folder / "__init__.py").exists()}
     for file in sorted(PACKAGE.rglob("*.py")):
         name = file.relative_to(PACKAGE).with_suffix("").parts[0]

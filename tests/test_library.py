@@ -59,8 +59,7 @@ def test_scoring_imports_no_settings_network_or_file_code() -> None:
         )
     )
     ours = {name for name in loaded if name.startswith("safe_gate.")}
-    assert {name for name in ours if name.split(".")[1] == "runs"} == {"safe_gate.runs", "safe_gate.runs.reply"}
-    assert {name.split(".")[1] for name in ours} == {"core", "evaluators", "model", "runs"}
+    assert {name.split(".")[1] for name in ours} == {"core", "evaluators", "model", "reply"}
     assert not [name for name in ours if "setting" in name or name.endswith((".installed", ".registry", ".evaluator"))]
     assert not {"requests", "urllib3", "socket", "ssl", "jsonschema", "jsonschema_rs"} & set(loaded)
 

@@ -6,16 +6,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from safe_gate.commands._command import Call
+from safe_gate.commands._command import Call, complain
 from safe_gate.core.command import OUT, VERBOSE, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import JsonObject
 from safe_gate.core.shown import Section
 from safe_gate.inputs import writing
+from safe_gate.inputs.read_by_run import keep_inputs, read_by
 from safe_gate.render import console, jsonreport
 from safe_gate.render.wording import section_alone
-from safe_gate.runs.exit_codes import complain
-from safe_gate.runs.workspace import keep_inputs, read_by
 from safe_gate.scoring import asked, intake, measure, refusals, unknown_names
 from safe_gate.settings.model import Settings
 

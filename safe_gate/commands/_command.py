@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from safe_gate import commands
-from safe_gate.commands import _parsing
+from safe_gate.commands import _parsing, _terminal
 from safe_gate.core.command import Command
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
+from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.core.problems import first_of, number
+from safe_gate.github import publishing
 from safe_gate.github.annotations import Annotation
 from safe_gate.github.effects import Effects, time_of
 from safe_gate.inputs import config_file, disk
-from safe_gate.render import jsonreport
-from safe_gate.runs import terminal
-from safe_gate.runs.exit_codes import complain
-from safe_gate.scoring import progress
+from safe_gate.render import console, jsonreport
+from safe_gate.scoring import progress, refusals
 from safe_gate.settings import reading
 from safe_gate.settings.model import Settings, settings
 from safe_gate.settings.sources import CONFIG_FILE, switched_on
@@ -136,9 +135,20 @@ def refuse(
 
 
 def _refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> int:
-    from safe_gate.runs import conclusion
+    from safe_gate import one_run  # every command may fail, and few need what a run needs
 
-    return conclusion.refuse(problems, options, effects)
+    if options.mode == "publish":
+        problems = refusals.as_shown(problems, options.text)
+        publishing.publish_refusal(problems, effects, is_dry=options.dry_run)
+        return complain(problems, effects)
+    return one_run.refuse(problems, options, effects).report.verdict.exit_code
+
+
+def complain(problems: Sequence[Problem], effects: Effects, verb: str = "judge") -> int:
+    """Print all problems, because no report holds them, and what could not be done. Return the exit code for that."""
+    effects.tell("problems", problems)
+    effects.err(console.problems(problems, verb))
+    return Verdict.ERROR.exit_code
 
 
 def _known_time(environ: Mapping[str, str]) -> str:
@@ -164,7 +174,7 @@ def _problem(one: Problem) -> dict[str, Any]:
 def _effects(
     environ: Mapping[str, str], generated_at: str, printed: Print, told: dict[str, Any], *, is_log: bool = True
 ) -> Effects:
-    say = terminal.printer(environ, partial(_say, printed, is_log=is_log))
+    say = _terminal.printer(environ, partial(_say, printed, is_log=is_log))
     return Effects.of(
         environ, generated_at, lambda line: say(line, sys.stdout), lambda line: say(line, sys.stderr)
     )._replace(tell=lambda name, fact: told.update({name: fact() if callable(fact) else fact}))

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from safe_gate import one_run
 from safe_gate.baseline import comparison
-from safe_gate.baseline.source import Baseline, is_missing, patterns_of
+from safe_gate.baseline.snapshots import Snapshots, opened
+from safe_gate.baseline.source import Baseline, is_missing
+from safe_gate.baseline.weakened import held_against, terms_of
 from safe_gate.commands._command import Call
 from safe_gate.core.command import JSON, VERBOSE, Command
 from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
+from safe_gate.core.report import Found
 from safe_gate.evaluators import parts_of
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import waivers, weakening
@@ -17,14 +21,10 @@ from safe_gate.gate.comparison import Guards, Status, judge
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import writing
 from safe_gate.inputs.disk import HERE
+from safe_gate.inputs.read_by_run import keep_inputs, read_by
 from safe_gate.model import codec
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import comparison_section, headline
-from safe_gate.runs import pipeline
-from safe_gate.runs.exit_codes import EXIT_CODES
-from safe_gate.runs.sides import Sides, opened
-from safe_gate.runs.terms import held_against, terms_of
-from safe_gate.runs.workspace import keep_inputs, read_by
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
 
@@ -54,10 +54,10 @@ def main(call: Call) -> int:
     base, head, out = (call.arguments[name] for name in ("base", "head", "out"))
     if out:
         keep_inputs("--out", out, (Path(base), Path(head), *read_by(options, out)))
-    with opened(options, effects, call.options_at) as sides:
-        patterns, options_at = patterns_of(options), sides.settings_at
+    with opened(options, effects, call.options_at) as snapshots:
+        options_at = snapshots.settings_at
         # `_nothing_in` names a missing one.
-        old, new = (sides.at(one, patterns, is_required=False) for one in (base, head))
+        old, new = (snapshots.open(one, options, is_required=False) for one in (base, head))
         if new is None:
             raise CannotJudge(_nothing_in(head))
         roots = [one.root for one in (old, new) if one is not None and one.report is None]
@@ -65,18 +65,18 @@ def main(call: Call) -> int:
         if is_ours and (problems := [*comparison.named_nowhere(options_at(new.root), roots)]):
             raise CannotJudge(*problems)
         try:
-            run, at = sides.snapshot(new.root), effects.generated_at
+            run, at = snapshots.at(new.root), effects.generated_at
             settings, guards = run.options, Guards.of(run.options.values())
-            side, known, cases = _head(new, run, sides, effects)
+            side, known, cases = _head(new, run, snapshots, effects)
         except CannotJudge as error:
             raise comparison.at_baseline(new, error) from None
         if old is None:
             raise CannotJudge(_nothing_in(base))
-        past = comparison.past(old, sides.side_of, side, run, at)
+        past = comparison.past(old, snapshots.of, side, run, at)
         found = comparison.against(
             comparison.named(old, settings.baseline, at), past, side, guards, settings.cluster_key, waived=known
         )
-        now, before = terms_of(new, run.root, sides, cases), terms_of(old, run.root, sides, past.cases)
+        now, before = terms_of(new, run.root, snapshots, cases), terms_of(old, run.root, snapshots, past.cases)
         weakened = held_against(old, before, now, run, at)
     if found.status == Status.NONE:
         raise CannotJudge(_nothing_in(base))
@@ -103,18 +103,18 @@ def main(call: Call) -> int:
     said = found.status if verdict is Verdict.PASS else verdict.value
     effects.tell("verdict", verdict.value)
     effects.out(f"Compare: {said.upper()} ({headline(found)})")
-    return EXIT_CODES[verdict]
+    return verdict.exit_code
 
 
 def _head(
-    new: Baseline, run: Snapshot, sides: Sides, effects: Effects
+    new: Baseline, run: Snapshot, snapshots: Snapshots, effects: Effects
 ) -> tuple[comparison.Side, Mapping[str, frozenset[str]], Mapping[str, Facts] | None]:
     """Return the run to compare, the cases that waivers let pass, and what is asked of all. Raises CannotJudge."""
     if new.report is not None:
         return comparison.side_of_report(new.report), waivers.let_pass(new.report), None
-    measured = comparison.measured(sides.narrowed(new.root), effects.generated_at)
+    measured = comparison.measured(snapshots.narrowed(new.root), effects.generated_at)
     parts = comparison.sound_parts(measured)
-    known = waivers.let_pass(pipeline.with_waivers(parts, run, effects))
+    known = waivers.let_pass(Found(parts=parts, waivers=one_run.waivers_of(run.waivers.sound(), parts, effects, {})))
     return comparison.side(parts, run), known, comparison.facts_of(measured)
 
 

@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from safe_gate import addons
-from safe_gate.baseline import source
-from safe_gate.commands._command import Call, reporting_options
+from safe_gate import addons, one_run
+from safe_gate.baseline import judging, source
+from safe_gate.commands._command import Call, complain, reporting_options
 from safe_gate.core.command import JSON, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
-from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict, Words
+from safe_gate.core.model import CannotJudge, Problem, Untrusted, Words
 from safe_gate.core.report import Waiver
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.github import checkout, handover, preview, publishing
@@ -23,10 +23,8 @@ from safe_gate.github.preview import Facts
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.inputs.finding.case_files import CaseFiles
+from safe_gate.inputs.read_by_run import replaced
 from safe_gate.render import console
-from safe_gate.runs import policy
-from safe_gate.runs.exit_codes import EXIT_CODES, complain
-from safe_gate.runs.workspace import replaced, untrusted
 from safe_gate.scoring import asked, measure, progress, refusals, snapshot, tally, unknown_names
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.destinations import Publishing
@@ -77,7 +75,7 @@ def main(call: Call) -> int:
         effects.out(console.settings_table(shown) if shown else "Nothing is set: every setting has its default.")
         found, problems = _would_read(options, effects)
         if options.mode != "publish":  # which reads no case
-            problems = (*untrusted(options, effects), *problems)
+            problems = (*one_run.untrusted(options, effects), *problems)
         _show("reads", "A run would read", [*found, ("commit", _commit(effects))], effects)
     planned = preview.of_publish if options.mode == "publish" else preview.channels
     seen = preview.github_facts(effects.context, effects.folder, has_token=bool(options.github_token))
@@ -86,7 +84,7 @@ def main(call: Call) -> int:
     _show("publishes", "A run would publish", planned(Publishing.of(options), effects.context), beyond)
     more = "" if is_whole else " --all shows every setting, GitHub, and what a run would publish."
     effects.out(f"Nothing was scored, written or sent.{more}")
-    return complain(problems, effects) if problems else EXIT_CODES[Verdict.PASS]
+    return complain(problems, effects) if problems else 0
 
 
 def _show(name: str, title: str, found: Facts, effects: Effects) -> None:
@@ -181,11 +179,11 @@ def _of_another_run(wanted: Publishing, effects: Effects) -> tuple[Facts, list[P
 
 def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:
     """Yield the problems that would prevent a run, other than its files: a shard, dask or a base commit."""
-    checks: list[Callable[[], object]] = [lambda: policy.refuse_base_elsewhere(options, effects)]
+    checks: list[Callable[[], object]] = [lambda: judging.refuse_base_elsewhere(options, effects)]
     if options.shard:
         checks.append(lambda: addons.scale.Shard.named(options.shard))
     else:
-        checks.append(lambda: policy.refuse_itself(options.baseline))
+        checks.append(lambda: judging.refuse_itself(options.baseline))
     if options.mode == "merge":
         checks.append(lambda: addons.scale.shards.read(options.shards))
     elif options.engine == "dask" and any(isinstance(one.input, Lines) for one in asked.given(options)):

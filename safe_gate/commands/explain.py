@@ -6,18 +6,17 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from safe_gate.commands._command import Call
+from safe_gate.commands._command import Call, complain
 from safe_gate.core.command import JSON, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Untrusted, Verdict
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Untrusted
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs import own_rules
 from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.render.explain import Explanation, as_json, explanation, shown
 from safe_gate.render.untrusted import plain
-from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import asked, intake, refusals
 
 COMMAND = Command(
@@ -58,7 +57,7 @@ def main(call: Call) -> int:
         return complain(refusals.as_shown(problems, options.text), effects)
     if not count:
         effects.out("No case fails unexpectedly.")
-    return EXIT_CODES[Verdict.PASS]
+    return 0
 
 
 @dataclass(slots=True)

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import addons
-from safe_gate.commands._command import Call
+from safe_gate.commands._command import Call, complain
 from safe_gate.core.command import Command
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
+from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.finding import expansion
 from safe_gate.render import console
-from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.settings.reading import Resolved
 from safe_gate.settings.sources import CONFIG_FILE
 
@@ -109,7 +108,7 @@ def main(call: Call) -> int:
         writing.write(Path(realpath(path)), update.lines(Path(path)))  # through a link, which stays
         for line in _shown(update, path):
             say(line)
-        return EXIT_CODES[Verdict.PASS]
+        return 0
     if out == _STREAM:
         for entry in made:
             effects.out(addons.importers.as_json(entry, ascii_only=True))
@@ -118,7 +117,7 @@ def main(call: Call) -> int:
     say(
         f"Written: {'standard output' if out == _STREAM else console.path_words(out)}, {plural(imported.count, 'case')}"
     )
-    return EXIT_CODES[Verdict.PASS]
+    return 0
 
 
 def _shown(update: addons.importers.Update, path: str) -> Iterator[str]:

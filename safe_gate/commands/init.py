@@ -11,13 +11,12 @@ from pathlib import Path
 
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
-from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
+from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk, schemas, writing
 from safe_gate.inputs.finding.commit_files import Missing
 from safe_gate.inputs.finding.git import Clone
 from safe_gate.render import console
-from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.settings.model import CONFIG_FILES
 
 COMMAND = Command(
@@ -82,7 +81,7 @@ def main(call: Call) -> int:
     has_another_guide = Path("evals/README.md") in kept and Path("evals/record.py") in added
     step = "evals/record.py records your own" if has_another_guide else "evals/README.md says how to record your own"
     effects.out("Nothing was written." if is_dry else f"Next: {first}{step} answers")
-    return EXIT_CODES[Verdict.PASS]
+    return 0
 
 
 def _platforms() -> tuple[list[str], str]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from safe_gate import addons
+from safe_gate import addons, one_run
 from safe_gate.baseline import comparison
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
 from safe_gate.github.effects import Effects
-from safe_gate.runs.conclusion import judged, refuse
-from safe_gate.runs.workspace import untrusted
 from safe_gate.settings.model import Settings
 
 COMMAND = Command(
@@ -37,6 +35,6 @@ def merged(options: Settings, effects: Effects, options_at: comparison.OptionsAt
     """Judge the shards that the settings name. Returns 0, 1 or 3."""
     # The cases of shards are scored already, so no process or cluster is needed, not even for the baseline.
     options = options.replace(engine="local", jobs="1")
-    if problems := untrusted(options, effects):
-        return refuse(problems, options, effects)
-    return judged(options, effects, options_at, addons.scale.shards.read(options.shards))
+    if problems := one_run.untrusted(options, effects):
+        return one_run.refuse(problems, options, effects).report.verdict.exit_code
+    return one_run.run(options, effects, options_at, addons.scale.shards.read(options.shards)).report.verdict.exit_code

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from safe_gate.commands._command import Call
+from safe_gate.commands._command import Call, complain
 from safe_gate.core.command import Command
-from safe_gate.core.model import CannotJudge, Verdict
+from safe_gate.core.model import CannotJudge
 from safe_gate.github import publishing
 from safe_gate.github.effects import Effects
-from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.settings.destinations import Publishing
 
 COMMAND = Command(
@@ -30,6 +29,6 @@ def main(call: Call) -> int:
 def published(wanted: Publishing, effects: Effects) -> int:
     """Post what a run left behind. Returns 0 if the comment is up to date, 3 if not."""
     try:
-        return EXIT_CODES[Verdict.PASS if publishing.post_later(wanted, effects) else Verdict.ERROR]
+        return 0 if publishing.post_later(wanted, effects) else 3
     except CannotJudge as error:
         return complain(error.problems, effects)

@@ -11,7 +11,7 @@ from safe_gate import addons
 from safe_gate.commands._command import Call
 from safe_gate.core.command import Command
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Verdict
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.deciding import rulebook
@@ -19,7 +19,6 @@ from safe_gate.github.effects import Effects
 from safe_gate.inputs import checked, disk, recorded, writing
 from safe_gate.inputs.own_rules import made, read, shipped
 from safe_gate.render import console, jsonreport, tables
-from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.scoring import asked, intake
 from safe_gate.settings.model import Settings
 
@@ -62,7 +61,7 @@ def main(call: Call) -> int:
     else:
         expected = "expected: rules, rules test PACK..., or rules train CASES..."
         raise CannotJudge(Problem(Place("command line"), expected, code=Code.USAGE))
-    return EXIT_CODES[Verdict.PASS]
+    return 0
 
 
 def _drawn(shown: Iterable[Table | str]) -> str:

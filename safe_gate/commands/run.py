@@ -5,22 +5,17 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from safe_gate import addons
+from safe_gate import addons, one_run
 from safe_gate.baseline import comparison
 from safe_gate.commands import merge, publish
 from safe_gate.commands._command import Call
 from safe_gate.core.command import JSON, Command
 from safe_gate.core.figures import plural
-from safe_gate.core.model import Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.github import publishing
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk, writing
 from safe_gate.render import console, jsonreport
-from safe_gate.runs import pipeline
-from safe_gate.runs.conclusion import concluded, judged, refuse, unfinished
-from safe_gate.runs.exit_codes import EXIT_CODES
-from safe_gate.runs.workspace import untrusted
 from safe_gate.settings.destinations import Publishing
 from safe_gate.settings.model import Settings
 
@@ -41,11 +36,11 @@ def main(call: Call) -> int:
         return publish.published(Publishing.of(options), effects)
     if options.mode == "merge":
         return merge.merged(options, effects, call.options_at)
-    if problems := untrusted(options, effects):
-        return refuse(problems, options, effects)
+    if problems := one_run.untrusted(options, effects):
+        return one_run.refuse(problems, options, effects).report.verdict.exit_code
     if options.shard:
         return _score_shard(addons.scale.Shard.named(options.shard), options, effects, call.options_at)
-    return judged(options, effects, call.options_at)
+    return one_run.run(options, effects, call.options_at).report.verdict.exit_code
 
 
 def _score_shard(
@@ -53,14 +48,13 @@ def _score_shard(
 ) -> int:
     """Score the cases of one shard and write its file, which has no verdict. Returns 0, or 3 with problems."""
     path = Path(options.report_dir) / shard.name
-    begin = partial(
-        unfinished, options=options, effects=effects, drawn={path: lambda run: jsonreport.pieces(run.report.to_json())}
-    )
-    content = pipeline.scored(options, effects, options_at, shard, begin)
-    if isinstance(content, pipeline.Made):
+    reports = {path: lambda shown: jsonreport.pieces(shown.report.to_json())}
+    begin = partial(one_run.begin, options, effects, reports)
+    content = one_run.score_shard(shard, options, effects, options_at, begin)
+    if isinstance(content, one_run.Judged):
         writing.write_or_remove(path, jsonreport.to_json(content.report.to_json()))  # which `merge` does not accept
-        report, _ = concluded(content.report, content.problems, options, effects)
-        return EXIT_CODES[report.verdict]
+        concluded = one_run.conclude(content, options, effects, one_run.unread_reports_of(options))
+        return concluded.report.verdict.exit_code
     writing.write(path, jsonreport.shard_pieces(content.to_json()))
     cases = " and ".join(
         f"{len(content.entries[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
@@ -69,4 +63,4 @@ def _score_shard(
     said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
     effects.out(f"{said}\nShard: {console.path_words(disk.shown(path))}")
     publishing.publish_shard(said, disk.shown(path), Publishing.of(options), effects)
-    return EXIT_CODES[Verdict.PASS]
+    return 0

@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import addons
-from safe_gate.commands._command import Call
+from safe_gate.commands._command import Call, complain
 from safe_gate.core.command import JSON, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem, Verdict
+from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, own_rules, recorded
-from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import asked, measure, progress, tally, unknown_names
 from safe_gate.settings.model import Settings
 from safe_gate.settings.reading import read
@@ -52,7 +51,7 @@ def main(call: Call) -> int:
     if problems:
         return complain(problems.kept(), call.effects)
     call.effects.out(f"{plural(len(paths), 'file')} valid, {plural(cases, 'case')}")
-    return EXIT_CODES[Verdict.PASS]
+    return 0
 
 
 def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | int]:

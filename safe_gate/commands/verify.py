@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from safe_gate.commands._command import Call
+from safe_gate import one_run
+from safe_gate.commands._command import Call, complain
 from safe_gate.core.command import Command
 from safe_gate.core.model import CannotJudge, Problem
 from safe_gate.core.report import Earlier, Report
@@ -13,8 +14,6 @@ from safe_gate.github.effects import Effects
 from safe_gate.proof import verification
 from safe_gate.proof.verification import Standing
 from safe_gate.render import console
-from safe_gate.runs import pipeline
-from safe_gate.runs.exit_codes import complain
 from safe_gate.settings.model import Settings
 
 COMMAND = Command(
@@ -56,5 +55,6 @@ def _recomputed(
     options: Settings, generated_at: str, recorded: Earlier, effects: Effects
 ) -> tuple[Report, Sequence[Problem]]:
     """Return the report that a run at another time would have made."""
-    made = pipeline.made(options, effects._replace(generated_at=generated_at), lambda _: options, recorded)
-    return made.report, made.problems
+    at = effects._replace(generated_at=generated_at)
+    judged = one_run.judge(options, at, lambda _: options, earlier=recorded)
+    return judged.report, judged.problems

@@ -35,6 +35,11 @@ class Verdict(StrEnum):
     FAIL = "fail"
     ERROR = "error"
 
+    @property
+    def exit_code(self) -> int:
+        """What `run` exits with; `score` and `eval` have the codes of their specs."""
+        return {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}[self]
+
 
 @dataclass(frozen=True, slots=True)
 class Untrusted:

@@ -115,7 +115,7 @@ def test_an_internal_error_is_told_too(safe_gate: SafeGate, monkeypatch: pytest.
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("secret text")
 
-    monkeypatch.setattr("safe_gate.runs.pipeline.made", broken)
+    monkeypatch.setattr("safe_gate.one_run.judge", broken)
     monkeypatch.setattr("safe_gate.commands.validate._checked", broken)
     for command in ("run", "validate c.jsonl"):
         found = told(safe_gate, *command.split(), *(["--cases", "c.jsonl"] if command == "run" else []), "--json")

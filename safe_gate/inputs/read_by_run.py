@@ -1,4 +1,4 @@
-"""The files of the working folder that a run reads: which they are, and whether its event may trust them."""
+"""The files of the working folder that a run reads: which they are, and which reports would replace them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Code, Place, Problem
-from safe_gate.github.checkout import foreign_checkout
-from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.settings.model import WAIVERS_FILE, Settings, config_paths
@@ -41,15 +39,3 @@ def keep_inputs(flag: str, path: str, read: Iterable[Path]) -> None:
     if disk.is_among(path, read):
         words = f"names {path}, which this run reads, and must not replace; name another file"
         raise CannotJudge(Problem(Place(flag), words, code=Code.USAGE))
-
-
-def untrusted(options: Settings, effects: Effects) -> tuple[Problem, ...]:
-    """Return the problem of a checkout that a run reads and its event must not trust, if any."""
-    folder = "" if options.allow_head_checkout else foreign_checkout(effects.context, read_by(options))
-    if not folder:
-        return ()
-    words = (
-        f"the checkout in {folder!r} is not at the base's commit, so this event must not trust its files; check out"
-        " GITHUB_SHA, use the event pull_request, or set allow-head-checkout: true"
-    )
-    return (Problem(Place("pull_request_target"), words, code=Code.UNTRUSTED_CHECKOUT),)

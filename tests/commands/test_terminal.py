@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from safe_gate import cli
-from safe_gate.runs import terminal
+from safe_gate.commands import _terminal as terminal
 from tests.support.cases import BAD, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 
 RUN = ("run", "--cases", "c.jsonl", "--batch", "b.json")

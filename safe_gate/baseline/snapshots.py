@@ -28,40 +28,48 @@ OF_INPUTS = tuple(setting for evaluator in EVALUATORS.values() for setting in ev
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
-    """Reports and commits that a run is compared with.
+class Snapshots:
+    """The run's own files, and the reports and commits that it is compared with.
 
-    `settings_at` returns the settings below the folder of a side. `snapshot` returns the side, with its files as
-    first read. `narrowed` returns that side without the patterns that match no file.
+    `settings_at` returns the settings below the folder of a side. `at` returns the side, with its files as first read.
+    `narrowed` returns that side without the patterns that match no file.
     """
 
     settings_at: comparison.OptionsAt
-    snapshot: Callable[[Path], Snapshot]
+    at: Callable[[Path], Snapshot]
     narrowed: Callable[[Path], Snapshot]
     _effects: Effects
     _access: Access
     _held: ExitStack
     _opened: dict[str, tuple[source.Baseline | None, tuple[Pattern, ...]]] = field(default_factory=dict)
 
-    def at(self, spec: str, patterns: tuple[Pattern, ...], *, is_required: bool) -> source.Baseline | None:
-        """Return a baseline with the files that patterns name, and those that its own config names.
+    @property
+    def head_settings(self) -> Settings:
+        """The run's own settings."""
+        return self.settings_at(HERE)
 
-        Raises CannotJudge as `source.opened` does.
+    @property
+    def head(self) -> Snapshot:
+        """The run's own side."""
+        return self.at(HERE)
+
+    def open(self, spec: str, options: Settings, *, is_required: bool | None = None) -> source.Baseline | None:
+        """Return a baseline with the files that options name, and those that its own config names.
+
+        It is required as options say, unless `is_required` says otherwise. Raises CannotJudge as `source.opened` does.
         """
-        base, patterns = self._with(spec, patterns, is_required=is_required)
-        if base is not None and base.report is None:
-            own: tuple[Pattern, ...] = ()
-            with suppress(CannotJudge):  # the user of the settings reports their problems
-                own = source.patterns_of(self.settings_at(base.root))
-            again, _ = self._with(spec, (*patterns, *own), is_required=is_required)
-            if again is None or again.commit != base.commit:  # its config may name other files than were asked for
-                raise CannotJudge(
-                    Problem(
-                        Place(spec), "moved to another commit while it was read; run again", code=Code.BASE_UNAVAILABLE
-                    )
-                )
-            return again
-        return base
+        required = options.baseline_required if is_required is None else is_required
+        base, patterns = self._with(spec, source.patterns_of(options), is_required=required)
+        if base is None or base.report is not None:
+            return base
+        own: tuple[Pattern, ...] = ()
+        with suppress(CannotJudge):  # the user of the settings reports their problems
+            own = source.patterns_of(self.settings_at(base.root))
+        again, _ = self._with(spec, (*patterns, *own), is_required=required)
+        if again is None or again.commit != base.commit:  # its config may name other files than were asked for
+            words = "moved to another commit while it was read; run again"
+            raise CannotJudge(Problem(Place(spec), words, code=Code.BASE_UNAVAILABLE))
+        return again
 
     @property
     def base(self) -> Base | None:
@@ -69,7 +77,7 @@ class Sides:
         base, _ = self._opened.get("base", (None, ()))
         return Base(base.commit, base.why) if base else None
 
-    def side_of(self, base: source.Baseline) -> Snapshot:
+    def of(self, base: source.Baseline) -> Snapshot:
         """Return the side of a commit, less the patterns that name no file. Raises CannotJudge."""
         try:
             return self.narrowed(base.root)
@@ -106,7 +114,7 @@ class Sides:
 
 
 @contextmanager
-def opened(options: Settings, effects: Effects, options_at: comparison.OptionsAt) -> Iterator[Sides]:
+def opened(options: Settings, effects: Effects, options_at: comparison.OptionsAt) -> Iterator[Snapshots]:
     """Give what a run under these options may be compared with, as long as it can be read.
 
     Of the settings below a folder, what judges nothing is the run's, and inputs if that folder's settings name none.
@@ -130,4 +138,4 @@ def opened(options: Settings, effects: Effects, options_at: comparison.OptionsAt
 
     with ExitStack() as held:
         access = Access(options.github_token, options.ca_bundle, "fetch", options.timeouts.fetch)
-        yield Sides(settings_at, snapshot_at, narrowed, effects, access, held)
+        yield Snapshots(settings_at, snapshot_at, narrowed, effects, access, held)

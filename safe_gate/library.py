@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from safe_gate import one_run
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, RuleOutcome, Verdict, reason
 from safe_gate.core.report import Report
@@ -27,8 +28,6 @@ from safe_gate.inputs.writing import temporary_folder
 from safe_gate.render import console, jsonreport
 from safe_gate.render.untrusted import quoted
 from safe_gate.render.wording import conclusion, message, rule_name, state
-from safe_gate.runs.conclusion import finished, refuse
-from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.settings import reading
 from safe_gate.settings.model import Settings
 from safe_gate.settings.model import settings as every_setting
@@ -127,7 +126,7 @@ def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
         return _judged(resolved.options, effects, flags, writes=writes)
     except CannotJudge as error:
         if writes:  # an old report must not say that the gate passed
-            refuse(error.problems, reading.reporting_options(flags, {}, _unchecked), effects)
+            one_run.refuse(error.problems, reading.reporting_options(flags, {}, _unchecked), effects)
         raise
 
 
@@ -139,13 +138,14 @@ def _judged(options: Settings, effects: Effects, flags: Mapping[str, Any], *, wr
         return reading.read(flags, {}, partial(config_file.read_config, root=root), command=IN_PYTHON)
 
     disk.follow_links(is_on=options.follow_links)
-    report, problems = finished(options if writes else options.replace(reports=()), effects, options_at)
-    if problems:
-        raise GateError(problems)
+    judged = one_run.run(options if writes else options.replace(reports=()), effects, options_at)
+    if judged.problems:
+        raise GateError(judged.problems)
+    report = judged.report
     held = json.loads(jsonreport.to_json(report.to_json()))
     return Run(
         verdict=report.verdict,
-        exit_code=EXIT_CODES[report.verdict],
+        exit_code=report.verdict.exit_code,
         rules=report.rules,
         results={
             one.name: tuple(one.value(result.entry) for result in results_of(one, part)) for one, part in parts_of(held)

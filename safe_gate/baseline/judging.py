@@ -1,4 +1,4 @@
-"""Shell: which settings judge a run: this change's or its base commit's."""
+"""Shell: whose settings judge a run: this change's or its base commit's."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from safe_gate.baseline import comparison, source
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
+from safe_gate.baseline.snapshots import Snapshots
+from safe_gate.core.model import CannotJudge, Code, InputFile, JsonObject, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import limits
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate.comparison import Guards
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import own_rules
-from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding.commit_files import Pattern
-from safe_gate.runs.sides import Sides
 from safe_gate.scoring import asked, unknown_names
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.model import Settings, config_paths
 
 
-def gate_policy(options: Settings) -> gate_rules.Policy:
+def policy(options: Settings) -> gate_rules.Policy:
     """Return the limits of the gate's rules under these options."""
     settings = {name: unknown_names.groups_limited(one, options.values()) for name, one in EVALUATORS.items()}
     general = limits.by_rule(options.values())
@@ -41,26 +40,37 @@ def gate_policy(options: Settings) -> gate_rules.Policy:
     )
 
 
+KnownWaivers = tuple[InputFile, JsonObject]
+"""A file of waivers with what it holds."""
+
+
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class Judging:
     """The settings that judge a run: its own, or the base commit's. The commit is None for its own.
 
     `recipes` are the evaluators' recipes, empty for the run's own. Problems of the run's own are reported with its
     cases.
     """
 
-    side: Snapshot
+    snapshot: Snapshot
     recipes: Mapping[str, str] = field(default_factory=dict)
     base: source.Baseline | None = None
 
     @property
     def options(self) -> Settings:
         """The settings that judge."""
-        return self.side.options
+        return self.snapshot.options
 
     def breaks_on_weakened(self, own: str) -> bool:
         """Return whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
         return "fail" in (self.options.on_weakened, own)
+
+    def waivers(self) -> tuple[KnownWaivers | None, tuple[Problem, ...]]:
+        """Return the file of waivers with what it holds, None without one; or what is wrong with it."""
+        found = self.snapshot.waivers
+        if self.base and found.problems:
+            return None, comparison.at_baseline(self.base, CannotJudge(*found.problems)).problems
+        return found.known, found.problems
 
 
 _HEAD_HERE = "head here"
@@ -75,29 +85,27 @@ def _refuse_unknown_base(setting: str, instead: str, effects: Effects) -> None:
         )
 
 
-def base_commit(setting: str, instead: str, effects: Effects, sides: Sides) -> source.Baseline | None:
+def base_commit(setting: str, instead: str, effects: Effects, snapshots: Snapshots) -> source.Baseline | None:
     """Return the event's base commit, which a setting asks for. Raises CannotJudge where there can be none."""
     _refuse_unknown_base(setting, instead, effects)
-    options = sides.settings_at(HERE)
-    return sides.at("base", source.patterns_of(options), is_required=options.baseline_required)
+    return snapshots.open("base", snapshots.head_settings)
 
 
-def ruling_of(effects: Effects, sides: Sides) -> Ruling:
-    """Return the settings that judge. Raises CannotJudge."""
-    if sides.settings_at(HERE).policy_ref == "head":
-        return Ruling(sides.snapshot(HERE))
-    base = base_commit("policy-ref", _HEAD_HERE, effects, sides)
+def of(effects: Effects, snapshots: Snapshots) -> Judging:
+    """Return the settings that judge a run. Raises CannotJudge."""
+    if snapshots.head_settings.policy_ref == "head":
+        return Judging(snapshots.head)
+    base = base_commit("policy-ref", _HEAD_HERE, effects, snapshots)
     if base is None:
         raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE, code=Code.BASE_UNAVAILABLE))
     try:
-        side = sides.snapshot(base.root)
-        given = asked.given(side.options)
-        recipes = {one.name: side.recipe(one) for one in given}
+        there = snapshots.at(base.root)
+        recipes = {one.name: there.recipe(one) for one in asked.given(there.options)}
         for name, recipe in recipes.items():
             own_rules.made(name, recipe)
     except CannotJudge as error:
         raise comparison.at_baseline(base, error) from None
-    return Ruling(side, recipes, base)
+    return Judging(there, recipes, base)
 
 
 def refuse_itself(baseline: str) -> None:
@@ -117,12 +125,12 @@ def refuse_base_elsewhere(options: Settings, effects: Effects) -> None:
         _refuse_unknown_base("on-weakened", WARN_HERE, effects)
 
 
-def is_needed_by_base(effects: Effects, sides: Sides) -> bool:
+def is_needed_by_base(effects: Effects, snapshots: Snapshots) -> bool:
     """Return whether the base commit's config lets a weaker gate break the run; no other file of it is read."""
     if effects.context.subject.base_sha:
         with suppress(CannotJudge):
-            run = sides.settings_at(HERE)
-            patterns = [*map(Pattern, config_paths(run.config))]
-            own = sides.config_of("base", patterns, is_required=run.baseline_required)
+            head = snapshots.head_settings
+            patterns = [*map(Pattern, config_paths(head.config))]
+            own = snapshots.config_of("base", patterns, is_required=head.baseline_required)
             return own is not None and own.on_weakened == "fail"
     return False

@@ -13,6 +13,8 @@ from typing import Any
 
 from safe_gate.baseline import comparison, source
 from safe_gate.baseline.comparison import Past
+from safe_gate.baseline.judging import WARN_HERE, Judging, base_commit, is_needed_by_base
+from safe_gate.baseline.snapshots import OF_INPUTS, Snapshots
 from safe_gate.baseline.source import Baseline, committed
 from safe_gate.core.comparison import Weakened, Weakening
 from safe_gate.core.given import Documents
@@ -26,52 +28,50 @@ from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk, own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import case_files, expansion
-from safe_gate.runs.policy import WARN_HERE, Ruling, base_commit, is_needed_by_base
-from safe_gate.runs.sides import OF_INPUTS, Sides
 from safe_gate.scoring import asked, facts
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
 
 
-def weakened(
+def of(
     compared: Baseline | None,
     past: Past | None,
     cases: Mapping[str, Facts] | None,
-    ruling: Ruling,
+    rules: Judging,
     effects: Effects,
-    sides: Sides,
+    snapshots: Snapshots,
 ) -> Weakened:
     """Return where the gate is weaker than on the base commit, or in a report if there is none.
 
     `past` was read from the baseline `compared`. `cases` has the expectations of the run's own cases, if already
     read. If a weaker gate breaks the run, an unreadable base is an error. Otherwise the result is unknown.
     """
-    run = sides.snapshot(HERE)
+    run = snapshots.head
     on_weakened = run.options.on_weakened
-    is_needed = ruling.breaks_on_weakened(on_weakened)
-    head = _terms_at(sides.narrowed(HERE), run.root, cases)
-    left_out = tuple(_left_out(ruling, run))
-    for base_of in _bases(compared, ruling, on_weakened, effects, sides):
+    is_needed = rules.breaks_on_weakened(on_weakened)
+    head = _terms_at(snapshots.narrowed(HERE), run.root, cases)
+    left_out = tuple(_left_out(rules, run))
+    for base_of in _bases(compared, rules, on_weakened, effects, snapshots):
         try:
             if (base := base_of()) is None:
                 break
             known = past.cases if past and base is compared else None
-            before = terms_of(base, run.root, sides, known)
+            before = terms_of(base, run.root, snapshots, known)
             return held_against(base, before, head, run, effects.generated_at, left_out=left_out)
         except CannotJudge:
-            if is_needed or is_needed_by_base(effects, sides):
+            if is_needed or is_needed_by_base(effects, snapshots):
                 raise
     return weakening.section((), None, partial=False, fails=on_weakened == "fail", texts=True)
 
 
-def terms_of(base: Baseline, head: Path, sides: Sides, cases: Mapping[str, Facts] | None = None) -> Terms:
+def terms_of(base: Baseline, head: Path, snapshots: Snapshots, cases: Mapping[str, Facts] | None = None) -> Terms:
     """Return the terms of a report or of a commit; `head` and `cases` are as in `_terms_at`.
 
     Raises CannotJudge with every problem.
     """
     if base.report is not None:
         return _terms_of_report(base.report)
-    side = sides.side_of(base)
+    side = snapshots.of(base)
     try:
         return _terms_at(side, head, cases)
     except CannotJudge as error:
@@ -194,16 +194,16 @@ def _is_kept(was: Outcome, now: Outcome) -> bool:
     return is_as_good and now.violations <= was.violations and now.cluster == was.cluster
 
 
-def _left_out(ruling: Ruling, run: Snapshot) -> Iterator[Weakening]:
+def _left_out(rules: Judging, run: Snapshot) -> Iterator[Weakening]:
     """Yield inputs that the base commit's settings name and the change's own do not: other cases may replace them.
 
     Added patterns count after the merge, like a new limit. Other patterns for the same files leave out none.
     """
-    for name in OF_INPUTS if ruling.base else ():
-        values = (one.value(name) for one in (ruling.options, run.options))
+    for name in OF_INPUTS if rules.base else ():
+        values = (one.value(name) for one in (rules.options, run.options))
         judged, own = (value if isinstance(value, tuple) else (value,) for value in values)
         gone = [one for one in judged if one not in own]
-        if gone and _files_of(name, ruling.side) - _files_of(name, run):
+        if gone and _files_of(name, rules.snapshot) - _files_of(name, run):
             new = [one for one in own if one not in judged]
             what = What.CHANGED if new else What.DROPPED
             yield Weakening("setting", name.replace("_", "-"), "", what, gone, new)
@@ -224,22 +224,22 @@ def _files_of(name: str, side: Snapshot) -> set[Path]:
 
 def _bases(
     compared: Baseline | None,
-    ruling: Ruling,
+    rules: Judging,
     on_weakened: str,
     effects: Effects,
-    sides: Sides,
+    snapshots: Snapshots,
 ) -> Iterator[Callable[[], Baseline | None]]:
     """Yield what to compare a run's terms with, the best first.
 
     The event's base commit comes first, because a change's own config file may name the baseline.
     """
-    is_needed, has_base = ruling.breaks_on_weakened(on_weakened), bool(effects.context.subject.base_sha)
+    is_needed, has_base = rules.breaks_on_weakened(on_weakened), bool(effects.context.subject.base_sha)
     is_commit = compared is not None and compared.report is None
-    if ruling.base:
-        yield lambda: ruling.base
-    elif is_commit and (ruling.options.baseline == "base" or not has_base):
+    if rules.base:
+        yield lambda: rules.base
+    elif is_commit and (rules.options.baseline == "base" or not has_base):
         yield lambda: compared
     else:
         if is_needed or has_base:
-            yield partial(base_commit, "on-weakened", WARN_HERE, effects, sides)
+            yield partial(base_commit, "on-weakened", WARN_HERE, effects, snapshots)
         yield lambda: compared

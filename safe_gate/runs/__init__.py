@@ -1,1 +1,0 @@
-"""One run, from its settings to its report, its verdict and its exit code."""
