@@ -96,29 +96,35 @@ def _names(setting: Setting) -> str:
     return "<br>".join(filter(None, (_codes(flags), _codes(setting.env), key)))
 
 
+_RULES = {setting_of(rule.name).partition(".")[0] for rule in RULES}
+"""The settings that are rules of the gate, which have a page of their own."""
+
+
 def _settings() -> str:
-    rows = ((f"`{setting.input}`", setting.help, _default(setting), _names(setting)) for setting in settings())
+    rows = (
+        (f"`{setting.input}`", setting.help, _default(setting), _names(setting))
+        for setting in settings()
+        if setting.input not in _RULES
+    )
     return _table(("setting", "meaning", "default", "flag, variable, config key"), rows)
 
 
-def _condition(name: str, setting: Setting) -> str:
-    """Return what a rule asks, without what its row says elsewhere."""
-    if check := name.removeprefix(setting.input).removeprefix("-").replace("-", "_"):
-        return f"`{check}` agrees with at least the share of its labels that `{setting.input}` sets for it"
-    return setting.help.removeprefix("Rule: ").removesuffix(" Off unless set.").rstrip(".")
-
-
 def _rules() -> str:
-    by_name = {setting.input: setting for setting in settings()}
-    judged: dict[str, list[str]] = {}
+    judged: dict[str, dict[str, None]] = {}
     for rule in RULES:
-        judged.setdefault(rule.name, []).append(EVALUATORS[rule.evaluator])
+        judged.setdefault(setting_of(rule.name).partition(".")[0], {})[EVALUATORS[rule.evaluator]] = None
+    by_name = {setting.input: setting for setting in settings()}
     rows = (
-        (f"`{setting_of(name)}`", ", ".join(evaluators), _condition(name, setting), _default(setting))
+        (
+            f"`{name}`",
+            ", ".join(evaluators),
+            by_name[name].help.removeprefix("Rule: ").removesuffix(" Off unless set.").rstrip("."),
+            _default(by_name[name]),
+            _names(by_name[name]),
+        )
         for name, evaluators in judged.items()
-        for setting in [by_name.get(name, by_name["min-label-accuracy"])]  # which has an entry for each check
     )
-    return _table(("rule", "evaluator", "holds when", "default"), rows)
+    return _table(("rule", "evaluator", "holds when", "default", "flag, variable, config key"), rows)
 
 
 def _commands() -> str:

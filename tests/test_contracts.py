@@ -122,13 +122,15 @@ def test_the_tables_of_the_documents_are_those_that_make_docs_writes(table: str)
 
 
 def test_the_documents_name_every_setting_rule_command_and_output() -> None:
+    rules = {setting_of(rule.name).partition(".")[0] for rule in RULES}
     for setting in settings():
-        (row,) = (line for line in DOCS["settings.md"].splitlines() if line.startswith(f"| `{setting.input}` |"))
-        assert setting.help.replace("|", "\\|") in row
+        page = DOCS["rules.md" if setting.input in rules else "settings.md"]
+        (row,) = (line for line in page.splitlines() if line.startswith(f"| `{setting.input}` |"))
+        assert setting.help.removeprefix("Rule: ").partition(". ")[0].rstrip(".").replace("|", "\\|") in row
         for name in (*setting.env, *(flag for flags in setting.flags.values() for flag in flags)):
             assert f"`{name}`" in row
     for page, names in {
-        "rules.md": [setting_of(rule.name) for rule in RULES],
+        "rules.md": rules,
         "commands.md": [f"safe-gate {command}" for command in commands.names()],
         "outputs.md": ACTION["outputs"],
     }.items():
