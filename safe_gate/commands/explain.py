@@ -141,7 +141,6 @@ def _named(
     files: CaseFiles, settings: JsonObject, explained: Callable[[Case], Explanation], wanted: _Wanted
 ) -> Iterator[Explanation]:
     """Yield the explanations of an evaluator's cases that ids name, whatever the filters leave out."""
-    evaluator = files.evaluator
     left, alike, place = dict(wanted.ids), dict[str, Case](), Place("")
     for item in intake.cases(files, asked.unfiltered(settings)):
         if isinstance(item, Problem):
@@ -152,7 +151,7 @@ def _named(
             if not left and item.place != place:
                 break
             wanted.seen.append(item.id)
-            if named := [one for one in evaluator.ids(item) if one in wanted.ids]:
+            if named := [one for one in item.ids if one in wanted.ids]:
                 left = {one: None for one in left if one not in named}
                 place = item.place  # the other turns of a conversation are there, too
                 yield explained(item)

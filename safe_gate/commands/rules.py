@@ -15,9 +15,10 @@ from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.deciding import rulebook
+from safe_gate.evaluators.synthesis.evaluator import DATA
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import checked, disk, recorded, writing
-from safe_gate.inputs.own_rules import made, read, shipped
+from safe_gate.inputs.own_rules import made, read
 from safe_gate.render import console, jsonreport, tables
 from safe_gate.scoring import asked, intake
 from safe_gate.settings.model import Settings
@@ -82,7 +83,7 @@ def _train(patterns: Sequence[str], settings: JsonObject, config: str, out: str,
     Without a folder nothing is written.
     """
     recipe = asked.recipe(_SYNTHESIS, settings, read(settings), config)
-    lesson = addons.training.taught(_cases(patterns), settings, recipe, shipped(_SYNTHESIS.name))
+    lesson = addons.training.taught(_cases(patterns), settings, recipe, DATA)
     paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
     others = [path for path in paths if not _may_replace(path)] if out else []
     if others:

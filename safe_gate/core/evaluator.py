@@ -6,7 +6,7 @@ names none. An evaluator does no IO: it takes bytes and values, and returns valu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,17 +18,14 @@ from safe_gate.core.given import (
     Grouping,
     Imports,
     Lines,
-    Misnamed,
     OwnFile,
-    PackFact,
     PartShape,
     RuleFiles,
-    Shipped,
 )
 from safe_gate.core.presentation import Presentation
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import Failure, JsonObject, Place, Problem
+    from safe_gate.core.model import Failure, JsonObject, Problem
     from safe_gate.core.rules import Rule
     from safe_gate.core.setting import Group
     from safe_gate.core.validate import Fault
@@ -98,50 +95,26 @@ class Evaluator(Presentation, Protocol):
         """Yield the problems of an object of `Lines` that fits its schema."""
         yield from ()
 
-    def case(self, _value: JsonObject, _place: Place, _cluster: str, /) -> Case:
-        """Return the case of an object of `Lines`, which has no fault."""
-        raise TypeError(f"{self.name} reads no lines")
+    def parse(self, value: JsonObject, at: CaseAt, settings: JsonObject, /) -> Iterator[Case]:
+        """Yield the cases of an object of `Lines` without faults, several if it holds several replies to judge.
 
-    def cases(self, value: JsonObject, place: Place, cluster: str, _settings: JsonObject, /) -> Iterator[Case]:
-        """Yield the cases of an object of `Lines`, which has no fault: several if it holds several replies to judge."""
-        yield self.case(value, place, cluster)
-
-    def ids(self, case: Any, /) -> tuple[str, ...]:
-        """Return the ids that no case of another line may have."""
-        return (case.id,)
-
-    def case_in(self, _document: JsonObject, _index: int, _output: JsonObject, _at: CaseAt, /) -> Case:
-        """Return a case of `Documents`: that with this index, and the output that was recorded for it."""
-        raise TypeError(f"{self.name} reads no documents")
+        Of `Documents`, the object is a case with its `output`.
+        """
+        ...
 
     # --- rules and settings that it scores by
 
-    def misnamed(self, _settings: JsonObject, _by: Callable[[], Any], /) -> Iterator[Misnamed]:
-        """Yield the unknown names in settings, such as a check that it does not have.
-
-        `_by` returns what it scores by under the settings.
-        """
-        yield from ()
-
-    def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped, /) -> str:
+    def recipe(self, settings: JsonObject, own: Sequence[OwnFile], /) -> str:
         """Return everything that scores depend on besides cases and code, as a text for another process.
 
-        `settings` are by the names of options. `own` are a team's files of rules, which fit their schema. `data` are
-        the files of the package. Raises CannotJudge with every problem in them.
+        `settings` are by the names of options. `own` are a team's files of rules, which fit their schema. Raises
+        CannotJudge with every problem in them.
         """
         ...
 
-    def made(self, recipe: str, data: Shipped, /) -> Any:
+    def made(self, recipe: str, /) -> Any:
         """Return what `recipe` describes, ready for scoring. Raises CannotJudge as `recipe` does."""
         ...
-
-    def digest(self, _settings: JsonObject, _own: Sequence[OwnFile], _data: Shipped, /) -> str:
-        """Return the SHA-256 of all rules that are files."""
-        return ""
-
-    def facts(self, _own: Sequence[OwnFile], _data: Shipped, /) -> Mapping[str, PackFact]:
-        """Return all rules that are in files, whether or not they are switched off, by their ids."""
-        return {}
 
     # --- scores and totals; `by` is what `made` returned
 

@@ -118,11 +118,17 @@ class Contradiction(NamedTuple):
 
 
 class CaseAt(NamedTuple):
-    """The place of a case in a document, the name of the document's file without its suffix, and the cluster."""
+    """The place of a case and its cluster, "" for none.
+
+    Of a case in a document: the name of the document's file without its suffix, the document, and the number of the
+    case there, from 0.
+    """
 
     place: Place
-    stem: str
     cluster: str
+    stem: str = ""
+    document: JsonObject = MappingProxyType({})
+    number: int = 0
 
 
 class Case(Protocol):
@@ -131,6 +137,11 @@ class Case(Protocol):
     @property
     def id(self) -> str:
         """Its id, unique among the cases of its evaluator in a run."""
+        ...
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids that no case of another line may have."""
         ...
 
     @property
@@ -163,21 +174,6 @@ class Case(Protocol):
     def texts(self) -> dict[str, Any]:
         """Return the recorded texts by field."""
         ...
-
-
-class Shipped(Protocol):
-    """The JSON files of an evaluator's package, which the shell reads for it."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """Their paths from the folder of the package, with `/`, sorted."""
-        ...
-
-    def read(self, name: str) -> bytes:
-        """Return the bytes of one."""
-        ...
-
-    def __hash__(self) -> int: ...
 
 
 class OwnFile(NamedTuple):
@@ -236,22 +232,28 @@ class Imports(NamedTuple):
     output: Mapping[str, bool] = MappingProxyType({})
 
 
-class RuleFiles(NamedTuple):
-    """A team's files of rules: the option that names them, and the schema that they fit.
-
-    `off` is the option with the ids of rules that do not count, "" for none.
-    """
-
-    setting: str
-    off: str
-    kind: str
-
-
 class PackFact(NamedTuple):
     """A rule of a file: the digest of what it says, and whether its hits can let a case pass."""
 
     sha256: str
     lets_pass: bool
+
+
+class RuleFiles(NamedTuple):
+    """A team's files of rules: the option that names them, and the schema that they fit.
+
+    `off` is the option with the ids of rules that do not count, "" for none. `digest(settings, files)` returns the
+    SHA-256 of all rules that are files, `facts(files)` those rules by their ids, whether or not they are switched off.
+    `misnamed(settings, by)` yields the unknown names in settings, such as a check that it does not have; `by` returns
+    what it scores by.
+    """
+
+    setting: str
+    off: str
+    kind: str
+    digest: Callable[[JsonObject, Sequence[OwnFile]], str]
+    facts: Callable[[Sequence[OwnFile]], Mapping[str, PackFact]]
+    misnamed: Callable[[JsonObject, Callable[[], Any]], Iterable[Misnamed]]
 
 
 class Grouping(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from safe_gate.core.digests import digest
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import percent, plural, share
-from safe_gate.core.given import Grouping, OwnFile, PartShape, Shipped
+from safe_gate.core.given import CaseAt, Grouping, OwnFile, PartShape
 from safe_gate.core.lazy import View
 from safe_gate.core.model import (
     Failure,
@@ -87,6 +87,11 @@ class Case:
     asked: tuple[str, ...]
     place: Place
     cluster: str
+
+    @property
+    def ids(self) -> tuple[str]:
+        """The id alone: no other case may have it."""
+        return (self.id,)
 
     def asks(self) -> dict[str, Any]:
         """Return the expectations of the output: digests by field, and the tags."""
@@ -221,13 +226,13 @@ class PassFail(Evaluator):
         """Return the faults of a case by the checks of `explained`; no entry for a check that passes."""
         raise NotImplementedError
 
-    def case(self, value: JsonObject, place: Place, cluster: str) -> Case:
-        return Case(value, value["id"], tuple(dict.fromkeys(value.get("tags", ()))), self.asked, place, cluster)
+    def parse(self, value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]:
+        yield Case(value, value["id"], tuple(dict.fromkeys(value.get("tags", ()))), self.asked, at.place, at.cluster)
 
-    def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
+    def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
         return self.name
 
-    def made(self, recipe: str, data: Shipped) -> Any:
+    def made(self, recipe: str) -> Any:
         return recipe
 
     def score(self, case: Any, by: Any) -> JsonObject:

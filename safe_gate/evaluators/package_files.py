@@ -11,7 +11,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Package:
-    """The JSON files of a package: a `core.given.Shipped`."""
+    """The JSON files of a package, by their paths from its folder with `/`."""
 
     folder: Path
     names: Sequence[str]

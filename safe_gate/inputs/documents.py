@@ -188,8 +188,8 @@ def _joined(
         if isinstance(output, Problem):
             yield output
         elif output is not None:
-            at = CaseAt(place, batch.id, cluster_of(case, cluster_key))
-            yield evaluator.case_in(batch.content, index, output, at)
+            at = CaseAt(place, cluster_of(case, cluster_key), batch.id, batch.content, index)
+            yield from evaluator.parse({**case, "output": output}, at, {})
 
 
 def _output(

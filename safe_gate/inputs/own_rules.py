@@ -1,4 +1,4 @@
-"""Shell: what an evaluator scores by: settings, the files of its package, and a team's files of rules. Reads files."""
+"""Shell: what an evaluator scores by: settings and a team's files of rules. Reads files."""
 
 from __future__ import annotations
 
@@ -12,16 +12,9 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import OwnFile, PackFact
 from safe_gate.core.model import CannotJudge, JsonObject, Problem
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.package_files import Package
-from safe_gate.evaluators.package_files import shipped as of_module
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import expansion
-
-
-def shipped(name: str) -> Package:
-    """Return the JSON files of an evaluator's package, which are read when they are asked for."""
-    return of_module(type(EVALUATORS[name]).__module__)
 
 
 class Own(NamedTuple):
@@ -97,7 +90,7 @@ def recipe(evaluator: Evaluator, settings: JsonObject, own: Own) -> str:
         raise CannotJudge(*unmatched)
     problems = own.problems.get(name, ())
     try:
-        found = evaluator.recipe(settings, own.files.get(name, ()), shipped(name))
+        found = evaluator.recipe(settings, own.files.get(name, ()))
     except CannotJudge as error:
         files = {file.path for file in own.files.get(name, ())}  # the names in other files are unknown
         known = (one for one in error.problems if not problems or one.place.path in files)
@@ -110,15 +103,13 @@ def recipe(evaluator: Evaluator, settings: JsonObject, own: Own) -> str:
 @lru_cache(maxsize=4)
 def made(name: str, recipe: str) -> Any:
     """Return what a recipe of an evaluator describes. Raises CannotJudge as `Evaluator.made` does."""
-    return EVALUATORS[name].made(recipe, shipped(name))
+    return EVALUATORS[name].made(recipe)
 
 
 def digest(settings: JsonObject, own: Own) -> str:
     """Return the digest of the rules of all evaluators that have them in sound files: of one evaluator, its own."""
     found = [
-        one.digest(settings, own.files.get(name, ()), shipped(name))
-        for name, one in EVALUATORS.items()
-        if one.rule_files
+        one.rule_files.digest(settings, own.files.get(name, ())) for name, one in EVALUATORS.items() if one.rule_files
     ]
     return found[0] if len(found) == 1 else digest_of(found)
 
@@ -128,5 +119,6 @@ def facts(own: Own) -> dict[str, PackFact]:
     own.refuse_unsound()
     found: dict[str, PackFact] = {}
     for name, evaluator in EVALUATORS.items():
-        found |= evaluator.facts(own.files.get(name, ()), shipped(name))
+        if evaluator.rule_files:
+            found |= evaluator.rule_files.facts(own.files.get(name, ()))
     return found

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from safe_gate import addons
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.given import Case
+from safe_gate.core.given import Case, CaseAt
 from safe_gate.core.model import Code, InputFile, JsonObject, Place, Problem
 from safe_gate.inputs.blocks import (
     BOUNDS,
@@ -67,7 +67,7 @@ def cases(
         found = list(cases_of(evaluator, item, settings))
         twins = {
             place: twin
-            for case_id, place in ids_of(evaluator, found)
+            for case_id, place in ids_of(found)
             if (twin := twin_of(seen, case_id, place, evaluator.input.id_key))
         }
         yield from twins.values()
@@ -109,7 +109,7 @@ def cases_of(evaluator: Evaluator, part: Part, settings: JsonObject) -> Iterator
             for fault in faults:
                 yield Problem(place, fault.message, value[evaluator.input.id_key], fault.field, fault.text_free)
             continue
-        yield from evaluator.cases(value, place, cluster_of(value, settings["cluster_key"]), settings)
+        yield from evaluator.parse(value, CaseAt(place, cluster_of(value, settings["cluster_key"])), settings)
 
 
 def groups_of(evaluator: Evaluator, part: Part) -> set[str] | None:
@@ -126,12 +126,12 @@ def groups_of(evaluator: Evaluator, part: Part) -> set[str] | None:
     return found
 
 
-def ids_of(evaluator: Evaluator, found: Iterable[Case | Problem]) -> tuple[tuple[str, Place], ...]:
+def ids_of(found: Iterable[Case | Problem]) -> tuple[tuple[str, Place], ...]:
     """Return the ids of each line of some cases and problems with its place, those of lines with problems too."""
     ids = (
         (case_id, one.place)
         for one in found
-        for case_id in ((one.case_id,) if isinstance(one, Problem) else evaluator.ids(one))
+        for case_id in ((one.case_id,) if isinstance(one, Problem) else one.ids)
         if case_id
     )
     return tuple(dict.fromkeys(ids))

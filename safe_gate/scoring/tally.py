@@ -174,7 +174,7 @@ def _by_each(scorings: Sequence[Scoring], item: tuple[Part, bool]) -> tuple[Tall
     if isinstance(part, blocks.Part):
         texts = blocks.lines_of(part) if first.keeps.columns else {}
         found = [*recorded.cases_of(evaluator, part, first.settings)]
-        ids = recorded.ids_of(evaluator, found)
+        ids = recorded.ids_of(found)
     else:
         found = part
     groups, knows_groups = _groups(evaluator, part, found)

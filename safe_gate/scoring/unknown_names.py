@@ -74,9 +74,12 @@ def misnamed(
     """Yield a problem for each name that options give and that means nothing to evaluators."""
     settings, problems = asked.settings(options), list[Problem]()
     for name in evaluators:
+        rule_files = EVALUATORS[name].rule_files
+        if rule_files is None:
+            continue
         by = partial(own_rules.load, EVALUATORS[name], settings, own)
         with suppress(CannotJudge):  # unreadable rules have no known names
-            for one in EVALUATORS[name].misnamed(options.values(), by):
+            for one in rule_files.misnamed(options.values(), by):
                 problems.append(
                     Problem(
                         Place(one.setting.replace("_", "-")), one.message, field=one.name, code=Code.INVALID_SETTING

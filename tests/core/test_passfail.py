@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.core.given import Lines
+from safe_gate.core.given import CaseAt, Lines
 from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.passfail import Part, PassFail, Result
 from safe_gate.core.setting import Group
@@ -34,7 +34,9 @@ def part_of(*outputs: str, cluster: str = "") -> dict[str, Any]:
     short = Short()
     lines = [{"id": f"c{number}", "output": output, "tags": ["t"]} for number, output in enumerate(outputs)]
     scored = [
-        (case, short.score(case, "")) for case in (short.case(one, Place("c.jsonl", 1), cluster) for one in lines)
+        (case, short.score(case, ""))
+        for one in lines
+        for case in short.parse(one, CaseAt(Place("c.jsonl", 1), cluster), {})
     ]
     return short.report(short.totals(scored, ""), [entry for _, entry in scored], "", "")
 

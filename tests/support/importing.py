@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from safe_gate.core.given import CaseAt
 from safe_gate.core.model import Place
 from safe_gate.scoring import asked
 from safe_gate.settings.model import Settings
@@ -31,7 +32,7 @@ def imported(safe_gate: SafeGate, *arguments: str | Path) -> list[dict[str, Any]
 
 def exchanges(cases: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     """Return the id of each case, and its last reply with what it answers."""
-    found: Any = (case for one in cases for case in SYNTHESIS.cases(one, PLACE, "", SETTINGS))
+    found: Any = (case for one in cases for case in SYNTHESIS.parse(one, CaseAt(PLACE, ""), SETTINGS))
     return [(case.id, case.user, case.assistant) for case in found]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from safe_gate.core.model import JsonObject
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.package_files import shipped as shipped_files
 from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.deciding.turn import Rules
 from safe_gate.evaluators.synthesis.packs import SPEC, Pack
@@ -17,7 +18,7 @@ from safe_gate.settings.model import Settings
 
 __all__ = ["SPEC", "broken_promises", "check", "classes", "digest", "load", "rules", "selected", "shipped"]
 
-DATA = of_evaluators.shipped("synthesis")
+DATA = shipped_files("safe_gate.evaluators.synthesis")
 
 
 def load(profile: str = "standard", **own: Any) -> Rules:

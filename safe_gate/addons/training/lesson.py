@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from safe_gate.addons.training.gain import Gain, distinct_replies, gains
 from safe_gate.addons.training.learning import TAUGHT, Row, as_packs, rows
 from safe_gate.core.figures import plural, with_interval
-from safe_gate.core.given import Shipped
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Untrusted
 from safe_gate.core.shown import Table
 from safe_gate.core.stats import wilson
+from safe_gate.evaluators.package_files import Package
 from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.deciding import rulebook
 from safe_gate.evaluators.synthesis.deciding.score import Case
@@ -26,7 +26,7 @@ class Lesson(NamedTuple):
     shown: Sequence[Table | str]
 
 
-def taught(cases: Sequence[Any], settings: JsonObject, recipe: str, data: Shipped) -> Lesson:
+def taught(cases: Sequence[Any], settings: JsonObject, recipe: str, data: Package) -> Lesson:
     """Return the rules learned from marked cases, compared with the rules that settings name. Raises CannotJudge.
 
     `recipe` is made from the settings.

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from safe_gate.core.digests import digest
 from safe_gate.core.given import CaseAt
 from safe_gate.core.model import JsonObject
 from safe_gate.evaluators.safe_v0.score import UNUSED, Case
 
 
-def case_in(batch: JsonObject, index: int, output: JsonObject, at: CaseAt) -> Case:
-    """Return a case of a batch. Its archetype is its own, else that of its scenario, else "Unknown"."""
-    case = batch["test_cases"][index]
-    scenarios = batch.get("batch_plan", {}).get("scenarios", ())
-    scenario = scenarios[index] if index < len(scenarios) else {}
-    expectations = case["expectations"]
-    return Case(
+def parse(case: JsonObject, at: CaseAt, _settings: JsonObject) -> Iterator[Case]:
+    """Yield a case of a batch. Its archetype is its own, else that of its scenario, else "Unknown"."""
+    scenarios = at.document.get("batch_plan", {}).get("scenarios", ())
+    scenario = scenarios[at.number] if at.number < len(scenarios) else {}
+    expectations, output = case["expectations"], case["output"]
+    yield Case(
         test_id=case["test_id"],
         concern_id=case["concern_id"],
         batch_id=at.stem,

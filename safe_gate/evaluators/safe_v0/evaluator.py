@@ -16,7 +16,6 @@ from safe_gate.core.given import (
     Imports,
     OwnFile,
     PartShape,
-    Shipped,
 )
 from safe_gate.core.model import JsonObject, Judgement
 from safe_gate.core.setting import SCORING_FLAGS
@@ -113,7 +112,7 @@ class SafeV0(Evaluator):
     marks = staticmethod(evidence.marks)
     decisions = staticmethod(evidence.decisions)
     outcome = staticmethod(compared.outcome)
-    case_in = staticmethod(cases.case_in)
+    parse = staticmethod(cases.parse)
     report = staticmethod(totals.report)
     narrowed = staticmethod(totals.narrowed)
     batch_events = staticmethod(event.batches)
@@ -135,11 +134,11 @@ class SafeV0(Evaluator):
     def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
         return totals.Totals.of(scored, by)
 
-    def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
+    def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
         parts = [f"{metric.lower()}_{part}" for metric in METRICS for part in ("pass", "review", "weight")]
         return json.dumps({name: settings[name] for name in (*parts, "strict_ah", "safe_match", "archetypes")})
 
-    def made(self, recipe: str, data: Shipped) -> Any:
+    def made(self, recipe: str) -> Any:
         return Policy.of(json.loads(recipe))
 
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:

@@ -175,6 +175,11 @@ class Case:
         return self.test_id
 
     @property
+    def ids(self) -> tuple[str]:
+        """The id alone: no other case may have it."""
+        return (self.test_id,)
+
+    @property
     def groups(self) -> tuple[str]:
         """The archetype, as a group."""
         return (self.archetype,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from safe_gate.core.given import Misnamed
+from safe_gate.core.given import CaseAt, Misnamed
 from safe_gate.core.model import Code, JsonObject, Place, Problem
 from safe_gate.core.setting import ALL_ENTRIES
 from safe_gate.core.validate import Fault, masked, quote, suggestion
@@ -18,7 +18,7 @@ from safe_gate.evaluators.synthesis.names import KINDS, REPORTED, WORDING
 from safe_gate.evaluators.synthesis.totals import Totals
 
 
-def cases_of(value: JsonObject, place: Place, cluster: str, settings: JsonObject) -> Iterator[Case]:
+def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]:
     """Yield the cases of a line: one, or with `turns: all` one for each assistant message, as `ID@N`.
 
     Labels, and tags that mark a negative example, are about the last message. A cluster holds all of a conversation.
@@ -30,8 +30,8 @@ def cases_of(value: JsonObject, place: Place, cluster: str, settings: JsonObject
         checks=tuple(value.get("checks", settings["default_checks"])),
         expected=value.get("expected", {}),
         tags=tuple(value.get("tags", ())),
-        place=place,
-        cluster=cluster,
+        place=at.place,
+        cluster=at.cluster,
         marks=value.get("marks", {}),
         wording={kind: value[kind] for kind in KINDS if kind in value},
     )
@@ -49,7 +49,7 @@ def cases_of(value: JsonObject, place: Place, cluster: str, settings: JsonObject
             assistant=talk.reply.text,
             expected=value["messages"][talk.reply.number].get("expected", case.expected if is_last else {}),
             tags=case.tags if is_last else others,
-            cluster=cluster or (talk.id if turns == conversation.ALL_TURNS else ""),
+            cluster=at.cluster or (talk.id if turns == conversation.ALL_TURNS else ""),
             marks=_quoted_in(case.marks, talk),
             talk=talk,
         )

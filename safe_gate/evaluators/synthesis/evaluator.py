@@ -13,16 +13,18 @@ from safe_gate.core.given import (
     Grouping,
     Imports,
     Lines,
+    OwnFile,
     PartShape,
     RuleFiles,
 )
 from safe_gate.core.model import JsonObject, Judgement, Metric, Problem
 from safe_gate.core.setting import READING_FLAGS, SCORING_FLAGS
 from safe_gate.core.shown import Explained
+from safe_gate.evaluators.package_files import shipped
 from safe_gate.evaluators.synthesis import cases, event, evidence, gate, packs, totals
 from safe_gate.evaluators.synthesis import outcome as compared
 from safe_gate.evaluators.synthesis import section as shown
-from safe_gate.evaluators.synthesis.cases import cases_of, misfit, misnamed, unserved
+from safe_gate.evaluators.synthesis.cases import misfit, misnamed, unserved
 from safe_gate.evaluators.synthesis.deciding import consistency, conversation, settings_remarks
 from safe_gate.evaluators.synthesis.deciding.score import is_negative, score_case
 from safe_gate.evaluators.synthesis.names import KINDS, WORDING, wording_of_tags
@@ -30,6 +32,9 @@ from safe_gate.evaluators.synthesis.part import Part
 from safe_gate.evaluators.synthesis.result import Entry, Result
 from safe_gate.evaluators.synthesis.settings import Settings
 from safe_gate.evaluators.synthesis.totals import report as report_of
+
+DATA = shipped("safe_gate.evaluators.synthesis")
+"""The files of the packs that ship."""
 
 
 def _imported(one: Exchange) -> JsonObject:
@@ -106,7 +111,14 @@ class Synthesis(Evaluator):
         groups_of=lambda result: Entry(result).tags,
     )
     counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
-    rule_files = RuleFiles("rules", "rules_off", "rule-pack")
+    rule_files = RuleFiles(
+        setting="rules",
+        off="rules_off",
+        kind="rule-pack",
+        digest=lambda settings, own: packs.digest(settings, own, DATA),
+        facts=lambda own: packs.facts(own, DATA),
+        misnamed=misnamed,
+    )
 
     rules = gate.RULES
     group_rules = gate.GROUP_RULES
@@ -123,14 +135,9 @@ class Synthesis(Evaluator):
     decisions = staticmethod(evidence.decisions)
     outcome = staticmethod(compared.outcome)
     faults = staticmethod(cases.faults)
-    cases = staticmethod(cases_of)
+    parse = staticmethod(cases.parse)
     unserved = staticmethod(unserved)
-    misnamed = staticmethod(misnamed)
     recounted = staticmethod(consistency.recounted)
-    recipe = staticmethod(packs.recipe)
-    made = staticmethod(packs.made)
-    digest = staticmethod(packs.digest)
-    facts = staticmethod(packs.facts)
     own_rules = staticmethod(gate.own_rules)
     fields_of = staticmethod(evidence.fields_of)
     measured = staticmethod(shown.measured)
@@ -147,8 +154,11 @@ class Synthesis(Evaluator):
     ) -> tuple[str, dict[str, Any]]:
         return event.RESULT, event.result(result, judgements, with_text=with_text)
 
-    def ids(self, case: Any) -> tuple[str, ...]:
-        return (case.id,) if case.talk is None else (case.talk.id, case.id)
+    def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
+        return packs.recipe(settings, own, DATA)
+
+    def made(self, recipe: str) -> Any:
+        return packs.made(recipe, DATA)
 
     def score(self, case: Any, by: Any) -> JsonObject:
         return score_case(case, by).to_json()

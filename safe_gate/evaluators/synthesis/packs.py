@@ -12,10 +12,11 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from safe_gate.core.given import OwnFile, PackFact, Shipped
+from safe_gate.core.given import OwnFile, PackFact
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.validate import masked, quote, suggestion
+from safe_gate.evaluators.package_files import Package
 from safe_gate.evaluators.synthesis.deciding import own_checks, wording
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
 from safe_gate.evaluators.synthesis.deciding.score import broken_promises as broken_by
@@ -37,7 +38,7 @@ TABLE = "phrases.table"
 """The file of this package that holds the phrases of the packs that ship, compiled. Without it they are compiled."""
 
 
-def recipe(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
+def recipe(settings: JsonObject, own: Sequence[OwnFile], data: Package) -> str:
     """Return the recipe of the rules, given settings by the names of options and a team's pack files.
 
     The profile `spec` leaves out rules that are not in the specification. Raises CannotJudge with every problem of
@@ -77,7 +78,7 @@ def _not_checks(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem
         )
 
 
-def made(recipe: str, data: Shipped) -> Rules:
+def made(recipe: str, data: Package) -> Rules:
     """Return the rules of a recipe: everything a verdict depends on besides the case.
 
     A recipe is a text, which can be sent to another process, as what is compiled cannot.
@@ -87,12 +88,12 @@ def made(recipe: str, data: Shipped) -> Rules:
     return ready._replace(recipe=recipe, wording=words)
 
 
-def as_shipped(data: Shipped, profile: str) -> Rules:
+def as_shipped(data: Package, profile: str) -> Rules:
     """Return the rules that ship, ready to score by."""
     return rules(shipped(data), data, profile, known=stored_table(data))
 
 
-def selected(own: Sequence[Pack], off: Sequence[str], data: Shipped) -> list[Pack]:
+def selected(own: Sequence[Pack], off: Sequence[str], data: Package) -> list[Pack]:
     """Return the shipped packs and a team's own, without switched-off rules."""
     kept = (_without(pack, off) for pack in (*shipped(data), *own))
     return [pack for pack in kept if pack]
@@ -100,7 +101,7 @@ def selected(own: Sequence[Pack], off: Sequence[str], data: Shipped) -> list[Pac
 
 def rules(
     packs: Sequence[Pack],
-    data: Shipped,
+    data: Package,
     profile: str = "standard",
     *,
     own: Sequence[Pack] = (),
@@ -136,7 +137,7 @@ def rules(
     )
 
 
-def table(data: Shipped) -> bytes:
+def table(data: Package) -> bytes:
     """Return the phrases of all packs that ship, compiled, as `TABLE` holds them."""
     by_field: dict[str, list[Rule]] = {field: [] for field in FIELDS}
     texts: dict[str, list[Sequence[str]]] = {field: [] for field in FIELDS}
@@ -148,7 +149,7 @@ def table(data: Shipped) -> bytes:
     return network.written(phrase_table.table(by_field, classes(data), texts), _key(data))
 
 
-def stored_table(data: Shipped) -> Table | None:
+def stored_table(data: Package) -> Table | None:
     """Return the content of `TABLE`, None without one, or if it is from other classes or other code."""
     try:
         return network.read(data.read(TABLE), _key(data))
@@ -156,7 +157,7 @@ def stored_table(data: Shipped) -> Table | None:
         return None
 
 
-def _key(data: Shipped) -> str:
+def _key(data: Package) -> str:
     return network.key(data.read("classes.json"), map(data.read, ("matching/network.py", "matching/notation.py")))
 
 
@@ -173,14 +174,14 @@ def _has_patterns(pack: Pack) -> bool:
     return any("pattern" in rule for rule in pack["rules"])
 
 
-def _patterns(pack: Pack, data: Shipped) -> Any:
+def _patterns(pack: Pack, data: Package) -> Any:
     """Return a pack's patterns, compiled. Raises ValueError as `patterns.compile_pack`."""
     from safe_gate.evaluators.synthesis.matching import patterns  # RE2, which only these need
 
     return patterns.compile_pack(pack, _json(data, "pattern_classes.json"))
 
 
-def shipped(data: Shipped) -> tuple[Pack, ...]:
+def shipped(data: Package) -> tuple[Pack, ...]:
     """Return the packs that ship, in the order of their names."""
     return tuple(_json(data, name) for name in _pack_files(data))
 
@@ -188,7 +189,7 @@ def shipped(data: Shipped) -> tuple[Pack, ...]:
 _TAKEN = "is the id of another rule, pack or check; choose one of its own"
 
 
-def check(own: Sequence[OwnFile], data: Shipped) -> list[Pack]:
+def check(own: Sequence[OwnFile], data: Package) -> list[Pack]:
     """Return a team's packs, which fit the schema. Raises CannotJudge with every problem of them."""
     if not own:
         return []
@@ -220,7 +221,7 @@ def check(own: Sequence[OwnFile], data: Shipped) -> list[Pack]:
     return found
 
 
-def digest(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
+def digest(settings: JsonObject, own: Sequence[OwnFile], data: Package) -> str:
     """Return the SHA-256 of all packs and what they build on, and of what is switched off."""
     sha256 = hashlib.sha256()
     off = settings["rules_off"]
@@ -233,7 +234,7 @@ def digest(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
     return sha256.hexdigest()
 
 
-def facts(own: Sequence[OwnFile], data: Shipped) -> dict[str, PackFact]:
+def facts(own: Sequence[OwnFile], data: Package) -> dict[str, PackFact]:
     """Return all rules and a team's checks by their ids, including those that are switched off.
 
     A rule can let a reply pass unless its group makes a check apply or speaks against the reply: others stop hits.
@@ -250,11 +251,11 @@ def facts(own: Sequence[OwnFile], data: Shipped) -> dict[str, PackFact]:
 
 
 @cache
-def _digests_of_shipped(data: Shipped) -> tuple[tuple[str, str, str], ...]:
+def _digests_of_shipped(data: Package) -> tuple[tuple[str, str, str], ...]:
     return tuple(chain.from_iterable(map(own_checks.digests_of_rules, shipped(data))))
 
 
-def _too_large(file: OwnFile, pack: Pack, data: Shipped) -> Iterator[Problem]:
+def _too_large(file: OwnFile, pack: Pack, data: Package) -> Iterator[Problem]:
     """Yield a problem if patterns that can each run cannot run together."""
     try:
         _patterns(pack, data)
@@ -263,7 +264,7 @@ def _too_large(file: OwnFile, pack: Pack, data: Shipped) -> Iterator[Problem]:
         yield Problem(file.place("rules"), f"cannot run: {why}", pack["pack"])
 
 
-def _broken_promises(file: OwnFile, pack: Pack, data: Shipped) -> Iterator[Problem]:
+def _broken_promises(file: OwnFile, pack: Pack, data: Package) -> Iterator[Problem]:
     """Yield a problem for each unreadable phrase, and for each text that breaks a rule's promise."""
     for index, rule in enumerate(pack["rules"]):
         try:
@@ -281,7 +282,7 @@ def _broken_promises(file: OwnFile, pack: Pack, data: Shipped) -> Iterator[Probl
             yield Problem(file.place("rules", index, "miss", at), words, rule["id"], "miss", hidden)
 
 
-def broken_promises(pack: Pack, rule: JsonObject, data: Shipped) -> tuple[list[str], list[tuple[str, str]]]:
+def broken_promises(pack: Pack, rule: JsonObject, data: Package) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the `hit` texts that a rule of a pack does not hit alone, and the `miss` texts that it hits.
 
     Each `miss` text comes with its first match. Raises ValueError for a phrase or pattern that cannot be read.
@@ -309,27 +310,27 @@ def _without(pack: Pack, off: Iterable[str]) -> Pack | None:
 
 
 @cache
-def classes(data: Shipped) -> dict[str, list[str]]:
+def classes(data: Package) -> dict[str, list[str]]:
     """Return the word classes by name."""
     return dict(_json(data, "classes.json"))
 
 
 @cache
-def _spelling(data: Shipped) -> Spelling:
+def _spelling(data: Package) -> Spelling:
     return Spelling.of(_json(data, "lexicon.json"))
 
 
 @cache
-def _languages(data: Shipped) -> Languages:
+def _languages(data: Package) -> Languages:
     lexicon = _json(data, "lexicon.json")
     members = (word for some in classes(data).values() for word in some if word.isalpha())
     english = frozenset((*members, *lexicon["spelling"], *lexicon["words"].split()))
     return Languages.of(_json(data, "languages.json"), english)
 
 
-def _json(data: Shipped, name: str) -> Any:
+def _json(data: Package, name: str) -> Any:
     return json.loads(data.read(name))
 
 
-def _pack_files(data: Shipped) -> list[str]:
+def _pack_files(data: Package) -> list[str]:
     return [name for name in data.names if name.startswith("packs/")]

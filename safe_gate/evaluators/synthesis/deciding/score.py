@@ -57,6 +57,11 @@ class Case:
         """The tags, as groups."""
         return self.tags
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The id, and that of the conversation: no case of another line may have either."""
+        return (self.id,) if self.talk is None else (self.talk.id, self.id)
+
     def given(self) -> dict[str, Any]:
         """Return the digests of the message and of the earlier conversation."""
         return {"user": digest(self.user), "before": self._before}

@@ -14,17 +14,17 @@ import pytest
 
 from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.package_files import Package, shipped
 from safe_gate.evaluators.synthesis.deciding.score import Case
 from safe_gate.evaluators.synthesis.deciding.turn import Rules
 from safe_gate.evaluators.synthesis.matching import network
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS, LATE
 from safe_gate.evaluators.synthesis.packs import TABLE, made, recipe, stored_table, table
-from safe_gate.inputs.own_rules import shipped
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.model import Settings
 from tests.support.cases import REPOSITORY
 
-SHIPPED = shipped("synthesis")
+SHIPPED = shipped("safe_gate.evaluators.synthesis")
 SETTINGS = settings(Settings())
 
 
@@ -34,16 +34,18 @@ def compiled() -> bytes:
     return table(SHIPPED)
 
 
-class Files:
+class Files(Package):
     """The files of the package, some of them others; no table unless it is one of these."""
 
+    others: Mapping[str, bytes]
+
     def __init__(self, others: Mapping[str, bytes]) -> None:
-        self.names: Sequence[str] = SHIPPED.names
-        self._others = others
+        super().__init__(SHIPPED.folder, SHIPPED.names)
+        object.__setattr__(self, "others", others)
 
     def read(self, name: str) -> bytes:
-        if name in self._others:
-            return self._others[name]
+        if name in self.others:
+            return self.others[name]
         if name == TABLE:
             raise FileNotFoundError(name)
         return SHIPPED.read(name)
@@ -138,8 +140,8 @@ def test_a_table_is_the_network_that_was_written() -> None:
 @pytest.mark.untraced
 def test_a_table_does_not_depend_on_the_order_of_sets() -> None:
     code = (
-        "import sys; from safe_gate.inputs.own_rules import shipped; from safe_gate.evaluators.synthesis import packs;"
-        "sys.stdout.buffer.write(packs.table(shipped('synthesis')))"
+        "import sys; from safe_gate.evaluators.package_files import shipped; from safe_gate.evaluators.synthesis import packs;"
+        "sys.stdout.buffer.write(packs.table(shipped('safe_gate.evaluators.synthesis')))"
     )
     environ = {**os.environ, "PYTHONHASHSEED": "7"}
     ran = subprocess.run([sys.executable, "-c", code], env=environ, cwd=REPOSITORY, capture_output=True, check=True)

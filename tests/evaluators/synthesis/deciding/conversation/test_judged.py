@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safe_gate.core.given import CaseAt
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.deciding.conversation import read_as_one, text_of
 from tests.support import packs
@@ -204,7 +205,7 @@ def test_every_hit_quotes_the_message_that_it_names(some: list[tuple[str, str]],
     messages = [{"role": role, "content": text} for role, text in (*some, ("assistant", AWAY))]
     case = {"id": "a", "messages": messages, "turns": "all", "context": context, "checks": turn("a")["checks"]}
     assert list(SYNTHESIS.faults(case)) == []
-    found = list(SYNTHESIS.cases(case, Place("c.jsonl", 1), "", SETTINGS))
+    found = list(SYNTHESIS.parse(case, CaseAt(Place("c.jsonl", 1), ""), SETTINGS))
     assert [one.id for one in found] == [f"a@{n}" for n, one in enumerate(messages) if one["role"] == "assistant"]
     for one in found:
         result = SYNTHESIS.score(one, packs.load())

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.addons.training.gain import parts
+from safe_gate.core.given import CaseAt
 from safe_gate.core.model import Place
 from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, SafeGate, report, turn, write_cases
 from tests.support.conversations import AWAY, SETTINGS, TOLD, evaluated, talk
@@ -156,5 +157,5 @@ def test_the_example_runs(safe_gate: SafeGate) -> None:
 def test_turns_of_a_conversation_are_left_out_together_when_rules_are_learned() -> None:
     texts = [text for n in range(12) for text in (f"Message {n} about boats.", f"Reply {n} about trains.")]
     case = talk("a", *texts, turns="all")
-    cases: list[Any] = list(SYNTHESIS.cases(case, Place("c.jsonl", 1), "", SETTINGS))
+    cases: list[Any] = list(SYNTHESIS.parse(case, CaseAt(Place("c.jsonl", 1), ""), SETTINGS))
     assert len(parts(cases)) == 1
