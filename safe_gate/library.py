@@ -27,7 +27,7 @@ from safe_gate.inputs.schemas import load_schema
 from safe_gate.inputs.writing import temporary_folder
 from safe_gate.render import console, jsonreport
 from safe_gate.render.untrusted import quoted
-from safe_gate.render.wording import conclusion, message, rule_name, state
+from safe_gate.render.view import conclusion, message, rule_name, state
 from safe_gate.settings import reading
 from safe_gate.settings.model import Settings
 from safe_gate.settings.model import settings as every_setting

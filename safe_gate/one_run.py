@@ -54,8 +54,7 @@ from safe_gate.model import codec
 from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
 from safe_gate.render.untrusted import plain, quoted
-from safe_gate.render.view import ReportView
-from safe_gate.render.wording import Ranked, ranked
+from safe_gate.render.view import Ranked, ReportView, ranked
 from safe_gate.scoring import asked, refusals, tally
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.destinations import Publishing
@@ -428,7 +427,7 @@ def _tell(view: ReportView, written: Sequence[str], effects: Effects) -> None:
     """Tell programs the verdict, its rules, the first cases to look at, and the reports (docs/json.md)."""
 
     def found() -> Iterator[tuple[str, Ranked]]:
-        return ((part.name, ranked(part.section.findings, _MOST_TOLD)) for part in view.parts)
+        return ((part.evaluator.name, ranked(part.section.findings, _MOST_TOLD)) for part in view.parts)
 
     effects.tell("verdict", view.report.verdict.value)
     effects.tell("rules", lambda: [*map(codec.to_json, view.report.rules)])

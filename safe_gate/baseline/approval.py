@@ -25,7 +25,7 @@ from safe_gate.gate.comparison import Guards, Runs, compare
 from safe_gate.gate.waivers import Waivable, failing
 from safe_gate.inputs import checked, disk
 from safe_gate.proof import verification
-from safe_gate.render.wording import filtered
+from safe_gate.render.view import filtered
 
 
 @dataclass(frozen=True, slots=True)

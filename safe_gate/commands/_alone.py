@@ -14,7 +14,7 @@ from safe_gate.core.shown import Section
 from safe_gate.inputs import writing
 from safe_gate.inputs.read_by_run import keep_inputs, read_by
 from safe_gate.render import console, jsonreport
-from safe_gate.render.wording import section_alone
+from safe_gate.render.view import section_alone
 from safe_gate.scoring import asked, intake, measure, refusals, unknown_names
 from safe_gate.settings.model import Settings
 

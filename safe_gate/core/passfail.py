@@ -307,7 +307,7 @@ class PassFail(Evaluator):
             headline=f"{plural(cases, 'case')}: {passed} passed",
             counts=(f"Passed: {passed} ({percent(share(passed, cases))})",),
             metrics=Table(("Check", "Failing"), "<>", checks),
-            footer=f"Cases: {cases}",
+            footer=(f"Cases: {cases}",),
             cases_title="Per-Case Breakdown",
             cases=Table(
                 ("Case", "Outcome"), "<<", View(lambda: ((Untrusted(one.id), one.words) for one in found.results()))

@@ -115,7 +115,7 @@ class Section(NamedTuple):
     headline: str
     counts: tuple[str, ...]
     metrics: Table
-    footer: str
+    footer: tuple[str, ...]
     cases_title: str
     cases: Table
     issues: tuple[tuple[str, Phrase], ...]

@@ -6,19 +6,15 @@ Escaped as `@actions/core` does: `%` first, then line ends; in properties `:` an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import Place, Problem, Severity, Untrusted
+from safe_gate.core.model import Place, Problem, RuleOutcome, Severity, Untrusted
 from safe_gate.core.problems import in_order, number
 from safe_gate.core.shown import Finding
 from safe_gate.render.console import problem as problem_line
 from safe_gate.render.untrusted import plain, quoted
-from safe_gate.render.wording import message, ranked, rule_name
-
-if TYPE_CHECKING:
-    from safe_gate.core.model import RuleOutcome
-    from safe_gate.render.view import ReportView
+from safe_gate.render.view import ReportView, message, ranked, rule_name
 
 MOST = 10
 """The runner shows ten annotations of a level a step and drops the rest."""

@@ -1,24 +1,33 @@
-"""What a reader is shown of a comparison with a baseline, as values in no format. Pure."""
+"""What a reader is shown of a comparison with a baseline and of a weakened gate, as values in no format. Pure."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
+from safe_gate.core.comparison import (
+    Against,
+    Change,
+    Compared,
+    ComparedCases,
+    Comparison,
+    MetricChange,
+    Weakened,
+    Weakening,
+)
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, fixed, percent, plural, score, with_interval
 from safe_gate.core.lazy import View
 from safe_gate.core.model import JsonObject, Parts, Phrase, Severity, Test, Untrusted, Words
 from safe_gate.core.shown import Finding, Section, Table
 from safe_gate.core.stats import wilson
-from safe_gate.evaluators import EVALUATORS, parts_of, present
+from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.results import results_of
 from safe_gate.gate.comparison import smallest_visible
-from safe_gate.render.wording import NEWLY_FAILING, sections
 
-if TYPE_CHECKING:
-    from safe_gate.core.comparison import Against, Change, Compared, ComparedCases, Comparison, MetricChange
-    from safe_gate.core.evaluator import Evaluator
-    from safe_gate.core.report import Report
+NEWLY_FAILING = "newly failing"
+"""The news of a case that a change made fail."""
 
 _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")
 _LAST = ("Worse", "Better", "p")
@@ -37,7 +46,7 @@ def comparison_section(comparison: Comparison, run: Parts) -> Section:
             "<" + ">" * 9,
             rows,
         ),
-        footer=" ".join((_FOOTER, *filter(None, (evaluator.compared_on for evaluator, _ in parts)))),
+        footer=(" ".join((_FOOTER, *filter(None, (evaluator.compared_on for evaluator, _ in parts)))),),
         cases_title="",
         cases=Table((), "", ()),
         issues=tuple(_issues([part.cases for _, part in parts])),
@@ -122,16 +131,7 @@ def _groups(comparison: Comparison) -> str:
     return f"{plural(units, 'group')} of {plural(cases, 'case')}"
 
 
-def shown_sections(report: Report) -> tuple[Section, ...]:
-    """Return what a reader is shown of every evaluator in the report, what newly fails named as new."""
-    compared = report.comparison.parts if report.comparison else {}
-    return tuple(
-        _with_news(section, EVALUATORS[name], part) if (part := compared.get(name)) else section
-        for name, section in zip(present(report.parts), sections(report), strict=True)
-    )
-
-
-def _with_news(section: Section, evaluator: Evaluator, part: Compared) -> Section:
+def with_news(section: Section, evaluator: Evaluator, part: Compared) -> Section:
     """Return a section whose findings say what is new about them, and what was found in the baseline."""
     changes = {change.id: change for change in part.changes}
     added = {one.id for one in part.cases.added}
@@ -249,3 +249,73 @@ def _evidence(evaluator: Evaluator, result: JsonObject) -> Sequence[Phrase]:
     is_feigned = outcome.is_meant_to_fail and not outcome.passed
     nothing: Phrase = ("passes, although it is a negative example" if is_feigned else "nothing found",)
     return evaluator.finding(result).evidence or (nothing,)
+
+
+# --- a weakened gate -----------------------------------------------------------------------------
+
+WEAKENED_ROWS = 10
+"""Ways that are shown at most before what is folded."""
+
+
+def weakened_headline(weakened: Weakened | None) -> Phrase:
+    """Return the words to go after "This change weakens the gate", none where it does not."""
+    if not weakened or not weakened.findings:
+        return ()
+    ways = plural(len(weakened.findings), "way")
+    return (f" in {ways}, compared with ", *_against(weakened.against), _partly(weakened))
+
+
+def weakened_table(findings: Sequence[Weakening]) -> Table:
+    """Return these ways in which the gate got weaker, with values before and after where there are any."""
+    rows = [_weakened_row(one) for one in findings]
+    header = ("Weaker", "Which", "Part", "Change", "Before", "After")
+    told = [place for place in range(len(header)) if any(row[place] for row in rows)]
+    return Table(
+        tuple(header[place] for place in told),
+        "<" * len(told),
+        tuple(tuple(row[place] for place in told) for row in rows),
+    )
+
+
+def weakened_remarks(weakened: Weakened | None) -> Iterator[Phrase]:
+    """Yield what is to be said where nothing got weaker, or nothing is known."""
+    if not weakened or weakened.findings:
+        return
+    if weakened.against is None:
+        yield ("Unknown whether this change weakens the gate: the base commit could not be read.",)
+    else:
+        yield (
+            "The config, rules and cases are as strict as at ",
+            *_against(weakened.against),
+            _partly(weakened),
+            ".",
+        )
+
+
+def _against(base: Against | None) -> Phrase:
+    return baseline_words(base) if base else ()
+
+
+def _partly(weakened: Weakened) -> str:
+    return " (a report shows only limits and digests)" if weakened.partial else ""
+
+
+def _weakened_row(finding: Weakening) -> tuple[Words, ...]:
+    kind, before, after = finding.kind, finding.before, finding.after
+    off = "off" if kind == "setting" and (before, after) != (None, None) else ""
+    return (
+        f"{EVALUATORS[kind].title} case" if kind in EVALUATORS else kind,
+        Untrusted(finding.id) if finding.id else "all",
+        Untrusted(finding.field) if finding.field else "",
+        finding.what,
+        _shown_value(before, off),
+        _shown_value(after, off),
+    )
+
+
+def _shown_value(value: Any, off: str) -> Words:
+    if value is None or value == []:
+        return off
+    if isinstance(value, list):
+        return Untrusted(", ".join(value))
+    return Untrusted(value) if isinstance(value, str) else json.dumps(value)

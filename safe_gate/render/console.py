@@ -8,28 +8,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
+from safe_gate.core.comparison import Comparison, Weakened
 from safe_gate.core.figures import plural
 from safe_gate.core.model import Phrase, Problem, RuleOutcome, Severity, Untrusted, Words
 from safe_gate.core.problems import Kind, in_order, kind_of, number
 from safe_gate.core.shown import Section, Table
-from safe_gate.render import tables, weakening
-from safe_gate.render.comparison import notes
+from safe_gate.render import tables
+from safe_gate.render.comparison import WEAKENED_ROWS, notes, weakened_headline, weakened_remarks, weakened_table
 from safe_gate.render.untrusted import plain, quoted
-from safe_gate.render.wording import (
+from safe_gate.render.view import (
     MOST_COUNTED,
     Ranked,
+    ReportView,
+    conclusion,
     counted,
     message,
     ranked,
     rule_name,
     state,
 )
-
-if TYPE_CHECKING:
-    from safe_gate.core.comparison import Comparison, Weakened
-    from safe_gate.render.view import ReportView
 
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 19
@@ -93,9 +91,9 @@ def scorecard(
 
 def weakened(found: Weakened | None) -> Iterator[str]:
     """Yield the weakenings of the gate, if any."""
-    if found and (headline := weakening.headline(found)):
+    if found and (headline := weakened_headline(found)):
         findings = found.findings
-        table, more = weakening.table(findings[: weakening.ROWS]), len(findings) - weakening.ROWS
+        table, more = weakened_table(findings[:WEAKENED_ROWS]), len(findings) - WEAKENED_ROWS
         yield "\n".join(
             (
                 f"This change weakens the gate{quoted(headline)}",
@@ -115,9 +113,7 @@ def compared(comparison: Comparison, section: Section | None, *, everything: boo
 
 def rules(view: ReportView) -> str:
     """Return the known failures, the gate's rules with what was found, and the verdict as the last line."""
-    absent = "".join(
-        f"\n{quoted(sentence)}" for sentence in (*view.remarks, *weakening.sentences(view.report.weakened))
-    )
+    absent = "".join(f"\n{quoted(sentence)}" for sentence in (*view.remarks, *weakened_remarks(view.report.weakened)))
     return f"{_known(view)}{outcomes(view.report.rules)}{absent}\n{verdict(view)}"
 
 
@@ -125,7 +121,7 @@ def verdict(view: ReportView, *, names_rules: bool = False) -> str:
     """Return the verdict as a line, with the names of the broken rules if nothing else has them."""
     broken = dict.fromkeys(map(rule_name, view.broken)) if names_rules else ()
     named = f": {', '.join(broken)}" if broken else ""
-    return f"Gate: {view.report.verdict.upper()} ({view.conclusion}{named})"
+    return f"Gate: {view.report.verdict.upper()} ({conclusion(view.report)}{named})"
 
 
 def outcomes(rules: Sequence[RuleOutcome]) -> str:
@@ -235,18 +231,17 @@ def _place(path: str, line: int) -> str:
 
 def _box(section: Section) -> Iterator[str]:
     title = words_of(section.title)
-    counts = "    ".join(section.counts)
+    counts, footer = "    ".join(section.counts), "    ".join(section.footer)
     metrics = tables.boxed(section.metrics)
-    lacking = max(tables.width(line) for line in (title, counts, section.footer)) + 4 - tables.width(metrics[0])
+    lacking = max(tables.width(line) for line in (title, counts, footer)) + 4 - tables.width(metrics[0])
     if lacking > 0:  # the last column takes up what the longest line needs
         widths = section.metrics.min_widths or (0,) * len(section.metrics.header)
         last = max(tables.width(str(row[-1])) for row in (section.metrics.header, *section.metrics.rows))
         metrics = tables.boxed(section.metrics, (*widths[:-1], max(widths[-1], last) + lacking))
     inner = tables.width(metrics[0]) - 2
     if 0 < tables.most_columns() < inner + 2:
-        metrics = tables.drawn(section.metrics, "simple_outline").split("\n")
-        footer = chain.from_iterable(wrap(one, tables.most_columns()) for one in section.footer.split("    "))
-        yield from (title, *section.counts, *metrics, *footer)
+        below = chain.from_iterable(wrap(one, tables.most_columns()) for one in section.footer)
+        yield from (title, *section.counts, tables.drawn(section.metrics, "simple_outline"), *below)
         return
     yield f"╔{'═' * inner}╗"
     yield f"║{tables.centre(title, inner)}║"
@@ -255,7 +250,7 @@ def _box(section: Section) -> Iterator[str]:
     yield f"╠{'═' * inner}╣"
     yield from metrics
     yield f"╠{'═' * inner}╣"
-    yield f"║ {tables.fill(section.footer, inner - 1)}║"
+    yield f"║ {tables.fill(footer, inner - 1)}║"
     yield f"╚{'═' * inner}╝"
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from safe_gate.core.comparison import Comparison, Weakened
 from safe_gate.core.figures import plural
 from safe_gate.core.model import (
     NOTHING_RECORDED,
@@ -17,28 +17,31 @@ from safe_gate.core.model import (
     Verdict,
 )
 from safe_gate.core.problems import in_order, number
+from safe_gate.core.report import Report
 from safe_gate.core.shown import Section, Table
-from safe_gate.render import excerpts, weakening
+from safe_gate.render import excerpts
 from safe_gate.render import markdown_parts as parts
 from safe_gate.render.comparison import (
+    WEAKENED_ROWS,
     baseline_words,
     headline,
     notes,
+    weakened_headline,
+    weakened_remarks,
+    weakened_table,
 )
 from safe_gate.render.untrusted import LONGEST, markdown
-from safe_gate.render.wording import (
+from safe_gate.render.view import (
     Ranked,
+    ReportView,
+    ShownPart,
     about,
+    conclusion,
     message,
     names,
     rule_name,
     state,
 )
-
-if TYPE_CHECKING:
-    from safe_gate.core.comparison import Comparison, Weakened
-    from safe_gate.core.report import Report
-    from safe_gate.render.view import ReportView
 
 COMMENT_LIMIT = 65_000
 """Bytes a comment's text has at most: GitHub takes 65,536 characters, and a marker comes on top."""
@@ -169,7 +172,7 @@ def _nameless(view: ReportView, origin: Origin) -> Iterator[str]:
         yield from _problems(view.problems, 0, origin)
     yield from _broken(view, named=False)
     yield from _weakened(view.report.weakened, 0, folded=False)
-    yield from (f"{_headline(section)}  " for section in view.sections)
+    yield from (f"{_headline(part)}  " for part in view.parts)
     yield from ("", _NAMELESS)
     yield from _footer(view.report, origin)
 
@@ -177,7 +180,7 @@ def _nameless(view: ReportView, origin: Origin) -> Iterator[str]:
 def _heading(view: ReportView, origin: Origin) -> Iterator[str]:
     gate = f" {markdown(Untrusted(origin.gate))}" if origin.gate else ""
     verdict = view.report.verdict
-    yield f"### {_ICONS[verdict]} SAFE Gate{gate} {_VERDICTS[verdict]} · {view.conclusion}"
+    yield f"### {_ICONS[verdict]} SAFE Gate{gate} {_VERDICTS[verdict]} · {conclusion(view.report)}"
     yield ""
 
 
@@ -191,12 +194,15 @@ def _footer(report: Report, origin: Origin) -> Iterator[str]:
 
 def _headlines(view: ReportView) -> Iterator[str]:
     """Yield a line an evaluator, with its figures if one of its rules is broken."""
-    for _, section, is_broken in view.parts:
-        line = _headline(section)
-        if is_broken:
-            yield from (line, "", *parts.notes_of(section), *parts.measured(section))
+    for part in view.parts:
+        if part.is_broken:
+            yield from (_headline(part), "", *parts.notes_of(part.section), *parts.measured(part.section))
         else:
-            yield from (f"{words}  " for words in (line, *map(parts.words_of, section.notes)))
+            yield from (f"{words}  " for words in (_headline(part), *map(parts.words_of, part.section.notes)))
+
+
+def _headline(part: ShownPart) -> str:
+    return f"**{part.evaluator.title}** · {part.section.headline}"
 
 
 def _compared(comparison: Comparison) -> Iterator[str]:
@@ -250,30 +256,25 @@ def _broken(view: ReportView, *, named: bool = True) -> Iterator[str]:
 
 def _weakened(weakened: Weakened | None, rows: int, *, folded: bool) -> Iterator[str]:
     """Yield the weakenings of the gate: the first ones open, the rest folded."""
-    if not weakened or not (headline := weakening.headline(weakened)):
+    if not weakened or not (headline := weakened_headline(weakened)):
         return
     yield from parts.alert("WARNING", [f"**This change weakens the gate**{parts.words_of(headline)}"])
     if rows:
         findings = weakened.findings
-        others = findings[weakening.ROWS :]
-        yield from parts.table_of(weakening.table(findings[: weakening.ROWS]))
+        others = findings[WEAKENED_ROWS:]
+        yield from parts.table_of(weakened_table(findings[:WEAKENED_ROWS]))
         if others and folded:
             yield ""
-            yield from parts.folded(f"… and {len(others)} more", parts.cut(weakening.table(others), rows))
+            yield from parts.folded(f"… and {len(others)} more", parts.cut(weakened_table(others), rows))
         else:
             yield from parts.left_out(len(others))
         yield ""
 
 
-def _headline(section: Section) -> str:
-    name = parts.words_of(section.title[:1]).removesuffix(" - ").removesuffix(" Scorecard")
-    return f"**{name}** · {section.headline}"
-
-
 def _rules(report: Report, rows: int) -> Iterator[str]:
     judged = tuple((f"`{rule_name(r)}`", parts.words_of(message(r)), _MARKS[state(r)]) for r in report.rules)
     yield from parts.cut(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
-    for sentence in weakening.sentences(report.weakened):
+    for sentence in weakened_remarks(report.weakened):
         yield from (parts.words_of(sentence), "")
 
 

@@ -9,10 +9,10 @@ from safe_gate.core.model import Origin, Phrase, Place, Severity, Untrusted
 from safe_gate.core.shown import Finding, Section, Table
 from safe_gate.core.text.patterns import later
 from safe_gate.render import excerpts
+from safe_gate.render.comparison import NEWLY_FAILING
 from safe_gate.render.untrusted import address, markdown, quotation
-from safe_gate.render.wording import (
+from safe_gate.render.view import (
     MOST_COUNTED,
-    NEWLY_FAILING,
     Ranked,
     counted,
     ranked,
@@ -125,7 +125,7 @@ def measured(section: Section) -> Iterator[str]:
 
 def details(section: Section, rows: int) -> Iterator[str]:
     """Yield the rest of a section: its cases, issues and tables, limited to `rows`."""
-    yield section.footer.replace("    ", " · ")
+    yield " · ".join(section.footer)
     yield ""
     if section.cases.rows:
         yield f"{section.cases_title}:"

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from heapq import nsmallest
+from typing import Any, NamedTuple
 
-from safe_gate.core.model import Phrase, Problem, RuleOutcome
-from safe_gate.core.report import Report
-from safe_gate.core.shown import Section, Table
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.figures import enumerated, first_few, plural
+from safe_gate.core.lazy import View
+from safe_gate.core.model import JsonObject, Phrase, Problem, RuleOutcome, Severity, Untrusted, Verdict, Words
+from safe_gate.core.report import Provenance, Report, Waiver
+from safe_gate.core.rules import ANY_SEVERITY
+from safe_gate.core.shown import Cause, Finding, Section, Table
 from safe_gate.evaluators import EVALUATORS, parts_of
-from safe_gate.evaluators.results import count_of
-from safe_gate.render.comparison import comparison_section, shown_sections
-from safe_gate.render.wording import broken_rules, conclusion, known_failures, remarks, waiver_table
+from safe_gate.evaluators.results import count_of, results_of
+from safe_gate.gate import limits
+from safe_gate.gate.waivers import case_of, left_over, let_pass
+from safe_gate.render.comparison import NEWLY_FAILING, comparison_section, with_news
 
 
 class ShownPart(NamedTuple):
     """What an evaluator found, and whether one of its rules is broken."""
 
-    name: str
+    evaluator: Evaluator
     section: Section
     is_broken: bool
 
@@ -40,23 +47,32 @@ class ReportView:
         return cls(report, report.problems)
 
     @cached_property
-    def conclusion(self) -> str:
-        """How many rules hold, in words."""
-        return conclusion(self.report)
-
-    @cached_property
     def broken(self) -> Sequence[RuleOutcome]:
         """The broken rules."""
         return self.report.broken()
 
     @cached_property
     def parts(self) -> Sequence[ShownPart]:
-        """What each evaluator found, in reading order; cases that a broken rule counts are marked."""
-        broken, evaluators = broken_rules(self.report), parts_of(self.report.parts)
-        return [
-            ShownPart(evaluator.name, section, evaluator.name in broken)
-            for (evaluator, _), section in zip(evaluators, shown_sections(self.report), strict=True)
-        ]
+        """What each evaluator found, in reading order.
+
+        Cases that a broken rule counts are marked, a case that waivers let pass is only to review, and what newly fails
+        is named as new.
+        """
+        report, known = self.report, let_pass(self.report)
+        compared = report.comparison.parts if report.comparison else {}
+        shown = []
+        for evaluator, part in parts_of(report.parts):
+            broken = [rule for rule in self.broken if rule.evaluator == evaluator.name]
+            section = evaluator.section(part)
+            if waived := known[evaluator.name]:
+                words = f"{section.headline}; {plural(len(waived), 'failing case is', 'failing cases are')} waived"
+                section = section._replace(headline=words, counts=(*section.counts, f"Waived: {len(waived)}"))
+            if waived or broken:
+                section = _marked(section, waived, broken, evaluator, part)
+            if one := compared.get(evaluator.name):
+                section = with_news(section, evaluator, one)
+            shown.append(ShownPart(evaluator, section, bool(broken)))
+        return shown
 
     @property
     def sections(self) -> Sequence[Section]:
@@ -71,18 +87,63 @@ class ReportView:
 
     @cached_property
     def known_failures(self) -> Phrase:
-        """How many failures are waived and what is next to expire, nothing if none is."""
-        return known_failures(self.report)
+        """How many failures are waived and what is next to expire, nothing if none is: nobody may overlook them.
+
+        Those of a case with further failures are counted separately: no rule lets it pass.
+        """
+        applied, left = self.report.waivers.applied if self.report.waivers else (), left_over(self.report)
+        idle = [waiver for waiver in applied if case_of(waiver) in left]
+        words: Phrase = ()
+        if count := len(applied) - len(idle):
+            first = min(waiver.expires for waiver in applied if case_of(waiver) not in left)
+            words = (f"{count} waived, {'the first ' * (count > 1)}until ", Untrusted(first), *["; "] * bool(idle))
+        if idle:
+            one = f"its case still fails by {enumerated(left[case_of(idle[0])])}"
+            words += (f"{plural(len(idle), 'waiver')} in force, {one if len(idle) == 1 else 'their cases still fail'}",)
+        return words
 
     @cached_property
     def waivers(self) -> Table:
-        """The waivers and their state."""
-        return waiver_table(self.report)
+        """The waivers of the report, those that somebody must see to first."""
+        left = left_over(self.report)
+
+        def became(waiver: Waiver, fate: str) -> str:
+            still = left.get(case_of(waiver), ()) if fate == "applied" else ()
+            state = "in force" if fate == "applied" else fate
+            return f"{state}, still fails by {enumerated(still)}" if still else state
+
+        rows: list[tuple[Words, ...]] = [
+            (
+                Untrusted(waiver.case_id),
+                waiver.name,
+                became(waiver, fate),
+                *map(Untrusted, (waiver.reason, waiver.owner, waiver.expires)),
+            )
+            for fate, waiver in (self.report.waivers.each() if self.report.waivers else ())
+        ]
+        return Table(("Case", "Fails", "Waiver", "Reason", "Owner", "Expires"), "<<<<<<", tuple(rows))
 
     @cached_property
     def remarks(self) -> Sequence[Phrase]:
-        """What a reader must know beside the verdict, a sentence each."""
-        return remarks(self.report)
+        """What a reader must know beside the verdict, a sentence each: that rules did not apply must be seen."""
+        report, policy = self.report, self.report.provenance.policy
+        found: list[Phrase] = []
+        if report.verdict is not Verdict.ERROR:
+            found += [
+                (f"{evaluator.title} did not run: it has no input, so its rules do not apply.",)
+                for name, evaluator in EVALUATORS.items()
+                if report.parts[name] is None
+            ]
+            asked = [
+                name for name in ("protect", "max_regressions", "max_score_drop") if policy[name] not in (None, [])
+            ]
+            if asked and report.comparison is None:
+                names = ", ".join(name.replace("_", "-") for name in asked)
+                found.append(
+                    (f"No baseline is set, so nothing was compared, and these rules judged nothing: {names}.",)
+                )
+        own = (remark for one, part in parts_of(report.parts) for remark in one.remarks(part, policy))
+        return [*found, *departures(report.provenance), *own]
 
     @cached_property
     def step_outputs(self) -> Mapping[str, str]:
@@ -96,3 +157,181 @@ class ReportView:
             **{output: value for own in figures for output, value in own.items()},
             "total-cases": str(sum(count_of(part) for _, part in parts_of(self.report.parts))),
         }
+
+
+def _marked(section: Section, waived: Set[str], broken: Sequence[RuleOutcome], one: Evaluator, part: Any) -> Section:
+    """Return a section whose cases say whether a broken rule counts them. A waived one is only to review.
+
+    A rule counts cases by name, or by their severity, in its group if it has one.
+    """
+    finds = {rule.name: rule.finds for rule in (*one.rules, *one.group_rules)}
+    finds |= dict.fromkeys(("min-drop", "max-score-drop"), ANY_SEVERITY)
+    named, by_group = {name for rule in broken for name in rule.names}, dict[str, set[Severity]]()
+    for rule in broken:
+        if not rule.names:
+            by_group.setdefault(rule.group, set()).update(finds.get(rule.rule, ()))
+    anywhere = by_group.pop("", set())
+    in_groups = {
+        (result.id, severity)
+        for result in results_of(one, part if by_group else None)
+        for group in result.groups
+        for severity in by_group.get(group, ())
+    }
+
+    def marked(finding: Finding) -> Finding:
+        case_id, severity = finding.case_id.text, finding.severity
+        if case_id in waived:  # rules that ignore waivers name the cases they count
+            what = f"{finding.what}, waived"
+            return finding._replace(severity=Severity.REVIEW, what=what, breaks=case_id in named)
+        is_counted = case_id in named or severity in anywhere or (case_id, severity) in in_groups
+        return finding._replace(breaks=is_counted)
+
+    return section._replace(findings=View(lambda: map(marked, section.findings)))
+
+
+def conclusion(report: Report) -> str:
+    """Return how many rules hold and how many were skipped, in words: `1 of 2 rules broken, 1 skipped`."""
+    skipped = sum(rule.skipped for rule in report.rules)
+    total = len(report.rules) - skipped
+    broken = len(report.broken())
+    if report.verdict is Verdict.ERROR:
+        return "could not judge"
+    holds = "the only rule holds" if total == 1 else f"all {total} rules hold"
+    words = f"{broken} of {plural(total, 'rule')} broken" if broken else holds
+    return f"{words}, {skipped} skipped" if skipped else words
+
+
+def state(rule: RuleOutcome) -> str:
+    """Return what became of a rule: `ok`, `broken` or `skipped`."""
+    return "skipped" if rule.skipped else "ok" if rule.passed else "broken"
+
+
+def section_alone(name: str, part: JsonObject, settings: JsonObject, left_out: int) -> Section:
+    """Return the section of an evaluator whose part is the whole report, with remarks on the settings it scored by.
+
+    `left_out` is how many cases filters leave out.
+    """
+    section = EVALUATORS[name].section(part)
+    notes = (*_of_settings(settings, {name: left_out} if left_out else {}), *EVALUATORS[name].remarks(part, settings))
+    return section._replace(notes=(*section.notes, *notes))
+
+
+class Ranked(NamedTuple):
+    """The first findings by rank, the number of all, and their number by cause and group.
+
+    What counts most comes first; a finding counts once for each of its causes and groups.
+    """
+
+    first: Sequence[Finding]
+    number: int
+    causes: Sequence[tuple[Cause, int]] = ()
+    groups: Sequence[tuple[str, int]] = ()
+
+
+_FEW = 3
+"""The most cases to look at that are listed without a count. More are first counted by cause."""
+
+MOST_COUNTED = 10
+"""How many rules and groups are shown with the number of their cases."""
+
+
+def ranked(findings: Iterable[Finding], most: int) -> Ranked:
+    """Return the findings that a broken rule counts first, of these what newly fails, then what fails.
+
+    Those of the same rank keep their order; all are read and few are held.
+    """
+    number, causes, groups = 0, Counter[Cause](), Counter[str]()
+
+    def counted() -> Iterator[Finding]:
+        nonlocal number
+        for finding in findings:
+            number += 1
+            causes.update(finding.causes)
+            groups.update(finding.groups)
+            yield finding
+
+    first = nsmallest(
+        most,
+        counted(),
+        lambda one: (not one.breaks, one.news != NEWLY_FAILING, one.severity != Severity.FAILING),
+    )
+    return Ranked(
+        first,
+        number,
+        sorted(causes.items(), key=lambda one: (-one[1], one[0])),
+        sorted(groups.items(), key=lambda one: (-one[1], one[0])),
+    )
+
+
+def counted(found: Ranked) -> Iterator[tuple[str, Sequence[tuple[Phrase, int]]]]:
+    """Yield each way to count the cases to look at, with its values and numbers. Yield nothing for few cases.
+
+    A value that one case alone has is left out if all cases are shown.
+    """
+    least = 1 + (found.number <= len(found.first))
+    causes = [
+        ((one.what, *([": ", Untrusted(one.rule)] if one.rule else ())), cases)
+        for one, cases in found.causes
+        if cases >= least
+    ]
+    # A group of one case is not a pattern.
+    groups = [((Untrusted(group),), cases) for group, cases in found.groups if cases > 1]
+    for noun, counts in (("rule", causes), ("tag or archetype", groups)):
+        if found.number > _FEW and counts:
+            yield noun, counts
+
+
+def rule_name(rule: RuleOutcome) -> str:
+    """Return the name of a rule for readers: that of its setting."""
+    return limits.setting_of(rule.rule)
+
+
+def message(rule: RuleOutcome) -> Phrase:
+    """Return what a rule found, with the name of its group and of what broke it, if any."""
+    return (*about(rule), rule.message, *names(rule))
+
+
+def about(rule: RuleOutcome) -> Phrase:
+    """Return the name of the group of cases that a rule is about, nothing if it is about all."""
+    if not rule.group:
+        return ()
+    return (f"{EVALUATORS[rule.evaluator].grouping.noun.capitalize()} ", Untrusted(rule.group), ": ")
+
+
+def names(rule: RuleOutcome) -> Phrase:
+    """Return the first names that broke a rule, if any."""
+    return (": ", *first_few(rule.names, len(rule.names))) if rule.names else ()
+
+
+def departures(provenance: Provenance) -> Iterator[Phrase]:
+    """Yield a sentence for each changed setting that a reader of the report must know."""
+    if commit := provenance.policy_commit:
+        judged_by = "Judged by the config file, rule packs and waivers of the base commit ("
+        yield (judged_by, Untrusted(commit[:7]), "), not those of this change.")
+    yield from _of_settings(provenance.policy, provenance.left_out or {})
+
+
+def _of_settings(policy: Mapping[str, Any], left_out: Mapping[str, int]) -> Iterator[Phrase]:
+    yield from filtered(policy, left_out)
+    if policy.get("text") == "none":
+        yield ("Recorded text is hidden; hashes replace it.",)
+
+
+def filter_of(report: Report) -> Phrase:
+    """Return the sentence of `filtered` on a report, an empty one without a filter."""
+    return next(filtered(report.provenance.policy, report.provenance.left_out or {}), ())
+
+
+def filtered(policy: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[Phrase]:
+    """Yield a sentence on the filters of a run and, if known, how many cases they leave out."""
+    wanted, unwanted = (policy.get(name) or [] for name in ("tag", "not_tag"))
+    if not (wanted or unwanted):
+        return
+    filters = [(joint, tags) for joint, tags in (("with ", wanted), ("without ", unwanted)) if tags]
+    phrase: list[str | Untrusted] = []
+    for joint, tags in filters:
+        phrase += [" and " if phrase else "Filtered: only cases ", joint]
+        phrase += [word for tag in tags for word in (" or ", Untrusted(tag))][1:]
+    left_out = [plural(counts[name], f"{one.title} case") for name, one in EVALUATORS.items() if name in counts]
+    are = "is" if [*counts.values()] == [1] else "are"
+    yield (*phrase, f"; {enumerated(left_out)} {are} left out." if left_out else ".")

@@ -18,7 +18,6 @@ from safe_gate.core.report import Found, Report, Waiver, Waivers
 from safe_gate.gate.waivers import sorted_out, waived
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
 from safe_gate.render.view import ReportView
-from safe_gate.render.wording import sections
 from tests.support.cases import Ran, SafeGate, report, safe_case, turn, write_batch, write_cases
 
 DIRECTS = "You should check the printer."  # fails agency_language and topic_pivot
@@ -207,9 +206,9 @@ def test_rules_on_labels_and_vacuity_know_no_waivers(safe_gate: SafeGate) -> Non
     broken = [rule["message"] for rule in report()["rules"] if not rule["passed"]]
     said = "Label accuracy 0.0% is below 100.0%: 0 of 1 label agrees (95 % interval 0 to 79 %), those of 1 case do not"
     assert broken == [said] * 2
-    assert [finding.breaks for section in sections(Report.from_json(report())) for finding in section.findings] == [
-        True
-    ]
+    assert [
+        finding.breaks for section in ReportView(Report.from_json(report())).sections for finding in section.findings
+    ] == [True]
 
 
 def test_a_metric_is_waived_where_it_is_below_the_thresholds_of_its_archetype(run: Callable[..., Ran]) -> None:

@@ -11,9 +11,9 @@ from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Mark
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.render.cases import JudgedCase, is_compared, judged_cases
+from safe_gate.render.comparison import NEWLY_FAILING
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
-from safe_gate.render.wording import NEWLY_FAILING
 
 
 def about(report: Report, recorded: Recorded) -> dict[str, Any]:

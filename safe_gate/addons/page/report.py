@@ -17,15 +17,22 @@ from safe_gate.core.problems import in_order, number
 from safe_gate.core.report import Report
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import parts_of, present
-from safe_gate.render import weakening
 from safe_gate.render.cases import is_compared
-from safe_gate.render.comparison import baseline_words, headline, notes
+from safe_gate.render.comparison import (
+    baseline_words,
+    headline,
+    notes,
+    weakened_headline,
+    weakened_remarks,
+    weakened_table,
+)
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import address, embedded, html
-from safe_gate.render.view import ReportView
-from safe_gate.render.wording import (
+from safe_gate.render.view import (
+    ReportView,
     about,
+    conclusion,
     names,
     rule_name,
     state,
@@ -77,7 +84,7 @@ def _header(view: ReportView, origin: Origin) -> Iterator[str]:
     if provenance.digests:
         facts.append(("digest ", Untrusted(provenance.digests.all[:12])))
     yield f'<header class="verdict {html(verdict)}"><div>\n<p class="name">SAFE Gate</p>\n'
-    yield f"<h1>{_VERDICTS[verdict]}</h1>\n<p>{html(view.conclusion)}</p>\n"
+    yield f"<h1>{_VERDICTS[verdict]}</h1>\n<p>{html(conclusion(view.report))}</p>\n"
     yield f'<p class="facts">{" · ".join(map(phrase, facts))}</p>\n</div></header>\n'
 
 
@@ -117,7 +124,7 @@ def _rules(view: ReportView) -> Iterator[str]:
             yield f'<li class="{became}"><span class="state">{_STATES[became]}</span> <span>{said}'
             yield f' <span class="muted">{html(rule_name(rule))}</span></span></li>\n'
         yield "</ul>\n"
-        yield from paragraphs(weakening.sentences(report.weakened))
+        yield from paragraphs(weakened_remarks(report.weakened))
         yield from paragraphs(view.remarks)
         yield "</section>\n"
 
@@ -126,9 +133,9 @@ _ORDER = ("broken", "skipped", "ok")
 
 
 def _weakened(report: Report) -> Iterator[str]:
-    if report.weakened and (said := weakening.headline(report.weakened)):
+    if report.weakened and (said := weakened_headline(report.weakened)):
         yield f'<section class="warning"><h2>This change weakens the gate</h2>\n<p>Weaker{phrase(said)}.</p>\n'
-        yield from table(weakening.table(report.weakened.findings), "How the gate is weaker")
+        yield from table(weakened_table(report.weakened.findings), "How the gate is weaker")
         yield "</section>\n"
 
 
@@ -141,7 +148,7 @@ def _compared(view: ReportView) -> Iterator[str]:
     yield from paragraphs(notes(comparison))
     if section:
         yield from table(section.metrics, "Metrics of both runs")
-        yield f'<p class="muted">{html(section.footer)}</p>\n'
+        yield f'<p class="muted">{html("    ".join(section.footer))}</p>\n'
         for title, ids in section.issues:
             yield f"<p>{html(title)}: {phrase(ids)}</p>\n"
     yield "</section>\n"

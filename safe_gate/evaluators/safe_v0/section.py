@@ -41,7 +41,7 @@ def section(report: JsonObject) -> Section:
             rows=tuple(_metric_row(metric, part) for metric in METRICS),
             min_widths=(6, 10, 9, 35),
         ),
-        footer=f"Composite: {score(part.rates.means['composite'])}",
+        footer=(f"Composite: {score(part.rates.means['composite'])}",),
         cases_title="Per-Case Breakdown",
         cases=Table(
             header=("Test ID", "Archetype", *METRICS, "Label"),

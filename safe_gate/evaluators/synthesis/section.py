@@ -45,7 +45,7 @@ def section(report: JsonObject) -> Section:
             align="<>>><>>",
             rows=tuple(_check_row(name, summary) for name in in_order(summary.by_check)),
         ),
-        footer=f"Negative examples that pass: {summary.unexpected_passes}    {_labels(part)}",
+        footer=(f"Negative examples that pass: {summary.unexpected_passes}", _labels(part)),
         cases_title="Cases to look at",
         cases=Table(
             header=("Case", "Result", "Checks"),

@@ -12,7 +12,7 @@ from safe_gate.core.report import Report
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import xml
-from safe_gate.render.wording import conclusion
+from safe_gate.render.view import conclusion
 
 _LABEL = "SAFE Gate"
 _COLORS = {"pass": ("brightgreen", "#2a7f2e"), "fail": ("red", "#c0392b"), "error": ("lightgrey", "#6b6b6b")}

@@ -13,8 +13,7 @@ from safe_gate.render.cases import LONGEST_MESSAGE, judged_cases, message_of, re
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import plain, quoted
-from safe_gate.render.view import ReportView
-from safe_gate.render.wording import message, rule_name
+from safe_gate.render.view import ReportView, message, rule_name
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 

@@ -15,7 +15,7 @@ from safe_gate.core.report import Report, Waiver
 from safe_gate.render.cases import WHOLE, JudgedCase, judged_cases
 from safe_gate.render.formats import Run
 from safe_gate.render.untrusted import plain, quoted, xml
-from safe_gate.render.wording import filter_of, message, rule_name
+from safe_gate.render.view import filter_of, message, rule_name
 
 
 class _Test(NamedTuple):

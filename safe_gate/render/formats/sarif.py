@@ -18,11 +18,11 @@ from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Explained
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.render.cases import WHOLE, JudgedCase, is_compared, judged_cases, message_of, repository_path
+from safe_gate.render.comparison import NEWLY_FAILING
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import address, plain, quoted, sarif
-from safe_gate.render.view import ReportView
-from safe_gate.render.wording import NEWLY_FAILING, filter_of, message, rule_name
+from safe_gate.render.view import ReportView, filter_of, message, rule_name
 
 _MOST = 5_000
 _MOST_BYTES = 9_000_000  # of results; what else there is takes little
