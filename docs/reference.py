@@ -48,17 +48,26 @@ def config_schema(text: str) -> str:
 
 
 _OUTPUTS = "\noutputs:\n"
+OWN_INPUTS = {
+    "mode": "What the action does: `run` the gate, `merge` shards, or `publish` the comment of a run that had no write "
+    "access, from report-dir. Outside the action, use the command.",
+    "shard": "Score one part of the cases, such as `2/4`, and judge nothing. `merge` judges all parts together. "
+    "Outside the action: `safe-gate run --shard 2/4`.",
+    "shards": "For `mode: merge`: the files that runs with `shard` wrote, as paths or globs, one per line. Outside the "
+    "action: `safe-gate merge SHARD...`.",
+}
+"""The inputs of the action that are no settings."""
 
 
 def action(text: str) -> str:
     """Return action.yml with an input for each setting, in its words. Only the token has a default."""
     head, _, rest = text.partition("\ninputs:\n")
     inputs = []
-    for setting in settings():
-        if setting.is_input:
-            default = "    default: ${{ github.token }}\n" if setting.name == "github_token" else ""
-            words = json.dumps(setting.help, ensure_ascii=False)
-            inputs.append(f"  {setting.input}:\n    description: {words}\n    required: false\n{default}")
+    meanings = {setting.input: setting.help for setting in settings() if setting.is_input}
+    for name, meaning in {**meanings, **OWN_INPUTS}.items():
+        default = "    default: ${{ github.token }}\n" if name == "github-token" else ""
+        words = json.dumps(meaning, ensure_ascii=False)
+        inputs.append(f"  {name}:\n    description: {words}\n    required: false\n{default}")
     return f"{head}\ninputs:\n{''.join(inputs)}outputs:\n{rest.partition(_OUTPUTS)[2]}"
 
 

@@ -40,7 +40,7 @@ Value = Path_ | float | bool | Sequence[Path_ | Mapping[str, Any]] | Mapping[str
 Entries of a setting that names files of cases or outputs may be values.
 """
 
-_FOR_COMMANDS = frozenset({"mode", "shard", "shards", "report_formats", "import_map"})
+_FOR_COMMANDS = frozenset({"report_formats"})
 """Settings that mean nothing to a call."""
 
 

@@ -309,7 +309,7 @@ def test_a_run_takes_settings_as_python_has_them(inputs: dict[str, Any]) -> None
     [
         ({}, "safe-batch or synthesis-cases: is not set, so there is nothing to judge"),
         ({"synthesis_case": "c.jsonl"}, 'run(): synthesis_case: is not a setting (did you mean "synthesis_cases"?)'),
-        ({"mode": "merge"}, "run(): mode: applies to commands only; leave it out"),
+        ({"report_formats": "json"}, "run(): report_formats: applies to commands only; leave it out"),
         ({"tags": {"a": {"min-pass-rat": 1}}}, "run(): tags.a.min-pass-rat: is not a known field (did you mean"),
         ({"synthesis_cases": "nowhere.jsonl"}, "nowhere.jsonl: "),
         ({"synthesis_cases": "c.jsonl", "min_pass_rate": 2}, "min-pass-rate: is 2; expected a number from 0 to 1"),

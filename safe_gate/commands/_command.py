@@ -21,7 +21,7 @@ from safe_gate.inputs import config_file, disk
 from safe_gate.render import console, jsonreport
 from safe_gate.scoring import progress, refusals
 from safe_gate.settings import reading
-from safe_gate.settings.model import Settings, settings
+from safe_gate.settings.model import OF_COMMANDS, Settings, settings
 from safe_gate.settings.sources import CONFIG_FILE, switched_on
 
 Print = Callable[[str, TextIO], OSError | None]
@@ -90,7 +90,7 @@ def run(
             raise read
         arguments = dict(read)
         name = arguments.pop("command")
-        known = {one.name for one in settings()}
+        known = {one.name for one in settings()} | {*OF_COMMANDS}
         flags |= {name: value for name, value in arguments.items() if name in known}
         is_followed = flags["follow_links"] if "follow_links" in flags else switched_on("follow_links", environ)
         disk.follow_links(is_on=bool(is_followed))

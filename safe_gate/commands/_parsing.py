@@ -117,6 +117,7 @@ def peeked(argv: Sequence[str]) -> dict[str, str]:
     named = {flag: setting.name for setting in settings() for flag in setting.flags_of("run")}
     given = {name: pairs[flag] for flag, name in named.items() if flag in pairs}
     mode = {"mode": argv[0]} if argv[:1] in (["merge"], ["publish"]) else {}
+    given |= {"shard": pairs["--shard"]} if "--shard" in pairs else {}
     return given | mode | ({"dry_run": "true"} if "--dry-run" in argv else {})
 
 

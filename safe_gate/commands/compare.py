@@ -11,7 +11,7 @@ from safe_gate.baseline.snapshots import Snapshots, opened
 from safe_gate.baseline.source import Baseline, is_missing
 from safe_gate.baseline.weakened import held_against, terms_of
 from safe_gate.commands._command import Call
-from safe_gate.core.command import JSON, VERBOSE, Command
+from safe_gate.core.command import JSON, QUIET, VERBOSE, Command
 from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.core.report import Found
 from safe_gate.evaluators import parts_of
@@ -42,6 +42,7 @@ COMMAND = Command(
         },
         "--out": {"default": "", "metavar": "PATH", "help": "write the comparison as JSON to this file"},
         "--verbose": VERBOSE,
+        "--quiet": QUIET,
         "--json": JSON,
     },
     own_word="",

@@ -11,7 +11,7 @@ from typing import NoReturn
 from safe_gate import addons, one_run
 from safe_gate.baseline import judging, source
 from safe_gate.commands._command import Call, complain, reporting_options
-from safe_gate.core.command import JSON, Command
+from safe_gate.core.command import JSON, SHARD, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Words
@@ -42,6 +42,7 @@ COMMAND = Command(
             "help": "run (the default), merge or publish: the command to examine",
         },
         "shards": {"nargs": "*", "metavar": "SHARD", "help": "for merge: files of shards, or globs of them"},
+        "--shard": SHARD,
         "--all": {
             "dest": "is_whole",
             "action": "store_true",

@@ -7,7 +7,7 @@ from typing import Any
 
 from safe_gate.commands._alone import Ending, score
 from safe_gate.commands._command import Call
-from safe_gate.core.command import OUT, VERBOSE, Command
+from safe_gate.core.command import OUT, QUIET, VERBOSE, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
 from safe_gate.evaluators import EVALUATORS
@@ -17,7 +17,7 @@ COMMAND = Command(
     place=4,
     summary="evaluate Synthesis cases only; the only rule is max-unexpected-failures",
     exit_codes="0 passed, 2 more unexpected failures than allowed, 3 error",
-    arguments={"--out": OUT, "--verbose": VERBOSE},
+    arguments={"--out": OUT, "--verbose": VERBOSE, "--quiet": QUIET},
 )
 
 _CASES = "--cases", "a JSONL file of Synthesis cases, such as --cases evals.jsonl"

@@ -15,8 +15,6 @@ from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.finding import expansion
 from safe_gate.render import console
-from safe_gate.settings.reading import Resolved
-from safe_gate.settings.sources import CONFIG_FILE
 
 _STREAM = "-"
 _MOST_IDS = 50
@@ -35,6 +33,14 @@ COMMAND = Command(
             "help": "in place of --out: replace the replies in this file of cases, and nothing else",
         },
         "--from": {"dest": "format", "default": "auto", "metavar": "FORMAT", "help": "the format; default: detected"},
+        "--map": {
+            "dest": "mapping",
+            "nargs": "+",
+            "action": "extend",
+            "default": [],
+            "metavar": "FIELD=PATH",
+            "help": "where fields with other names are: user=PATH,assistant=PATH,id=PATH,tags=PATH",
+        },
         "--encoding": {
             "default": "",
             "metavar": "NAME",
@@ -77,7 +83,7 @@ def main(call: Call) -> int:
     resolved, effects, arguments = call.resolved(), call.effects, call.arguments
     call.warn(resolved.warnings)
     out, say = arguments["out"], effects.err if arguments["out"] == _STREAM else effects.out
-    request = _request(resolved, arguments)
+    request = _request(arguments)
     _check_target(arguments)
     imported = addons.importers.read(arguments["sources"], request)
     for name, title, count in imported.found:
@@ -135,10 +141,9 @@ def _shown(update: addons.importers.Update, path: str) -> Iterator[str]:
             yield f"{words}: {len(ids)} ({console.names(ids, _MOST_IDS)})"
 
 
-def _request(resolved: Resolved, arguments: Mapping[str, Any]) -> addons.importers.Request:
+def _request(arguments: Mapping[str, Any]) -> addons.importers.Request:
     """Return what the command line asks for. Raises CannotJudge."""
     evaluator = arguments["evaluator"]
-    may_not_fit = "import_map" in resolved.origins and resolved.origins["import_map"].kind == CONFIG_FILE
     checks, tags = (
         tuple(name for word in arguments[option] for name in word.split(",") if name)
         for option in ("case_checks", "case_tags")
@@ -148,10 +153,8 @@ def _request(resolved: Resolved, arguments: Mapping[str, Any]) -> addons.importe
         if given and (arguments["update"] or not is_known):
             kind = "an update" if arguments["update"] else makes.makes
             raise CannotJudge(Problem(Place(f"--{flag}"), f"means nothing for {kind}; leave it out", code=Code.USAGE))
-    mapping = addons.importers.mapping_of(resolved.options.import_map, evaluator, may_not_fit=may_not_fit)
-    return addons.importers.Request(
-        evaluator, arguments["format"], mapping, checks, tags, may_not_fit, arguments["encoding"]
-    )
+    mapping = addons.importers.mapping_of(arguments["mapping"], evaluator)
+    return addons.importers.Request(evaluator, arguments["format"], mapping, checks, tags, arguments["encoding"])
 
 
 def _check_target(arguments: Mapping[str, Any]) -> None:

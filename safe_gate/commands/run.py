@@ -7,9 +7,8 @@ from pathlib import Path
 
 from safe_gate import addons, one_run
 from safe_gate.baseline import comparison
-from safe_gate.commands import merge, publish
 from safe_gate.commands._command import Call
-from safe_gate.core.command import JSON, Command
+from safe_gate.core.command import JSON, QUIET, SHARD, Command
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.github import publishing
@@ -23,19 +22,15 @@ COMMAND = Command(
     place=1,
     summary="evaluate, judge by the gate's rules, write reports and publish them",
     exit_codes="0 the gate passed, 1 the gate failed, 3 could not judge",
-    arguments={"--json": JSON},
+    arguments={"--shard": SHARD, "--quiet": QUIET, "--json": JSON},
     judges=True,
     refuses_aloud=True,
 )
 
 
 def main(call: Call) -> int:
-    """Run, merge or publish, by the setting `mode`. Returns 0, 1 or 3."""
+    """Run the gate, or score a shard. Returns 0, 1 or 3."""
     options, effects = call.judging()
-    if options.mode == "publish":
-        return publish.published(Publishing.of(options), effects)
-    if options.mode == "merge":
-        return merge.merged(options, effects, call.options_at)
     if problems := one_run.untrusted(options, effects):
         return one_run.refuse(problems, options, effects).report.verdict.exit_code
     if options.shard:

@@ -18,6 +18,19 @@ JSON = {
 }
 """The argument `--json`: the command line acts on it, not the command."""
 
+QUIET = {
+    "action": "store_true",
+    "help": "print only the verdict, and what is wrong with the inputs; reports and publishing stay the same",
+}
+"""The argument `--quiet`."""
+
+SHARD = {
+    "default": "",
+    "metavar": "I/N",
+    "help": "score one part of the cases, such as 2/4, and judge nothing; merge judges all parts together",
+}
+"""The argument `--shard`."""
+
 OUT = {"default": "", "metavar": "PATH", "help": "write the JSON report to this file"}
 """The argument `--out` of a command that scores."""
 

@@ -39,14 +39,10 @@ def contradictions(
 
 
 def misplaced(options: Settings, origins: Mapping[str, Source], command: str) -> Iterator[Problem]:
-    """Yield a problem for each shard setting that the command does not use, and for outputs that it would not read.
+    """Yield a problem for recorded outputs that the command would not read.
 
     A command for one evaluator ignores the settings of others.
     """
-    if options.shard and command not in ("run", "validate"):
-        yield origins["shard"].problem(f"is for a run that scores; {command} takes all cases: leave it unset")
-    if options.shards and command != "merge":
-        yield origins["shards"].problem(f"is for merge, not for {command}; set mode: merge, or leave it unset")
     for form in (one.input for one in EVALUATORS.values() if isinstance(one.input, Documents)):
         origin = origins.get(form.outputs)
         is_named = origin and not origin.field and options.value(form.outputs)  # a config may serve another gate, too

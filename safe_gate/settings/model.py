@@ -43,6 +43,9 @@ _PUBLISHING = ("run", "publish")
 _SCORING = ("run", "power", "explain")
 _READING = ("run", "power", "explain", "publish", "bless", "validate", "verify", "import")
 
+OF_COMMANDS = ("mode", "shard", "shards", "quiet")
+"""The fields of `Settings` that are no settings: the command line alone gives them."""
+
 Format = Literal["json", "markdown", "html", "junit", "sarif", "gitlab", "csv", "jsonl", "badge"]
 
 
@@ -98,10 +101,6 @@ class Settings(BaseSettings):
     not_tag: Annotated[Texts, Names("inputs", _flags("not-tag", *POWER, "explain"))] = Field(
         (),
         description="Leave out cases with any of these tags or archetypes; one per line. Reports name the filter.",
-    )
-    import_map: Annotated[Texts, Names("inputs", _flags("map", "import"))] = Field(
-        (),
-        description="Where `import` finds fields with other names: `user=PATH,assistant=PATH,id=PATH,tags=PATH`.",
     )
 
     # --- the gate ---------------------------------------------------------------------------------
@@ -213,10 +212,6 @@ class Settings(BaseSettings):
     text: Annotated[Literal["full", "none"], Stripped, Names("reports")] = Field(
         "full", description="Recorded text in all output: `full`, or `none`, which shows hashes instead."
     )
-    quiet: Annotated[Switch, Names("reports", key=(), usual=True)] = Field(
-        False,
-        description="Print only the verdict, and what is wrong with the inputs. Reports and publishing stay the same.",
-    )
     sinks: Annotated[Texts, Names("reports", key=(), secret=True)] = Field(
         (),
         description="Where the results go as events, one per line: `file:PATH`, the address of a webhook "
@@ -287,22 +282,6 @@ class Settings(BaseSettings):
 
     # --- advanced ---------------------------------------------------------------------------------
 
-    mode: Annotated[
-        Literal["run", "merge", "publish"], Stripped, Names("advanced", {}, env=(), key=(), is_input=True)
-    ] = Field(
-        "run",
-        description="What the action does: `run` the gate, `merge` shards, or `publish` the comment of a run that had "
-        "no write access, from report-dir. Outside the action, use the command.",
-    )
-    shard: Annotated[Text, Names("advanced", key=())] = Field(
-        "",
-        description="Score one part of the cases, such as `2/4`, and judge nothing. `merge` judges all parts together.",
-    )
-    shards: Annotated[Texts, Names("advanced", {}, env=(), key=(), is_input=True)] = Field(
-        (),
-        description="For `mode: merge`: the files that runs with `shard` wrote, as paths or globs, one per line. "
-        "Outside the action: `safe-gate merge SHARD...`.",
-    )
     jobs: Annotated[Text, Names("advanced", key=())] = Field(
         "1",
         description="Number of processes that score cases in JSONL files, or `auto` for one per core. The result is "
@@ -328,6 +307,13 @@ class Settings(BaseSettings):
         description="Read files behind symbolic links that lead out of the workspace: the repository, or else the "
         "working folder.",
     )
+
+    # --- what the command line alone says: no settings --------------------------------------------
+
+    mode: Literal["run", "merge", "publish"] = "run"
+    shard: str = ""
+    shards: tuple[str, ...] = ()
+    quiet: bool = False
 
     # --- evaluators -------------------------------------------------------------------------------
 
@@ -381,7 +367,7 @@ def in_groups(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values by the names of settings as `Settings` has them: those of evaluators in their groups."""
     found: dict[str, Any] = {}
     for name, value in values.items():
-        group = _groups()[name]
+        group = "" if name in OF_COMMANDS else _groups()[name]
         if not group:
             found[name] = value
         elif group in BUILT_IN:

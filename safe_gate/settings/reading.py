@@ -18,9 +18,10 @@ from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators import PROBLEMS
 from safe_gate.settings.contradictions import contradictions, misplaced, unfit_sink, unfit_sinks
 from safe_gate.settings.destinations import Sink
-from safe_gate.settings.model import CONFIG_FILES, Settings, settings
+from safe_gate.settings.model import CONFIG_FILES, OF_COMMANDS, Settings, settings
 from safe_gate.settings.sources import (
     IN_PYTHON,
+    MODES,
     PATHS,
     Given,
     Source,
@@ -28,6 +29,7 @@ from safe_gate.settings.sources import (
     from_environ,
     from_flags,
     is_blank,
+    misused_inputs,
     moved,
     unknown_names,
 )
@@ -61,7 +63,13 @@ def resolve(
     valid config file, or None if there is none. For commands with the settings of `run`, unknown `INPUT_*` variables
     are refused. Raises CannotJudge with every problem found.
     """
-    problems = [*unknown_names(environ, is_action=command in AS_RUN), *PROBLEMS]
+    is_action = command in AS_RUN or (command == "publish" and "INPUT_MODE" in environ)
+    problems = [
+        *unknown_names(environ, is_action=is_action),
+        *PROBLEMS,
+        *(misused_inputs(environ) if is_action else ()),
+    ]
+    flags, own = _of_command(flags, command)
     of_flags, of_environ = from_flags(flags, command), from_environ(environ)
     _, named = of_flags.get("config") or of_environ.get("config") or (None, "")
     is_known = True
@@ -73,17 +81,23 @@ def resolve(
     sources = of_flags, of_environ, moved(config, from_config(config), others={*of_flags, *of_environ})
     origins = {name: origin for source in reversed(sources) for name, (origin, _) in source.items()}
     try:
-        options = Settings.merged(*map(_values, sources))
+        options = Settings.merged(own, *map(_values, sources))
     except ValidationError as error:
         raise CannotJudge(*problems, *_explained(error, origins)) from None
-    does = options.mode if command in ("run", "doctor", IN_PYTHON) else command
-    problems += misplaced(options, origins, does)
+    problems += misplaced(options, origins, options.mode if command in (*AS_RUN, IN_PYTHON) else command)
     problems += unfit_sinks(options, origins)
     if is_known:  # in a refused file, set and missing values look the same
-        problems += contradictions(options, origins, config, is_merge=does == "merge")
+        problems += contradictions(options, origins, config, is_merge=options.mode == "merge")
     if problems:
         raise CannotJudge(*problems)
     return Resolved(options, origins)
+
+
+def _of_command(flags: Mapping[str, Any], command: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the flags that give settings, and what the command line says beside them."""
+    own = {"mode": command} if command in MODES else {}
+    own |= {name: value for name, value in flags.items() if name in OF_COMMANDS and not is_blank(value)}
+    return {name: value for name, value in flags.items() if name not in OF_COMMANDS}, own
 
 
 def _values(source: Given) -> dict[str, Any]:
@@ -151,8 +165,6 @@ _REPORTING = (
     "comment_author",
     "ca_bundle",
     "github_token",
-    "mode",
-    "shard",
     "sink_secret",
 )
 
@@ -163,6 +175,7 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
     `read_config` returns the content of the config file, even if it is invalid.
     """
     kinds = {setting.name: setting.kind for setting in settings()}
+    flags, own = _of_command(flags, "")
     given: dict[str, Any] = {}
     named = flags.get("config") or from_environ(environ).get("config", (None, ""))[1]
     with suppress(CannotJudge):
@@ -183,6 +196,7 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
     sinks = tuple(one for one in entries if not unfit_sink(Sink.of(one), allow_insecure=allow_insecure))
     return Settings().replace(
         **{**read, **{name: texts[name] for name in _REPORTING if name in texts}},
+        **own,
         config=str(named).strip(),
         sinks=sinks,
         dry_run=texts.get("dry_run", "") not in ("", "False", "false", "FALSE"),

@@ -21,6 +21,12 @@ CONFIG_FILE = "config file"
 IN_PYTHON = "run()"
 """The command of a call from Python, which has no flags: its settings are named as docs/settings.md names them."""
 
+MODES = ("run", "merge", "publish")
+"""What the action does, by its input `mode`."""
+
+_OWN_INPUTS = ("mode", "shard", "shards")
+"""The inputs of the action that are words of a command line elsewhere, and no settings."""
+
 _RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
 """Inputs that the runner itself may add to a container action (metadata syntax: with.args, with.entrypoint)."""
 
@@ -109,10 +115,33 @@ def _variables(setting: Setting) -> tuple[str, ...]:
     return (*inputs, *setting.env)
 
 
+def own_inputs(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the action's inputs that are no settings, by name, without those that are not set."""
+    return {name: value for name in _OWN_INPUTS if (value := environ.get(f"INPUT_{name.upper()}", "").strip())}
+
+
+def misused_inputs(environ: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield a problem for an unknown mode of the action, and for inputs that its mode does not use."""
+    inputs = own_inputs(environ)
+    mode = inputs.get("mode", "run")
+
+    def source(name: str) -> Source:
+        return Source("input", Place(f"INPUT_{name.upper()} (input {name})"))
+
+    if mode not in MODES:
+        yield source("mode").unfit(mode, f"one of {', '.join(MODES)}")
+    if "shard" in inputs and mode != "run":
+        yield source("shard").problem(f"is for a run that scores; {mode} takes all cases: leave it unset")
+    if "shards" in inputs and mode != "merge":
+        yield source("shards").problem(f"is for merge, not for {mode}; set mode: merge, or leave it unset")
+
+
 def unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Problem]:
     """Yield a problem for each variable that looks like ours and is not: a typo must not pass."""
     known = {name for setting in settings() for name in _variables(setting)} | _RUNNER_INPUTS
+    known |= {f"INPUT_{name.upper()}" for name in _OWN_INPUTS}
     inputs = {name.upper(): setting.input for setting in settings() if setting.is_input for name in setting.names}
+    inputs |= {name.upper(): name for name in _OWN_INPUTS}
     variables = {
         name.upper().replace("-", "_"): setting.env[0]
         for setting in settings()

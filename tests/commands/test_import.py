@@ -20,7 +20,6 @@ from tests.support.importing import (
     TURNS,
     exchanges,
     imported,
-    promptfoo,
     result,
     write,
 )
@@ -231,25 +230,10 @@ def test_cases_can_go_to_standard_output(safe_gate: SafeGate) -> None:
     assert not Path("-").exists()
 
 
-def test_a_mapping_in_the_config_file_is_for_files_that_it_fits(safe_gate: SafeGate) -> None:
-    Path("safe.config.json").write_text('{"import-map": ["user=message", "assistant=reply", "id=row"]}', "utf-8")
-    write("own.jsonl", {"row": "a", "message": ASK, "reply": REPLY})
+def test_a_mapping_names_fields_that_the_file_and_the_evaluator_have(safe_gate: SafeGate) -> None:
     write("rows.jsonl", {"id": "a", "prompt": ASK, "response": REPLY})
-    write("talk.jsonl", {"id": "a", "messages": TURNS})
-    Path("r.json").write_text(json.dumps(promptfoo(result(1, "x", {"output": REPLY}))), "utf-8")
-    for name in ("own.jsonl", "rows.jsonl", "talk.jsonl"):
-        assert exchanges(imported(safe_gate, name)) == [("a", ASK, REPLY)]
-    assert exchanges(imported(safe_gate, "own.jsonl", "--from", "jsonl")) == [("a", ASK, REPLY)]
-    assert imported(safe_gate, "r.json")[0]["id"] == "t1"
-    write("other.jsonl", {"row": "a", "message": "no", "frage": ASK, "reply": REPLY})
-    assert exchanges(imported(safe_gate, "other.jsonl", "--map", "user=frage,assistant=reply,id=row")) == [
-        ("a", ASK, REPLY)
-    ]
-    write("o.jsonl", {"id": "a"} | OUTPUT)
-    assert imported(safe_gate, "o.jsonl", "--evaluator", "safe_v0") == [{"test_id": "a", "output": OUTPUT}]
     assert "has no field message; correct --map" in refused(safe_gate, "rows.jsonl", "--map", "user=message")
-    Path("safe.config.json").write_text('{"import-map": ["usr=message"]}', "utf-8")
-    assert 'has "usr=message" (did you mean "user"?)' in refused(safe_gate, "own.jsonl")
+    assert 'has "usr=message" (did you mean "user"?)' in refused(safe_gate, "rows.jsonl", "--map", "usr=message")
 
 
 def test_a_missing_library_says_how_to_install_it(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,7 +186,6 @@ def test_a_long_run_shows_on_the_terminal_alone_how_far_it_is(
     assert err == "\r2 cases scored ...\r\x1b[K"  # those after it come at the same moment
     assert "cases scored" not in out
     assert shown(monkeypatch, "--quiet")[1] == ""
-    assert shown(monkeypatch, SAFE_GATE_QUIET="true")[1] == ""
     assert safe_gate(*RUN).err == ""
 
 

@@ -121,17 +121,12 @@ def test_every_setting_that_moves_a_score_is_recorded() -> None:
     readers = {"follow_links", "bounds"}
     sinks = {name for name in names if name.startswith("sink")} | {"allow_insecure"}
     shell = {
-        "quiet",
         "allow_head_checkout",
-        "import_map",
-        "mode",
         "github_token",
         "config",
         "jobs",
         "engine",
         "scheduler",
-        "shard",
-        "shards",
     }
     assert names - set(SCORING) == files | limits | compared | told | timeouts | readers | sinks | shell
 

@@ -29,17 +29,13 @@ _LONGEST_ID = 180  # leaves room for the number of a sample
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """How to import: a format or `AUTO`, paths of fields, the checks and tags of every case.
-
-    A `mapping` from the config file `may_not_fit`: it is for some files, such as those of the team's application.
-    """
+    """How to import: a format or `AUTO`, paths of fields, the checks and tags of every case."""
 
     evaluator: str = BY_DEFAULT
     format: str = AUTO
     mapping: Mapping[str, str] = field(default_factory=dict)
     checks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    may_not_fit: bool = False
     encoding: str = ""
     """That of texts; "" is UTF-8, or what the byte order mark says."""
 

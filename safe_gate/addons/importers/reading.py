@@ -82,18 +82,12 @@ class Imported:
     """Whether every file could be read to its end. Other problems are about single records."""
 
 
-def mapping_of(words: Sequence[str], evaluator: str, *, may_not_fit: bool = False) -> Mapping[str, str]:
-    """Return where fields are, from words such as `user=prompt,assistant=response`. Raises CannotJudge.
-
-    If it `may_not_fit`, fields of another evaluator are passed over.
-    """
-    others = {name for one in IMPORTING.values() for name in one.fields} if may_not_fit else frozenset()
+def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
+    """Return where fields are, from words such as `user=prompt,assistant=response`. Raises CannotJudge."""
     found: dict[str, str] = {}
     for pair in (one for word in words for one in _PAIR.split(word)):
         name, equals, path = (part.strip() for part in pair.partition("="))
         known = IMPORTING[evaluator].fields
-        if equals and path and name in others and name not in known:
-            continue
         if not (equals and path and name in known):
             hint = suggestion(name, known) if equals else ""
             expected = f"expected FIELD=PATH with one of the fields {', '.join(known)}"
@@ -114,14 +108,13 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
     for problem in problems:
         _break(result, problem)
     guesses = [(path, guess) for path in paths if (guess := _guess(path, request, result)) is not None]
-    fitting = {path: _fitting(guess, request) for path, guess in guesses}
     asked, answered = spool.Store(), spool.Store()  # halves of exchanges whose replies are elsewhere
     for path, guess in guesses:
         if guess.format and guess.format.joins:
-            _take_halves(path, guess, fitting[path], result, asked)
+            _take_halves(path, guess, request, result, asked)
     for path, guess in guesses:
         name, before, joins = disk.shown(path), result.count, guess.format is not None and guess.format.joins
-        for item in _rows(path, guess, fitting[path], result):
+        for item in _rows(path, guess, request, result):
             made = item if isinstance(item, Problem) else _made(item, asked, name, request, schema)
             if joins and made is not None:
                 answered.setdefault(item.case_id if isinstance(item, Problem) else item.id, True)
@@ -232,7 +225,7 @@ def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | Non
             is_mapped = bool(request.mapping.keys() - {"id", "tags"})
             if guess.format is None and is_mapped:
                 guess = guess._replace(format=shapes.general(guess.shape))
-            lacks = guess.is_table and without_columns(guess.fields, _fitting(guess, request).mapping)
+            lacks = guess.is_table and without_columns(guess.fields, request.mapping)
             if guess.format is not None and not lacks:
                 return guess
             if lacks:
@@ -279,18 +272,6 @@ def _missing(name: str, error: ModuleNotFoundError) -> Problem:
     what = "is Parquet" if extra == "dask" else "is compressed with zstd"
     words = f"{what}, but its library is not installed; install SAFE Gate with the extra `{extra}`"
     return Problem(Place(name), f"{words}: in a checkout, pip install '.[{extra}]'", code=Code.UNAVAILABLE)
-
-
-def _fitting(guess: shapes.Guess, request: Request) -> Request:
-    """Return a request for one file: of a mapping that may not fit, the fields that its records have."""
-    if not request.may_not_fit:
-        return request
-    is_of_rows = guess.format is not None and bool(guess.format.shape)
-    targets = request.mapping if is_of_rows else request.mapping.keys() & {"id", "tags"}
-    mapping = {
-        target: path for target, path in request.mapping.items() if target in targets and has_field(path, guess.fields)
-    }
-    return replace(request, mapping=mapping)
 
 
 def _take_halves(path: Path, guess: shapes.Guess, request: Request, result: Imported, asked: spool.Store) -> None:

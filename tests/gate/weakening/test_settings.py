@@ -20,9 +20,9 @@ BESIDE = frozenset(
     {
         *("safe_batch", "safe_outputs", "safe_concern", "safe_test_dir", "synthesis_cases", "rules", "waivers"),
         *("report_formats", "reports", "report_dir", "gate_id", "comment_author", "ca_bundle", "text", "dry_run"),
-        *("mode", "jobs", "engine", "scheduler", "shard", "shards", "config", "github_token", "allow_head_checkout"),
-        *("timeouts", "follow_links", "sinks", "sink_secret", "sink_text", "allow_insecure", "quiet"),
-        *("bounds", "import_map"),
+        *("jobs", "engine", "scheduler", "config", "github_token", "allow_head_checkout"),
+        *("timeouts", "follow_links", "sinks", "sink_secret", "sink_text", "allow_insecure"),
+        "bounds",
     }
 )
 """The settings that judge nothing: what they name is read and compared itself, or they are about the report alone."""

@@ -367,7 +367,7 @@ def test_a_refused_merge_leaves_no_old_verdict_whatever_the_mode_says(
 ) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
     assert safe_gate("run", "--cases", "c.jsonl").code == 0
-    monkeypatch.setenv("SAFE_GATE_MODE", "publish")
+    monkeypatch.setenv("INPUT_MODE", "publish")
     assert safe_gate("merge", "none.json", "--cases", "c.jsonl").code == 3
     assert report()["verdict"] == "error"
 

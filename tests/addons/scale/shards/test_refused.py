@@ -119,14 +119,14 @@ def test_a_result_that_was_taken_out_of_a_shard_is_missed(safe_gate: SafeGate, i
     ("command", "environ", "said"),
     [
         (
-            ("merge", "x.json"),
-            {"SAFE_GATE_SHARD": "1/2"},
-            "SAFE_GATE_SHARD: is for a run that scores; merge takes all cases",
+            ("run",),
+            {"INPUT_SHARD": "1/2", "INPUT_MODE": "merge"},
+            "INPUT_SHARD (input shard): is for a run that scores; merge takes all cases",
         ),
         (
-            ("eval", "--cases", "c.jsonl"),
-            {"SAFE_GATE_SHARD": "1/2"},
-            "SAFE_GATE_SHARD: is for a run that scores; eval takes all",
+            ("run", "--cases", "c.jsonl"),
+            {"INPUT_MODE": "rum"},
+            'INPUT_MODE (input mode): is "rum"; expected one of run, merge, publish',
         ),
         (
             ("run", "--cases", "c.jsonl"),
