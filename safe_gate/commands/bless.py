@@ -1,17 +1,35 @@
-"""`bless`: approve a report as the new baseline, or waive its failures."""
+"""`bless`: approve a report as the new baseline, or waive its failures.
+
+An approval is shown before it is written. One that hides a failure is refused without a reason.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from safe_gate.baseline import approval
+from safe_gate.baseline import source
 from safe_gate.commands._command import Call, complain
+from safe_gate.commands.verify import changed_and_gone
 from safe_gate.core.command import Command
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
-from safe_gate.inputs import writing
+from safe_gate.core.figures import enumerated, plural
+from safe_gate.core.model import CannotJudge, Code, JsonObject, Phrase, Place, Problem, Untrusted, Verdict, Words
+from safe_gate.core.report import Report, Waiver
+from safe_gate.core.shown import Table
+from safe_gate.core.text.characters import is_blank
+from safe_gate.core.validate import suggestion
+from safe_gate.evaluators import EVALUATORS, outcomes_of
+from safe_gate.gate.comparison import Guards, Runs, compare
+from safe_gate.gate.waivers import Waivable, failing
+from safe_gate.inputs import checked, disk, writing
 from safe_gate.inputs.kinds import kind_of
 from safe_gate.render import console, jsonreport
+from safe_gate.render.view import filtered
 from safe_gate.settings.model import WAIVERS_FILE
 
 COMMAND = Command(
@@ -59,6 +77,23 @@ COMMAND = Command(
     },
 )
 
+_LONGEST = {"reason": 2000, "owner": 200}  # characters, as the schemas say
+_MOST_STALE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What is approved, one thing a row, and what the file would hold; None if there is nothing to write.
+
+    `refusal` says why it may not be written, empty if it may.
+    """
+
+    title: Phrase
+    rows: Table
+    remarks: tuple[Phrase, ...]
+    content: JsonObject | None
+    refusal: str
+
 
 def main(call: Call) -> int:
     """Show and write what is approved: waivers if their file is named, else a new baseline.
@@ -70,13 +105,12 @@ def main(call: Call) -> int:
         call = call._replace(arguments={**call.arguments, "report": named, "waiver_file": True})
     options, effects, arguments = call.options(), call.effects, call.arguments
     waivers = _waiver_file(call, options.waivers or WAIVERS_FILE)
-    grounds = approval.Grounds(arguments["reason"], arguments["owner"], arguments["expires"])
-    report = arguments["report"] or (Path(options.report_dir) / "safe-gate.json").as_posix()
+    path = arguments["report"] or (Path(options.report_dir) / "safe-gate.json").as_posix()
     target = waivers or options.baseline
     if waivers:
-        approved = approval.waivers(report, waivers, grounds, ids=arguments["ids"], today=effects.generated_at[:10])
+        approved = _waivers(path, waivers, arguments, effects.generated_at[:10])
     elif target.endswith(".json"):
-        approved = approval.baseline(report, target, grounds)
+        approved = _baseline(path, target, arguments)
     else:
         words = "names no file to write; expected the path of a .json file, such as --baseline evals/baseline.json"
         return complain((Problem(Place("--baseline"), words, target, code=Code.USAGE),), effects)
@@ -108,19 +142,187 @@ def _waiver_file(call: Call, known: str) -> str:
     Raises CannotJudge for flags that do not fit.
     """
     arguments = call.arguments
-    for_waivers = [
-        f"--{name}" for name, value in (("id", arguments["ids"]), ("expires", arguments["expires"])) if value
-    ]
     waivers = arguments["waiver_file"]  # None without the flag, "" of a shell's variable that is not set
     if waivers is True:
         waivers = known
+    for_waivers = [flag for flag, name in (("--id", "ids"), ("--expires", "expires")) if arguments[name]]
+    place, words = "", ""
     if waivers is not None and not waivers.strip():
-        words = f"names no file; expected a path, or nothing for {known}"
-        raise CannotJudge(Problem(Place("--waivers"), words, code=Code.USAGE))
-    if for_waivers and not waivers:
-        raise CannotJudge(Problem(Place(for_waivers[0]), "is for waivers; set --waivers too", code=Code.USAGE))
-    if waivers and "baseline" in call.flags:
-        raise CannotJudge(
-            Problem(Place("command line"), "has --baseline and --waivers; use one after the other", code=Code.USAGE)
-        )
+        place, words = "--waivers", f"names no file; expected a path, or nothing for {known}"
+    elif for_waivers and not waivers:
+        place, words = for_waivers[0], "is for waivers; set --waivers too"
+    elif waivers and "baseline" in call.flags:
+        place, words = "command line", "has --baseline and --waivers; use one after the other"
+    if words:
+        raise CannotJudge(Problem(Place(place), words, code=Code.USAGE))
     return waivers or ""
+
+
+def _refuse_unsound(arguments: Mapping[str, Any], today: str = "") -> None:
+    """Raise CannotJudge for words that are too long, and for a last day that is none or is before today."""
+    found = [
+        (name, f"has {len(text)} characters, more than {most}")
+        for name, most in _LONGEST.items()
+        if len(text := arguments[name]) > most
+    ]
+    if day := arguments["expires"].strip():
+        is_day = False
+        with suppress(ValueError):
+            is_day = date.fromisoformat(day).isoformat() == day
+        if not is_day:
+            found.append(("expires", f"is {day[:40]!r}; expected a day as YYYY-MM-DD"))
+        elif day < today:
+            found.append(("expires", f"is {day} and in the past; expected {today} or later"))
+    if found:
+        raise CannotJudge(*(Problem(Place(f"--{name}"), words, code=Code.USAGE) for name, words in found))
+
+
+# --- a baseline -------------------------------------------------------------------------------------
+
+
+class _Change(NamedTuple):
+    """What becomes of a case: a key of `_KINDS`, and its labels. What a reader must see first compares least."""
+
+    kind: int
+    case_id: str
+    was: str = ""
+    now: str = ""
+    because: str = ""
+
+
+_NEWLY, _GONE, _FAILING, _ASKED, _FIXED, _ADDED = range(6)
+_KINDS = ("newly failing", "removed", "failing", "asked otherwise", "fixed", "added")
+
+
+def _baseline(path: str, target: str, arguments: Mapping[str, Any]) -> Approval:
+    """Return a report as the baseline at `target`, shown by its changes to the present one.
+
+    A report that failed, or in which cases newly fail or are gone, is refused without a reason. Raises CannotJudge
+    for a report without a verdict or with wrong digests, and for a baseline that cannot be read.
+    """
+    report = source.report(path)
+    provenance = report.provenance
+    _refuse_unsound(arguments)
+    old = Report.from_json(checked.document(target, "report")) if disk.exists(Path(target)) else None
+    changes = sorted(_changes(old, report) if old else _failing(report))
+    counts = Counter(change.kind for change in changes)
+    hidden = [
+        *["the gate failed"] * (report.verdict is Verdict.FAIL),
+        *[plural(counts[_NEWLY], "case newly fails", "cases newly fail")] * bool(counts[_NEWLY]),
+        *[plural(counts[_GONE], "case is gone", "cases are gone")] * bool(counts[_GONE]),
+    ]
+    is_refused = hidden and is_blank(arguments["reason"])
+    blessed = {name: text for name in ("reason", "owner") if (text := arguments[name].strip())}
+    columns: dict[str, list[Words]] = {
+        "Change": [_KINDS[one.kind] for one in changes],
+        "Case": [Untrusted(one.case_id) for one in changes],
+        "Was": [one.was for one in changes],
+        "Is": [one.now for one in changes],
+        "Because": [one.because for one in changes],
+    }
+    columns = {title: cells for title, cells in columns.items() if any(cells)}
+    rows = Table(tuple(columns), "<" * len(columns), tuple(zip(*columns.values(), strict=True)))
+    left_out = filtered(provenance.policy, provenance.left_out or {})
+    return Approval(
+        ("The baseline ", Untrusted(target), " becomes ", Untrusted(path), f", verdict {report.verdict}:"),
+        rows,
+        (*_stale(report), *left_out, *_remarks(old, report, counts)),
+        replace(report, blessed=blessed or None).to_json(),
+        f"{enumerated(hidden)}; approve that with --reason TEXT" if is_refused else "",
+    )
+
+
+def _failing(report: Report) -> Iterator[_Change]:
+    """Yield the cases that fail, of a report that has no baseline to be compared with."""
+    for name in EVALUATORS:
+        for one in outcomes_of(name, report.parts[name]):
+            if not one.passed:
+                yield _Change(_FAILING, one.id, "", one.words)
+
+
+def _changes(old: Report, report: Report) -> Iterator[_Change]:
+    """Yield what a report changes in a baseline, through outputs, rules or expectations."""
+    same_rules = dict.fromkeys(EVALUATORS, _same_rules(old, report))
+    compared = compare(Runs(old.parts, None, report.parts, same_rules), Guards())
+    for name, part in compared.items():
+        before, after = ({one.id: one for one in outcomes_of(name, run.parts[name])} for run in (old, report))
+        for case_id in before.keys() - after.keys():
+            yield _Change(_GONE, case_id, before[case_id].words)
+        for case_id in after.keys() - before.keys():
+            yield _Change(_ADDED, case_id, "", after[case_id].words)
+        for change in part.changes if part else ():
+            (was, _, now), (passed, _, passes) = change.labels, change.passed
+            if passed != passes:
+                kind = _FIXED if passes else _NEWLY
+                yield _Change(kind, change.id, was, now, ", ".join(change.because))
+        for case_id in part.cases.changed_expectations if part else ():
+            yield _Change(_ASKED, case_id, before[case_id].words, after[case_id].words)
+
+
+def _same_rules(old: Report, report: Report) -> bool:
+    rules = [digests.rules if (digests := one.provenance.digests) else "" for one in (old, report)]
+    return rules[0] == rules[1]
+
+
+def _stale(report: Report) -> Iterator[Phrase]:
+    """Yield a sentence for the first files that are no longer what the report was made from."""
+    changed, _ = changed_and_gone(report)
+    for sentence in changed[:_MOST_STALE]:
+        yield ("Stale: ", *sentence)
+    if changed:
+        more = f"{plural(len(changed), 'file')} changed since the report was made; "
+        yield (f"{more}run again to approve the current files.",)
+
+
+def _remarks(old: Report | None, report: Report, counts: Counter[int]) -> Iterator[Phrase]:
+    if old is None:
+        shown = "; only failing cases are shown" if counts else ", and no case fails unexpectedly"
+        yield (f"There is no baseline yet{shown}.",)
+    elif not counts:
+        yield ("No case is added, removed or changed, and no result differs.",)
+    else:
+        yield (", ".join(f"{counts[kind]} {words}" for kind, words in enumerate(_KINDS) if counts[kind]) + ".",)
+    if old is not None and not _same_rules(old, report):
+        yield ("The rules differ from the baseline's: engine, packs, profile, thresholds or weights.",)
+
+
+# --- waivers ----------------------------------------------------------------------------------------
+
+
+def _waivers(path: str, target: str, arguments: Mapping[str, Any], today: str) -> Approval:
+    """Return the waivers of `target`, with a new one for each unwaived failure of a report or of the cases named.
+
+    Reason, owner and last day are required. Raises CannotJudge for a report as `_baseline` does, and for an id that
+    does not fail. It also does so for a file without waivers, and for an invalid day or one before `today`.
+    """
+    failures, ids = sorted(failing(source.report(path).parts)), dict.fromkeys(arguments["ids"])
+    _refuse_unsound(arguments, today)
+    failed = {failure.case_id for failure in failures}
+    if strangers := [one for one in ids if one not in failed]:
+        words = "does not name a case that fails unexpectedly"
+        raise CannotJudge(
+            *(Problem(Place("--id"), words + suggestion(one, failed), one, code=Code.UNKNOWN_CASE) for one in strangers)
+        )
+    known = checked.waivers(target) if disk.exists(Path(target)) else None
+    content: JsonObject = known[1] if known else {"waivers": []}
+    there = {Waivable.of(waiver): waiver for waiver in Waiver.listed(content)}
+    new = [one for one in failures if one not in there and (not ids or one.case_id in ids)]
+    said = {name: arguments[name].strip() for name in ("reason", "owner", "expires")}
+    added = [Waiver(*one, **said) for one in new]
+    missing = [f"--{name}" for name in said if is_blank(arguments[name])]
+    expired = (
+        ("Expired and not renewed: ", Untrusted(one.case_id), f", {one.name}.")
+        for one, waiver in sorted(there.items())
+        if waiver.expires < today
+    )
+    return Approval(
+        ("Waivers in ", Untrusted(target), " for failures of ", Untrusted(path), ":"),
+        Table(
+            ("Case", "Fails by", "Until"),
+            "<<<",
+            tuple((Untrusted(one.case_id), one.name, one.expires) for one in added),
+        ),
+        ((f"{plural(len(new), 'waiver')} to add, {len(there)} there already.",), *expired),
+        Waiver.joined(content, added) if added else None,
+        f"a waiver needs {enumerated(missing)}" if new and missing else "",
+    )

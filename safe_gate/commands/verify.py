@@ -1,20 +1,35 @@
-"""`verify`: recompute reports from what they hold and from the files they name."""
+"""`verify`: recompute reports from what they hold and from the files they name.
+
+A report holds if its digests match its contents, its input files have the recorded SHA-256, and scoring and judging
+these by the recorded settings gives the same report. What files cannot prove is left out: when and at which commit the
+report was made, and what a baseline or a person added. The output says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
+from glob import escape
+from itertools import islice
+from pathlib import Path
+from typing import Any
 
-from safe_gate import one_run
+from safe_gate import __version__, one_run
 from safe_gate.commands._command import Call, complain
 from safe_gate.core.command import Command
-from safe_gate.core.model import CannotJudge, Problem
-from safe_gate.core.report import Earlier, Report
+from safe_gate.core.figures import enumerated, plural
+from safe_gate.core.given import Documents
+from safe_gate.core.model import CannotJudge, Config, InputFile, Phrase, Place, Problem, Untrusted, Verdict
+from safe_gate.core.report import Digests, Earlier, Report, Waivers
+from safe_gate.core.setting import OFF
+from safe_gate.core.shown import Table
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.gate import differences, limits
 from safe_gate.github.effects import Effects
-from safe_gate.proof import verification
-from safe_gate.proof.verification import Standing
+from safe_gate.inputs import checked, disk, schemas
 from safe_gate.render import console
-from safe_gate.settings.model import Settings
+from safe_gate.settings.model import Settings, settings
+from safe_gate.settings.reading import read
 
 COMMAND = Command(
     place=12,
@@ -29,32 +44,192 @@ COMMAND = Command(
     },
 )
 
-_EXIT_CODES = {Standing.DOES_NOT_HOLD: 1, Standing.NOT_CHECKED: 3, Standing.HOLDS: 0}
-"""The possible results, the worst first."""
+_STANDINGS = {1: "DOES NOT HOLD", 3: "NOT CHECKED", 0: "HOLDS"}
+"""What a report comes to by exit code, the worst first."""
+
+_MOST_DIFFERENCES = 10
 
 
 def main(call: Call) -> int:
     """Recompute the reports that the command line names. Returns 0, 1 or 3, the worst of them."""
-    found, effects = set(), call.effects
+    found = set[int]()
     for path in call.arguments["reports"]:
         try:
-            one = verification.verify(path, partial(_recomputed, effects=effects))
+            found.add(_verified(path, call.effects))
         except CannotJudge as error:
-            complain(error.problems, effects)
-            found.add(Standing.NOT_CHECKED)
+            found.add(complain(error.problems, call.effects))
+    return next(code for code in _STANDINGS if code in found)
+
+
+def _verified(path: str, effects: Effects) -> int:
+    """Show whether a report holds, and return the exit code. Raises CannotJudge where that cannot be found out."""
+    report, recorded = _read(path)
+    contents = differences.digests(report)
+    changed, gone = changed_and_gone(report)
+    again = None if changed or gone else _recomputed(path, report, effects)
+    made = differences.digests(again) if again else None
+    every = differences.differences(report.to_json(), again.to_json()) if again else iter(())
+    differing = [*islice(every, _MOST_DIFFERENCES + 1)]
+    if contents != recorded:
+        code, reason = 1, "its digests do not match its contents"
+    elif changed:
+        code, reason = 1, f"{plural(len(changed), 'file')} changed since it was made"
+    elif gone:
+        where = "verify it in the folder where it was made, with the files it names"
+        code, reason = 3, f"{plural(len(gone), 'file')} cannot be read; {where}"
+    elif differing or made != recorded:
+        code, reason = 1, "its files produce a different report"
+    else:
+        code, reason = 0, _same(report)
+    by_contents, by_files = asdict(contents), asdict(made) if made else {}
+    rows = (
+        (name, one[:12], _held(one, by_contents[name]), _held(one, by_files[name]) if by_files else "not computed")
+        for name, one in asdict(recorded).items()
+    )
+    effects.out(console.table(Table(("Digest", "Recorded", "Its contents", "Its files"), "<<<<", tuple(rows))))
+    added = sorted([*_of_an_earlier_state(report), *(["blessed"] if report.blessed is not None else [])])
+    remarks: list[Phrase] = [*changed, *gone]
+    remarks += (
+        (Untrusted(one.pointer), " is ", Untrusted(one.first), ", its files give ", Untrusted(one.second))
+        for one in differing[:_MOST_DIFFERENCES]
+    )
+    if differing[_MOST_DIFFERENCES:]:
+        remarks.append(("... and more",))
+    if again and added:
+        remarks.append((f"Not recomputed: {', '.join(added)}.",))
+    for remark in remarks:
+        effects.out(console.words_of(remark))
+    effects.out(f"{console.path_words(path)}: {_STANDINGS[code]} ({reason})")
+    return code
+
+
+def _held(recorded: str, found: str) -> str:
+    return "holds" if found == recorded else f"gives {found[:12]}"
+
+
+def _read(path: str) -> tuple[Report, Digests]:
+    """Return a report that has a verdict, of this version, and its digests. Raises CannotJudge for any other."""
+    place = Place(disk.shown(Path(path)))
+    try:
+        report = Report.from_json(checked.document(path, "report"))
+    except CannotJudge:
+        content = disk.content(path)
+        tool = content.get("tool") if isinstance(content, Mapping) else None
+        version = tool.get("version") if isinstance(tool, Mapping) else None
+        if isinstance(version, str) and version not in ("", __version__):
+            raise CannotJudge(_of_another(place, version)) from None
+        raise
+    if report.tool.version != __version__:
+        raise CannotJudge(_of_another(place, report.tool.version))
+    if report.verdict is Verdict.ERROR:
+        raise CannotJudge(Problem(place, "has no verdict, so there is nothing to verify; correct its problems first"))
+    if report.provenance.digests is None:
+        raise CannotJudge(
+            Problem(place, "has no digests; expected a report of safe-gate run", "", "provenance.digests")
+        )
+    return report, report.provenance.digests
+
+
+def _of_another(place: Place, version: str) -> Problem:
+    words = f"was made by safe-gate {version}; verify it with that version (this is {__version__})"
+    return Problem(place, words, "", "tool.version")
+
+
+def changed_and_gone(report: Report) -> tuple[list[Phrase], list[Phrase]]:
+    """Return sentences for the files of a report that changed, and for those that cannot be read."""
+    changed: list[Phrase] = []
+    gone: list[Phrase] = []
+    for file in _files(report):
+        try:
+            sha256 = disk.sha256(file.path)
+        except CannotJudge as error:
+            why = error.problems[0].message
+            gone.append((Untrusted(file.path), f" {why}; the report read SHA-256 {file.sha256}"))
             continue
-        effects.out(console.table(one.digests))
-        for remark in one.remarks:
-            effects.out(console.words_of(remark))
-        effects.out(f"{console.path_words(path)}: {one.standing} ({one.reason})")
-        found.add(one.standing)
-    return next(code for standing, code in _EXIT_CODES.items() if standing in found)
+        if sha256 != file.sha256:
+            gives = f" has changed: its SHA-256 is {sha256}, the report read {file.sha256}"
+            changed.append((Untrusted(file.path), gives))
+    return changed, gone
 
 
-def _recomputed(
-    options: Settings, generated_at: str, recorded: Earlier, effects: Effects
-) -> tuple[Report, Sequence[Problem]]:
-    """Return the report that a run at another time would have made."""
-    at = effects._replace(generated_at=generated_at)
-    judged = one_run.judge(options, at, lambda _: options, earlier=recorded)
-    return judged.report, judged.problems
+def _files(report: Report) -> list[InputFile | Waivers]:
+    """Return the files that a report was made from."""
+    return [*report.provenance.inputs, *([known] if (known := _waivers(report)) else [])]
+
+
+def _waivers(report: Report) -> Waivers | None:
+    """Return the file of waivers that a report was judged by, None if it was none or is another commit's."""
+    return None if report.provenance.policy_commit else report.waivers
+
+
+def _same(report: Report) -> str:
+    """Return in words what is the same when recomputed, and what was not compared with anything."""
+    same = plural(len(_files(report)), "file gives the same report", "files give the same report")
+    recorded = _of_an_earlier_state(report)
+    stands = "stands" if len(recorded) == 1 else "stand"
+    return f"{same}; {enumerated(recorded)} {stands} as recorded" if recorded else same
+
+
+def _of_an_earlier_state(report: Report) -> list[str]:
+    """Return what of a report follows from files of an earlier state, with `policy_commit` its waivers too."""
+    stated = {
+        "comparison": report.comparison,
+        "weakened": report.weakened,
+        "waivers": report.waivers if report.provenance.policy_commit else None,
+    }
+    return [name for name, value in stated.items() if value is not None]
+
+
+def _recomputed(path: str, report: Report, effects: Effects) -> Report:
+    """Return the report that a report's files and settings give. Raises CannotJudge if they give none.
+
+    Recorded parts from an earlier state are kept, and judged again.
+    """
+    options, commit = _options(path, report), report.provenance.policy_commit
+    if commit and any(options.value(one.rule_files.setting) for one in EVALUATORS.values() if one.rule_files):
+        words = f"was judged by the rule packs of commit {commit[:12]}, which are not available"
+        raise CannotJudge(Problem(Place(disk.shown(Path(path))), words, "", "provenance.policy_commit"))
+    stand = bool(commit) or report.waivers is None  # a file with the default name may exist by now
+    earlier = Earlier(report.comparison, report.weakened, report.waivers, waivers_stand=stand)
+    at = effects._replace(generated_at=report.generated_at)
+    judged = one_run.judge(options, at, lambda _: options, earlier=earlier)
+    if judged.problems:
+        raise CannotJudge(*judged.problems)
+    return replace(judged.report, provenance=replace(judged.report.provenance, policy_commit=commit))
+
+
+def _options(path: str, report: Report) -> Settings:
+    """Return a report's recorded settings, validated like a config file, and its files by kind."""
+    policy, name = limits.by_entry(report.provenance.policy), disk.shown(Path(path))
+    config: dict[str, Any] = {}
+    for setting in settings():
+        value = policy.get(setting.name)
+        if value is None and setting.can_be_off and setting.name in policy:
+            value = OFF
+        if value is not None:
+            inner = config
+            for key in setting.key[:-1]:
+                inner = inner.setdefault(key, {})
+            inner[setting.key[-1]] = value
+    if faults := schemas.load_schema("config").faults(config):
+        raise CannotJudge(*(Problem(Place(name), one.message, "", f"provenance.policy: {one.field}") for one in faults))
+    options = read({}, {}, lambda _: Config(name, config), command="verify")
+    known = _waivers(report)
+    return options.replace(**dict(_inputs(report)), waivers=known.path if known else "")
+
+
+def _inputs(report: Report) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the settings that name input files, each with those of a report.
+
+    They are globs that name nothing else: as a glob c[1].jsonl names c1.jsonl too.
+    """
+
+    def paths(kind: str, suffix: str = "") -> tuple[str, ...]:
+        named = (file.path for file in report.provenance.inputs if file.kind == kind)
+        return tuple(escape(path) if path.lower().endswith(suffix) else path for path in named)
+
+    for evaluator in EVALUATORS.values():
+        form = evaluator.input
+        yield form.setting, paths(form.kind, ".json" if isinstance(form, Documents) else "")
+        if isinstance(form, Documents):
+            yield form.outputs, paths(form.outputs_kind)

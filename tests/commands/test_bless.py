@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.baseline import approval
-from safe_gate.baseline.approval import Grounds
 from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.examples import examples
 from tests.support.hostile import commands_in
@@ -167,7 +165,7 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     assert "--expires: is for waivers" in refused("--expires", "2030-01-01")
     BASELINE.parent.mkdir()
     BASELINE.write_text("{}", "utf-8")
-    assert "evals/baseline.json:1: verdict: is missing" in refused("--baseline", BASELINE, *REASON)
+    assert "evals/baseline.json: is another document, not a report" in refused("--baseline", BASELINE, *REASON)
     assert BASELINE.read_text("utf-8") == "{}"
     BASELINE.unlink()
     BASELINE.mkdir()
@@ -294,24 +292,6 @@ Written: safe-gate.waivers.json
         ["0 waivers to add, 5 there already.", "Nothing is written."],
     )
     assert WAIVERS.read_bytes() == before
-
-
-def test_ids_are_looked_up_and_not_compared_with_every_failure(safe_gate: SafeGate) -> None:
-    class Id(str):
-        __hash__ = str.__hash__
-        compared = 0
-
-        def __eq__(self, other: object) -> bool:
-            Id.compared += 1
-            return str.__eq__(self, other)
-
-    ids = [Id(f"c{number}") for number in range(60)]
-    run(safe_gate, [turn(one, assistant="You must go.", checks=["agency_language"]) for one in ids])
-    grounds = Grounds("r", "o", "2030-01-31")
-    found = approval.waivers(str(REPORT), str(WAIVERS), grounds, ids=ids, today="2026-03-01")
-    assert found.content is not None
-    assert len(found.content["waivers"]) == len(ids)
-    assert Id.compared < 10 * len(ids)
 
 
 @pytest.mark.usefixtures("failed")

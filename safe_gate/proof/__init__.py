@@ -1,1 +1,0 @@
-"""Verifies reports: compares their digests and recomputes them."""
