@@ -23,6 +23,7 @@ from safe_gate.core.given import (
     RuleFiles,
 )
 from safe_gate.core.presentation import Presentation
+from safe_gate.core.setting import SCORING_FLAGS
 
 if TYPE_CHECKING:
     from safe_gate.core.model import Failure, JsonObject, Problem
@@ -59,11 +60,13 @@ class Evaluator(Presentation, Protocol):
     imports: Imports | None = None
     """What `import` writes for it, None for nothing."""
 
-    commands: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    """The general settings that its commands have flags of, such as `core.setting.SCORING_FLAGS`, by command.
+    @property
+    def commands(self) -> Mapping[str, tuple[str, ...]]:
+        """The general settings that its commands have flags of, by command.
 
-    The first command scores its cases alone, and can write its part as a file.
-    """
+        The first command scores its cases alone, and can write its part as a file. It has the name of the evaluator.
+        """
+        return {self.name.replace("_", "-"): SCORING_FLAGS}
 
     part: PartShape
     """The shape of its part of the report."""

@@ -26,7 +26,6 @@ from safe_gate.core.model import (
     entries_of,
 )
 from safe_gate.core.rules import ANY_SEVERITY, Rule, Share, anything
-from safe_gate.core.setting import SCORING_FLAGS
 from safe_gate.core.shown import Finding, Rate, Section, Table
 
 _OBJECT = {"type": "object"}
@@ -213,10 +212,6 @@ class PassFail(Evaluator):
         figures=lambda part: Part.from_json(part).by_tag,
         groups_of=lambda result: Result.from_json(result).tags,
     )
-
-    @property
-    def commands(self) -> Mapping[str, tuple[str, ...]]:  # type: ignore[override]
-        return {self.name.replace("_", "-"): SCORING_FLAGS}
 
     @property
     def part(self) -> PartShape:  # type: ignore[override]

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.setting import Setting, settings_of
+from safe_gate.core.setting import settings_of
 from safe_gate.evaluators import BUILT_IN
 
 _Schema = dict[str, Any]
@@ -55,24 +55,10 @@ def _shard(schema: _Schema, evaluator: Evaluator) -> None:
 
 
 def _config(schema: _Schema, evaluator: Evaluator) -> None:
+    own = evaluator.settings.model_json_schema()["properties"]
     for setting in settings_of(evaluator.settings):
         if setting.key:
-            schema["properties"][setting.key[0]] = _value(setting)
-
-
-def _value(setting: Setting) -> _Schema:
-    """Return the schema of a setting's value in the config file."""
-    if setting.is_list:
-        return {"type": "array", "items": {"type": "string"}, "description": "a list of texts"}
-    if setting.kind is bool:
-        return {"type": "boolean", "description": "true or false"}
-    if setting.kind in (int, float):
-        limits = {"minimum": setting.low, "maximum": setting.high}
-        bounds = {name: limit for name, limit in limits.items() if limit is not None}
-        return {"type": "integer" if setting.kind is int else "number", **bounds}
-    if setting.choices:
-        return {"enum": list(setting.choices)}
-    return {"type": ["object", "null"] if setting.kind is Mapping else "string"}
+            schema["properties"][setting.key[0]] = own[setting.name]
 
 
 def _or_null(name: str) -> _Schema:

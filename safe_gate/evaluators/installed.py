@@ -7,7 +7,7 @@ of a pull request cannot become code of the gate.
 from __future__ import annotations
 
 import site
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,11 @@ GROUP = "safe_gate.evaluators"
 """The group of entry points. Each names an `Evaluator`, such as `json = "my_package:EVALUATOR"`."""
 
 _NAME = later("[a-z][a-z0-9_]*")
-_COMMAND = later("[a-z][a-z0-9-]*")
-_TAKEN = frozenset(
-    {"all", "comparison", "gate", "provenance", "rules", "setting", "rule", "waiver", "waivers", "weakened"}
-)
+_COMMANDS = {file.stem.rstrip("_") for file in Path(__file__).parents[1].joinpath("commands").glob("[!_]*.py")}
+_TAKEN = _COMMANDS | {
+    *("all", "comparison", "gate", "provenance", "rules", "setting", "rule", "waiver", "waivers", "weakened")
+}
+"""The names that keys of reports, kinds of findings and commands have: an evaluator's command has its name."""
 
 
 def installed(known: Mapping[str, Evaluator]) -> tuple[dict[str, Evaluator], tuple[Problem, ...]]:
@@ -74,47 +75,15 @@ def _flaws(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> Iterator[str
             yield f"has no {member}"
     if not (isinstance(evaluator.settings, type) and issubclass(evaluator.settings, Group)):
         yield "has settings that are no subclass of core.setting.Group"
-    settings = {setting: other for other, one in known.items() for setting in _names(one)}
-    for setting in sorted(_names(evaluator) & settings.keys()):
-        yield f"has the setting {setting}, which is one of {settings[setting]}"
-    commands = {command: other for other, one in known.items() for command in one.commands}
-    for command in evaluator.commands:
-        if not _COMMAND.fullmatch(command):
-            yield f"has the command {command!r}, which is not a word in lower case"
-        if command in commands or command in _own_commands():
-            yield f"has the command {command}, which is one of {commands.get(command, 'safe-gate')}"
-    yield from _loose_ends(evaluator)
-    general = {rule.setting for one in known.values() for rule in one.rules} - settings.keys()
-    yield from _idle_rules(evaluator, general)
-
-
-def _loose_ends(evaluator: Evaluator) -> Iterator[str]:
-    """Yield the names in an evaluator's input that its other members lack."""
-    form = evaluator.input
-    for setting in form.settings:
-        if setting not in _names(evaluator):
-            yield f"has input from the setting {setting}, which its settings lack"
+    own, form = evaluator.settings.model_fields, evaluator.input
+    others = {setting: one.name for one in known.values() for setting in one.settings.model_fields}
+    yield from (f"has the setting {one}, which is one of {others[one]}" for one in sorted(own.keys() & others.keys()))
+    yield from (f"has input from the setting {one}, which its settings lack" for one in form.settings if one not in own)
     kinds = [form.kind, form.outputs_kind] if isinstance(form, Documents) else [form.kind]
-    for kind in kinds:
-        if kind not in {one.name for one in evaluator.kinds}:
-            yield f"has no {kind} among its kinds"
+    yield from (f"has no {one} among its kinds" for one in kinds if one not in {kind.name for kind in evaluator.kinds})
     yield from (f"has no schema {one.name}" for one in evaluator.kinds if not one.schema)
     if not evaluator.part.schema:
         yield "has no schema part"
-
-
-def _idle_rules(evaluator: Evaluator, general: Collection[str]) -> Iterator[str]:
-    """Yield the rules that no setting switches on."""
-    own = _names(evaluator)
-    for rule in evaluator.rules:
-        if rule.setting not in own and rule.setting not in general:
-            yield f"has the rule {rule.name}, but no setting {rule.setting}"
-
-
-def _own_commands() -> set[str]:
-    """Return the names of the gate's own commands, which are modules of a folder."""
-    return {file.stem.rstrip("_") for file in Path(__file__).parents[1].joinpath("commands").glob("[!_]*.py")}
-
-
-def _names(evaluator: Evaluator) -> set[str]:
-    return set(evaluator.settings.model_fields)
+    general = {rule.setting for one in known.values() for rule in one.rules} - others.keys()
+    idle = (rule for rule in evaluator.rules if rule.setting not in {*own, *general})
+    yield from (f"has the rule {rule.name}, but no setting {rule.setting}" for rule in idle)
