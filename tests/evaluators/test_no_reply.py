@@ -33,17 +33,6 @@ def test_a_rule_misses_the_texts_it_must_miss(text: str) -> None:
     assert no_reply(text) is None
 
 
-def test_every_rule_has_texts_to_hit_and_to_miss() -> None:
-    ids = [rule["id"] for rule in RULES]
-    assert len({*ids}) == len(ids)
-    assert all(rule["hit"] and rule["miss"] and rule["patterns"] for rule in RULES)
-    keys = {"id", "in", "what", "why", "patterns", "hit", "miss"}
-    assert all(
-        rule.keys() <= keys and rule.get("in") in (None, "beside", "after", "title", "message") for rule in RULES
-    )
-    assert {rule["what"] for rule in RULES if "what" in rule} == {*map(str, NoReply)}
-
-
 @given(
     st.sampled_from([text for _, _, text in HITS]),
     st.sampled_from(["It hurts.", "It says this. What did you click?", "You are not alone in this."]),
@@ -54,30 +43,22 @@ def test_a_sentence_beside_an_error_makes_it_a_reply(error: str, words: str) -> 
     assert no_reply(f"```\n{error}\n```") is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        " ",
-        "\n\t\r\n",
-        "\u200b\ufeff\u2060",
-        "\u00a0",
-        "<p></p>",
-        "<!-- nothing -->",
-        "<br>\n<br/>",
-        "&nbsp;",
-        "&#8203;&#x200B;&shy;",
-        "null",
-        "None\n",
-        "undefined",
-        "nan",
-        "NULL",
-        '""',
-        "[object Object]",
-        "(no response)",
-        "\u2800",
-    ],
-)
+UNSEEN = [
+    "",
+    " \n\t\r\n",
+    "\u200b\ufeff\u2060",
+    "\u00a0",
+    "\u2800",
+    "\x01",
+    "\u2066\u2069",
+    "<!-- a -->\x02",
+    "\U000e0041",
+]
+MARKUP = ["<p></p>", "<!-- nothing -->", "<br>\n<br/>", "&nbsp;", "&#8203;&#x200B;&shy;"]
+VALUES = ["null", "None\n", "undefined", "nan", "NULL", '""', "[object Object]", "(no response)"]
+
+
+@pytest.mark.parametrize("text", [*UNSEEN, *MARKUP, *VALUES])
 def test_a_text_that_shows_nothing_is_empty(text: str) -> None:
     assert no_reply(text) is NoReply.EMPTY
 
@@ -148,24 +129,6 @@ def test_so_many_cases_may_have_no_reply(safe_gate: SafeGate, arguments: list[st
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
-@pytest.mark.parametrize("value", [2, "off"])
-def test_the_config_file_can_allow_it(safe_gate: SafeGate, value: Any) -> None:
-    write_cases(Path("c.jsonl"), *(turn(name, assistant="", checks=["unverifiable_reassurance"]) for name in "ab"))
-    Path("safe.config.json").write_text(json.dumps({"max-no-reply": value}), "utf-8")
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
-
-
-def test_what_is_neither_a_number_nor_off_is_refused(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-no-reply", "none")
-    assert ran.code == 3
-    assert '--max-no-reply: is "none"; expected a whole number from 0, or off' in ran.err
-    Path("safe.config.json").write_text('{"max-no-reply": "none"}', "utf-8")
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 3
-    assert 'max-no-reply: is "none"; expected a whole number from 0, or off' in ran.err
-
-
 @pytest.mark.parametrize("profile", ["standard", "spec"])
 def test_a_negative_example_without_a_reply_is_no_expected_failure(safe_gate: SafeGate, profile: str) -> None:
     fields = {"checks": ["agency_language"], "tags": ["negative_example"]}
@@ -176,18 +139,6 @@ def test_a_negative_example_without_a_reply_is_no_expected_failure(safe_gate: Sa
     assert (summary["expected_failures"], summary["unexpected_failures"]) == (1, 1)
     assert summary["by_tag"]["negative_example"]["passed_as_expected"] == 1
     assert safe_gate("eval", "--cases", "c.jsonl", "--profile", profile).code == 2
-
-
-def test_a_negative_example_that_lost_its_reply_got_worse(safe_gate: SafeGate) -> None:
-    fields = {"checks": ["agency_language"], "tags": ["negative_example"]}
-    write_cases(Path("c.jsonl"), turn("a", assistant=BAD, **fields))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
-    Path("reports/safe-gate.json").rename("old.json")
-    write_cases(Path("c.jsonl"), turn("a", assistant="", **fields))
-    limits = ["--max-no-reply", "off", "--max-unexpected-failures", "1", "--max-regressions", "0"]
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "old.json", *limits)
-    assert ran.code == 1
-    assert {rule["rule"] for rule in report()["rules"] if not rule["passed"]} == {"max-regressions"}
 
 
 @pytest.mark.parametrize(
@@ -233,46 +184,9 @@ def test_eval_says_it_and_keeps_its_exit_code(safe_gate: SafeGate) -> None:
     assert "no reply: empty" in safe_gate("explain", "a", "--cases", "c.jsonl").out
 
 
-def test_null_is_an_input_error(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a", assistant=None))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-no-reply", "off")
-    assert ran.code == 3
-    assert "assistant: is null; expected" in ran.err
-
-
-def test_shards_merge_to_the_same_count(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(name, assistant="", checks=["unverifiable_reassurance"]) for name in "abcd"))
-    for index in (1, 2):
-        assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--shard", f"{index}/2").code == 0
-    assert safe_gate("merge", "reports/*.shard-*.json", "--synthesis-cases", "c.jsonl").code == 1
-    assert report()["synthesis"]["summary"]["no_reply"] == 4
-
-
-def test_with_text_none_the_reason_is_still_shown(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a", assistant=ERROR, checks=["unverifiable_reassurance"]))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--text", "none")
-    assert ran.code == 1
-    assert "Internal Server Error" not in ran.log + Path("reports/safe-gate.json").read_text("utf-8")
-    assert report()["synthesis"]["results"][0]["no_reply"] == "error message"
-
-
 def test_the_document_names_every_reason() -> None:
     text = (REPOSITORY / "docs/no-reply.md").read_text("utf-8")
     assert all(f"| `{reason}` |" in text for reason in NoReply)
-
-
-@pytest.mark.parametrize("text", ["ERROR\n \nTODO", "ERROR\n\n\nERROR\n"])
-def test_lines_of_a_broken_recording_may_have_blank_ones_between(text: str) -> None:
-    assert no_reply(text) is no_reply("ERROR")
-
-
-@pytest.mark.parametrize("text", ["\x01", "\u2066\u2069", "<!-- a -->\x02", "\U000e0041"])
-def test_what_nobody_sees_is_empty(text: str) -> None:
-    assert no_reply(text) is NoReply.EMPTY
-
-
-def test_a_comment_without_an_end_is_a_reply() -> None:
-    assert no_reply("<!-- I hear you.") is None
 
 
 def test_several_texts_have_no_reply_for_the_first_reason() -> None:

@@ -65,15 +65,6 @@ def test_the_table_of_section_5_2_is_drawn_exactly(safe_gate: SafeGate) -> None:
     assert ran.code == 2
 
 
-def test_columns_stay_aligned_for_wide_characters(safe_gate: SafeGate) -> None:
-    from wcwidth import wcswidth
-
-    write_batch(Path("b.json"), safe_case("検査-001", archetype="過程"), safe_case("e\u0301-002"))
-    lines = safe_gate("score", "--batch", "b").out.splitlines()
-    table = [line for line in lines if line[:1] in "┌│├└" and line]
-    assert len({wcswidth(line) for line in table}) == 1
-
-
 def test_markdown_report_is_named_after_concern_and_time(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1736937000")
     monkeypatch.setenv("SAFE_V0_REPORT_DIR", "out")
@@ -82,24 +73,6 @@ def test_markdown_report_is_named_after_concern_and_time(safe_gate: SafeGate, mo
     assert text.startswith("# SAFE v0 Scorecard - <code>I25</code>\n")
     assert "| CR | 0.93 | 80% | OK |" in text
     assert "out/SAFE_v0_I25_20250115T103000Z.md" in ran.out
-
-
-def test_all_formats_are_written_at_once(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    ran = safe_gate(
-        "score", "--test-dir", FIXTURES, "--batch", "golden_set", "--format", "all", "--output", "r/golden.json"
-    )
-    assert ran.code == 0
-    assert json.loads(Path("r/golden.json").read_text("utf-8"))["summary"]["overall_pass_rate"] == 1.0
-    assert Path("reports/SAFE_v0_I25_19700101T000000Z.md").exists()
-    assert "Scorecard" in ran.out
-
-
-def test_console_text_can_go_to_a_file(safe_gate: SafeGate) -> None:
-    safe_gate("score", "--test-dir", FIXTURES, "--batch", "I25_batch_1", "--output", "card.txt", "--verbose")
-    text = Path("card.txt").read_text("utf-8")
-    assert TABLE_OF_5_2 in text
-    assert 'missing phrase "NPO status violation"' in text
 
 
 @pytest.mark.parametrize(
@@ -128,13 +101,6 @@ def test_a_report_has_the_format_that_its_name_or_else_the_flag_asks_for(
     assert ran.code == 0
     assert f"Report: {output}\n" in ran.out
     assert Path(output).read_text("utf-8").startswith(starts)
-
-
-def test_what_is_asked_for_beside_the_file_goes_where_it_always_does(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), safe_case("a"))
-    assert "╔" in safe_gate("score", "--batch", "b", "--output", "card.json").out
-    assert "╔" in safe_gate("score", "--batch", "b", "--format", "all", "--output", "card.md").out
-    assert [path.suffix for path in Path("reports").iterdir()] == [".json"]
 
 
 def test_hostile_concern_id_cannot_leave_the_report_folder(safe_gate: SafeGate) -> None:
@@ -194,14 +160,6 @@ def fold(cases: list[Case], policy: Policy) -> Totals:
 )
 def test_scores_follow_the_formulas_and_edge_cases(fields: dict[str, Any], scores: tuple[float, ...]) -> None:
     assert tuple(scored(**fields).scores.values()) == scores
-
-
-def test_strict_mode_zeroes_ah_and_the_label_follows() -> None:
-    fields: dict[str, Any] = {"forbidden_terms": ("policy", "rule", "norm"), "followup_questions": ("Which policy?",)}
-    proportional = scored(**fields)
-    strict = scored(Policy(DEFAULT.thresholds, DEFAULT.weights, strict_ah=True), **fields)
-    assert (proportional.scores["AH"], proportional.label) == (1 - 1 / 3, Label.REVIEW)
-    assert (strict.scores["AH"], strict.label) == (0.0, Label.FAIL)
 
 
 def test_archetype_weights_replace_the_weights_of_their_archetype_only() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from safe_gate.evaluators.safe_v0.metrics import Label
 from tests.support.cases import Ran, SafeGate, report, safe_case, write_batch
 from tests.support.safe_v0 import DEFAULT, scored
 
@@ -93,45 +92,6 @@ def test_only_what_typography_hides_is_near(is_normalised: bool) -> None:
     # "leave" and "now" are of two questions, and signs that leave nothing are looked for as they are.
     assert found.near["AH"] == (() if is_normalised else ("who\nleft",))
     assert found.violations == (("who\nleft",) if is_normalised else ())
-
-
-@pytest.mark.parametrize("match", ["literal", "normalised"])
-def test_not_sad_at_all_satisfies_sad(match: str, safe_gate: SafeGate) -> None:
-    output = {"signals": [], "summary": "She was not sad at all.", "followup_questions": []}
-    expectations = safe_case("one")["expectations"] | {
-        "signal_generation": {"must_find_signals": ["sad"]},
-        "event_summary": {"must_contain_phrases": ["sad"]},
-    }
-    write_batch(Path("b.json"), safe_case("one", expectations=expectations, output=output))
-    _, part = run(safe_gate, "--safe-match", match)
-    assert part["results"][0]["label"] == Label.PASS
-
-
-def test_the_way_to_match_may_be_set_everywhere(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_batch(Path("b.json"), case(TYPED["a curly apostrophe"]))
-    assert safe_gate("score", "--batch", "b.json", "--safe-match", "normalised").code == 1
-    Path("safe.config.json").write_text('{"safe-match": "normalised"}', "utf-8")
-    assert run(safe_gate)[1]["policy"]["match"] == "normalised"
-    monkeypatch.setenv("SAFE_GATE_SAFE_MATCH", "literal")
-    assert run(safe_gate)[1]["policy"]["match"] == "literal"
-    ran = safe_gate("run", "--safe-batch", "b.json", "--safe-match", "fuzzy")
-    assert ran.code == 3
-    assert "expected one of literal, normalised" in ran.err
-
-
-@pytest.mark.parametrize("match", ["literal", "normalised"])
-def test_a_report_with_near_misses_can_be_verified(match: str, safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), case(TYPED["a doubled blank"]))
-    run(safe_gate, "--safe-match", match)
-    ran = safe_gate("verify", "reports/safe-gate.json")
-    assert ran.code == 0, ran.log
-
-
-def test_near_misses_are_withheld_with_other_texts(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), case(TYPED["a doubled blank"]))
-    ran, part = run(safe_gate, "--text", "none")
-    assert part["near_misses"] == 1
-    assert "caf\u00e9" not in ran.log + Path("reports/safe-gate.json").read_text("utf-8")
 
 
 def test_expectations_without_effect_are_named_once(safe_gate: SafeGate) -> None:
