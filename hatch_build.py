@@ -1,4 +1,4 @@
-"""Compiles the phrases of the rule packs into a table beside them: see `evaluators/synthesis/matching/network.py`.
+"""Compiles the phrases of the rule packs into a table beside them: see `evaluators/synthesis/engine/network.py`.
 
 Every build of a wheel does this, also an editable installation. `python hatch_build.py` does it alone.
 """

@@ -17,9 +17,9 @@ from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.synthesis.deciding.score import Case
 from safe_gate.evaluators.synthesis.deciding.turn import Rules, Turn
-from safe_gate.evaluators.synthesis.matching.network import Classes
-from safe_gate.evaluators.synthesis.matching.stems import FUNCTION_WORDS, is_content
-from safe_gate.evaluators.synthesis.matching.tokens import BOUNDARY, Sentence, Spelling, read
+from safe_gate.evaluators.synthesis.engine.network import Classes
+from safe_gate.evaluators.synthesis.engine.stems import FUNCTION_WORDS, is_content
+from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Sentence, Spelling, read
 from safe_gate.evaluators.synthesis.names import GROUPS
 
 LEAST_MARKED = 2

@@ -42,7 +42,7 @@ def taught(cases: Sequence[Any], settings: JsonObject, recipe: str, data: Packag
     table = packs.stored_table(data)
 
     def ready(some: Sequence[packs.Pack]) -> Rules:
-        return packs.rules(some, data, own=teams, known=table)
+        return packs.rules(some, data, own=teams, table=table)
 
     rules = ready(today)
 

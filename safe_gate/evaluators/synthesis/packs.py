@@ -14,21 +14,17 @@ from typing import Any
 
 from safe_gate.core.given import OwnFile, PackFact
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
-from safe_gate.core.text.normalising import normalise
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.package_files import Package
 from safe_gate.evaluators.synthesis.deciding import own_checks, wording
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
 from safe_gate.evaluators.synthesis.deciding.score import broken_promises as broken_by
-from safe_gate.evaluators.synthesis.deciding.turn import Check, Rules
-from safe_gate.evaluators.synthesis.matching import network
-from safe_gate.evaluators.synthesis.matching import table as phrase_table
-from safe_gate.evaluators.synthesis.matching.language import Languages
-from safe_gate.evaluators.synthesis.matching.network import Table
-from safe_gate.evaluators.synthesis.matching.phrases import Automata
-from safe_gate.evaluators.synthesis.matching.rules import Book, Known, Rule, Vocabulary
-from safe_gate.evaluators.synthesis.matching.tokens import Spelling, read
-from safe_gate.evaluators.synthesis.names import FIELDS, GROUPS, IN_FAVOUR, LATE, REPORTED, wording_of_tags
+from safe_gate.evaluators.synthesis.deciding.turn import BOOKS, Check, Rules, book_of
+from safe_gate.evaluators.synthesis.engine import network
+from safe_gate.evaluators.synthesis.engine.language import Languages
+from safe_gate.evaluators.synthesis.engine.rules import CONTEXT, Book, Rule, Table, Vocabulary, contexts
+from safe_gate.evaluators.synthesis.engine.tokens import Spelling
+from safe_gate.evaluators.synthesis.names import GROUPS, IN_FAVOUR, REPORTED, wording_of_tags
 
 Pack = dict[str, Any]
 SPEC = "spec"
@@ -84,13 +80,13 @@ def made(recipe: str, data: Package) -> Rules:
     A recipe is a text, which can be sent to another process, as what is compiled cannot.
     """
     profile, own, off, words = json.loads(recipe)
-    ready = rules(selected(own, off, data), data, profile, own=own, known=stored_table(data))
+    ready = rules(selected(own, off, data), data, profile, own=own, table=stored_table(data))
     return ready._replace(recipe=recipe, wording=words)
 
 
 def as_shipped(data: Package, profile: str) -> Rules:
     """Return the rules that ship, ready to score by."""
-    return rules(shipped(data), data, profile, known=stored_table(data))
+    return rules(shipped(data), data, profile, table=stored_table(data))
 
 
 def selected(own: Sequence[Pack], off: Sequence[str], data: Package) -> list[Pack]:
@@ -105,30 +101,26 @@ def rules(
     profile: str = "standard",
     *,
     own: Sequence[Pack] = (),
-    known: Table | None = None,
+    table: Table | None = None,
 ) -> Rules:
-    """Return packs made ready to score by. Phrases that are `known` are compiled already.
+    """Return packs made ready to score by. Phrases in the `table` are compiled already.
 
     `own` are a team's packs, whose checks are there whatever is switched off.
     """
-    spelling, named = _spelling(data), classes(data)
+    named = classes(data)
     checks = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
     checks |= own_checks.defined(own)
-    ready = Known(Automata(known.network, known.unnamed, known.steps), known.phrases) if known else None
     ships = {name.rpartition("/")[2] for name in _pack_files(data)}
-
-    def shelf(field: str, *, is_late: bool) -> Iterator[Rule]:
-        for pack in packs:
-            if (pack["field"], pack["group"] in LATE) == (field, is_late):
-                for rule in pack["rules"]:
-                    if "pattern" not in rule and _counts(rule, profile):
-                        yield Rule.of(rule, pack, is_own=f"{pack['pack']}.json" not in ships)
-
+    by_book = _by_book(
+        (pack, rule, f"{pack['pack']}.json" not in ships)
+        for pack in packs
+        for rule in pack["rules"]
+        if "pattern" not in rule and _counts(rule, profile)
+    )
     return Rules(
-        books={field: Book(shelf(field, is_late=False), named, spelling, ready, field) for field in FIELDS},
-        late={field: Book(shelf(field, is_late=True), named, spelling, is_late=True) for field in FIELDS},
+        books={name: Book(name, some, named, table or Table({})) for name, some in by_book.items()},
         patterns=tuple(_patterns(pack, data) for pack in packs if _has_patterns(pack)),
-        spelling=spelling,
+        spelling=_spelling(data),
         languages=_languages(data),
         checks={name: Check.of(name, one) for name, one in checks.items()},
         fields=own_checks.fields((*packs, *own)),
@@ -137,28 +129,36 @@ def rules(
     )
 
 
+def _by_book(rules: Iterable[tuple[Pack, JsonObject, bool]]) -> dict[str, list[Rule]]:
+    """Return rules, each given with its pack and whether that is a team's own, by the book they are in."""
+    found: dict[str, list[Rule]] = {name: [] for name in BOOKS}
+    for pack, rule, is_own in rules:
+        found[book_of(pack["field"], pack["group"])].append(Rule.of(rule, pack, is_own=is_own))
+    return found
+
+
 def table(data: Package) -> bytes:
     """Return the phrases of all packs that ship, compiled, as `TABLE` holds them."""
-    by_field: dict[str, list[Rule]] = {field: [] for field in FIELDS}
-    texts: dict[str, list[Sequence[str]]] = {field: [] for field in FIELDS}
-    for pack in shipped(data):
-        if pack["group"] not in LATE:
-            by_field[pack["field"]] += (Rule.of(rule, pack) for rule in pack["rules"])
-        said = (text for rule in pack["rules"] for name in ("hit", "miss") for text in rule.get(name, ()))
-        texts[pack["field"]] += (read(normalise(text), _spelling(data)).words for text in said)
-    return network.written(phrase_table.table(by_field, classes(data), texts), _key(data))
+    by_book = _by_book((pack, rule, False) for pack in shipped(data) for rule in pack["rules"])
+    lists: dict[str, dict[str, Sequence[str]]] = {
+        name: {name: [*dict.fromkeys(phrase for rule in some for phrase in rule.phrases)]}
+        for name, some in by_book.items()
+    }
+    lists[CONTEXT] = contexts(chain.from_iterable(by_book.values()))
+    named = classes(data)
+    return network.written({name: network.compiled(some, named) for name, some in lists.items()}, _key(data))
 
 
-def stored_table(data: Package) -> Table | None:
-    """Return the content of `TABLE`, None without one, or if it is from other classes or other code."""
+def stored_table(data: Package) -> Table:
+    """Return the content of `TABLE`, an empty table without one, or if it is from other classes or other code."""
     try:
-        return network.read(data.read(TABLE), _key(data))
+        return Table(network.read(data.read(TABLE), _key(data)))
     except FileNotFoundError:
-        return None
+        return Table({})
 
 
 def _key(data: Package) -> str:
-    return network.key(data.read("classes.json"), map(data.read, ("matching/network.py", "matching/notation.py")))
+    return network.key(data.read("classes.json"), map(data.read, ("engine/network.py", "engine/notation.py")))
 
 
 def _counts(rule: JsonObject, profile: str) -> bool:
@@ -176,7 +176,7 @@ def _has_patterns(pack: Pack) -> bool:
 
 def _patterns(pack: Pack, data: Package) -> Any:
     """Return a pack's patterns, compiled. Raises ValueError as `patterns.compile_pack`."""
-    from safe_gate.evaluators.synthesis.matching import patterns  # RE2, which only these need
+    from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
 
     return patterns.compile_pack(pack, _json(data, "pattern_classes.json"))
 

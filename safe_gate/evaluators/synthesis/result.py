@@ -12,7 +12,7 @@ from safe_gate.evaluators.entry import StoredEntry
 from safe_gate.evaluators.no_reply import NoReply
 from safe_gate.evaluators.synthesis.deciding.check_result import Agreement, CheckResult, Wording
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
-from safe_gate.evaluators.synthesis.matching.language import Language, is_foreign
+from safe_gate.evaluators.synthesis.engine.language import Language, is_foreign
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -13,8 +13,8 @@ from safe_gate.addons.training.gain import parts
 from safe_gate.addons.training.learning import Row, as_packs, rows
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.deciding.score import Case
-from safe_gate.evaluators.synthesis.matching import rules
-from safe_gate.evaluators.synthesis.matching.network import Network, compiled
+from safe_gate.evaluators.synthesis.engine import rules
+from safe_gate.evaluators.synthesis.engine.network import Network, compiled
 from tests.support import packs
 from tests.support.cases import SafeGate, turn, write_cases
 

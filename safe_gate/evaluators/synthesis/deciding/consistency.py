@@ -21,7 +21,7 @@ from safe_gate.evaluators.synthesis.deciding.score import (
     wanted,
 )
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Rules
-from safe_gate.evaluators.synthesis.matching.language import is_foreign
+from safe_gate.evaluators.synthesis.engine.language import is_foreign
 from safe_gate.evaluators.synthesis.names import WORDING
 from safe_gate.evaluators.synthesis.result import Entry
 

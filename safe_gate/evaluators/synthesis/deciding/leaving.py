@@ -7,8 +7,8 @@ from collections.abc import Sequence, Set
 from safe_gate.evaluators.synthesis.deciding.check_result import Pivot, Ties
 from safe_gate.evaluators.synthesis.deciding.checks import MESSAGE
 from safe_gate.evaluators.synthesis.deciding.turn import Found, Turn
-from safe_gate.evaluators.synthesis.matching.stems import content, first_words
-from safe_gate.evaluators.synthesis.matching.tokens import Sentence
+from safe_gate.evaluators.synthesis.engine.stems import content, first_words
+from safe_gate.evaluators.synthesis.engine.tokens import Sentence
 
 _ADDRESS = frozenset({"you", "your", "yourself"})
 _BACK = frozenset("he him his she her hers".split())

@@ -23,7 +23,7 @@ from safe_gate.evaluators.synthesis.deciding.conversation import Message, Talk, 
 from safe_gate.evaluators.synthesis.deciding.for_and_against import counted
 from safe_gate.evaluators.synthesis.deciding.leaving import follows_news, leaves_because, moves_on, ties
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Found, Rules, Turn
-from safe_gate.evaluators.synthesis.matching.language import Language, is_foreign
+from safe_gate.evaluators.synthesis.engine.language import Language, is_foreign
 from safe_gate.evaluators.synthesis.names import WORDING, in_order
 from safe_gate.evaluators.synthesis.result import Result
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.model import Hit, JsonObject
 from safe_gate.core.text.normalising import normalise
-from safe_gate.evaluators.synthesis.matching.language import Languages
-from safe_gate.evaluators.synthesis.matching.rules import Book, Match, Rule, overlapping, resolve_overlaps
-from safe_gate.evaluators.synthesis.matching.stems import among, content
-from safe_gate.evaluators.synthesis.matching.tokens import Reading, Sentence, Spelling, read
+from safe_gate.evaluators.synthesis.engine.language import Languages
+from safe_gate.evaluators.synthesis.engine.rules import Book, Match, Rule, overlapping, resolve_overlaps
+from safe_gate.evaluators.synthesis.engine.stems import among, content
+from safe_gate.evaluators.synthesis.engine.tokens import Reading, Sentence, Spelling, read
 from safe_gate.evaluators.synthesis.names import LATE
 
 
@@ -40,19 +40,26 @@ class Check(NamedTuple):
         return ("user", "assistant") if self.applies else ("assistant",)
 
 
+BOOKS = ("user", "assistant", "user, opt-in", "assistant, opt-in")
+"""The books that rules are in, one for each field and one for its opt-in checks."""
+
+
+def book_of(field: str, group: str) -> str:
+    """Return the book that holds the rules of a group: that of their field, or that of its opt-in checks."""
+    return f"{field}, opt-in" if group in LATE else field
+
+
 class Rules(NamedTuple):
     """Everything a verdict depends on besides the case.
 
-    `books` are the rules by the field they look in, and `late` are the rules of opt-in checks. `patterns` are a team's
-    own packs of regular expressions. `fields` has the field of each group. Under the profile `spec` each hit counts,
-    and every language is judged. Otherwise (`by_clause`) a clause counts once for its group. Then texts in another
-    language are not judged, and text written on request does not count. `wording` has, by tag, what replies of cases
-    with the tag must and must not contain. `recipe` identifies the inputs that the rules were made from. `words` are
-    the words that occur in rules.
+    `books` are the rules by what `book_of` says. `patterns` are a team's own packs of regular expressions. `fields` has
+    the field of each group. Under the profile `spec` each hit counts, and every language is judged. Otherwise
+    (`by_clause`) a clause counts once for its group. Then texts in another language are not judged, and text written
+    on request does not count. `wording` has, by tag, what replies of cases with the tag must and must not contain.
+    `recipe` identifies the inputs that the rules were made from. `words` are the words that occur in rules.
     """
 
     books: Mapping[str, Book]
-    late: Mapping[str, Book]
     patterns: tuple[Any, ...]
     spelling: Spelling
     languages: Languages
@@ -66,7 +73,7 @@ class Rules(NamedTuple):
     @property
     def all(self) -> Iterator[Rule]:
         """The rules that count, those of books first."""
-        for book in (*self.books.values(), *self.late.values()):
+        for book in self.books.values():
             yield from book.rules
         for pack in self.patterns:
             yield from pack.rules
@@ -82,7 +89,7 @@ class Turn:
         self.rules, self.asked_from = rules, asked_from
         self.texts = {"user": normalise(user, rules.words), "assistant": normalise(assistant, rules.words)}
         self._read: dict[str, Reading] = {}
-        self._looked_for: set[tuple[str, bool]] = set()
+        self._looked_for: set[str] = set()
         self._matches: dict[str, list[Match]] = {}
         self._held_of: dict[tuple[str, int], dict[int, Match]] = {}
         self._asked: dict[tuple[str, ...], tuple[str, str]] = {}
@@ -99,14 +106,15 @@ class Turn:
 
     def matches(self, group: str) -> Sequence[Match]:
         """Return what the rules of a group match, cancelled or not."""
-        field, is_late = self.rules.fields[group], group in LATE
-        if (field, is_late) not in self._looked_for:
-            self._looked_for.add((field, is_late))
+        field = self.rules.fields[group]
+        book = book_of(field, group)
+        if book not in self._looked_for:
+            self._looked_for.add(book)
             text, reading = self.texts[field], self.read(field)
-            for match in (self.rules.late if is_late else self.rules.books)[field].matches(text, reading):
+            for match in self.rules.books[book].matches(text, reading):
                 self._matches.setdefault(match.rule.group, []).append(match)
             for pack in self.rules.patterns:
-                if pack.field == field and (pack.group in LATE) is is_late:
+                if book_of(pack.field, pack.group) == book:
                     self._matches.setdefault(pack.group, []).extend(pack.matches(text, reading))
         return self._matches.get(group, ())
 

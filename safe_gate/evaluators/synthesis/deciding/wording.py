@@ -53,7 +53,7 @@ def refused(value: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
     for kind in KINDS:
         for index, entry in enumerate(value.get(kind, ())):
             if not isinstance(entry, str):
-                from safe_gate.evaluators.synthesis.matching import patterns  # RE2, which only these need
+                from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
 
                 pattern = entry["regex"]
                 if why := patterns.refusal(pattern) or patterns.refusal(patterns.spaced(pattern)):
@@ -205,7 +205,7 @@ def held(needles: Collection[str], text: str) -> Collection[str]:
 
 
 def _expression(pattern: str, reading: Normalised) -> Sequence[tuple[int, int]]:
-    from safe_gate.evaluators.synthesis.matching import patterns  # RE2, which only these need
+    from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
 
     found = (span for span in patterns.spans(patterns.spaced(pattern), reading) if span[0] < span[1])
     return [reading.span(*span) for span in islice(found, MOST_HITS)]

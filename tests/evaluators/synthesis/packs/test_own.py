@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.evaluators.synthesis.matching import patterns
+from safe_gate.evaluators.synthesis.engine import patterns
 from tests.support.cases import GOOD, REPOSITORY, SafeGate, turn, write_cases
 from tests.support.pack_files import OWN, PACKS, write_pack
 from tests.support.packs import shipped

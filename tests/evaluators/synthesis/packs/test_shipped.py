@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from safe_gate.evaluators.synthesis.deciding.turn import Turn
-from safe_gate.evaluators.synthesis.matching import rules
+from safe_gate.evaluators.synthesis.engine.rules import Vocabulary
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.inputs.schemas import load_schema
 from tests.support.pack_files import PACKS
@@ -104,11 +104,9 @@ def test_a_phrase_can_be_read_at_a_glance() -> None:
     assert [(id_, phrase) for id_, phrase in phrases if len(phrase) > 1_500] == []
 
 
-def test_the_words_of_rules_are_those_of_phrases_and_of_texts_they_hit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_words_of_rules_are_those_of_phrases_and_of_texts_they_hit() -> None:
     rule = {"phrases": ["Quit (it|calm*)"], "hit": ["Don't, caf\u00e9!"], "unless": ["{you} \\bat"], "pattern": "x\\sy"}
     words = {"quit", "it", "calm", "don", "t", "caf", "at", "x", "y", "all"}
     others = {"", "s", "you", "qui", "uit", "b", "bat", "sy", "caf\u00e9", "Quit", "d", 1}
-    for most in (1000, 0):  # searched for one by one, then listed
-        monkeypatch.setattr(rules, "_MOST_SEARCHED", most)
-        vocabulary = rules.Vocabulary([{"rules": [rule]}], {"you": ["all"]})
-        assert {word for word in words | others if word in vocabulary} == words
+    vocabulary = Vocabulary([{"rules": [rule]}], {"you": ["all"]})
+    assert {word for word in words | others if word in vocabulary} == words

@@ -214,17 +214,6 @@ def test_explain_shows_what_applies_and_what_is_missing(safe_gate: SafeGate) -> 
     assert "Does not apply: no clause that counts discloses a danger or answers one." in shown
 
 
-def test_its_rules_are_compiled_when_a_case_asks_for_them() -> None:
-    rules = load_rules()
-    user, reply = HELPFUL[0]
-    for book in rules.late.values():
-        vars(book).pop("_automata", None)
-    others = tuple(name for name in rules.checks if name != CHECK)
-    score_case(Case("one", user, reply, others, {}, (), Place("c", 1)), rules)
-    assert not any("_automata" in vars(book) for book in rules.late.values())
-    assert checked(user, reply).passed
-
-
 def labelled(*sources: str) -> list[dict[str, Any]]:
     """Return the labelled cases of sources in `data/synthesis/support.jsonl`."""
     rows = map(json.loads, (REPOSITORY / "data/synthesis/support.jsonl").read_text("utf-8").splitlines())

@@ -15,7 +15,7 @@ from safe_gate.core.model import Place
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Wording
 from safe_gate.evaluators.synthesis.deciding.score import Case, result_of, score_case
-from safe_gate.evaluators.synthesis.matching.language import Language
+from safe_gate.evaluators.synthesis.engine.language import Language
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.evaluators.synthesis.totals import Totals

@@ -6,21 +6,20 @@ Conditions are checked only where a phrase was found.
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
 from safe_gate.core.model import Hit, JsonObject
 from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.core.text.patterns import later
-from safe_gate.evaluators.synthesis.matching.network import Classes, compiled
-from safe_gate.evaluators.synthesis.matching.phrases import Automata, Automaton, Found, automaton
-from safe_gate.evaluators.synthesis.matching.tokens import Reading, Sentence, Spelling
+from safe_gate.evaluators.synthesis.engine.automaton import PhraseHit, Walker, meanings, walker
+from safe_gate.evaluators.synthesis.engine.network import Classes, Network, compiled
+from safe_gate.evaluators.synthesis.engine.tokens import Reading, Sentence
 
 LONGEST_EVIDENCE = 12
 """The maximum number of words that a hit quotes."""
@@ -28,9 +27,10 @@ LONGEST_EVIDENCE = 12
 _CLASS = later(r"\{([a-z_]+)\}")
 _WORD, _NO_WORD = later("[a-z]+"), later(r"\\.|\{[a-z_]+\}")  # escapes and word classes are no words
 _NEAR = 12  # tokens
-_MOST_SEARCHED = 10
 CONTEXTS = ("unless", "unless_near", "unless_before", "unless_after", "before", "after")
 """The fields of a rule with phrases for the surroundings of a match."""
+CONTEXT = "context"
+"""The name of the network that holds the contexts of all rules."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,17 +101,10 @@ class Rule:
             **contexts,
         )
 
-
-class Known(NamedTuple):
-    """The compiled parts: the automata of fields and contexts, and the phrases of the fields."""
-
-    automata: Automata
-    phrases: Mapping[str, Sequence[str]]
-
-
-def name_of(context: Sequence[str]) -> str:
-    """Return the name of a context's list of phrases."""
-    return hashlib.sha256("\n".join(context).encode()).hexdigest()[:16]
+    @property
+    def contexts(self) -> list[tuple[str, ...]]:
+        """The phrases of its conditions, by the condition."""
+        return [*(getattr(self, name) for name in CONTEXTS), *((phrase,) for _, phrase in self.cancelled_by)]
 
 
 def _inlined(phrase: str, classes: Mapping[str, Sequence[str]]) -> str:
@@ -140,65 +133,69 @@ class Match(NamedTuple):
         return Hit(self.rule.id, text.original[start:end], field, start, end, learned, self.by, self.words)
 
 
+class Table:
+    """The networks of phrases and of contexts that are compiled already, by name. An empty table has none."""
+
+    def __init__(self, networks: Mapping[str, Network]) -> None:
+        self.networks = networks
+        self._meanings = meanings(networks[CONTEXT]) if CONTEXT in networks else None
+
+    def context(self, phrases: Sequence[str]) -> Walker | None:
+        """Return what finds the phrases of a context, None if it is not known."""
+        name = "\n".join(phrases)
+        if self._meanings is None or name not in self.networks[CONTEXT].lists:
+            return None
+        return Walker(self.networks[CONTEXT], name, self._meanings)
+
+
+def contexts(rules: Iterable[Rule]) -> dict[str, Sequence[str]]:
+    """Return the contexts of rules, as the lists of a network."""
+    found = [context for rule in rules for context in rule.contexts if context]
+    return {"\n".join(context): context for context in found}
+
+
 class Book:
     """Rules that look in the same field, ready to be looked for."""
 
-    def __init__(
-        self,
-        rules: Iterable[Rule],
-        classes: Classes,
-        spelling: Spelling,
-        known: Known | None = None,
-        field: str = "",
-        *,
-        is_late: bool = False,
-    ) -> None:
-        """Compile rules not `known`, if `is_late` at the first text. Raises ValueError for an unreadable rule."""
-        self._given = rules
-        self._classes, self.spelling, self._known, self._field = classes, spelling, known, field
-        self._contexts: dict[tuple[str, ...], Automaton] = {}
+    def __init__(self, name: str, rules: Iterable[Rule], classes: Classes, table: Table) -> None:
+        """Take a network of this name from the table, and compile what it lacks.
+
+        Raises ValueError for a rule that cannot be read.
+        """
+        self.rules = tuple(rules)
+        self._classes, self._table = classes, table
+        self._contexts: dict[tuple[str, ...], Walker] = {}
         self._conditions: dict[Rule, _Conditions | None] = {}
-        _ = is_late or self._automata
+        self._rules = [rule for rule in self.rules for _ in rule.phrases]
+        self._walkers = [*self._compiled(name)]
 
-    @cached_property
-    def rules(self) -> tuple[Rule, ...]:
-        """The rules, `is_late` made when they are first needed."""
-        return tuple(self._given)
-
-    @cached_property
-    def _rules(self) -> Sequence[Rule]:
-        return [rule for rule in self.rules for _ in rule.phrases]
-
-    @cached_property
-    def _automata(self) -> list[Automaton]:
+    def _compiled(self, name: str) -> Iterator[Walker]:
         numbers: dict[str, list[int]] = {}
         for number, phrase in enumerate(phrase for rule in self.rules for phrase in rule.phrases):
             numbers.setdefault(phrase, []).append(number)
-        automata: list[Automaton] = []
-        if known := self._known:
-            ready = known.phrases[self._field]
-            automata.append(known.automata.of(self._field, {n: numbers.pop(one, ()) for n, one in enumerate(ready)}))
+        if network := self._table.networks.get(name):
+            known_as = {place: numbers.pop(phrase, ()) for place, phrase in enumerate(network.lists[name])}
+            yield Walker(network, name, meanings(network), known_as)
         if numbers:
             try:
                 network = compiled({"": [*numbers]}, self._classes)
             except ValueError as error:
                 raise next(_faults(self.rules, self._classes), error) from error
-            automata.append(Automata(network).of("", dict(enumerate(numbers.values()))))
-        return automata
+            yield Walker(network, "", meanings(network), dict(enumerate(numbers.values())))
 
     def matches(self, text: Normalised, reading: Reading) -> Iterator[Match]:
         """Yield what the rules match in a text, cancelled or not, each wording once.
 
         A sentence repeated word for word counts once for a rule (labelling guide, point 2).
         """
-        found_in = self._find(reading.words)
-        if not found_in:
-            return
-        numbers = [*map(reading.number, [start for _, start, _ in found_in])]
+        hits = [hit for one in self._walkers for hit in one.find(reading.words)]
+        if len(self._walkers) > 1:
+            hits.sort(key=attrgetter("start"))
+        numbers = [*map(reading.number, [hit.start for hit in hits])]
         sentences = {number: reading.sentence(number) for number in {*numbers}}
         wordings = self._wordings(text, reading, sentences)
         seen: set[tuple[str, int | str, int]] = set()
-        for number, (phrase, start, end) in zip(numbers, found_in, strict=True):
+        for number, (phrase, start, end) in zip(numbers, hits, strict=True):
             rule, sentence = self._rules[phrase], sentences[number]
             at, last = start - sentence.first, end - sentence.first
             told = rule.id, wordings.get(number, number), at
@@ -223,36 +220,28 @@ class Book:
             return {}
         return {number: text.text[slice(*reading.bounds(number))].strip().lower() for number in sentences}
 
-    def _find(self, words: Sequence[str]) -> list[Found]:
-        found = [one.find(words) for one in self._automata]
-        return found[0] if len(found) == 1 else sorted(chain.from_iterable(found), key=attrgetter("start"))
-
     def _conditions_of(self, rule: Rule) -> _Conditions | None:
         names = tuple((name, self._context((phrase,))) for name, phrase in rule.cancelled_by)
         every = _Conditions(names, *(self._context(getattr(rule, name)) for name in CONTEXTS))
         found = self._conditions[rule] = every if any(every) else None
         return found
 
-    def _context(self, phrases: tuple[str, ...]) -> Automaton | None:
+    def _context(self, phrases: tuple[str, ...]) -> Walker | None:
         if phrases and phrases not in self._contexts:
-            self._contexts[phrases] = (
-                self._known.automata.of(name)
-                if self._known and (name := name_of(phrases)) in self._known.automata.network.lists
-                else automaton(phrases, self._classes)
-            )
+            self._contexts[phrases] = self._table.context(phrases) or walker(phrases, self._classes)
         return self._contexts.get(phrases)
 
 
 class _Conditions(NamedTuple):
     """The conditions of a rule, ready to be looked for: see `Rule`."""
 
-    cancelled_by: tuple[tuple[str, Automaton | None], ...]
-    unless: Automaton | None
-    unless_near: Automaton | None
-    unless_before: Automaton | None
-    unless_after: Automaton | None
-    before: Automaton | None
-    after: Automaton | None
+    cancelled_by: tuple[tuple[str, Walker | None], ...]
+    unless: Walker | None
+    unless_near: Walker | None
+    unless_before: Walker | None
+    unless_after: Walker | None
+    before: Walker | None
+    after: Walker | None
 
     def stand(self, words: Sequence[str], start: int, end: int) -> bool:
         """Return whether what must be beside a phrase stands there."""
@@ -260,19 +249,19 @@ class _Conditions(NamedTuple):
             return False
         return not self.after or self.after.beginning(words, end) is not None
 
-    def cancel(self, sentence: Sentence, start: int, end: int) -> tuple[str, Found] | None:
+    def cancel(self, sentence: Sentence, start: int, end: int) -> tuple[str, PhraseHit] | None:
         """Return the part of a sentence that cancels a match, and its place, if there is one."""
         words = sentence.words
         if self.cancelled_by:
             clause = sentence.clause(start)
             for name, phrases in self.cancelled_by:
                 if phrases and (earlier := phrases.first(words[clause:start])):
-                    return name, Found(0, clause + earlier.start, clause + earlier.end)
+                    return name, PhraseHit(0, clause + earlier.start, clause + earlier.end)
         beside = self.unless.first(words) if self.unless else None
         if not beside and self.unless_near:
             begin = max(0, start - _NEAR)
             if near := self.unless_near.first(words[begin : end + _NEAR]):
-                beside = Found(0, begin + near.start, begin + near.end)
+                beside = PhraseHit(0, begin + near.start, begin + near.end)
         if not beside and self.unless_before:
             beside = self.unless_before.ending(words, start)
         if not beside and self.unless_after:
@@ -287,7 +276,7 @@ def _faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
         fields["cancelled_by"] = tuple(phrase for _, phrase in rule.cancelled_by)
         for field, phrases in fields.items():
             try:
-                automaton(phrases, classes)
+                walker(phrases, classes)
             except ValueError as error:
                 yield ValueError(f"rule {rule.id}: {field} {error}")
 
@@ -295,25 +284,17 @@ def _faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
 class Vocabulary:
     """The words in the rules of packs, in lower case: from phrases and from the texts they promise to hit.
 
-    Few texts ask about words, and each asks about few. So each word is searched for until building a list is faster.
+    Few texts ask about words, so they are collected when the first one does.
     """
 
-    def __init__(self, packs: Iterable[JsonObject], classes: Classes) -> None:
+    def __init__(self, packs: Sequence[JsonObject], classes: Classes) -> None:
         self._packs, self._classes = packs, classes
-        self._asked = 0
 
     def __contains__(self, word: object) -> bool:
-        self._asked += 1
-        if self._asked > _MOST_SEARCHED:
-            return word in self._words
-        return isinstance(word, str) and any(word in _words(text) for text in self._texts if word in text.lower())
+        return word in self._words
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        return frozenset(_words(" ".join(self._texts)))
-
-    @cached_property
-    def _texts(self) -> Sequence[str]:
         texts = [text for some in self._classes.values() for text in some]
         for pack in self._packs:
             texts += [text for some in pack.get("classes", {}).values() for text in some]
@@ -321,11 +302,7 @@ class Vocabulary:
                 texts += *rule.get("phrases", ()), *rule.get("hit", ())
                 texts += (rule[name] for name in ("phrase", "pattern") if name in rule)
                 texts += (text for name in CONTEXTS for text in rule.get(name, ()))
-        return texts
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(_NO_WORD.sub(" ", text).lower())
+        return frozenset(_WORD.findall(_NO_WORD.sub(" ", " ".join(texts)).lower()))
 
 
 def resolve_overlaps(matches: Iterable[Match]) -> list[Match]:

@@ -11,8 +11,8 @@ import pytest
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.deciding.turn import Turn
-from safe_gate.evaluators.synthesis.matching import patterns
-from safe_gate.evaluators.synthesis.matching.rules import Rule, _faults
+from safe_gate.evaluators.synthesis.engine import patterns
+from safe_gate.evaluators.synthesis.engine.rules import Rule, _faults
 from tests.support import packs
 from tests.support.cases import SafeGate
 from tests.support.pack_files import write_pack

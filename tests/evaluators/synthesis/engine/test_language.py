@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate.core.text.normalising import normalise
-from safe_gate.evaluators.synthesis.matching.language import Language, _foreign_letters
+from safe_gate.evaluators.synthesis.engine.language import Language, _foreign_letters
 from tests.support import packs
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 

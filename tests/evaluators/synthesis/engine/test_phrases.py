@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from safe_gate.core.text import cache
 from safe_gate.core.text.normalising import normalise
-from safe_gate.evaluators.synthesis.matching import phrases, states, tokens
-from safe_gate.evaluators.synthesis.matching.notation import Gap, Sequence_, parsed
-from safe_gate.evaluators.synthesis.matching.phrases import Found, automaton
-from safe_gate.evaluators.synthesis.matching.stems import content
-from safe_gate.evaluators.synthesis.matching.tokens import BOUNDARY, END, Reading, Spelling
-from safe_gate.evaluators.synthesis.matching.tokens import read as read_text
+from safe_gate.evaluators.synthesis.engine import automaton, tokens
+from safe_gate.evaluators.synthesis.engine.automaton import PhraseHit, walker
+from safe_gate.evaluators.synthesis.engine.notation import Gap, Sequence_, parsed
+from safe_gate.evaluators.synthesis.engine.stems import content
+from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, END, Reading, Spelling
+from safe_gate.evaluators.synthesis.engine.tokens import read as read_text
 from tests.support import packs
 
 SPELLING = Spelling({"u": "you", "dont": "do not", "2day": "today", "let's": "let us"})
@@ -141,10 +141,10 @@ def matched(sequence: Sequence_, words: Sequence[str], at: int) -> Iterator[int]
             yield from matched(rest, words, at + 1)
 
 
-def naive(phrase: str, words: Sequence[str]) -> list[Found]:
+def naive(phrase: str, words: Sequence[str]) -> list[PhraseHit]:
     """Return what a phrase matches, found without an automaton."""
     ends = {at: max(matched(parsed(phrase), words, at), default=0) for at in range(len(words))}
-    return [Found(0, at, end) for at, end in ends.items() if end]
+    return [PhraseHit(0, at, end) for at, end in ends.items() if end]
 
 
 ITEMS = st.sampled_from(
@@ -178,7 +178,7 @@ PHRASES = st.builds(
 def test_all_phrases_at_once_find_what_each_finds_alone_without_an_automaton(
     several: list[str], words: list[str]
 ) -> None:
-    together = automaton(several, CLASSES)
+    together = walker(several, CLASSES)
     for _ in range(2):  # cold and warm
         found = together.find([*words, END])
         for number, phrase in enumerate(several):
@@ -195,28 +195,24 @@ def test_a_context_is_found_right_before_and_right_after_a_place(
     phrase: str, words: list[str], data: st.DataObject
 ) -> None:
     place = data.draw(st.integers(0, len(words)))
-    one = automaton([phrase], CLASSES)
+    one = walker([phrase], CLASSES)
     every = {(at, end) for at in range(len(words)) for end in matched(parsed(phrase), words, at)}
     before, after = one.ending(words, place), one.beginning(words, place)
     assert (before is not None) == any(end == place for _, end in every)
     assert (after is not None) == any(at == place for at, _ in every)
 
 
-def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_cache_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     words = [*WORDS, *reversed(WORDS)]
-    plenty = automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find([*words, END])
-    monkeypatch.setattr(phrases, "_MOST_STEPS", 2)
-    monkeypatch.setattr(states, "_MOST_WORDS", 2)
-    assert automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find([*words, END]) == plenty
-
-
-def test_words_that_are_forgotten_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     text = normalise(f"It is fine, u see. {'long' * 15} {'o-' * 30}! The garden was calm and it is fine, u see.")
-    plenty = placed(read_text(text, SPELLING))
+    plenty = walker(["a _0-2 c", "{soon}", "^ you"], CLASSES).find([*words, END])
+    read_before = placed(read_text(text, SPELLING))
+    monkeypatch.setattr(automaton, "_MOST_STEPS", 2)
     monkeypatch.setattr(cache, "_MOST", 2)
-    spelling = Spelling({"u": "you"})
+    few, spelling = walker(["a _0-2 c", "{soon}", "^ you"], CLASSES), Spelling({"u": "you"})
     for _ in range(2):
-        assert placed(read_text(text, spelling)) == plenty
+        assert few.find([*words, END]) == plenty
+        assert placed(read_text(text, spelling)) == read_before
         assert content(["plums", "pears", "the", "cherries", "lon" * 20]) == {"plum", "pear", "cher", "lon" * 20}
 
 
@@ -239,12 +235,12 @@ def test_words_that_are_forgotten_are_read_again(monkeypatch: pytest.MonkeyPatch
 )
 def test_a_phrase_that_cannot_be_read_is_refused_in_words(phrase: str, mention: str) -> None:
     with pytest.raises(ValueError, match=re.escape(mention)):
-        automaton([phrase], {**CLASSES, "loop": ["a {loop}"]})
+        walker([phrase], {**CLASSES, "loop": ["a {loop}"]})
 
 
 def test_every_shipped_class_can_be_read_and_is_used() -> None:
     classes = packs.classes()
-    automaton([f"{{{name}}}" for name in classes], classes)
+    walker([f"{{{name}}}" for name in classes], classes)
     used = json.dumps([*packs.shipped(), classes])
     assert [name for name in classes if f"{{{name}}}" not in used and f'"{name}"' not in used] == []
 
@@ -254,4 +250,4 @@ def test_content_words_are_stems_of_what_a_sentence_is_about() -> None:
 
 
 def test_a_phrase_may_end_with_its_sentence() -> None:
-    assert automaton(["good day $"], {}).beginning(["good", "day"], 0) == (0, 0, 2)
+    assert walker(["good day $"], {}).beginning(["good", "day"], 0) == (0, 0, 2)
