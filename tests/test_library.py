@@ -16,7 +16,7 @@ import safe_gate as package
 from safe_gate import GateError, Run, run, score_output, score_reply
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import own_rules
-from safe_gate.inputs.blocks import Part
+from safe_gate.inputs.recorded import Part
 from safe_gate.model import codec
 from safe_gate.scoring import asked, tally
 from safe_gate.settings.model import Settings

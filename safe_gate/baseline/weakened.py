@@ -217,7 +217,7 @@ def _files_of(name: str, side: Snapshot) -> set[Path]:
     for one in EVALUATORS.values():
         if name == one.input.setting or (isinstance(one.input, Documents) and name == one.input.folder):
             files = case_files.of(one, side.options)
-            return set(map(disk.location, case_files.expanded(files, outputs=files.outputs).paths))
+            return set(map(disk.location, case_files.expanded(files).paths))
     paths, _ = expansion.expand(side.options.value(name))
     return set(map(disk.location, paths))
 

@@ -133,7 +133,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         path
         for one in asked.given(options)
         if isinstance(one.input, Documents)
-        for path in case_files.expanded(case_files.of(one, options), outputs=options.value(one.input.outputs)).skipped
+        for path in case_files.expanded(case_files.of(one, options)).skipped
     ]:
         own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(disk.shown, skipped))}"
         facts.append(("skipped", Untrusted(own)))
@@ -165,7 +165,7 @@ def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
 
 def _found(files: CaseFiles, patterns: Sequence[str]) -> tuple[list[Path], list[Problem]]:
     """Return the input files that patterns name for an evaluator, and what is wrong with the patterns."""
-    return case_files.expanded(files._replace(patterns=tuple(patterns)), outputs=files.outputs)[:2]
+    return case_files.expanded(files._replace(patterns=tuple(patterns)))[:2]
 
 
 def _of_another_run(wanted: Publishing, effects: Effects) -> tuple[Facts, list[Problem]]:

@@ -18,6 +18,7 @@ from safe_gate.evaluators.synthesis.deciding import rulebook
 from safe_gate.evaluators.synthesis.evaluator import DATA
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import checked, disk, recorded, writing
+from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.own_rules import made, read
 from safe_gate.render import console, jsonreport, tables
 from safe_gate.scoring import asked, intake
@@ -101,7 +102,8 @@ def _train(patterns: Sequence[str], settings: JsonObject, config: str, out: str,
 
 
 def _cases(patterns: Sequence[str]) -> list[Any]:
-    taken = intake.Intake(recorded.cases(_SYNTHESIS, patterns, settings=asked.settings(Settings())))
+    files = case_files.of(_SYNTHESIS, Settings())._replace(patterns=tuple(patterns))
+    taken = intake.Intake(recorded.cases(files, asked.settings(Settings())))
     cases = list(taken.cases())
     if taken.problems:
         raise CannotJudge(*taken.problems)

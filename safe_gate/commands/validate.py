@@ -15,7 +15,8 @@ from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, own_rules, recorded
+from safe_gate.inputs import checked, config_file, disk, documents, kinds, own_rules, recorded
+from safe_gate.inputs.finding import case_files
 from safe_gate.scoring import asked, measure, progress, tally, unknown_names
 from safe_gate.settings.model import Settings
 from safe_gate.settings.reading import read
@@ -174,12 +175,13 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
 
 def _joined(evaluator: Evaluator, given: Sequence[str], outputs: Sequence[str]) -> Iterator[Any]:
     """Yield documents joined with their outputs, and outputs whose documents are not given."""
-    beside = {disk.location(batches.outputs_beside(Path(one))) for one in given}
+    beside = {disk.location(case_files.outputs_beside(Path(one))) for one in given}
     strays = [one for one in outputs if disk.location(Path(one)) not in beside]
-    alone = [one for one in strays if not given or disk.exists(batches.batch_of(Path(one)))]
+    alone = [one for one in strays if not given or disk.exists(case_files.batch_of(Path(one)))]
     # None is named where each is found beside its document: naming one, as --outputs does, ends that search.
     named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
     if given:
-        yield from documents.cases(evaluator, given, named)
+        files = case_files.of(evaluator, Settings())
+        yield from documents.cases(files._replace(patterns=tuple(given), outputs=tuple(named)))
     if alone:
         yield from documents.outputs_alone(evaluator, alone)

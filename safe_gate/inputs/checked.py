@@ -17,8 +17,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate.waivers import Waivable, twins
 from safe_gate.inputs.disk import BOM, HERE, WRITTEN_BY_HAND, data_of, decode, parsed, shown, text_of
 from safe_gate.inputs.finding.expansion import named_or_default
-from safe_gate.inputs.kinds import kind_of_document
-from safe_gate.inputs.recorded import id_of
+from safe_gate.inputs.kinds import id_of, kind_of_document
 from safe_gate.inputs.schemas import ADDED, ALONE, load_schema
 from safe_gate.settings.model import WAIVERS_FILE
 

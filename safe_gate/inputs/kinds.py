@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -13,8 +13,8 @@ from safe_gate.core.given import Documents, Lines
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, parse
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs.blocks import BOUNDS, TooLongError, bounded_lines, is_columnar, numbered
-from safe_gate.inputs.disk import BOMS_OF_UTF_16, HERE, decode, open_regular, parsed, shown, text_of, unreadable
+from safe_gate.inputs.bounds import BOUNDS, TooLongError, bounded_lines
+from safe_gate.inputs.disk import BOM, BOMS_OF_UTF_16, HERE, decode, open_regular, parsed, shown, text_of, unreadable
 from safe_gate.inputs.finding import globs
 from safe_gate.inputs.finding.expansion import no_match
 from safe_gate.settings.model import WAIVERS_FILE
@@ -78,7 +78,7 @@ def _first_object(path: Path, *, most: int | None) -> tuple[Any, bytes]:
     start = b""
     try:
         with open_regular(path) as file:
-            for number, line in islice(numbered(bounded_lines(file, 1, BOUNDS.line)), most):
+            for number, line in islice(numbered(bounded_lines(file, BOUNDS.line)), most):
                 start = start or line.lstrip()[:1]
                 with suppress(JsonError, CannotJudge):  # the reader of this kind reports these lines
                     return parse(decode(line, shown(path), number)), start
@@ -154,3 +154,22 @@ def foreign(name: str, kind: str, value: Any = None) -> Problem:
         words += f"; convert it: safe-gate import {shlex.quote(name)} --out {owner.imports.file}"
         words += "" if kind == OF_CASES[0] else f" --evaluator {owner.name}"
     return of_another(name, kind, value) or Problem(Place(name), words)
+
+
+def is_columnar(path: Path) -> bool:
+    """Return whether a file is Parquet by its name."""
+    return path.suffix.lower() == ".parquet"
+
+
+def numbered(lines: Iterable[bytes], first: int = 1) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file that are not blank, with their numbers; `first` is the first line's number."""
+    for number, line in enumerate(lines, first):
+        content = line.removeprefix(BOM) if number == 1 else line
+        if content.strip():
+            yield number, content
+
+
+def id_of(value: Any, key: str) -> str:
+    """Return the id that a value has under a key, "" for none."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""

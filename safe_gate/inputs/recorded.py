@@ -1,4 +1,4 @@
-"""Shell: recorded cases and outputs, validated and yielded one at a time.
+"""Shell: recorded cases and outputs, validated and yielded one at a time: lines of JSON, or rows of a Parquet file.
 
 Problems are among them, so a caller can score valid cases and still see every problem.
 """
@@ -7,60 +7,62 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from safe_gate import addons
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case, CaseAt
-from safe_gate.core.model import Code, InputFile, JsonObject, Place, Problem
-from safe_gate.inputs.blocks import (
-    BOUNDS,
-    PART_LINES,
-    Part,
-    TooLongError,
-    is_columnar,
-    lines_in,
-    long_text,
-    numbered,
-    rows_in,
-    values_of_lines,
-    values_of_rows,
-)
-from safe_gate.inputs.disk import HERE, open_regular, shown, too_long, unreadable
-from safe_gate.inputs.finding.expansion import expand
-from safe_gate.inputs.kinds import OF_CASES, OWNERS, foreign, is_meant_as, mistaken_for
+from safe_gate.core.jsontext import JsonError, parse
+from safe_gate.core.model import CannotJudge, Code, InputFile, JsonObject, Place, Problem
+from safe_gate.inputs.bounds import BOUNDS, TooLongError, bounded_lines, long_text
+from safe_gate.inputs.disk import decode, not_json, open_regular, shown, too_long, unreadable
+from safe_gate.inputs.finding.case_files import CaseFiles
+from safe_gate.inputs.finding.expansion import expand, own_cases
+from safe_gate.inputs.kinds import OF_CASES, OWNERS, id_of, is_columnar, is_meant_as, mistaken_for, numbered
 from safe_gate.inputs.schemas import load_schema
-from safe_gate.inputs.spool import Store
 from safe_gate.settings.model import Bounds
 
 
+class Part(NamedTuple):
+    """Some whole lines of a file as bytes: a value that can be sent to another process.
+
+    `name` is the file's name in problems, `first` the number of the first line, counted from 1. In a Parquet file a
+    line is a row as JSON, a blank one for a row that JSON cannot represent. Texts must be within `bounds`.
+    """
+
+    name: str
+    first: int
+    data: bytes
+    bounds: Bounds = BOUNDS
+
+
 class Skipped(NamedTuple):
-    """One of our own files, such as a report, that a glob of batches matches and skips."""
+    """One of our own files, such as a report, that a glob matches and skips."""
 
     path: str
 
+
+PART_LINES = 50
+"""So many lines a part has, unless somebody asks for another number."""
+
+PART_BYTES = 1 << 20
+"""A part ends with the line that reaches this number of bytes."""
 
 NO_EXTRA = "install SAFE Gate with the extra `dask`, and run the command instead of the action, whose image lacks it"
 """What is to be done where dask or pyarrow is missing."""
 
 
-def cases(
-    evaluator: Evaluator,
-    patterns: Sequence[str],
-    *,
-    root: Path = HERE,
-    settings: JsonObject,
-    bounds: Bounds = BOUNDS,
-) -> Iterator[Case | Problem | InputFile]:
+def cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Problem | InputFile | Skipped]:
     """Yield the cases of JSONL and Parquet files, a problem for each thing wrong, and each file at its end.
 
     The evaluator's input is `Lines`; `settings` are by the names of options, `cluster_key` and those it scores by.
     """
-    seen = Store()
-    for item in parts(evaluator, patterns, root=root, bounds=bounds):
+    seen, evaluator = dict[str, Place](), files.evaluator
+    for item in parts(files):
         if not isinstance(item, Part):
             yield item
             continue
@@ -74,28 +76,23 @@ def cases(
         yield from (one for one in found if isinstance(one, Problem) or one.place not in twins)
 
 
-def parts(
-    evaluator: Evaluator,
-    patterns: Sequence[str],
-    *,
-    root: Path = HERE,
-    size: int = PART_LINES,
-    bounds: Bounds = BOUNDS,
-) -> Iterator[Part | Problem | InputFile]:
+def parts(files: CaseFiles, size: int = PART_LINES) -> Iterator[Part | Problem | InputFile | Skipped]:
     """Yield files of cases in parts of lines, and their problems and each file as `cases` does.
 
     The reader of the parts finds problems of lines and duplicate ids.
     """
-    paths, problems = expand(patterns, root=root)
+    paths, problems = expand(files.patterns, root=files.root)
     yield from problems
     for path in paths:
         is_empty = True
-        for item in _parts(path, evaluator.input.kind, root, bounds, size):
+        for item in _parts(path, files.evaluator.input.kind, files.root, files.bounds, size):
             is_empty = is_empty and isinstance(item, InputFile)
             yield item
         if is_empty:
             expected = "one case a row" if is_columnar(path) else "one JSON object per line"
-            yield Problem(Place(shown(path, root)), f"is empty: no cases; expected {expected}", code=Code.NO_INPUT)
+            words = f"is empty: no cases; expected {expected}"
+            yield Problem(Place(shown(path, files.root)), words, code=Code.NO_INPUT)
+    yield from (Skipped(shown(path, files.root)) for path in own_cases(files.patterns, root=files.root))
 
 
 def cases_of(evaluator: Evaluator, part: Part, settings: JsonObject) -> Iterator[Case | Problem]:
@@ -115,7 +112,7 @@ def cases_of(evaluator: Evaluator, part: Part, settings: JsonObject) -> Iterator
 def groups_of(evaluator: Evaluator, part: Part) -> set[str] | None:
     """Return the groups that cases of a part name, valid or not; None if a line is not a case at all."""
     found: set[str] = set()
-    for item in values_of_rows(part) if part.is_columnar else values_of_lines(part):
+    for item in _values(part):
         if isinstance(item, Problem) or not is_meant_as(item[1], evaluator.input.kind):
             return None
         named = item[1].get(evaluator.grouping.key, [])
@@ -145,81 +142,119 @@ def cluster_of(case: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-def twin_of(seen: Store, case_id: str, place: Place, field: str) -> Problem | None:
+def twin_of(seen: dict[str, Place], case_id: str, place: Place, field: str) -> Problem | None:
     """Return a problem if the id was seen before, else remember it."""
-    here = [place.path, place.line]
-    first = seen.setdefault(case_id, here)
-    if first is here:
-        return None
-    path, line = first
-    return twin(place, path, line, case_id, field)
+    first = seen.setdefault(case_id, place)
+    return None if first is place else twin(place, first, case_id, field)
 
 
-def twin(place: Place, path: str, line: int, case_id: str, field: str) -> Problem:
+def twin(place: Place, first: Place, case_id: str, field: str) -> Problem:
     """Return the problem of an id that stands elsewhere too."""
-    return Problem(
-        place,
-        f"appears at {path}:{line} too; expected ids that are unique in the run",
-        case_id,
-        field,
-        code=Code.DUPLICATE_ID,
-    )
+    words = f"appears at {first.path}:{first.line} too; expected ids that are unique in the run"
+    return Problem(place, words, case_id, field, code=Code.DUPLICATE_ID)
 
 
 def recorded_outputs(
     kind: str, path: Path, root: Path, bounds: Bounds = BOUNDS
 ) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
     """Yield the valid outputs of a file, of one schema, with their places, problems, and at the end the file."""
-    for item in _parts(path, kind, root, bounds):
+    for item in _parts(path, kind, root, bounds, PART_LINES):
         if isinstance(item, Part):
             yield from _objects(item, kind)
         else:
             yield item
 
 
-def _parts(
-    path: Path, kind: str, root: Path, bounds: Bounds, size: int = PART_LINES
-) -> Iterator[Part | Problem | InputFile]:
+def lines_of(part: Part) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a part that are not blank, with their numbers."""
+    return numbered(BytesIO(part.data), part.first)
+
+
+def _parts(path: Path, kind: str, root: Path, bounds: Bounds, size: int) -> Iterator[Part | Problem | InputFile]:
     """Yield a file in parts from the first non-blank line, then the file; or why it is not read."""
     name, digest = shown(path, root), hashlib.sha256()
     is_start = True
+    read = _rows if kind in OF_CASES and is_columnar(path) else _lines
     try:
         with open_regular(path) as file:
-            read = rows_in if kind in OF_CASES and is_columnar(path) else lines_in
-            for part in read(file, name, digest, bounds, size):
-                if is_start and part.is_columnar:
-                    value = next((one[1] for one in values_of_rows(part) if not isinstance(one, Problem)), None)
-                    if value is not None and not is_meant_as(value, kind):
-                        yield foreign(name, kind, value)
-                        return
-                if is_start and not part.is_columnar:
-                    if (first := next(numbered(BytesIO(part.data), part.first), None)) is None:
+            for item in read(file, name, digest, bounds, size):
+                if is_start and isinstance(item, Part):
+                    if (first := next(lines_of(item), None)) is None:
                         continue
                     if mistaken := mistaken_for(*first, path, name, kind):
                         yield mistaken
                         return
-                is_start = False
-                yield part
+                    is_start = False
+                yield item
     except OSError as error:
         yield unreadable(path, error, root)
-        return
     except TooLongError as error:
         yield Problem(Place(name, error.line), too_long(bounds.line, "bounds.line"))
-        return
     except addons.scale.parquet.NotReadable as error:
         yield Problem(Place(name), f"is not a readable Parquet file: {error}", code=Code.UNREADABLE_FILE)
-        return
     except ModuleNotFoundError as error:
-        words = f"is Parquet, which needs {error.name}, which is not installed; {NO_EXTRA}"
-        yield Problem(Place(name), words)
-        return
-    yield InputFile(name, digest.hexdigest(), kind)
+        yield Problem(Place(name), f"is Parquet, which needs {error.name}, which is not installed; {NO_EXTRA}")
+    else:
+        yield InputFile(name, digest.hexdigest(), kind)
+
+
+def _lines(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int) -> Iterator[Part]:
+    """Yield the lines of a file in parts, and add its bytes to a digest. Raises TooLongError."""
+    lines, first = bounded_lines(file, bounds.line), 1
+    while block := _block(lines, size):
+        data = b"".join(block)
+        digest.update(data)
+        yield Part(name, first, data, bounds)
+        first += len(block)
+
+
+def _block(lines: Iterator[bytes], size: int) -> list[bytes]:
+    block, length = list[bytes](), 0
+    for line in islice(lines, size):
+        block.append(line)
+        length += len(line)
+        if length >= PART_BYTES:
+            break
+    return block
+
+
+def _rows(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int) -> Iterator[Part | Problem]:
+    """Yield the rows of a Parquet file in parts, and problems of some; add its bytes to a digest."""
+    parquet = addons.scale.parquet
+    while data := file.read(PART_BYTES):
+        digest.update(data)
+    file.seek(0)
+    number = 0
+    for _, data in parquet.batches(file, size):
+        first, lines = number + 1, list[str]()
+        for number, line in enumerate(parquet.lines(data), first):
+            lines.append("")
+            if isinstance(line, parquet.NotReadable):
+                words = "is a row that JSON cannot represent"
+                yield Problem(Place(name, number), f"{words}: {line}", text_free=words)
+            elif len(line) > bounds.line:
+                yield Problem(Place(name, number), too_long(bounds.line, "bounds.line"))
+            else:
+                lines[-1] = line
+        yield Part(name, first, "\n".join(lines).encode(), bounds)
+
+
+def _values(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
+    """Yield the value and place of each line of a part, or a problem for invalid JSON."""
+    for number, line in lines_of(part):
+        place = Place(part.name, number)
+        try:
+            yield place, parse(decode(line, part.name, number))
+        except JsonError as error:
+            yield not_json(error, place)
+        except CannotJudge as error:
+            yield from error.problems
 
 
 def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
     """Yield the valid objects of a part with their places, and problems."""
     schema = load_schema(kind)
-    for item in values_of_rows(part) if part.is_columnar else values_of_lines(part):
+    for item in _values(part):
         if isinstance(item, Problem):
             yield item
             continue
@@ -235,9 +270,3 @@ def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | P
             yield place, value
         else:
             yield Problem(place, too_long(part.bounds.text, "bounds.text"), case_id, field)
-
-
-def id_of(value: Any, key: str) -> str:
-    """Return the id that a value has under a key, "" for none."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""

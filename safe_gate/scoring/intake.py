@@ -9,8 +9,8 @@ from safe_gate.core.figures import first_few, plural
 from safe_gate.core.given import Case, Lines
 from safe_gate.core.model import InputFile, JsonObject, Problem
 from safe_gate.core.problems import Problems
-from safe_gate.inputs import blocks, disk, documents, recorded
-from safe_gate.inputs.finding import case_files, expansion
+from safe_gate.inputs import documents, recorded
+from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.render.untrusted import quoted
 from safe_gate.scoring.asked import given, is_wanted, selects, settings
@@ -20,7 +20,7 @@ from safe_gate.settings.model import Settings
 T = TypeVar("T")
 
 
-Part = blocks.Part | tuple[Case, ...]
+Part = recorded.Part | tuple[Case, ...]
 """Some cases: lines that hold them, or cases of documents, which are read already."""
 
 Other = Problem | InputFile | recorded.Skipped
@@ -28,13 +28,11 @@ Other = Problem | InputFile | recorded.Skipped
 
 def parts_of(files: CaseFiles, output: str, size: int) -> Iterator[Part | Other]:
     """Yield an evaluator's cases in parts of about `size`, with problems and files."""
-    patterns, root = files.patterns, files.root
     if isinstance(files.evaluator.input, Lines):
-        yield from recorded.parts(files.evaluator, patterns, root=root, size=size, bounds=files.bounds)
-        yield from (recorded.Skipped(disk.shown(path, root)) for path in expansion.own_cases(patterns, root=root))
+        yield from recorded.parts(files, size)
         return
     some: list[Case] = []
-    for item in _of_documents(files, output):
+    for item in documents.cases(files, output):
         if isinstance(item, Other):
             yield item
             continue
@@ -46,27 +44,10 @@ def parts_of(files: CaseFiles, output: str, size: int) -> Iterator[Part | Other]
         yield tuple(some)
 
 
-def _of_documents(files: CaseFiles, output: str) -> Iterator[Case | Other]:
-    return documents.cases(
-        files.evaluator,
-        files.patterns,
-        files.outputs,
-        folder=files.folder,
-        leave_out=(*files.ours, output),
-        cluster_key=files.cluster_key,
-        root=files.root,
-        bounds=files.bounds,
-    )
-
-
 def cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Other]:
     """Yield an evaluator's cases that settings leave in, with problems and files; scores none."""
-    found: Iterator[Case | Other]
     evaluator = files.evaluator
-    if isinstance(evaluator.input, Lines):
-        found = recorded.cases(evaluator, files.patterns, root=files.root, settings=settings, bounds=files.bounds)
-    else:
-        found = _of_documents(files, "")
+    found = recorded.cases(files, settings) if isinstance(evaluator.input, Lines) else documents.cases(files)
     return (
         item
         for item in found

@@ -17,9 +17,9 @@ from safe_gate import addons
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import Sum
 from safe_gate.core.given import Lines
-from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem
+from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Place, Problem
 from safe_gate.core.problems import Problems
-from safe_gate.inputs import blocks, own_rules, recorded
+from safe_gate.inputs import own_rules, recorded
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.spool import Spool, Store
@@ -99,11 +99,11 @@ def part(
     if again:
         scorings.append(Scoring(evaluator.name, again, settings, source, passes_over=True))
         sums.append(_Sums(evaluator, own_rules.made(evaluator.name, again), most_groups))
-    seen, found = Store(), sums[0].problems
+    seen, found = dict[str, Place](), sums[0].problems
     inputs: list[InputFile] = []
     skipped: list[str] = []
     mapped: Mapped
-    mapped, size = map, blocks.PART_LINES
+    mapped, size = map, recorded.PART_LINES
     if isinstance(evaluator.input, Lines):
         mapped, size = _engine(options.engine, options.scheduler, options.jobs)
 
@@ -192,4 +192,4 @@ def _engine(engine: str, scheduler: str, jobs: str) -> tuple[Mapped, int]:
         cluster = addons.scale.cluster
         return partial(cluster.ordered, scheduler=scheduler), cluster.LINES
     processes = workers.cores() if jobs == "auto" else int(jobs)
-    return partial(workers.ordered, processes=processes), blocks.PART_LINES
+    return partial(workers.ordered, processes=processes), recorded.PART_LINES

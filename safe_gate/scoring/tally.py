@@ -16,7 +16,7 @@ from safe_gate.core.given import Case
 from safe_gate.core.jsontext import offsets
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, is_interrupt, reason
 from safe_gate.evaluators import BUILT_IN, EVALUATORS, without_texts
-from safe_gate.inputs import blocks, own_rules, recorded
+from safe_gate.inputs import own_rules, recorded
 from safe_gate.inputs.spool import lines
 from safe_gate.scoring.asked import is_wanted, selects
 from safe_gate.scoring.columns import deciding
@@ -171,15 +171,15 @@ def _by_each(scorings: Sequence[Scoring], item: tuple[Part, bool]) -> tuple[Tall
     ids: tuple[tuple[str, Place], ...] = ()
     found: Sequence[Case | Problem] = ()
     texts: Mapping[int, bytes] = {}
-    if isinstance(part, blocks.Part):
-        texts = blocks.lines_of(part) if first.keeps.columns else {}
+    if isinstance(part, recorded.Part):
+        texts = dict(recorded.lines_of(part)) if first.keeps.columns else {}
         found = [*recorded.cases_of(evaluator, part, first.settings)]
         ids = recorded.ids_of(found)
     else:
         found = part
     groups, knows_groups = _groups(evaluator, part, found)
     every = frozenset(groups)
-    if isinstance(part, blocks.Part) and len(every) > part.bounds.tags:
+    if isinstance(part, recorded.Part) and len(every) > part.bounds.tags:
         every, is_scored = frozenset(islice(every, part.bounds.tags + 1)), False  # enough to see that they are too many
     tallies = (_tallied(one, found, texts, is_scored=is_scored) for one in scorings)
     first_tally, *others = (one._replace(groups=every, knows_groups=knows_groups) for one in tallies)
@@ -189,7 +189,7 @@ def _by_each(scorings: Sequence[Scoring], item: tuple[Part, bool]) -> tuple[Tall
 def _groups(evaluator: Evaluator, part: Part, found: Sequence[Case | Problem]) -> tuple[set[str], bool]:
     """Return the groups of all cases of a part, those with problems too, and whether all could be read."""
     groups = {group for one in found if not isinstance(one, Problem) for group in one.groups}
-    if not isinstance(part, blocks.Part) or not any(isinstance(one, Problem) for one in found):
+    if not isinstance(part, recorded.Part) or not any(isinstance(one, Problem) for one in found):
         return groups, True
     more = recorded.groups_of(evaluator, part)
     return groups | (more or set()), more is not None

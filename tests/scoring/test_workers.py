@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 import pytest
 
-from safe_gate.inputs import blocks
+from safe_gate.inputs import recorded
 from safe_gate.scoring import workers
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 
@@ -27,7 +27,7 @@ DATA = REPOSITORY / "data" / "synthesis" / "unseen.jsonl"
 
 @pytest.mark.parametrize("jobs", ["2", "3", "auto"])
 def test_the_report_is_the_same_to_the_byte_however_many_processes_score(safe_gate: SafeGate, jobs: str) -> None:
-    assert len(DATA.read_text("utf-8").splitlines()) > 2 * blocks.PART_LINES
+    assert len(DATA.read_text("utf-8").splitlines()) > 2 * recorded.PART_LINES
     alone = safe_gate("eval", "--cases", DATA, "--out", "one.json")
     shared = safe_gate("eval", "--cases", DATA, "--out", "many.json", "--jobs", jobs)
     assert (shared.code, shared.out) == (alone.code, alone.out.replace("one.json", "many.json"))
@@ -35,7 +35,7 @@ def test_the_report_is_the_same_to_the_byte_however_many_processes_score(safe_ga
 
 
 def test_one_process_and_several_name_the_same_problems(safe_gate: SafeGate) -> None:
-    cases = [turn(f"c{number}") for number in range(3 * blocks.PART_LINES)]
+    cases = [turn(f"c{number}") for number in range(3 * recorded.PART_LINES)]
     write_cases(Path("c.jsonl"), *cases[:120], turn("bad", checks=["x"]), *cases[120:], turn("c0"))
     alone, shared = (safe_gate("eval", "--cases", "c.jsonl", "--jobs", jobs) for jobs in ("1", "2"))
     assert alone == shared

@@ -38,7 +38,7 @@ from safe_gate.core.problems import Problems
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import blocks, disk, schemas, spool
+from safe_gate.inputs import bounds, disk, schemas, spool
 from safe_gate.inputs.finding import expansion
 
 FORMATS = (AUTO, *formats())
@@ -367,6 +367,6 @@ def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tup
         return fault.message, fault.field
     if bad := next((name for name, one in entry.items() if not is_json(one)), ""):
         return "holds NaN or an infinite number, which JSON cannot hold; correct it", bad
-    if long := blocks.long_text(EVALUATORS[request.evaluator], entry, blocks.BOUNDS.text):
-        return disk.too_long(blocks.BOUNDS.text, "bounds.text"), long
+    if long := bounds.long_text(EVALUATORS[request.evaluator], entry, bounds.BOUNDS.text):
+        return disk.too_long(bounds.BOUNDS.text, "bounds.text"), long
     return "", ""

@@ -16,7 +16,7 @@ from safe_gate.core.jsontext import JsonError, offsets, parse
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import blocks, disk, schemas, spool
+from safe_gate.inputs import bounds, disk, schemas, spool
 
 Keys = tuple[str | int, ...]
 _decoder = json.JSONDecoder()
@@ -51,7 +51,7 @@ class Update:
         name, places = disk.shown(path), spool.Store()
         try:
             with disk.open_regular(path) as file:
-                for number, data in enumerate(blocks.bounded_lines(file, 1, blocks.BOUNDS.line), 1):
+                for number, data in enumerate(bounds.bounded_lines(file, bounds.BOUNDS.line), 1):
                     try:
                         yield self._line(data, Place(name, number), places)
                     except CannotJudge as error:
@@ -59,9 +59,9 @@ class Update:
                             self.problems.add(problem)
         except OSError as error:
             raise CannotJudge(disk.unreadable(path, error)) from None
-        except blocks.TooLongError as error:
+        except bounds.TooLongError as error:
             raise CannotJudge(
-                Problem(Place(name, error.line), disk.too_long(blocks.BOUNDS.line, "bounds.line"))
+                Problem(Place(name, error.line), disk.too_long(bounds.BOUNDS.line, "bounds.line"))
             ) from None
         if self.problems:
             raise CannotJudge(*self.problems.kept())

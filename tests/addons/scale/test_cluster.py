@@ -21,7 +21,9 @@ import pytest
 
 from safe_gate.addons.scale import cluster
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import blocks, recorded
+from safe_gate.inputs import recorded
+from safe_gate.inputs.finding import case_files
+from safe_gate.settings.model import Settings
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 from tests.support.git import commit, git
 
@@ -393,17 +395,14 @@ def test_parts_are_the_lines_of_a_file_whatever_their_size() -> None:
     line = b'{"id": 1, "user": 1, "assistant": 1}'
     Path("c.jsonl").write_bytes(b"\xef\xbb\xbf\n \n" + line + b"\r\n" + ("\u2028".encode() + line + b"\n") * 20 + line)
     whole = Path("c.jsonl").read_bytes()
+    files = case_files.of(EVALUATORS["synthesis"], Settings())._replace(patterns=("c.jsonl",))
     for size in range(1, 30):
-        parts = [
-            item
-            for item in recorded.parts(EVALUATORS["synthesis"], ["c.jsonl"], size=size)
-            if isinstance(item, blocks.Part)
-        ]
+        parts = [item for item in recorded.parts(files, size) if isinstance(item, recorded.Part)]
         found = b"".join(part.data for part in parts)
         assert whole.endswith(found)
         assert not whole.removesuffix(found).strip(b"\xef\xbb\xbf \n")
         assert [part.first for part in parts] == [1 + whole[: -len(rest)].count(b"\n") for rest in _rests(parts)]
 
 
-def _rests(parts: list[blocks.Part]) -> list[bytes]:
+def _rests(parts: list[recorded.Part]) -> list[bytes]:
     return [b"".join(part.data for part in parts[index:]) for index in range(len(parts))]

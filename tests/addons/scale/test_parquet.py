@@ -20,6 +20,7 @@ from safe_gate.core.model import Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.deciding.score import Case
 from safe_gate.inputs import recorded
+from safe_gate.inputs.finding import case_files
 from safe_gate.scoring import asked
 from safe_gate.settings.model import Settings
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
@@ -47,7 +48,9 @@ def write(path: str, cases: list[dict[str, Any]], schema: pa.Schema | None = Non
 
 def read(path: str) -> list[Any]:
     """Return what is read of a file: cases and problems."""
-    found = recorded.cases(EVALUATORS["synthesis"], [path], settings=asked.settings(Settings()))
+    found = recorded.cases(
+        case_files.of(EVALUATORS["synthesis"], Settings().replace(synthesis_cases=(path,))), asked.settings(Settings())
+    )
     return [item for item in found if isinstance(item, Case | Problem)]
 
 
@@ -216,14 +219,13 @@ def test_what_arrow_allows_and_json_does_not_is_a_problem_of_its_row() -> None:
     pairs = [("topic_pivot", True), ("topic_pivot", False)]
     doubled = pa.Table.from_pydict(base | {"expected": pa.array([pairs], pa.map_(pa.string(), pa.bool_()))})
     for table, said in (
-        (twice, 'the key "id" appears twice'),
-        (broken, "utf-8"),
-        (doubled, "topic_pivot"),
+        (twice, 'is not valid JSON: the key "id" appears twice'),
+        (broken, "is a row that JSON cannot represent: user: 'utf-8'"),
+        (doubled, "is a row that JSON cannot represent: expected: "),
     ):
         pq.write_table(table, "c.parquet")
         (line,) = told("c.parquet")
-        assert line.startswith("1: : : is a row that JSON cannot represent: ")
-        assert said in line
+        assert line.startswith(f"1: : : {said}"), line
     assert [problem.without_texts().message for problem in read("c.parquet")] == ["is a row that JSON cannot represent"]
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.inputs import batches
-from safe_gate.inputs.finding import expansion
+from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.inputs.finding.commit_files import Entry, Kind, Pattern, Selection
+from safe_gate.settings.model import Settings
 from tests.support.cases import SAFE
 from tests.support.examples import examples
 
@@ -42,7 +42,7 @@ def test_what_is_read_in_a_folder_is_chosen_in_a_tree(paths: set[str], pattern: 
             (top / path).write_text("{}", "utf-8")
         read = {
             *expansion.expand([pattern], root=root)[0],
-            *batches.expand(batches.documents_of(SAFE), [pattern], Path(), (), root=root)[0],
+            *case_files.expanded(case_files.of(SAFE, Settings().replace(safe_batch=(pattern,)), root)).paths,
         }
         beside = {path.with_suffix(".outputs.jsonl") for path in read if path.suffix == ".json"}
         wanted = {path.resolve().relative_to(top).as_posix() for path in read | beside if path.is_file()}
