@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.addons.importers import records
+from safe_gate.addons.importers import files
 from safe_gate.core.model import Place
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.rendered import shown
@@ -219,9 +219,9 @@ def test_a_needle_is_looked_for_in_linear_time(needle: str, unit: str) -> None:
 def test_a_repeated_name_is_found_in_linear_time() -> None:
     def work(text: str) -> None:
         names = [str(n) for n in range(len(text))]
-        assert list(records.table([",".join([*names, "0"]) + "\n"], ",")) == []
-        with pytest.raises(records.KeyTwiceError):
-            records.value_of("{" + "".join(f'"{name}":0,' for name in names) + '"0":0}')
+        assert list(files.table([",".join([*names, "0"]) + "\n"], ",")) == []
+        with pytest.raises(files.KeyTwiceError):
+            files.value_of("{" + "".join(f'"{name}":0,' for name in names) + '"0":0}')
 
     assert is_linear(work, "a", size=SIZE)
 

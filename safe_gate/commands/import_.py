@@ -108,7 +108,7 @@ def main(call: Call) -> int:
                 code=Code.NO_INPUT,
             )
         )
-    made = addons.importers.entries(imported, request)
+    made = addons.importers.numbered(imported, request)
     if path := arguments["update"]:
         update = addons.importers.update(made, request, is_lenient=arguments["skip_invalid"])
         writing.write(Path(realpath(path)), update.lines(Path(path)))  # through a link, which stays

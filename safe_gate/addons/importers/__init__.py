@@ -1,7 +1,7 @@
 """Converts what other tools recorded into cases or outputs: `safe-gate import`."""
 
 from safe_gate.addons.importers.entries import BY_DEFAULT, IMPORTING, Request, as_json
-from safe_gate.addons.importers.reading import entries, mapping_of, read
+from safe_gate.addons.importers.reading import mapping_of, numbered, read
 from safe_gate.addons.importers.updating import Update
 from safe_gate.addons.importers.updating import recorded as update
 
@@ -11,8 +11,8 @@ __all__ = [
     "Request",
     "Update",
     "as_json",
-    "entries",
     "mapping_of",
+    "numbered",
     "read",
     "update",
 ]

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from safe_gate.addons.importers.formats import Row
-from safe_gate.addons.importers.formats._chat import content_of, parsed
-from safe_gate.addons.importers.records import Twice, is_json
+from safe_gate.addons.importers.conversations import content_of, parsed
+from safe_gate.addons.importers.files import Twice
+from safe_gate.addons.importers.rows import Row, is_json
 from safe_gate.core.given import Exchange, Imports, Lines
 from safe_gate.core.model import JsonObject
 from safe_gate.evaluators import EVALUATORS

@@ -1,6 +1,6 @@
 """Shell: recorded exchanges of other tools as cases or outputs of ours, for `import`. Reads files.
 
-Rows are kept in a spool until all are read. Only then are repeated ids and all problems known.
+Rows are kept until all are read. Only then are repeated ids and all problems known.
 """
 
 from __future__ import annotations
@@ -9,43 +9,29 @@ import codecs
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from io import TextIOWrapper
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import Any, BinaryIO
+from typing import Any, NamedTuple
 
-from safe_gate.addons.importers import shapes
-from safe_gate.addons.importers.entries import (
-    AUTO,
-    IMPORTING,
-    Request,
-    asked_in,
-    entry_of,
-    kept_of,
-    of_another,
-    short,
-)
-from safe_gate.addons.importers.formats import LeftOut, NotACase, Record, Refused, Row, formats
-from safe_gate.addons.importers.formats._fields import has_field, overlay, rows, without_columns
-from safe_gate.addons.importers.formats._rows import field_of
-from safe_gate.addons.importers.records import NotReadable, is_json
+from safe_gate.addons.importers import files
+from safe_gate.addons.importers.entries import AUTO, IMPORTING, Request, asked_in, entry_of, kept_of, of_another, short
+from safe_gate.addons.importers.fields import has_field, overlay, rows, without_columns
+from safe_gate.addons.importers.files import NotReadable
+from safe_gate.addons.importers.formats import FORMATS, PATHS, detected, of_rows
+from safe_gate.addons.importers.rows import Format, LeftOut, NotACase, Record, Refused, Row, field_of, is_json
 from safe_gate.core.given import Exchange
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.problems import Problems
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import bounds, disk, schemas, spool
+from safe_gate.inputs import bounds, disk, schemas
 from safe_gate.inputs.finding import expansion
 
-FORMATS = (AUTO, *formats())
-"""What `--from` takes."""
-
-
+_CHOICES = (AUTO, *FORMATS)
 _MOST_KINDS = 50
+_LOOKED_AT = 20  # records, to detect a format
 _HEAD = 1 << 16
 _BOMS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -57,29 +43,76 @@ _BINARY = (b"PAR1", b"PK\x03\x04")
 _PAIR = later(r",\s*(?=\w+=)")
 
 
+class Guess(NamedTuple):
+    """The shape of a file, and the format of its first records, None if no format knows them.
+
+    `fields` are the names in the detected record, or else in the first one.
+    """
+
+    shape: str
+    format: Format | None
+    fields: tuple[str, ...] = ()
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the records are rows of a table in which `fields` are all the columns."""
+        return bool(self.format and self.format.shape and self.fields) and self.shape in files.TABLES
+
+    @property
+    def title(self) -> str:
+        """The format in a sentence."""
+        words = self.format.title if self.format else "an unknown format"
+        inside = {"commas": "CSV", "tabs": "TSV", "columns": "Parquet"}.get(self.shape, "")
+        return words if not inside or words == inside else f"{words} as {inside}"
+
+
+class Recording(NamedTuple):
+    """A file to import: its name, its content in UTF-8, and its format."""
+
+    name: str
+    data: bytes
+    guess: Guess
+    format: Format
+
+
 @dataclass(slots=True)
 class Imported:
-    """The result for all files: rows as a spool, the findings in each file, and the problems."""
+    """The result for all files: our lines, the findings in each file, and the problems."""
 
-    rows: spool.Spool
-    problems: Problems
-    found: list[tuple[str, str, int]]
-    """Each file's path, format and number of rows."""
-    left_out: Counter[str]
+    lines: list[JsonObject] = field(default_factory=list)
+    """One that only has an id stands for a record that cannot become a case, but uses up the number of a sample."""
+    problems: Problems = field(default_factory=Problems)
+    found: list[tuple[str, str, int]] = field(default_factory=list)
+    """Each file's path, format and number of cases."""
+    left_out: Counter[str] = field(default_factory=Counter)
     """For each kind of thing, how many records it was left out of, or how many were left out as a whole."""
-    ids: spool.Store
-    repeated: spool.Store
-    """The ids that more than one row has, with the number of the last one that is written."""
-    asked: spool.Store
-    """What the user says in the first row of each id."""
-    unlike: dict[str, None]
+    unlike: dict[str, None] = field(default_factory=dict)
     """The ids of rows that differ in what the user says, of many the first ones."""
     count: int = 0
     """How many rows became cases."""
-    counted: set[str] = field(default_factory=set)
-    """The kinds that are counted for the present record, of which there may be several rows."""
     is_whole: bool = True
     """Whether every file could be read to its end. Other problems are about single records."""
+    counted: set[str] = field(default_factory=set)
+    """The kinds that are counted for the present record, of which there may be several rows."""
+
+    def cut_short(self, problem: Problem) -> None:
+        """Note that a file could not be read to its end."""
+        self.problems.add(problem)
+        self.is_whole = False
+
+    def leave_out(self, kinds: Sequence[str]) -> None:
+        """Count what is left out; of kinds beyond the first ones the sum."""
+        for kind in (one for one in kinds if one not in self.counted):
+            known = kind in self.left_out or len(self.left_out) < _MOST_KINDS
+            self.left_out[kind if known else "other fields"] += 1
+        self.counted.update(kinds)
+
+
+class Half(NamedTuple):
+    """What the user says in a request whose reply is elsewhere."""
+
+    row: Row
+    name: str
 
 
 def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
@@ -102,48 +135,52 @@ def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
 
 def read(patterns: Sequence[str], request: Request) -> Imported:
     """Return what files hold, those that globs name in the order of their paths. Raises CannotJudge for the request."""
-    schema, key = _schema(request), request.key
+    schema, key, result = _schema(request), request.key, Imported()
     paths, problems = expansion.expand(patterns, ".*")
-    result = Imported(spool.Spool(), Problems(), [], Counter(), spool.Store(), spool.Store(), spool.Store(), {})
     for problem in problems:
-        _break(result, problem)
-    guesses = [(path, guess) for path in paths if (guess := _guess(path, request, result)) is not None]
-    asked, answered = spool.Store(), spool.Store()  # halves of exchanges whose replies are elsewhere
-    for path, guess in guesses:
-        if guess.format and guess.format.joins:
-            _take_halves(path, guess, request, result, asked)
-    for path, guess in guesses:
-        name, before, joins = disk.shown(path), result.count, guess.format is not None and guess.format.joins
-        for item in _rows(path, guess, request, result):
-            made = item if isinstance(item, Problem) else _made(item, asked, name, request, schema)
-            if joins and made is not None:
-                answered.setdefault(item.case_id if isinstance(item, Problem) else item.id, True)
+        result.cut_short(problem)
+    recordings = [found for path in paths if (found := _recording(path, request, result)) is not None]
+    halves = _halves([one for one in recordings if one.format.joins], request, result)
+    answered, asked = set[str](), dict[str, Sequence[str]]()
+    for recording in recordings:
+        before = result.count
+        for item in _rows(recording, request, result):
+            made = (
+                item
+                if isinstance(item, Problem)
+                else _made(item, halves, Place(recording.name, item.line), request, schema)
+            )
+            if recording.format.joins and made is not None:
+                answered.add(item.case_id if isinstance(item, Problem) else item.id)
             if isinstance(made, Problem):
                 result.problems.add(made)
-                if made.case_id:  # it uses up a sample number, so later samples keep theirs
-                    _keep({key: short(made.case_id)}, key, result)
+                result.lines += [{key: short(made.case_id)}] if made.case_id else []
             elif made is not None:
-                _keep(made[0], key, result)
-                said = asked_in(made[0])
-                if len(result.unlike) < _MOST_KINDS and result.asked.setdefault(made[0][key], said) != said:
-                    result.unlike[made[0][key]] = None
-                _count(result, made[1])
+                entry, left_out = made
+                result.lines.append(entry)
+                said = asked_in(entry)
+                if len(result.unlike) < _MOST_KINDS and asked.setdefault(entry[key], said) != said:
+                    result.unlike[entry[key]] = None
+                result.leave_out(left_out)
                 result.count += 1
-        result.found.append((name, guess.title, result.count - before))
-    for id_, half in asked.items():
-        if answered.get(id_) is None:
+        result.found.append((recording.name, recording.guess.title, result.count - before))
+    for id_, half in halves.items():
+        if id_ not in answered:
             words = "has no response in these files; name the file of responses too"
-            result.problems.add(Problem(Place(half["path"], half["line"]), words, id_))
+            result.problems.add(Problem(Place(half.name, half.row.line), words, id_))
     return result
 
 
 def _made(
-    row: Row, asked: spool.Store, name: str, request: Request, schema: Schema
+    row: Row, halves: Mapping[str, Half], place: Place, request: Request, schema: Schema
 ) -> tuple[JsonObject, tuple[str, ...]] | Problem | None:
     """Return our line for a row, and the parts left out of it; None for a half that waits."""
-    joined = _joined(row, asked, name)
-    if not isinstance(joined, Row):
-        return joined
+    if row.assistant is None:
+        return None
+    half = halves.get(row.id) if row.user is None else None
+    if row.user is None and half is None:
+        return Problem(place, "answers no request of these files; name the file of requests too", row.id)
+    joined = replace(row, user=half.row.user, left_out=(*half.row.left_out, *row.left_out)) if half else row
     kept = kept_of(joined, request)
     entry = entry_of(joined, request, kept)
     is_ours = "checks" in kept or isinstance(kept.get("expected"), dict)
@@ -157,52 +194,30 @@ def _made(
         why, field_ = (fault.message, fault.field) if fault else ("", "")
     unused = (key for key, one in joined.fields.items() if key not in kept and (one or key not in request.makes.keeps))
     left_out = dict.fromkeys((*joined.left_out, *map(field_of, unused)))
-    return Problem(Place(name, row.line), why, row.id, field_) if why else (entry, tuple(left_out))
+    return Problem(place, why, row.id, field_) if why else (entry, tuple(left_out))
 
 
-def _joined(row: Row, asked: spool.Store, name: str) -> Row | Problem | None:
-    """Return a row with both its halves: that of a reply with what it answers. None for a half that waits for it."""
-    if row.assistant is None:
-        return None
-    if row.user is not None:
-        return row
-    half = asked.get(row.id)
-    if half is None:
-        words = "answers no request of these files; name the file of requests too"
-        return Problem(Place(name, row.line), words, row.id)
-    user = half["user"] if isinstance(half["user"], str) else tuple(half["user"])
-    return replace(row, user=user, left_out=(*half["left_out"], *row.left_out))
-
-
-def _keep(entry: JsonObject, key: str, result: Imported) -> None:
-    """Keep our line, or only the id of a sample without one, and note whether the id repeats."""
-    place = len(result.rows)
-    if result.ids.setdefault(entry[key], place) != place:
-        result.repeated.setdefault(entry[key], 0)
-    result.rows.take(spool.lines([entry]))
-
-
-def entries(imported: Imported, request: Request) -> Iterator[JsonObject]:
+def numbered(imported: Imported, request: Request) -> Iterator[JsonObject]:
     """Yield cases or outputs; of repeated ids the samples in file order as `ID#1`, `ID#2`.
 
     A number is passed over if a record has that id itself.
     """
     key = request.key
-    for entry in imported.rows:
+    ids = Counter(entry[key] for entry in imported.lines)
+    numbers = {id_: 0 for id_, times in ids.items() if times > 1}
+    for entry in imported.lines:
         id_ = entry[key]
-        if (number := imported.repeated.get(id_)) is not None:
-            free = next(n for n in count(number + 1) if imported.ids.get(f"{id_}#{n}") is None)
-            imported.repeated.pop(id_)
-            imported.repeated.setdefault(id_, free)
-            entry = {**entry, key: f"{id_}#{free}"}  # noqa: PLW2901 - a copy
+        if id_ in numbers:
+            numbers[id_] = next(n for n in count(numbers[id_] + 1) if f"{id_}#{n}" not in ids)
+            id_ = f"{id_}#{numbers[id_]}"
         if len(entry) > 1:
-            yield entry
+            yield {**entry, key: id_}
 
 
 def _schema(request: Request) -> Schema:
-    if request.format not in FORMATS:
-        hint = suggestion(request.format, FORMATS)
-        words = f"is {json.dumps(request.format[:40])}{hint}; expected one of {', '.join(FORMATS)}"
+    if request.format not in _CHOICES:
+        hint = suggestion(request.format, _CHOICES)
+        words = f"is {json.dumps(request.format[:40])}{hint}; expected one of {', '.join(_CHOICES)}"
         raise CannotJudge(Problem(Place("--from"), words, code=Code.USAGE))
     try:
         "".encode(request.encoding or "utf-8")
@@ -216,55 +231,90 @@ def _schema(request: Request) -> Schema:
     return schema
 
 
-def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | None:
+def _recording(path: Path, request: Request, result: Imported) -> Recording | None:
+    """Return a file with its format; None if it has none, which is a problem of the result."""
     name = disk.shown(path)
-    wanted = formats()[request.format] if request.format != AUTO else None
     try:
-        with _opened(path, request.encoding) as file:
-            guess = shapes.guess(file, wanted)
-            is_mapped = bool(request.mapping.keys() - {"id", "tags"})
-            if guess.format is None and is_mapped:
-                guess = guess._replace(format=shapes.general(guess.shape))
-            lacks = guess.is_table and without_columns(guess.fields, request.mapping)
-            if guess.format is not None and not lacks:
-                return guess
-            if lacks:
-                _break(result, _problem(name, lacks, request))
-                return None
-            shown = ", ".join(json.dumps(one[:40]) for one in guess.fields[:8])
-            words = f"has no format that is known, but records with {shown}; name the fields with --map, or name --from"
-            words = words if shown else "has no records to import"
-            _break(result, Problem(Place(name), words))
+        data = _content(path, request.encoding)
+        guess = _guess(data, FORMATS[request.format] if request.format != AUTO else None)
     except OSError as error:
-        _break(result, disk.unreadable(path, error))
+        result.cut_short(disk.unreadable(path, error))
+        return None
     except NotReadable as error:
-        _break(result, Problem(Place(name, error.line), str(error)))
+        result.cut_short(Problem(Place(name, error.line), str(error)))
+        return None
     except ModuleNotFoundError as error:
-        _break(result, _missing(name, error))
-    return None
+        result.cut_short(_missing(name, error))
+        return None
+    if guess.format is None and request.mapping.keys() - {"id", "tags"}:
+        guess = guess._replace(format=of_rows(guess.shape))
+    if guess.format is None:
+        shown = ", ".join(json.dumps(one[:40]) for one in guess.fields[:8])
+        words = f"has no format that is known, but records with {shown}; name the fields with --map, or name --from"
+        result.cut_short(Problem(Place(name), words if shown else "has no records to import"))
+        return None
+    if lacks := without_columns(guess.fields, request.mapping) if guess.is_table else None:
+        result.cut_short(_problem(name, lacks, request))
+        return None
+    return Recording(name, data, guess, guess.format)
 
 
-@contextmanager
-def _opened(path: Path, encoding: str) -> Iterator[BinaryIO]:
-    """Open a file, one in another encoding than UTF-8 as a copy in UTF-8. Raises OSError, and NotReadable."""
-    with disk.open_regular(path) as file, TemporaryFile() as copy:
-        head = file.read(_HEAD)
-        file.seek(0)
-        named = encoding or next((name for bom, name in _BOMS.items() if head.startswith(bom)), "")
-        if not named or head.startswith(_BINARY):
-            yield file
-            return
-        text = TextIOWrapper(file, named, newline="")
-        try:
-            while chunk := text.read(_HEAD):
-                copy.write(chunk.encode())
-        except UnicodeError as error:
-            words = f"is not {named}: {getattr(error, 'reason', error)}; name another encoding with --encoding"
-            raise NotReadable(words, 0) from None
-        finally:
-            text.detach()
-        copy.seek(0)
-        yield copy
+def _content(path: Path, encoding: str) -> bytes:
+    """Return a file as UTF-8, if it is text. Raises OSError, and NotReadable for text in another encoding."""
+    with disk.open_regular(path) as file:
+        data = file.read()
+    named = encoding or next((name for bom, name in _BOMS.items() if data.startswith(bom)), "")
+    if not named or data.startswith(_BINARY):
+        return data
+    try:
+        return data.decode(named).encode()
+    except UnicodeError as error:
+        words = f"is not {named}: {getattr(error, 'reason', error)}; name another encoding with --encoding"
+        raise NotReadable(words) from None
+
+
+def _guess(data: bytes, wanted: Format | None) -> Guess:
+    """Return what a file looks like by its content; `wanted` is the format that is asked for, if any.
+
+    Raises NotReadable for what is in none of the shapes, or is broken where it begins.
+    """
+    shape = _shape(data, wanted)
+    found = files.read(data, shape, PATHS)
+    if wanted is not None:
+        first = next((one.value for one in found if isinstance(one, Record)), None)
+        return Guess(shape, wanted, _names(first))
+    is_refused, fields = False, tuple[str, ...]()
+    for one in islice(found, _LOOKED_AT):
+        if isinstance(one, Refused):
+            is_refused = True
+        elif (format_ := detected(one)) and (not one.path or one.path in format_.paths):
+            return Guess(shape, format_, _names(one.value))
+        else:
+            fields = fields or _names(one.value)
+    return Guess(shape, of_rows(shape) if is_refused and not fields else None, fields)
+
+
+def _shape(data: bytes, wanted: Format | None) -> str:
+    if data.startswith(b"\x1f\x8b"):
+        raise NotReadable("is compressed with gzip; unpack it first")
+    found, asked = files.shape_of(data, PATHS), wanted.shape if wanted else ""
+    if asked in ("commas", "tabs") and found in ("", "commas", "tabs"):  # one column has no delimiter to tell
+        return asked
+    if b"\0" in data[:_HEAD] and found not in ("columns", "archive"):
+        raise NotReadable("has NUL bytes, as UTF-16 has; name the encoding, such as --encoding utf-16-le")
+    if not data.strip():
+        raise NotReadable("is empty: there is nothing to import")
+    if not found:
+        raise NotReadable("does not look like JSON, CSV, TSV, Parquet or .eval", 1)
+    if wanted and asked not in ("", "json" if found in ("lines", "document") else found):
+        raise NotReadable(f"is not {wanted.title}; leave --from out to detect the format")
+    return found
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """Return the names of the fields of an object, that of a column that is there twice as often; none of others."""
+    pairs = value.items() if isinstance(value, dict) else ()
+    return tuple(name for name, one in pairs for _ in (one if isinstance(one, files.Twice) else (one,)))
 
 
 def _missing(name: str, error: ModuleNotFoundError) -> Problem:
@@ -274,28 +324,29 @@ def _missing(name: str, error: ModuleNotFoundError) -> Problem:
     return Problem(Place(name), f"{words}: in a checkout, pip install '.[{extra}]'", code=Code.UNAVAILABLE)
 
 
-def _take_halves(path: Path, guess: shapes.Guess, request: Request, result: Imported, asked: spool.Store) -> None:
-    """Keep what the user says in each request of a file by its id, until the reply comes."""
-    name = disk.shown(path)
-    for item in _rows(path, guess, request, replace(result, problems=Problems(), found=[], left_out=Counter())):
-        if isinstance(item, Problem) or item.user is None or item.assistant is not None:
-            continue
-        half = {"user": item.user, "left_out": list(item.left_out), "path": name, "line": item.line}
-        if asked.setdefault(item.id, half) is not half:
-            result.problems.add(Problem(Place(name, item.line), "has the custom_id of an earlier request", item.id))
+def _halves(recordings: Sequence[Recording], request: Request, result: Imported) -> dict[str, Half]:
+    """Return by id what the user says in each request whose reply is elsewhere."""
+    halves: dict[str, Half] = {}
+    for recording in recordings:
+        for item in _rows(recording, request, Imported()):
+            if isinstance(item, Problem) or item.user is None or item.assistant is not None:
+                continue
+            half = Half(item, recording.name)
+            if halves.setdefault(item.id, half) is not half:
+                place = Place(recording.name, item.line)
+                result.problems.add(Problem(place, "has the custom_id of an earlier request", item.id))
+    return halves
 
 
-def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -> Iterator[Row | Problem]:
+def _rows(recording: Recording, request: Request, result: Imported) -> Iterator[Row | Problem]:
     """Yield the rows of a file, and a problem for each record that cannot become one."""
-    name = disk.shown(path)
+    name, chosen = recording.name, recording.format
     refused: list[Refused] = []
     current: list[Record] = []
-    chosen = guess.format
-    assert chosen is not None  # noqa: S101 - `_guess` leaves out files of no format
     own = {target: path for target, path in request.mapping.items() if target in ("id", "tags") and not chosen.shape}
 
     def kept() -> Iterator[Record]:
-        for one in shapes.read(file, guess.shape):
+        for one in files.read(recording.data, recording.guess.shape, PATHS):
             if isinstance(one, Refused):
                 refused.append(one)
             elif not one.path or one.path in chosen.paths:
@@ -305,27 +356,24 @@ def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -
         current.clear()  # what follows is about the whole file
 
     try:
-        with _opened(path, request.encoding) as file:
-            is_mapped = request.mapping.keys() - {"id", "tags"} or (request.mapping and chosen.shape)
-            for item in rows(kept(), request.mapping) if is_mapped else chosen.rows(kept()):
-                yield from (_problem(name, one, request) for one in refused)
-                refused.clear()
-                if isinstance(item, LeftOut):
-                    _count(result, (item.what,))
-                    continue
-                try:
-                    found = replace(item, **_overlay(item, current[0], own)) if current and own else item
-                except NotACase as error:
-                    found = Refused(str(error), item.id, item.line)
-                document = current[0].name if current else ""
-                yield _problem(name, found, request, document) if isinstance(found, Refused) else found
+        is_mapped = request.mapping.keys() - {"id", "tags"} or (request.mapping and chosen.shape)
+        for item in rows(kept(), request.mapping) if is_mapped else chosen.rows(kept()):
             yield from (_problem(name, one, request) for one in refused)
-    except OSError as error:
-        _break(result, disk.unreadable(path, error))
+            refused.clear()
+            if isinstance(item, LeftOut):
+                result.leave_out((item.what,))
+                continue
+            try:
+                found = replace(item, **_overlay(item, current[0], own)) if current and own else item
+            except NotACase as error:
+                found = Refused(str(error), item.id, item.line)
+            document = current[0].name if current else ""
+            yield _problem(name, found, request, document) if isinstance(found, Refused) else found
+        yield from (_problem(name, one, request) for one in refused)
     except NotReadable as error:
-        _break(result, Problem(Place(name, error.line), f"{error}; what follows is not read"))
+        result.cut_short(Problem(Place(name, error.line), f"{error}; what follows is not read"))
     except ModuleNotFoundError as error:
-        _break(result, _missing(name, error))
+        result.cut_short(_missing(name, error))
 
 
 def _overlay(item: Row | Refused, record: Record, own: Mapping[str, str]) -> Mapping[str, Any]:
@@ -341,20 +389,6 @@ def _problem(name: str, one: Refused, request: Request, document: str = "") -> P
     mapping = ",".join(f"{side}=FIELD" for side in request.makes.sides)
     hint = f"; name them: --map {mapping}" if one.is_unnamed else ""
     return Problem(Place(name, one.line), f"{field_}{one.why}{hint}", one.id)
-
-
-def _break(result: Imported, problem: Problem) -> None:
-    """Note that a file could not be read to its end."""
-    result.problems.add(problem)
-    result.is_whole = False
-
-
-def _count(result: Imported, kinds: Sequence[str]) -> None:
-    """Count what is left out; of kinds beyond the first ones the sum."""
-    for kind in (one for one in kinds if one not in result.counted):
-        known = kind in result.left_out or len(result.left_out) < _MOST_KINDS
-        result.left_out[kind if known else "other fields"] += 1
-    result.counted.update(kinds)
 
 
 def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:

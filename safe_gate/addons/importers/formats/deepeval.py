@@ -8,26 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from safe_gate.addons.importers.formats._chat import are_messages, ended, parsed
-from safe_gate.addons.importers.formats._fields import id_at, unused
-from safe_gate.addons.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
+from safe_gate.addons.importers.conversations import are_messages, ended, parsed
+from safe_gate.addons.importers.fields import id_at, unused
+from safe_gate.addons.importers.rows import Format, LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
 
-TITLE = "DeepEval test cases"
 _LISTS = ("testCases", "conversationalTestCases")
-PATHS = (*((one,) for one in _LISTS), *(("testRunData", one) for one in _LISTS), ("test_cases",))
+_PATHS = (*((one,) for one in _LISTS), *(("testRunData", one) for one in _LISTS), ("test_cases",))
 _REPLY = ("actualOutput", "actual_output")
 
 
-def detects(record: Record) -> bool:
+def _detects(record: Record) -> bool:
     """Return whether a record is a test case or a golden."""
     value = record.value
-    if not isinstance(value, dict):
-        return False
     is_case = "input" in value and any(name in value for name in _REPLY)
     return is_case or {"scenario", "turns"} <= value.keys() or are_messages(parsed(value.get("turns")))
 
 
-def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
+def _rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
     """Yield each test case."""
     return each(_read, map(_set, records))
 
@@ -53,3 +50,12 @@ def _read(value: dict[str, Any]) -> Iterator[Row]:
     if reply is None:
         raise NotACase("has no reply; expected text in actual_output", id_)
     yield Row(id_, value["input"], reply, tags, fields=unused(value, "input", *_REPLY, "name", "tags"))
+
+
+FORMAT = Format(
+    "deepeval",
+    "DeepEval test cases",
+    _detects,
+    _rows,
+    paths=_PATHS,
+)

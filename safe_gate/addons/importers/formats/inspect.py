@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from safe_gate.addons.importers.formats._chat import are_messages, exchange, is_message, said_in
-from safe_gate.addons.importers.formats._fields import unused
-from safe_gate.addons.importers.formats._rows import (
+from safe_gate.addons.importers.conversations import are_messages, exchange, is_message, said_in
+from safe_gate.addons.importers.fields import unused
+from safe_gate.addons.importers.files import MOST
+from safe_gate.addons.importers.rows import (
     Asked,
+    Format,
     LeftOut,
     NotACase,
     Record,
@@ -23,24 +25,19 @@ from safe_gate.addons.importers.formats._rows import (
     id_of,
     samples,
 )
-from safe_gate.addons.importers.records import MOST
 
-TITLE = "an Inspect log"
-PATHS = (("status",), ("eval",), ("samples",))
 _HEADERS = ("header.json", "_journal/start.json")
 _ATTACHMENT = "attachment://"
 
 
-def detects(record: Record) -> bool:
+def _detects(record: Record) -> bool:
     """Return whether a record is a sample of a log, or of its header."""
     value = record.value
-    if not isinstance(value, dict):
-        return False
     is_eval = record.path == ("eval",) and "task" in value
     return is_eval or _is_header(record) or {"id", "epoch", "input"} <= value.keys()
 
 
-def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
+def _rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
     """Yield each sample; that a log is not complete, or has no samples, is a refusal of its own."""
     statuses: list[Any] = []
     has_samples = False
@@ -123,3 +120,6 @@ def _resolved(value: Any, attachments: dict[str, Any]) -> Any:
     if isinstance(value, dict):
         return {key: _resolved(one, attachments) for key, one in value.items()}
     return value
+
+
+FORMAT = Format("inspect", "an Inspect log", _detects, _rows, paths=(("status",), ("eval",), ("samples",)))

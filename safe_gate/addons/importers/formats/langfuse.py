@@ -10,29 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from safe_gate.addons.importers.formats._chat import parsed, recorded
-from safe_gate.addons.importers.formats._fields import unused
-from safe_gate.addons.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
-from safe_gate.addons.importers.records import value_of
+from safe_gate.addons.importers.conversations import parsed, recorded
+from safe_gate.addons.importers.fields import unused
+from safe_gate.addons.importers.files import value_of
+from safe_gate.addons.importers.rows import Format, LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
 from safe_gate.core.text.patterns import later
 
-TITLE = "a Langfuse export"
-PATHS = (("data",),)
 _TRACE = frozenset(("input", "output", "timestamp", "userId", "release"))
 _CONTROL = later(r"[\x00-\x1f]")
 _MARKS = ("trace_id", "traceId", "trace_name", "traceName", "start_time", "startTime")
 
 
-def detects(record: Record) -> bool:
+def _detects(record: Record) -> bool:
     """Return whether a record is an observation or a trace."""
     value = record.value
-    if not isinstance(value, dict):
-        return False
     is_observation = {"type", "input", "output"} <= value.keys() and any(key in value for key in _MARKS)
     return is_observation or value.keys() >= _TRACE
 
 
-def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
+def _rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
     """Yield each generation, and the exchange of each trace."""
     return each(_read, _decoded(records))
 
@@ -75,3 +71,6 @@ def _read(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
         raise NotACase("has no reply: its output is not set", id_)
     fields = unused(value, "type", "level", "input", "output", "tags")
     yield from recorded(id_, value.get("input"), value["output"], texts(parsed(value.get("tags"))), fields)
+
+
+FORMAT = Format("langfuse", "a Langfuse export", _detects, _rows, paths=(("data",),))

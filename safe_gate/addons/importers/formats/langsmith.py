@@ -5,12 +5,14 @@ Only the runs of type `llm` in a trace are read: the chains and tools around the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from safe_gate.addons.importers.formats._chat import recorded
-from safe_gate.addons.importers.formats._fields import unused
-from safe_gate.addons.importers.formats._rows import (
+from safe_gate.addons.importers.conversations import recorded
+from safe_gate.addons.importers.fields import unused
+from safe_gate.addons.importers.rows import (
+    Format,
     LeftOut,
     NotACase,
     Record,
@@ -22,17 +24,10 @@ from safe_gate.addons.importers.formats._rows import (
     texts,
 )
 
-TITLE = "a LangSmith export"
 
-
-def detects(record: Record) -> bool:
+def _detects(record: Record) -> bool:
     """Return whether a record is a run or an example."""
-    return isinstance(record.value, dict) and {"inputs", "outputs"} <= record.value.keys()
-
-
-def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield each run of a model, and each example."""
-    return each(_read, records)
+    return bool(record.value.keys() >= {"inputs", "outputs"})
 
 
 def _read(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
@@ -44,3 +39,6 @@ def _read(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
         raise NotACase(f"is an error: {error}", id_)
     fields = unused(value, "run_type", "error", "inputs", "outputs", "tags")
     yield from recorded(id_, value.get("inputs"), value.get("outputs"), texts(value.get("tags")), fields)
+
+
+FORMAT = Format("langsmith", "a LangSmith export", _detects, partial(each, _read))

@@ -13,19 +13,17 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from safe_gate.addons.importers.formats._chat import are_messages, exchange, parsed
-from safe_gate.addons.importers.formats._fields import unused
-from safe_gate.addons.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of
-
-TITLE = "samples of lm-evaluation-harness"
+from safe_gate.addons.importers.conversations import are_messages, exchange, parsed
+from safe_gate.addons.importers.fields import unused
+from safe_gate.addons.importers.rows import Format, LeftOut, NotACase, Record, Refused, Row, each, id_of
 
 
-def detects(record: Record) -> bool:
+def _detects(record: Record) -> bool:
     """Return whether a record is a sample."""
-    return isinstance(record.value, dict) and {"doc_id", "arguments", "resps"} <= record.value.keys()
+    return bool(record.value.keys() >= {"doc_id", "arguments", "resps"})
 
 
-def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
+def _rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
     """Yield each response of each sample."""
     return each(partial(_read, filters=[], known=set()), records)
 
@@ -69,3 +67,6 @@ def _first(value: Any) -> Any:
     if isinstance(value, dict):
         return next(iter(value.values()), None)
     return value[0] if isinstance(value, list) and value else None
+
+
+FORMAT = Format("lm-eval", "samples of lm-evaluation-harness", _detects, _rows)

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from safe_gate.addons.importers.formats._chat import are_messages, ended
-from safe_gate.addons.importers.formats._fields import id_at, is_known, row, unused
-from safe_gate.addons.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, texts
+from safe_gate.addons.importers.conversations import are_messages, ended
+from safe_gate.addons.importers.fields import id_at, is_known, row, unused
 from safe_gate.addons.importers.formats.trl import has_sides, sides
+from safe_gate.addons.importers.rows import Format, NotACase, Record, Row, each, texts
 from safe_gate.evaluators import EVALUATORS
 
-TITLE = "OpenAI chat messages"
 _KEPT = frozenset(name for one in EVALUATORS.values() if one.imports for name in one.imports.keeps)
 
 
-def detects(record: Record) -> bool:
+def _detects(record: Record) -> bool:
     """Return whether a record holds a conversation."""
     value = record.value
-    return isinstance(value, dict) and are_messages(value.get("messages")) and not has_sides(value)
-
-
-def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield each conversation, and each exchange by the names of its fields."""
-    return each(_read, records)
+    return are_messages(value.get("messages")) and not has_sides(value)
 
 
 def _read(value: dict[str, Any]) -> Iterator[Row]:
@@ -43,3 +38,6 @@ def _read(value: dict[str, Any]) -> Iterator[Row]:
             raise NotACase("has labels of the last message twice; keep one", id_)
         fields["expected"] = found.labels
     yield Row(id_, found.user, found.assistant, texts(value.get("tags")), {}, found.left_out, 0, fields)
+
+
+FORMAT = Format("messages", "OpenAI chat messages", _detects, partial(each, _read))

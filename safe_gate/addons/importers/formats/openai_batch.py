@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from safe_gate.addons.importers.formats._chat import beside, exchange, replies_of, said_in
-from safe_gate.addons.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of, samples
+from safe_gate.addons.importers.conversations import beside, exchange, replies_of, said_in
+from safe_gate.addons.importers.rows import Format, NotACase, Record, Refused, Row, each, id_of, samples
 
-TITLE, JOINS = "OpenAI Batch requests and responses", True
 _OK = 200
 
 
-def detects(record: Record) -> bool:
+def _detects(record: Record) -> bool:
     """Return whether a record is a request or a response."""
     value = record.value
-    return isinstance(value, dict) and "custom_id" in value and bool({"body", "response", "error"} & value.keys())
-
-
-def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield the user's half of each request, and the reply's half of each choice of a response."""
-    return each(_read, records)
+    return "custom_id" in value and bool({"body", "response", "error"} & value.keys())
 
 
 def _read(value: dict[str, Any]) -> Iterator[Row | Refused]:
@@ -55,3 +50,6 @@ def _reason(value: dict[str, Any], response: Any) -> str:
     if isinstance(error, dict):
         return str(error.get("message") or error.get("code") or "unknown")[:80]
     return f"status {response.get('status_code')}" if isinstance(response, dict) else "no response"
+
+
+FORMAT = Format("openai-batch", "OpenAI Batch requests and responses", _detects, partial(each, _read), joins=True)

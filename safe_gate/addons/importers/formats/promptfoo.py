@@ -18,14 +18,12 @@ from functools import partial
 from itertools import takewhile
 from typing import Any
 
-from safe_gate.addons.importers.formats._chat import ASKED, are_messages, exchange, parsed
-from safe_gate.addons.importers.formats._fields import unused
-from safe_gate.addons.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, error_of, id_of
-from safe_gate.addons.importers.records import Twice
+from safe_gate.addons.importers.conversations import ASKED, are_messages, exchange, parsed
+from safe_gate.addons.importers.fields import unused
+from safe_gate.addons.importers.files import Twice
+from safe_gate.addons.importers.rows import Format, LeftOut, NotACase, Record, Refused, Row, each, error_of, id_of
 from safe_gate.core.text.patterns import later
 
-TITLE = "promptfoo results"
-PATHS = (("results", "results"),)
 _COLUMN = later(r"\[([^\]]*+)\] (.+)", re.DOTALL)
 _FILE = later(r"\S+\.[a-z0-9]+: ")  # before a prompt that is read from a file
 _CELL = later(r"\[(PASS|FAIL|ERROR)\] ?(.*)", re.DOTALL)
@@ -35,16 +33,14 @@ _TEMPLATE = later(r"\{\{|\{%|\{#")
 _USED = ("prompt", "promptId", "promptIdx", "provider", "vars", "testCase", "description", "response", "error")
 
 
-def detects(record: Record) -> bool:
+def _detects(record: Record) -> bool:
     """Return whether a record is a result, or a row of results."""
     value = record.value
-    if not isinstance(value, dict):
-        return False
     is_result = {"prompt", "vars", "success"} <= value.keys()
     return is_result or (record.shape != "json" and bool(_cells(value)))
 
 
-def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
+def _rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
     """Yield the reply of each result."""
     return each(partial(_read, prompts={}, described={}), records)
 
@@ -181,3 +177,6 @@ def _id(value: dict[str, Any], test: dict[str, Any], described: dict[str, str]) 
         return own or f"vars-{digest}"
     is_first = described.setdefault(description, digest) == digest
     return description if is_first else f"{description}/vars-{digest}"
+
+
+FORMAT = Format("promptfoo", "promptfoo results", _detects, _rows, paths=(("results", "results"),))

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from safe_gate.addons.importers.formats._chat import are_messages, ended
-from safe_gate.addons.importers.formats._fields import id_at, tags_at, unused
-from safe_gate.addons.importers.formats._rows import LeftOut, Record, Refused, Row, each
+from safe_gate.addons.importers.conversations import are_messages, ended
+from safe_gate.addons.importers.fields import id_at, tags_at, unused
 from safe_gate.addons.importers.formats.trl import has_sides, sides
+from safe_gate.addons.importers.rows import Format, Record, Row, each
 
-TITLE = "ShareGPT conversations"
 
-
-def detects(record: Record) -> bool:
+def _detects(record: Record) -> bool:
     """Return whether a record holds a conversation."""
-    return isinstance(record.value, dict) and are_messages(_turns(record.value))
-
-
-def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield each conversation."""
-    return each(_read, records)
+    return are_messages(_turns(record.value))
 
 
 def _turns(value: dict[str, Any]) -> Any:
@@ -34,3 +28,6 @@ def _read(value: dict[str, Any]) -> Iterator[Row]:
     id_ = id_at(value, {})
     found, fields = ended(_turns(value), id_), unused(value, "conversations", "conversation", "tags")
     yield Row(id_, found.user, found.assistant, tags_at(value, ""), {}, found.left_out, 0, fields)
+
+
+FORMAT = Format("sharegpt", "ShareGPT conversations", _detects, partial(each, _read))

@@ -8,10 +8,11 @@ Source: the dataset formats of TRL's documentation, and LLaMA-Factory's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
-from safe_gate.addons.importers.formats._chat import (
+from safe_gate.addons.importers.conversations import (
     are_messages,
     are_parts,
     continued,
@@ -20,20 +21,17 @@ from safe_gate.addons.importers.formats._chat import (
     is_message,
     parsed,
 )
-from safe_gate.addons.importers.formats._fields import id_at, tags_at, unused
-from safe_gate.addons.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, is_set
+from safe_gate.addons.importers.fields import id_at, tags_at, unused
+from safe_gate.addons.importers.rows import Format, NotACase, Record, Row, each, is_set
 
-TITLE = "a TRL data set"
 _SIDES = ("completion", "chosen", "rejected")
 _TALKS = ("messages", "conversations", "conversation")
 _PROMPTS = ("prompt", "question", "query", "instruction", "input")
 
 
-def detects(record: Record) -> bool:
+def _detects(record: Record) -> bool:
     """Return whether a record holds two replies, or a conversation with its completion."""
     value = record.value
-    if not isinstance(value, dict):
-        return False
     if has_sides(value):
         return not are_messages(value.get("conversations", value.get("conversation")))
     return {"prompt", "completion"} <= value.keys() and (
@@ -44,11 +42,6 @@ def detects(record: Record) -> bool:
 def has_sides(value: Mapping[str, Any]) -> bool:
     """Return whether a record holds two replies to compare."""
     return {"chosen", "rejected"} <= value.keys()
-
-
-def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield each reply with what it answers; `chosen` and `rejected` are tags."""
-    return each(sides, records)
 
 
 def sides(value: dict[str, Any]) -> Iterator[Row]:
@@ -90,3 +83,6 @@ def _messages(value: Any, role: str, id_: str) -> list[Any]:
     if isinstance(value, str) or are_parts(value):
         return [{"role": role, "content": value}]
     raise NotACase("has a side that is neither text nor messages; expected text or a list of messages", id_)
+
+
+FORMAT = Format("trl", "a TRL data set", _detects, partial(each, sides))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.addons.importers.formats import _fields
+from safe_gate.addons.importers import fields
 from safe_gate.core.validate import suggestion
 from tests.support.cases import SafeGate
 from tests.support.importing import ASK, EARLIER, REPLY, TURNS, imported, write
@@ -43,7 +43,7 @@ def test_the_field_that_may_be_meant_is_looked_for_once(safe_gate: SafeGate, mon
         looked_for.append(word)
         return suggestion(word, known)
 
-    monkeypatch.setattr(_fields, "suggestion", counting)
+    monkeypatch.setattr(fields, "suggestion", counting)
     write("in.jsonl", *({"prompt": str(n), "response": "y"} for n in range(9)))
     ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--map", "user=promt")
     assert 'has no field promt (did you mean "prompt"?); correct --map (9 times:' in ran.err

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from safe_gate.addons.importers import formats
-from safe_gate.addons.importers.formats import Record
+from safe_gate.addons.importers.rows import Record
 from tests.support.cases import REPOSITORY, SafeGate
 from tests.support.importing import (
     ASK,
@@ -131,7 +131,7 @@ def test_a_format_is_detected_by_its_content_and_becomes_cases(safe_gate: SafeGa
     assert exchanges(cases) == expected
     assert not any("checks" in case for case in cases), "default-checks applies"
     assert (
-        f"in.txt: {formats.formats()[format_].title}, {len(expected)} case"
+        f"in.txt: {formats.FORMATS[format_].title}, {len(expected)} case"
         in safe_gate("import", "in.txt", "--out", "o.jsonl").out
     )
     assert exchanges(imported(safe_gate, "in.txt", "--from", format_)) == expected
@@ -268,12 +268,12 @@ def test_deepeval(safe_gate: SafeGate) -> None:
 
 def test_every_format_is_in_the_documents() -> None:
     text = (REPOSITORY / "docs/import.md").read_text("utf-8")
-    for name in formats.formats():
+    for name in formats.FORMATS:
         assert f"`{name}`" in text
 
 
 def test_no_detector_takes_the_records_of_another_format() -> None:
     for name, (format_, values, _) in FORMS.items():
         for value in values:
-            found = [one.name for one in formats.formats().values() if one.detects(Record(1, value)) and not one.shape]
+            found = [one.name for one in formats.FORMATS.values() if one.detects(Record(1, value)) and not one.shape]
             assert found == ([] if format_ == "jsonl" else [format_]), name

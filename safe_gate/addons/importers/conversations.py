@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
-from safe_gate.addons.importers.formats._rows import Asked, NotACase, Refused, Row, Said, field_of, is_set
-from safe_gate.addons.importers.records import value_of
+from safe_gate.addons.importers.files import value_of
+from safe_gate.addons.importers.rows import Asked, NotACase, Refused, Row, Said, field_of, is_set
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.text.patterns import later
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from safe_gate.addons.importers.formats._chat import (
+from safe_gate.addons.importers.conversations import (
     are_messages,
     are_parts,
     content_of,
@@ -19,7 +19,7 @@ from safe_gate.addons.importers.formats._chat import (
     parsed,
     replies_of,
 )
-from safe_gate.addons.importers.formats._rows import (
+from safe_gate.addons.importers.rows import (
     LeftOut,
     NotACase,
     Record,

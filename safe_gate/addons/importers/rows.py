@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
-
-from safe_gate.addons.importers.records import is_json
 
 
 class Record(NamedTuple):
@@ -97,6 +96,24 @@ def each(
             yield Refused("is nested too deep", "", record.line)
 
 
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: its `name` in `--from`, its `title` in a sentence, how to recognise a record, and how to read all.
+
+    `paths` are the keys that lead to its records in a JSON document, and `shape` is the only shape of a file that it
+    reads, "" for any. If it `joins`, a row may hold one half of an exchange, with the other half under the same id
+    elsewhere.
+    """
+
+    name: str
+    title: str
+    detects: Callable[[Record], bool]
+    rows: Callable[[Iterable[Record]], Iterator[Row | Refused | LeftOut]]
+    paths: tuple[tuple[str, ...], ...] = ()
+    shape: str = ""
+    joins: bool = False
+
+
 def samples(row: Row, replies: Iterable[Said], expected: str) -> Iterator[Row | Refused]:
     """Yield a row for each reply to one prompt, and a refusal for each None, which also uses up a sample number."""
     for reply, left_out in replies:
@@ -104,6 +121,13 @@ def samples(row: Row, replies: Iterable[Said], expected: str) -> Iterator[Row | 
             yield Refused(f"has no reply; expected {expected}", row.id)
         else:
             yield replace(row, assistant=reply, left_out=(*row.left_out, *left_out))
+
+
+def is_json(value: Any) -> bool:
+    """Return whether a value that was read holds no NaN and no infinite number."""
+    if isinstance(value, dict | list):
+        return all(map(is_json, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def is_set(value: Any) -> bool:
