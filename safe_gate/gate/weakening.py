@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from safe_gate.core.comparison import Against, Weakened, Weakening
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import PackFact, Way
 from safe_gate.core.model import JsonObject, RuleOutcome
 from safe_gate.core.report import Report, Waiver
@@ -91,7 +92,7 @@ def weakenings(base: Terms, head: Terms) -> list[Weakening]:
         *_settings(base.settings, head.settings),
         *_rules(base, head),
         *_waivers(base.waivers, head.waivers),
-        *_cases(base.cases, head.cases, (base.settings, head.settings)),
+        *_cases(base, head),
     ]
 
 
@@ -148,14 +149,10 @@ def in_force(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tu
             continue
         if way is Way.FEWER_OF_ALL:
             yield name, (), sorted(before[name]), sorted(after[name])
-        else:
-            own = [dict(_parts(settings[name])) for settings in (before, after)]
-            for path in sorted({*own[0], *own[1]}):
-                was, is_ = (
-                    parts.get(path, _general(name, path, settings))
-                    for parts, settings in zip(own, (before, after), strict=True)
-                )
-                yield name, path, was, is_
+            continue
+        old, new = (dict(_parts(settings[name])) for settings in (before, after))
+        for path in sorted({*old, *new}):
+            yield name, path, old.get(path, _unset(name, path, before)), new.get(path, _unset(name, path, after))
 
 
 def _parts(value: Any) -> Iterator[tuple[Path, Any]]:
@@ -168,25 +165,25 @@ def _parts(value: Any) -> Iterator[tuple[Path, Any]]:
         yield (), value
 
 
-def _general(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
+def _unset(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
     """Return the value of a part that is not set: False for an entry of a list, else what its evaluator says."""
     if isinstance(settings[name], list | tuple):
         return False
     return _OWNERS[name].unset(name, path, settings) if name in _OWNERS else None
 
 
-def _settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
-    for name, path, was, is_ in in_force(before, after):
-        way = _way(name, path)
-        if _is_weaker(way, was, is_):
-            id_, part = name.replace("_", "-"), ".".join(path)
-            if path and isinstance(is_, bool):
-                yield Weakening("setting", id_, part, What.ADDED if is_ else What.DROPPED)
-            elif way is Way.ANY_ONCE_SET and not is_:
-                yield Weakening("setting", id_, part, What.DROPPED, was, is_)
-            else:
-                what = What.CHANGED if way in (Way.ANY, Way.ANY_ONCE_SET) else What.LOOSER
-                yield Weakening("setting", id_, part, what, was, is_)
+def _settings(base: Mapping[str, Any], head: Mapping[str, Any]) -> Iterator[Weakening]:
+    for name, path, before, after in in_force(base, head):
+        way, id_, part = _way(name, path), name.replace("_", "-"), ".".join(path)
+        if not _is_weaker(way, before, after):
+            continue
+        if path and isinstance(after, bool):
+            yield Weakening("setting", id_, part, What.ADDED if after else What.DROPPED)
+        elif way is Way.ANY_ONCE_SET and not after:
+            yield Weakening("setting", id_, part, What.DROPPED, before, after)
+        else:
+            what = What.CHANGED if way in (Way.ANY, Way.ANY_ONCE_SET) else What.LOOSER
+            yield Weakening("setting", id_, part, what, before, after)
 
 
 def _way(name: str, path: Path) -> Way | tuple[str, ...]:
@@ -199,17 +196,17 @@ def _way(name: str, path: Path) -> Way | tuple[str, ...]:
     return Way.HIGHER if last.startswith("max-") or last == "optional" else WEAKER[name]
 
 
-def _is_weaker(way: Way | tuple[str, ...], was: Any, is_: Any) -> bool:
+def _is_weaker(way: Way | tuple[str, ...], before: Any, after: Any) -> bool:
     if isinstance(way, tuple):
-        before, after = (next(place for place, alike in enumerate(way) if one in alike.split()) for one in (was, is_))
-        return after > before
+        old, new = (next(place for place, alike in enumerate(way) if one in alike.split()) for one in (before, after))
+        return new > old
     if way in (Way.ANY, Way.ANY_ONCE_SET):
-        return bool(was != is_ and (was or way is Way.ANY))
+        return bool(before != after and (before or way is Way.ANY))
     if way is Way.FEWER_OF_ALL:
-        return bool(is_) and not (was and {*was} <= {*is_})
-    if was is None or is_ is None:
-        return was is not None
-    return bool(is_ < was if way is Way.LOWER else is_ > was)
+        return bool(after) and not (before and {*before} <= {*after})
+    if before is None or after is None:
+        return before is not None
+    return bool(after < before if way is Way.LOWER else after > before)
 
 
 # --- rules --------------------------------------------------------------------------------------
@@ -221,13 +218,13 @@ def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
             yield Weakening("rule", "", "", What.CHANGED, base.packs_sha256[:12], head.packs_sha256[:12])
         return
     for one in sorted(base.rules.keys() | head.rules.keys()):
-        was, is_ = base.rules.get(one), head.rules.get(one)
-        if is_ is None:
+        before, after = base.rules.get(one), head.rules.get(one)
+        if after is None:
             yield Weakening("rule", one, "", What.DROPPED)
-        elif was is None:
-            if is_.lets_pass:
+        elif before is None:
+            if after.lets_pass:
                 yield Weakening("rule", one, "", What.ADDED)
-        elif was.sha256 != is_.sha256:  # the rest follows from settings, which are reported
+        elif before.sha256 != after.sha256:  # the rest follows from settings, which are reported
             yield Weakening("rule", one, "", What.CHANGED)
     off, still_off = ({one for name in _OFF for one in terms.settings.get(name, ())} for terms in (base, head))
     for one in sorted(off - still_off):
@@ -241,124 +238,113 @@ def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
 def _waivers(base: Sequence[Waiver], head: Sequence[Waiver]) -> Iterator[Weakening]:
     before, after = ({Waivable.of(one): one.expires for one in waivers} for waivers in (base, head))
     for waived, until in sorted(after.items()):
-        was = before.get(waived)
-        if was is None or until > was:
-            yield Weakening("waiver", waived.case_id, waived.name, What.LOOSER if was else What.ADDED, was, until)
+        earlier = before.get(waived)
+        if earlier is None or until > earlier:
+            what = What.LOOSER if earlier else What.ADDED
+            yield Weakening("waiver", waived.case_id, waived.name, what, earlier, until)
 
 
 # --- cases --------------------------------------------------------------------------------------
 
 
-def _cases(before: Cases, after: Cases, settings: Sequence[Mapping[str, Any]]) -> Iterator[Weakening]:
-    """Yield how cases ask for less than before. `settings` are the settings of both runs, the earlier first."""
-    keys = ("protect", *(evaluator.grouping.setting for evaluator in EVALUATORS.values()))
-    named = {group for one in settings for key in keys for group in one.get(key) or ()}
-    are_other = settings[0] != settings[1]  # they may excuse a case that is as before
-    for name in EVALUATORS:
-        found: list[Weakening] = []
-        now = after.get(name) or dict[str, Asked]()
-        for case_id, was in before[name].items() if name in before else ():
-            is_ = now.get(case_id)
-            if is_ is None:
-                found.append(Weakening(name, case_id, "", What.DROPPED))
-            elif was != is_ or are_other:
-                found += _asked(name, case_id, was, is_, settings, named)
-        yield from sorted(found, key=lambda one: one.id)
-
-
-def _asked(
-    name: str,
-    case_id: str,
-    before: Asked,
-    after: Asked,
-    settings: Sequence[Mapping[str, Any]],
-    named: Set[str],
-) -> Iterator[Weakening]:
-    """Yield how a case asks for less. `named` are the groups that the settings of either run name."""
-    excuses = [_excuses(name, one, own) for one, own in zip((before, after), settings, strict=True)]
-    turned = bool(excuses[1] and not excuses[0])
-    if before.asks is None or after.asks is None:
-        if before.digest != after.digest:
-            yield Weakening(name, case_id, "", What.CHANGED)
-        elif turned:
-            yield Weakening(name, case_id, _MEANT_TO_FAIL, What.ADDED, None, excuses[1])
-        return
-    keys = {one.get("cluster_key") for one in settings}
-    for key, was in before.asks.items():
-        is_ = after.asks[key]
-        if key == "cluster" and len(keys) > 1:  # the setting itself is reported
-            continue
-        if key == EVALUATORS[name].grouping.key:
-            yield from (
-                Weakening(name, case_id, key, *how) for how in _groups(name, was, is_, excuses, settings, named)
-            )
-            turned = turned and {*excuses[1]} <= {*was}  # a new tag that turned it is named
-        elif isinstance(was, Mapping):
-            for part in sorted(was):
-                if part not in is_ or was[part] != is_[part]:
-                    what = What.CHANGED if part in is_ else What.DROPPED
-                    yield Weakening(name, case_id, f"{key}.{part}", what, was[part], is_.get(part))
-        elif isinstance(was, list):
-            asks = before.asks, after.asks
-            yield from (Weakening(name, case_id, key, *how) for how in _entries(name, key, asks, settings[1]))
-        elif was is not None and was != is_:
-            yield Weakening(name, case_id, key, What.CHANGED)
-    if turned:
-        yield Weakening(name, case_id, _MEANT_TO_FAIL, What.ADDED, None, excuses[1])
-
-
 _MEANT_TO_FAIL = "meant to fail"
 
 
-def _excuses(name: str, one: Asked, settings: Mapping[str, Any]) -> Sequence[str]:
-    """Return the groups of a case that say under the settings of its run that it is meant to fail."""
-    if one.asks is None:
-        return one.excuses
-    groups = one.asks.get(EVALUATORS[name].grouping.key, ())
-    every = [groups] if isinstance(groups, str) else groups
-    return [group for group in every if EVALUATORS[name].is_excused(group, one.asks, settings)]
+def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
+    """Yield how cases ask for less than before."""
+    settings = base.settings, head.settings
+    keys = ("protect", *(evaluator.grouping.setting for evaluator in EVALUATORS.values()))
+    named = frozenset(group for one in settings for key in keys for group in one.get(key) or ())
+    are_other = base.settings != head.settings  # they may excuse a case that is as before
+    for name, evaluator in EVALUATORS.items():
+        compared, found, now = _Compared(evaluator, *settings, named), list[Weakening](), head.cases.get(name)
+        for case_id, before in base.cases[name].items() if name in base.cases else ():
+            after = now.get(case_id) if now else None
+            if after is None:
+                found.append(Weakening(name, case_id, "", What.DROPPED))
+            elif before != after or are_other:
+                found += [Weakening(name, case_id, *way) for way in compared.ways(before, after)]
+        yield from sorted(found, key=lambda one: one.id)
 
 
-def _entries(
-    name: str, key: str, asks: tuple[JsonObject, JsonObject], settings: Mapping[str, Any]
-) -> Iterator[tuple[What, Any, Any]]:
-    """Yield how a list asks for less. With more entries, an output may miss more of them: one of before, too."""
-    before, after = (one[key] or () for one in asks)
-    gone, new = _less(before, after), _less(after, before)
-    if gone:
-        yield What.CHANGED if new else What.DROPPED, gone, new
-    elif new:
-        could_miss, can_miss = (EVALUATORS[name].missable(key, one, settings) for one in asks)
-        if any(now > then for then, now in zip(could_miss, can_miss, strict=True)):
-            yield What.ADDED, None, new
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Compares what two runs ask of cases; `named` are the groups that the settings of either run name."""
 
+    evaluator: Evaluator
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    named: Set[str]
 
-def _groups(
-    name: str,
-    before: Any,
-    after: Any,
-    excuses: Sequence[Sequence[str]],
-    settings: Sequence[Mapping[str, Any]],
-    named: Set[str],
-) -> Iterator[tuple[What, Any, Any]]:
-    """Yield the groups that a case joined or left, if the change weakens the gate.
+    def ways(self, before: Asked, after: Asked) -> Iterator[tuple[Any, ...]]:
+        """Yield how a case asks for less, as the fields of a `Weakening` after its id."""
+        excuses = self._excuses(before, self.before), self._excuses(after, self.after)
+        is_turned = bool(excuses[1] and not excuses[0])
+        if before.asks is None or after.asks is None:
+            if before.digest != after.digest:
+                yield "", What.CHANGED
+            elif is_turned:
+                yield _MEANT_TO_FAIL, What.ADDED, None, excuses[1]
+            return
+        has_other_clusters = self.before.get("cluster_key") != self.after.get("cluster_key")
+        for key, old in before.asks.items():
+            new = after.asks[key]
+            if key == "cluster" and has_other_clusters:  # the setting itself is reported
+                continue
+            if key == self.evaluator.grouping.key:
+                yield from ((key, *way) for way in self._groups(old, new, excuses))
+                is_turned = is_turned and {*excuses[1]} <= {*old}  # a new tag that turned it is named
+            elif isinstance(old, Mapping):
+                for part in sorted(old):
+                    if part not in new or old[part] != new[part]:
+                        what = What.CHANGED if part in new else What.DROPPED
+                        yield f"{key}.{part}", what, old[part], new.get(part)
+            elif isinstance(old, list):
+                yield from ((key, *way) for way in self._entries(key, before.asks, after.asks))
+            elif old is not None and old != new:
+                yield key, What.CHANGED
+        if is_turned:
+            yield _MEANT_TO_FAIL, What.ADDED, None, excuses[1]
 
-    A joined group may excuse the case; `excuses` are such groups before and after. If the base limits its rate, one
-    more case dilutes its failures. A group that was left may be named by the settings. It may also mark the case as
-    meant to fail, if the gate counts such cases that pass.
-    """
-    if isinstance(before, str):  # an evaluator with one group per case
-        if before != after and named & {before, after}:
-            yield What.CHANGED, before, after
-        return
-    limits = settings[0].get(EVALUATORS[name].grouping.setting) or {}
-    counts = any(one.get(limit) is not None for one in settings for limit in EVALUATORS[name].counting_passes)
-    gone, new = _less(before, after), _less(after, before)
-    rated = {group for group in new if any(limit.startswith("min-") for limit in limits.get(group, ()))}
-    if joined := [group for group in new if group in rated or (group in excuses[1] and not excuses[0])]:
-        yield What.ADDED, None, joined
-    if left := [group for group in gone if group in named or (counts and group in excuses[0] and not excuses[1])]:
-        yield What.DROPPED, left, None
+    def _excuses(self, one: Asked, settings: Mapping[str, Any]) -> Sequence[str]:
+        """Return the groups of a case that say under the settings of its run that it is meant to fail."""
+        if one.asks is None:
+            return one.excuses
+        groups = one.asks.get(self.evaluator.grouping.key, ())
+        every = [groups] if isinstance(groups, str) else groups
+        return [group for group in every if self.evaluator.is_excused(group, one.asks, settings)]
+
+    def _entries(self, key: str, before: JsonObject, after: JsonObject) -> Iterator[tuple[Any, ...]]:
+        """Yield how a list asks for less. With more entries, an output may miss more of them: one of before, too."""
+        gone, new = _less(before[key] or (), after[key] or ()), _less(after[key] or (), before[key] or ())
+        if gone:
+            yield What.CHANGED if new else What.DROPPED, gone, new
+        elif new:
+            could_miss, can_miss = (self.evaluator.missable(key, one, self.after) for one in (before, after))
+            if any(now > then for then, now in zip(could_miss, can_miss, strict=True)):
+                yield What.ADDED, None, new
+
+    def _groups(self, before: Any, after: Any, excuses: Sequence[Sequence[str]]) -> Iterator[tuple[Any, ...]]:
+        """Yield the groups that a case joined or left, if the change weakens the gate.
+
+        A joined group may excuse the case; `excuses` are such groups before and after. If the base limits its rate, one
+        more case dilutes its failures. A group that was left may be named by the settings. It may also mark the case as
+        meant to fail, if the gate counts such cases that pass.
+        """
+        if isinstance(before, str):  # an evaluator with one group per case
+            if before != after and self.named & {before, after}:
+                yield What.CHANGED, before, after
+            return
+        limits = self.before.get(self.evaluator.grouping.setting) or {}
+        counting = self.evaluator.counting_passes
+        counts = any(one.get(limit) is not None for one in (self.before, self.after) for limit in counting)
+        gone, new = _less(before, after), _less(after, before)
+        rated = {group for group in new if any(limit.startswith("min-") for limit in limits.get(group, ()))}
+        if joined := [group for group in new if group in rated or (group in excuses[1] and not excuses[0])]:
+            yield What.ADDED, None, joined
+        excused = excuses[0] if counts and not excuses[1] else ()
+        if left := [group for group in gone if group in self.named or group in excused]:
+            yield What.DROPPED, left, None
 
 
 def _less(these: Sequence[str], those: Sequence[str]) -> list[str]:
