@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from safe_gate.core.model import reason
@@ -21,8 +20,6 @@ _BYTES = 1 << 20
 """The bytes of a file or batch that memory holds."""
 
 _MOST_UNPACKED, _MOST_RATIO = 128 << 20, 100  # bytes that pages may hold in any case, and times their packed size
-_READ, _MOST_ROWS = 16 << 20, 5_000
-"""The bytes and rows read at once from a file with dictionaries."""
 
 
 class NotReadable(Exception):
@@ -45,35 +42,15 @@ def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
         size = sum(one.total_byte_size for one in groups)
         if size > _MOST_UNPACKED and size > _MOST_RATIO * held:
             raise NotReadable(f"it expands from {held} bytes to {size}")
-        read = table.iter_batches(batch_size=_at_once(table, rows), use_threads=False)
-        few = (batch.slice(start, rows) for batch in read for start in range(0, batch.num_rows, rows))
-        for batch in _small(map(_spelt_out, few)):
-            sink = pyarrow.BufferOutputStream()
-            with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
-                stream.write_batch(batch)
-            yield batch.num_rows, sink.getvalue().to_pybytes()
+        for batch in map(_spelt_out, table.iter_batches(batch_size=rows, use_threads=False)):
+            each = max(1, batch.num_rows * _BYTES // max(batch.nbytes, _BYTES))
+            for few in (batch.slice(start, each) for start in range(0, batch.num_rows, each)):
+                sink = pyarrow.BufferOutputStream()
+                with pyarrow.ipc.new_stream(sink, few.schema) as stream:
+                    stream.write_batch(few)
+                yield few.num_rows, sink.getvalue().to_pybytes()
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise NotReadable(reason(error)) from None
-
-
-def _at_once(table: pyarrow.parquet.ParquetFile, rows: int) -> int:
-    """Return how many rows to read at once: more for a column with a dictionary, if rows are small.
-
-    Each read copies the dictionary of the whole row group, however few the rows. Repeated values are small only in the
-    file, so the first rows of each row group also show the size of rows.
-    """
-    from pyarrow.types import is_dictionary
-
-    if not any(map(is_dictionary, table.schema_arrow.types)):
-        return rows
-    fitting = [_MOST_ROWS]
-    groups = (table.metadata.row_group(index) for index in range(table.num_row_groups))
-    for index, group in enumerate(groups):
-        for first in islice(table.iter_batches(batch_size=rows, row_groups=[index], use_threads=False), 1):
-            held = sum(one.nbytes for one in first.columns if not is_dictionary(one.type))
-            fitting.append(first.num_rows * _READ // max(held, 1))
-            fitting.append(group.num_rows * _READ // max(group.total_byte_size, 1))
-    return max(rows, min(fitting))
 
 
 def _spelt_out(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
@@ -84,14 +61,6 @@ def _spelt_out(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
         return batch
     columns = (one.dictionary_decode() if pyarrow.types.is_dictionary(one.type) else one for one in batch.columns)
     return pyarrow.RecordBatch.from_arrays(list(columns), names=batch.schema.names)
-
-
-def _small(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-    """Yield batches of some `_BYTES` at the most, unless a row has more."""
-    for batch in batches:
-        each = max(1, batch.num_rows * _BYTES // max(batch.nbytes, _BYTES))
-        for start in range(0, batch.num_rows, each):
-            yield batch.slice(start, each)
 
 
 def lines(data: bytes, *, is_import: bool = False) -> Iterator[str | NotReadable]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
 from importlib import import_module
 from typing import TypeVar
 
@@ -55,14 +54,13 @@ def deliver(report: Report, run: Run, to: Sinks, sleep: Callable[[float], None])
 
     Each sink has its share of `timeouts.sinks`, and what the ones before it left.
     """
-    stream = partial(of_run, report, run, with_text=to.with_text)
     failures = list[str]()
     end = time.monotonic() + to.timeout
     for place, sink in enumerate(to.each):
         timer = Timer((end - time.monotonic()) / (len(to.each) - place), sleep)
         name = f"sink {place + 1} ({sink.kind})"
         try:
-            import_module(f"{__name__}.{sink.kind}").send(stream, run, sink, timer)
+            import_module(f"{__name__}.{sink.kind}").send(of_run(report, run, with_text=to.with_text), run, sink, timer)
         except SinkError as error:
             failures.append(f"{name}: {error}")
         except CannotJudge as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
@@ -54,10 +54,6 @@ class Event(NamedTuple):
     batch: str = ""
     status: str = ""
     commit: str = ""
-
-
-Stream = Callable[[], Iterator[Event]]
-"""Gives the events of a run from the first one on. They are read from the report one at a time."""
 
 
 def of_run(report: Report, run: Run, *, with_text: bool) -> Iterator[Event]:

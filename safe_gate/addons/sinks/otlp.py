@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from safe_gate import __version__
 from safe_gate.addons.sinks import SinkError, Timer, _http
-from safe_gate.addons.sinks.events import VERDICT, Event, Run, Stream
+from safe_gate.addons.sinks.events import VERDICT, Event, Run
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
 from safe_gate.settings.destinations import Sink
@@ -29,7 +29,7 @@ _RUN_STATUS = {"pass": "success", "fail": "failure", "error": "aborted"}
 _PATH = "/v1/logs"
 
 
-def send(stream: Stream, run: Run, sink: Sink, timer: Timer) -> None:
+def send(events: Iterator[Event], run: Run, sink: Sink, timer: Timer) -> None:
     """Export all events, in order. Raises SinkError at the first request that is not accepted."""
     try:
         from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
@@ -43,7 +43,7 @@ def send(stream: Stream, run: Run, sink: Sink, timer: Timer) -> None:
     session = _http.Session(sink.ca_bundle)
     endpoint = f"{sink.to.rstrip('/').removesuffix(_PATH)}{_PATH}"
     exporter = OTLPLogExporter(endpoint, timeout=timer.left, session=session)
-    records, sent = _records(stream, run), 0
+    records, sent = _records(events, run), 0
     while batch := list(islice(records, _MOST_RECORDS)):
         try:
             result = timer.within(timer.left, lambda batch=batch: exporter.export(batch))  # type: ignore[misc]
@@ -66,7 +66,7 @@ def _rejected(answer: bytes) -> int:
     return 0
 
 
-def _records(stream: Stream, run: Run) -> Iterator[ReadableLogRecord]:
+def _records(events: Iterator[Event], run: Run) -> Iterator[ReadableLogRecord]:
     """Yield a record for each evaluation of each event."""
     from opentelemetry._logs import LogRecord
     from opentelemetry.sdk._logs import ReadableLogRecord
@@ -78,7 +78,7 @@ def _records(stream: Stream, run: Run) -> Iterator[ReadableLogRecord]:
     resource = Resource({"service.name": "safe-gate", "service.version": __version__, **known})
     resource = resource.merge(OTELResourceDetector().detect())  # the user's own words stand
     scope = InstrumentationScope("safe-gate", __version__)
-    for event in stream():
+    for event in events:
         time = int(datetime.fromisoformat(event.time).timestamp()) * 1_000_000_000
         for one in event.evaluations:
             attributes = {

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 
 from safe_gate.addons.sinks import SinkError, Timer, _http
-from safe_gate.addons.sinks.events import Run, Stream, cloud_events
+from safe_gate.addons.sinks.events import Event, Run, cloud_events
 from safe_gate.core.figures import plural
 from safe_gate.render.jsonreport import line
 from safe_gate.settings.destinations import Sink
@@ -23,23 +23,12 @@ _BACKOFF = (1.0, 2.0, 4.0, 8.0)  # seconds before the second to the fifth try, a
 _PASSING = frozenset({408, 425, 429})
 
 
-class _Refused(Exception):
-    """A batch was refused. `retry_after` are the seconds that the server asks for, None if a retry is useless."""
-
-    def __init__(self, words: str, retry_after: float | None) -> None:
-        super().__init__(words)
-        self.retry_after = retry_after
-
-
-def send(stream: Stream, run: Run, sink: Sink, timer: Timer) -> None:
+def send(events: Iterator[Event], run: Run, sink: Sink, timer: Timer) -> None:
     """Post all events, in order. Raises SinkError at the first batch that is not taken."""
     sent = 0
-    for batch in _batches(line(event) for event in cloud_events(stream(), run)):
-        body = f"[{','.join(batch)}]".encode("ascii")
-        try:
-            _post(body, sink, timer)
-        except _Refused as error:
-            raise SinkError(f"{error}; {plural(sent, 'event')} sent before") from None
+    for batch in _batches(line(event) for event in cloud_events(events, run)):
+        if why := _refusal(f"[{','.join(batch)}]".encode("ascii"), sink, timer):
+            raise SinkError(f"{why}; {plural(sent, 'event')} sent before")
         sent += len(batch)
 
 
@@ -56,23 +45,26 @@ def _batches(lines: Iterable[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _post(body: bytes, sink: Sink, timer: Timer) -> None:
-    """Post a batch, again where that can help. Raises _Refused."""
-    key = hashlib.sha256(body).hexdigest()[:32]
-    for tries, pause in enumerate((*_BACKOFF, None), 1):
-        try:
-            _once(body, key, sink, timer)
-        except _Refused as error:
-            if error.retry_after is None or pause is None or not timer.wait(max(pause, error.retry_after)):
-                raise _Refused(f"{error} after {plural(tries, 'try', 'tries')}", None) from None
-        else:
-            return
+def _refusal(body: bytes, sink: Sink, timer: Timer) -> str:
+    """Post a batch, again where that can help. Return why it was not taken, "" if it was."""
+    tries = 0
+    while True:
+        why, wait = _posted(body, sink, timer)
+        if not why:
+            return ""
+        tries += 1
+        if wait is None or tries > len(_BACKOFF) or not timer.wait(max(_BACKOFF[tries - 1], wait)):
+            return f"{why} after {plural(tries, 'try', 'tries')}"
 
 
-def _once(body: bytes, key: str, sink: Sink, timer: Timer) -> None:
+def _posted(body: bytes, sink: Sink, timer: Timer) -> tuple[str, float | None]:
+    """Post a batch once. Return why it was refused, "" if it was not, and how many seconds the server asks to wait.
+
+    None stands for a refusal that no later try changes.
+    """
     headers = {
         "Content-Type": "application/cloudevents-batch+json",
-        "Idempotency-Key": key,
+        "Idempotency-Key": hashlib.sha256(body).hexdigest()[:32],
         **_signature(body, sink.secret, int(time.time())),
     }
     session = _http.Session(sink.ca_bundle)  # one that was abandoned may still be at work
@@ -80,10 +72,11 @@ def _once(body: bytes, key: str, sink: Sink, timer: Timer) -> None:
         answer = timer.within(_http.LONGEST, lambda: session.post(sink.to, data=body, headers=headers))
     except _http.ERRORS as error:
         words = _http.cause(error) if isinstance(error, TimeoutError) else session.outcome
-        raise _Refused(words, 0.0 if _http.is_passing(error) else None) from None
-    if not answer.ok:
-        may_pass = answer.status_code in _PASSING or answer.status_code >= 500
-        raise _Refused(session.outcome, _asked_wait(answer.headers) if may_pass else None)
+        return words, 0.0 if _http.is_passing(error) else None
+    if answer.ok:
+        return "", None
+    may_pass = answer.status_code in _PASSING or answer.status_code >= 500
+    return session.outcome, _asked_wait(answer.headers) if may_pass else None
 
 
 def _signature(body: bytes, secret: str, timestamp: int) -> dict[str, str]:

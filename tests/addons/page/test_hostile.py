@@ -130,11 +130,6 @@ def test_data_ends_no_element_and_stays_the_same(value: Any) -> None:
     assert json.loads(text) == value
 
 
-@given(st.text())
-def test_no_text_is_markup(text: str) -> None:
-    assert not set("<>\"'") & set(html(Untrusted(text)))
-
-
 @given(st.text(), st.lists(st.text(min_size=1, max_size=3)))
 @example("\u0130, a dotted capital, is two characters in lower case", ["dotted"])
 def test_marks_stand_where_scoring_finds_the_needles(text: str, needles: list[str]) -> None:

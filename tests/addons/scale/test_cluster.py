@@ -20,10 +20,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from safe_gate.addons.scale import cluster
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import recorded
-from safe_gate.inputs.finding import case_files
-from safe_gate.settings.model import Settings
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 from tests.support.git import commit, git
 
@@ -173,13 +169,6 @@ def test_a_long_line_goes_there_without_a_word(safe_gate: SafeGate, two: Cluster
     write_cases(Path("c.jsonl"), turn("a", notes="x" * 12_000_000), turn("b"))
     ran = safe_gate("eval", "--cases", "c.jsonl", *two.flags())
     assert (ran.code, ran.err) == (0, "")
-
-
-def test_merging_scores_nothing_and_asks_no_cluster(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--shard", "1/1").code == 0
-    nobody = "--engine", "dask", "--scheduler", "127.0.0.1:9"
-    assert safe_gate("merge", "reports/safe-gate.shard-1-of-1.json", "--synthesis-cases", "c.jsonl", *nobody).code == 0
 
 
 @pytest.mark.usefixtures("one_by_one")
@@ -389,20 +378,3 @@ def test_without_the_extra_the_error_says_how_to_install_it(
         assert "engine: is dask, which needs distributed, which is not installed; install SAFE Gate with" in ran.err
         assert "instead of the action, whose image lacks it" in ran.err
         assert "install SAFE Gate with the extra `dask`" in ran.err
-
-
-def test_parts_are_the_lines_of_a_file_whatever_their_size() -> None:
-    line = b'{"id": 1, "user": 1, "assistant": 1}'
-    Path("c.jsonl").write_bytes(b"\xef\xbb\xbf\n \n" + line + b"\r\n" + ("\u2028".encode() + line + b"\n") * 20 + line)
-    whole = Path("c.jsonl").read_bytes()
-    files = case_files.of(EVALUATORS["synthesis"], Settings())._replace(patterns=("c.jsonl",))
-    for size in range(1, 30):
-        parts = [item for item in recorded.parts(files, size) if isinstance(item, recorded.Part)]
-        found = b"".join(part.data for part in parts)
-        assert whole.endswith(found)
-        assert not whole.removesuffix(found).strip(b"\xef\xbb\xbf \n")
-        assert [part.first for part in parts] == [1 + whole[: -len(rest)].count(b"\n") for rest in _rests(parts)]
-
-
-def _rests(parts: list[recorded.Part]) -> list[bytes]:
-    return [b"".join(part.data for part in parts[index:]) for index in range(len(parts))]

@@ -93,29 +93,6 @@ def test_rows_of_a_column_with_a_dictionary_carry_no_more_than_their_own_values(
     assert sizes[1] < 1.1 * sizes[0]
 
 
-@pytest.mark.untraced
-def test_a_dictionary_is_not_copied_for_every_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    copied, batches = [], pq.ParquetFile.iter_batches
-
-    def counted(self: pq.ParquetFile, **how: Any) -> Any:
-        for batch in batches(self, **how):
-            copied.append(len(batch.column("assistant").dictionary))
-            yield batch
-
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", counted)
-    write("c.parquet", [turn(f"c{number}", assistant=f"Reply {number}.") for number in range(6_000)], COLUMNS)
-    assert [case.id for case in read("c.parquet")] == [f"c{number}" for number in range(6_000)]
-    assert sum(copied) <= 3 * 6_000
-    copied.clear()
-    write("long.parquet", [turn(f"c{number}", notes=f"{number}" * 50_000) for number in range(300)], COLUMNS)
-    assert len(read("long.parquet")) == 300
-    assert len(copied) > 2  # and long rows are read a few at a time, as ever
-    copied.clear()
-    write("alike.parquet", [turn(f"c{number}", notes="A word " * 10_000) for number in range(600)], COLUMNS)
-    assert len(read("alike.parquet")) == 600
-    assert len(copied) > 3  # also where the file holds what is long but once
-
-
 def test_a_run_on_rows_can_be_verified(safe_gate: SafeGate) -> None:
     write("c.parquet", [turn("a"), turn("b")])
     assert safe_gate("run", "--synthesis-cases", "c.parquet").code == 0

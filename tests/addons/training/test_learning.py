@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,6 @@ from safe_gate.addons.training.gain import parts
 from safe_gate.addons.training.learning import Row, as_packs, rows
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.deciding.score import Case
-from safe_gate.evaluators.synthesis.engine import rules
-from safe_gate.evaluators.synthesis.engine.network import Network, compiled
 from tests.support import packs
 from tests.support.cases import SafeGate, turn, write_cases
 
@@ -127,21 +124,6 @@ def test_a_learned_pack_in_use_is_not_learned_over_itself(safe_gate: SafeGate) -
     ran = safe_gate("rules", "train", "c.jsonl", "--rules", "own/*.json")
     assert ran.code == 3
     assert "team-learned-guarantee: is the id that a learned pack gets" in ran.err
-
-
-def test_training_compiles_no_phrase_that_ships(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = []
-
-    def counted(lists: Mapping[str, Sequence[str]], classes: Mapping[str, Sequence[str]]) -> Network:
-        sizes.append(sum(map(len, lists.values())))
-        return compiled(lists, classes)
-
-    monkeypatch.setattr(rules, "compiled", counted)
-    write_cases(Path("c.jsonl"), *marked())
-    ran = safe_gate("rules", "train", "c.jsonl")
-    assert "1 rule learned" in ran.out
-    assert sizes
-    assert max(sizes) == 1
 
 
 def case(id_: str, reply: str, message: str = "", file: str = "c.jsonl") -> Case:

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.addons.importers import fields
-from safe_gate.core.validate import suggestion
 from tests.support.cases import SafeGate
 from tests.support.importing import ASK, EARLIER, REPLY, TURNS, imported, write
 
@@ -34,20 +32,6 @@ def test_an_input_that_is_not_text_is_refused(safe_gate: SafeGate) -> None:
     ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl")
     assert ran.code == 3
     assert "in.jsonl:1: a: has an instruction or an input that is not text; name one: --map user=FIELD" in ran.err
-
-
-def test_the_field_that_may_be_meant_is_looked_for_once(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked_for: list[str] = []
-
-    def counting(word: str, known: tuple[str, ...]) -> str:
-        looked_for.append(word)
-        return suggestion(word, known)
-
-    monkeypatch.setattr(fields, "suggestion", counting)
-    write("in.jsonl", *({"prompt": str(n), "response": "y"} for n in range(9)))
-    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--map", "user=promt")
-    assert 'has no field promt (did you mean "prompt"?); correct --map (9 times:' in ran.err
-    assert looked_for == ["promt"]
 
 
 @pytest.mark.parametrize("turn", [1, -1])

@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from safe_gate.addons.importers import formats
-from safe_gate.addons.importers.rows import Record
 from tests.support.cases import REPOSITORY, SafeGate
 from tests.support.importing import (
     ASK,
@@ -270,10 +269,3 @@ def test_every_format_is_in_the_documents() -> None:
     text = (REPOSITORY / "docs/import.md").read_text("utf-8")
     for name in formats.FORMATS:
         assert f"`{name}`" in text
-
-
-def test_no_detector_takes_the_records_of_another_format() -> None:
-    for name, (format_, values, _) in FORMS.items():
-        for value in values:
-            found = [one.name for one in formats.FORMATS.values() if one.detects(Record(1, value)) and not one.shape]
-            assert found == ([] if format_ == "jsonl" else [format_]), name
