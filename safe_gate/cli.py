@@ -133,7 +133,7 @@ def _surprised(
         options = _command.reporting_options(_parsing.peeked(argv), environ)
         shown = problem if options.text == "full" else shown
         if _command.refuses_aloud(argv):
-            return _command.refuse((problem,), options, environ, say, told)
+            return _command.refuse((problem,), options, _command.effects_of(environ, say, told))
     told["problems"] = (shown,)
     say(f"{shown.place.path}: {shown.message}", sys.stderr)
     return _COULD_NOT_JUDGE

@@ -96,56 +96,62 @@ def judge(
     effects: Effects,
     options_at: comparison.OptionsAt,
     *,
-    earlier: Earlier | None = None,
     merged: addons.scale.Shards | None = None,
     begin: Begin = lambda _: None,
 ) -> Judged:
     """Return the report of a run under these options; nothing is shown or written.
 
-    `options_at` gives the settings with the config file of another folder, such as the base commit's. `earlier` has
-    what a report recorded of an earlier state, in place of a comparison with it. `merged` has results that are scored
-    already. Raises CannotJudge if it is unknown whose settings judge.
+    `options_at` gives the settings with the config file of another folder, such as the base commit's. `merged` has
+    results that are scored already. Raises CannotJudge if it is unknown whose settings judge.
     """
     with opened(options, effects, options_at) as snapshots:
         rules = judging.of(effects, snapshots)
-        base, problems = (None, ()) if earlier else _baseline(rules, snapshots)
-        if problems:
-            scores = score(rules, snapshots, effects, tally.unscored)
-            problems = (*scores.problems, *problems)
-            return without_verdict(problems, rules.options, effects, scores.inputs)
-        begin(rules.options)
-        seeks_weaker = not earlier and _seeks_weakening(base, rules, options.on_weakened, effects)
-        source = merged.source if merged else tally.scored
+        base, unread = _baseline(rules, snapshots)
+        if not unread:
+            begin(rules.options)
+        seeks_weaker = not unread and _seeks_weakening(base, rules, options.on_weakened, effects)
+        source = tally.unscored if unread else merged.source if merged else tally.scored
         scores = score(rules, snapshots, effects, source, keeps_facts=seeks_weaker)
-        known, problems = (None, ()) if earlier and earlier.waivers_stand else rules.waivers()
-        problems = (*scores.problems, *problems)
-        if merged:
-            problems = _of_shards(merged, scores, problems, rules, effects)
-        if problems:
-            return without_verdict(problems, rules.options, effects, scores.inputs)
         try:
-            found = Found(parts=scores.parts, waivers=waivers_of(known, scores.parts, effects, scores.left_out))
-            past = None
-            if earlier:
-                waived = earlier.waivers if earlier.waivers_stand else found.waivers
-                found = replace(found, waivers=waived, comparison=earlier.comparison, weakened=earlier.weakened)
-            else:
-                found = replace(found, waivers=_without_dropped(found.waivers, rules, snapshots.head))
-                found, past = _compared(found, scores, rules, base, snapshots, effects.generated_at)
+            _refuse((*scores.problems, *unread) if unread else ())
+            known, unsound = rules.waivers()
+            problems = (*scores.problems, *unsound)
+            _refuse(_of_shards(merged, scores, problems, rules, effects) if merged else problems)
+            waived = waivers_of(known, scores.parts, effects, scores.left_out)
+            found = Found(parts=scores.parts, waivers=_without_dropped(waived, rules, snapshots.head))
+            found, past = _compared(found, scores, rules, base, snapshots, effects.generated_at)
             if seeks_weaker:
                 cases = own_cases(scores, rules, snapshots.narrowed(disk.HERE))
                 found = replace(found, weakened=weakened.of(base, past, cases, rules, effects, snapshots))
+            report = _report_of(found, scores, rules, snapshots, effects)
         except CannotJudge as error:
             problems = refusals.as_shown(error.problems, options.text)
             return without_verdict(problems, rules.options, effects, scores.inputs)
-        outcomes = gate_rules.judge(found, judging.policy(rules.options))
-        verdict = gate_rules.verdict(outcomes)
-        if verdict is Verdict.ERROR:
-            return without_verdict((refusals.no_rule(),), rules.options, effects, scores.inputs)
-        left_out = {name: len(ids) for name, ids in scores.left_out.items()} or None
-        follows_from = replace(provenance(scores.inputs, rules, effects), base=snapshots.base, left_out=left_out)
-        report = _report(verdict, outcomes, found, follows_from, effects)
-        return Judged(differences.with_digests(report), (), recorded(scores, found.comparison, past, options))
+        return Judged(report, (), recorded(scores, found.comparison, past, options))
+
+
+def recompute(options: Settings, effects: Effects, earlier: Earlier) -> Report:
+    """Return the report of a run under these options, with what a report recorded of an `earlier` state.
+
+    Raises CannotJudge with every problem.
+    """
+    with opened(options, effects, lambda _: options) as snapshots:
+        rules = judging.of(effects, snapshots)
+        scores = score(rules, snapshots, effects, tally.scored)
+        waived = earlier.waivers
+        if earlier.waivers_stand:
+            _refuse(scores.problems)
+        else:
+            known, unsound = rules.waivers()
+            _refuse((*scores.problems, *unsound))
+            waived = waivers_of(known, scores.parts, effects, scores.left_out)
+        found = Found(parts=scores.parts, waivers=waived, comparison=earlier.comparison, weakened=earlier.weakened)
+        return _report_of(found, scores, rules, snapshots, effects)
+
+
+def _refuse(problems: Sequence[Problem]) -> None:
+    if problems:
+        raise CannotJudge(*problems)
 
 
 def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mapping[Path, Draw]) -> Judged:
@@ -253,6 +259,17 @@ def without_verdict(
     nothing, follows_from = Found(parts=dict.fromkeys(EVALUATORS)), _unjudged(inputs, options, effects)
     report = _report(Verdict.ERROR, (), nothing, follows_from, effects)
     return Judged(replace(report, problems=tuple(first_of(problems))), tuple(problems))
+
+
+def _report_of(found: Found, scores: Scores, rules: Judging, snapshots: Snapshots, effects: Effects) -> Report:
+    """Return the report of a run whose findings are judged. Raises CannotJudge where no rule applies."""
+    outcomes = gate_rules.judge(found, judging.policy(rules.options))
+    verdict = gate_rules.verdict(outcomes)
+    if verdict is Verdict.ERROR:
+        raise CannotJudge(refusals.no_rule())
+    left_out = {name: len(ids) for name, ids in scores.left_out.items()} or None
+    follows_from = replace(provenance(scores.inputs, rules, effects), base=snapshots.base, left_out=left_out)
+    return differences.with_digests(_report(verdict, outcomes, found, follows_from, effects))
 
 
 def _report(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -14,7 +13,6 @@ from safe_gate.commands import _parsing, _terminal
 from safe_gate.core.command import Command
 from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.core.problems import first_of, number
-from safe_gate.github import publishing
 from safe_gate.github.annotations import Annotation
 from safe_gate.github.effects import Effects, time_of
 from safe_gate.inputs import config_file, disk
@@ -95,14 +93,15 @@ def run(
         is_followed = flags["follow_links"] if "follow_links" in flags else switched_on("follow_links", environ)
         disk.follow_links(is_on=bool(is_followed))
         command = commands.module(name)
-        effects = _effects(environ, time_of(environ), printed, told, is_log=command.COMMAND.judges)
+        time_of(environ)  # an invalid SOURCE_DATE_EPOCH is an error
+        effects = effects_of(environ, printed, told, is_log=command.COMMAND.judges)
         return command.main(Call(name, arguments, flags, environ, effects))
     except CannotJudge as error:
-        effects = effects or _effects(environ, _known_time(environ), printed, told)
+        effects = effects or effects_of(environ, printed, told)
         began = read is not error or effects.context.in_actions  # otherwise no run with reports did
         if refuses_aloud(argv) and began:
             options = reporting_options(_parsing.peeked(argv) | flags, environ)
-            return _refuse(error.problems, options, effects)
+            return refuse(error.problems, options, effects)
         named = _named(argv)
         return complain(error.problems, effects, named.verb if named else "judge")
 
@@ -127,15 +126,10 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> S
     return reading.reporting_options(flags, environ, partial(config_file.read_config, is_checked=False))
 
 
-def refuse(
-    problems: Sequence[Problem], options: Settings, environ: Mapping[str, str], printed: Print, told: dict[str, Any]
-) -> int:
+def refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> int:
     """Report the problems of a run in reports and to GitHub. Returns 3."""
-    return _refuse(problems, options, _effects(environ, _known_time(environ), printed, told))
-
-
-def _refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> int:
     from safe_gate import one_run  # every command may fail, and few need what a run needs
+    from safe_gate.github import publishing
 
     if options.mode == "publish":
         problems = refusals.as_shown(problems, options.text)
@@ -151,13 +145,6 @@ def complain(problems: Sequence[Problem], effects: Effects, verb: str = "judge")
     return Verdict.ERROR.exit_code
 
 
-def _known_time(environ: Mapping[str, str]) -> str:
-    """Return the time of a refused run: the clock's if SOURCE_DATE_EPOCH is invalid."""
-    with suppress(CannotJudge):
-        return time_of(environ)
-    return time_of({})
-
-
 def as_json(argv: Sequence[str], code: int, told: Mapping[str, Any]) -> str:
     """Return what a command told programs, as one JSON object on a line."""
     problems = told.get("problems", ())
@@ -171,13 +158,16 @@ def _problem(one: Problem) -> dict[str, Any]:
     return {"code": one.code.value, **place, "message": one.message, "fix": one.fix, "count": one.count}
 
 
-def _effects(
-    environ: Mapping[str, str], generated_at: str, printed: Print, told: dict[str, Any], *, is_log: bool = True
-) -> Effects:
+def effects_of(environ: Mapping[str, str], printed: Print, told: dict[str, Any], *, is_log: bool = True) -> Effects:
+    """Return what a command may do. Its time is the clock's if SOURCE_DATE_EPOCH is invalid."""
     say = _terminal.printer(environ, partial(_say, printed, is_log=is_log))
-    return Effects.of(
-        environ, generated_at, lambda line: say(line, sys.stdout), lambda line: say(line, sys.stderr)
-    )._replace(tell=lambda name, fact: told.update({name: fact() if callable(fact) else fact}))
+    out, err = (lambda line: say(line, sys.stdout)), (lambda line: say(line, sys.stderr))
+    try:
+        at = time_of(environ)
+    except CannotJudge:
+        at = time_of({})
+    effects = Effects.of(environ, at, out, err)
+    return effects._replace(tell=lambda name, fact: told.update({name: fact() if callable(fact) else fact}))
 
 
 def _say(printed: Print, line: str, stream: TextIO, *, is_log: bool) -> None:

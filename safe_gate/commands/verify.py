@@ -191,11 +191,8 @@ def _recomputed(path: str, report: Report, effects: Effects) -> Report:
         raise CannotJudge(Problem(Place(disk.shown(Path(path))), words, "", "provenance.policy_commit"))
     stand = bool(commit) or report.waivers is None  # a file with the default name may exist by now
     earlier = Earlier(report.comparison, report.weakened, report.waivers, waivers_stand=stand)
-    at = effects._replace(generated_at=report.generated_at)
-    judged = one_run.judge(options, at, lambda _: options, earlier=earlier)
-    if judged.problems:
-        raise CannotJudge(*judged.problems)
-    return replace(judged.report, provenance=replace(judged.report.provenance, policy_commit=commit))
+    again = one_run.recompute(options, effects._replace(generated_at=report.generated_at), earlier)
+    return replace(again, provenance=replace(again.provenance, policy_commit=commit))
 
 
 def _options(path: str, report: Report) -> Settings:

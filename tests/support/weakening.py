@@ -10,6 +10,7 @@ from typing import Any
 from safe_gate.gate.weakening import WEAKER, Terms, weakenings
 from safe_gate.settings.model import Settings
 from tests.support.cases import report, safe_case, turn, write_batch, write_cases
+from tests.support.git import commit, git
 from tests.support.github import PULL_REQUEST
 
 DEFAULTS = {name: Settings().value(name) for name in WEAKER}
@@ -90,3 +91,15 @@ def pull_request(base: str) -> dict[str, Any]:
     payload: dict[str, Any] = copy.deepcopy(PULL_REQUEST)
     payload["pull_request"]["base"]["sha"] = base
     return payload
+
+
+def committed_gate() -> str:
+    """Make a repository whose only commit has a gate and its cases; return the commit."""
+    git("init", "--quiet")
+    put(
+        CONFIG,
+        turn("a"),
+        turn("</code> @octo | b", tags=["<b>@octo | x"]),
+        cases=(safe_case("s", expectations=needles("fever", "fever")),),
+    )
+    return commit()

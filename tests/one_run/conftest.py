@@ -1,0 +1,21 @@
+"""What several tests of this folder need."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.weakening import committed_gate
+
+
+@pytest.fixture
+def base() -> str:
+    """Make a repository with a gate and its cases; return its only commit."""
+    return committed_gate()
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set what the Actions runner sets."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_OUTPUT", "output")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary")
