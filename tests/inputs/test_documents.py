@@ -4,86 +4,163 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
-from tests.support.refused_inputs import batches
+
+OUTPUT = safe_case("x")["output"]
+TWIN = "appears at {} too; expected ids that are unique in the run"
+LACKS = "output: has no recorded output; expected one by this test_id in {}"
 
 
-def test_outputs_are_found_beside_the_batch(safe_gate: SafeGate) -> None:
-    batches(ids=("b", "a"))
-    ran = safe_gate("score", "--batch", "b", "--format", "json")
-    assert [r["test_id"] for r in json.loads(ran.out)["results"]] == ["a", "b"]
+def bare(id_: str, **more: Any) -> dict[str, Any]:
+    """Return a case without its output."""
+    return {key: value for key, value in safe_case(id_, **more).items() if key != "output"}
 
 
-@pytest.mark.parametrize(
-    ("ids", "mentions"),
-    [
-        (("a",), ["b.json:1: b: output: has no recorded output"]),
-        (("a", "b", "c"), ["b.outputs.jsonl:3: c: test_id: is the output of a case that b.json does not have"]),
-        (("a", "b", "a"), ["b.outputs.jsonl:3: a: test_id: appears at b.outputs.jsonl:1 too"]),
-        ((), ["b.json: has no recorded outputs (for a, b)", "expected them in b.outputs.jsonl"]),
-    ],
-)
-def test_a_case_without_output_and_an_output_without_case_are_errors(
-    safe_gate: SafeGate, ids: tuple[str, ...], mentions: list[str]
-) -> None:
-    batches(ids=ids)
-    ran = safe_gate("score", "--batch", "b")
-    assert ran.code == 3
-    for mention in mentions:
-        assert mention in ran.err
+def lines(*ids: str) -> str:
+    return "".join(json.dumps({"test_id": one, "output": OUTPUT}) + "\n" for one in ids)
 
 
-@pytest.mark.parametrize("named", [True, False])
-def test_an_empty_file_of_outputs_is_an_error_although_the_cases_have_outputs(safe_gate: SafeGate, named: bool) -> None:
-    write_batch(Path("b.json"), safe_case("a"))
-    file = Path("o.jsonl" if named else "b.outputs.jsonl")
-    file.write_text("\n", "utf-8")
-    ran = safe_gate("run", "--batch", "b.json", *(("--outputs", file) if named else ()))
-    assert ran.code == 3
-    assert ran.err.startswith(f"{file}: is empty: no outputs; expected one JSON object per line\n")
+INVALID = '{"test_id": "z", "output": {"signals": [], "summary": ""}}\n'
+A_B = [bare("a"), bare("b")]
+FILES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
+    "beside": ({"b": A_B, "b.outputs.jsonl": lines("b", "a")}, "b", []),
+    "a list of files": ({"a": [bare("a")], "a.outputs.jsonl": lines("a"), "b": [safe_case("b")]}, "a.json a.outputs.jsonl b.json", []),
+    "a case without": ({"b": A_B, "b.outputs.jsonl": lines("a")}, "b", [f"b.json:1: b: {LACKS.format('b.outputs.jsonl')}"]),
+    "one too many": (
+        {"b": A_B, "b.outputs.jsonl": lines("a", "b", "c")},
+        "b",
+        ["b.outputs.jsonl:3: c: test_id: is the output of a case that b.json does not have"],
+    ),
+    "one twice": (
+        {"b": A_B, "b.outputs.jsonl": lines("a", "b", "a")},
+        "b",
+        [f"b.outputs.jsonl:3: a: test_id: {TWIN.format('b.outputs.jsonl:1')}"],
+    ),
+    "none": (
+        {"b": A_B},
+        "b",
+        [
+            "b.json: has no recorded outputs (for a, b); expected them in b.outputs.jsonl, or inline as `output`; name"
+        ],
+    ),
+    "an empty file": (
+        {"b": [safe_case("a")], "b.outputs.jsonl": "\n"},
+        "b",
+        ["b.outputs.jsonl: is empty: no outputs; expected one JSON object per line"],
+    ),
+    "an empty file by name": (
+        {"b": [safe_case("a")], "o.jsonl": ""},
+        "b --outputs o.jsonl",
+        ["o.jsonl: is empty: no outputs; expected one JSON object per line"],
+    ),
+    "two of one": (
+        {"b": [safe_case("a")], "b.outputs.jsonl": lines("a")},
+        "b",
+        ["b.json:1: a: output: has an output here and at b.outputs.jsonl:1; keep one"],
+    ),
+    "an invalid one": (
+        {"b": [bare("z")], "b.outputs.jsonl": INVALID},
+        "b",
+        ["b.outputs.jsonl:1: z: output.followup_questions: is missing; expected a list of texts"],
+    ),
+    "an invalid one twice": (
+        {"b": [bare("z")], "b.outputs.jsonl": lines("z") + INVALID},
+        "b",
+        [
+            "b.outputs.jsonl:2: z: output.followup_questions: is missing; expected a list of texts",
+            f"b.outputs.jsonl:2: z: test_id: {TWIN.format('b.outputs.jsonl:1')}",
+        ],
+    ),
+    "broken": (
+        {"b": A_B, "b.outputs.jsonl": '{"test_id": \n'},
+        "b",
+        ["b.outputs.jsonl:1: is not valid JSON: it breaks off"],
+    ),
+    "a broken batch": (
+        {"b": A_B, "b.json": '{"test_cases": [{}', "b.outputs.jsonl": lines("a")},
+        "b",
+        ["b.json:1: is not valid JSON: it breaks off"],
+    ),
+    "one file for all": ({"a": [bare("a")], "b": [bare("b")], "all.jsonl": lines("a", "b")}, "a b --outputs all.jsonl", []),
+    "one file of more": (
+        {"a": [bare("a")], "all.jsonl": lines("a", "b")},
+        "a --outputs all.jsonl",
+        ["all.jsonl:2: b: test_id: is the output of a case that no batch has"],
+    ),
+    "outputs of no batch": (
+        {"a": [safe_case("a")], "b.outputs.jsonl": lines("b")},
+        "a b.outputs.jsonl",
+        [
+            "b.outputs.jsonl: is a file of recorded outputs whose batch, b.json, is not among the batches; name that too"
+        ],
+    ),
+    "outputs that a glob finds beside those by name": (
+        {"a": [bare("a")], "a_all.outputs.jsonl": lines("a")},
+        "a* --outputs a_all.outputs.jsonl",
+        [],
+    ),
+    "outputs by a wrong name": (
+        {"a": [bare("a")]},
+        "a --outputs o.jsonl",
+        ["o.jsonl: matches no file"],
+    ),
+    "an output in another file": (
+        {"a": [bare("a")], "b": [bare("b")], "a.outputs.jsonl": lines("a"), "b.outputs.jsonl": lines("b", "a")},
+        "a b",
+        ["b.outputs.jsonl:2: a: test_id: is the output of a case that b.json does not have"],
+    ),
+    "a case in two batches": (
+        {"a": A_B, "b": [bare("a")], "a.outputs.jsonl": lines("a", "b"), "b.outputs.jsonl": lines("a")},
+        "a b",
+        [f"b.json:1: a: test_id: {TWIN.format('a.json:1')}"],
+    ),
+    "a case twice on a line": (
+        {"b": [safe_case("a"), safe_case("a")]},
+        "b",
+        [f"b.json:1: a: test_id: {TWIN.format('b.json:1')}"],
+    ),
+    "two batches of one id": (
+        {"a": [bare("1")], "d/a": [bare("2"), safe_case("3", typo=1)], "all.jsonl": lines("1", "2")},
+        "a d/a --outputs all.jsonl",
+        [
+            "d/a.json: has the same batch id as a.json; rename one: a batch's id is its file's stem",
+            "d/a.json:1: 3: typo: is not a known field; your own names start with x_",
+        ],
+    ),
+    "a batch without an id, outputs of both": (
+        {"a": [{}], "b": [bare("b")], "all.jsonl": lines("b", "a")},
+        "a b --outputs all.jsonl",
+        [
+            "a.json:1: test_cases[0].concern_id: is missing",
+            "a.json:1: test_cases[0].expectations: is missing",
+            "a.json:1: test_cases[0].test_id: is missing",
+        ],
+    ),
+}  # fmt: skip
 
 
-def test_an_output_that_is_invalid_is_reported_once(safe_gate: SafeGate) -> None:
-    batches(ids=("a",))
-    with Path("b.outputs.jsonl").open("a") as file:
-        file.write('{"test_id": "b", "output": {"signals": [], "summary": ""}}\n')
-    ran = safe_gate("score", "--batch", "b")
-    assert "b.outputs.jsonl:2: b: output.followup_questions: is missing; expected a list of texts" in ran.err
-    assert ran.err.count("problem;") == 1
-    assert "1 problem" in ran.err
-
-
-def test_an_output_given_twice_names_both_sides(safe_gate: SafeGate) -> None:
-    batches(ids=("a",))
-    write_batch(Path("b.json"), safe_case("a"))
-    ran = safe_gate("score", "--batch", "b")
-    assert "b.json:1: a: output: has an output here and at b.outputs.jsonl:1; keep one" in ran.err
-
-
-def test_one_file_of_outputs_may_serve_several_batches(safe_gate: SafeGate) -> None:
-    batches(ids=("a", "b"))
-    Path("b.outputs.jsonl").rename("all.jsonl")
-    cases = json.loads(Path("b.json").read_text("utf-8"))["test_cases"]
-    write_batch(Path("b1.json"), cases[0])
-    write_batch(Path("b2.json"), cases[1])
-    assert safe_gate("score", "--batch", "b1", "b2", "--outputs", "all.jsonl").code == 0
-    ran = safe_gate("score", "--batch", "b1", "--outputs", "all.jsonl")
-    assert "all.jsonl:2: b: test_id: is the output of a case that no batch has" in ran.err
-
-
-def test_ids_are_unique_over_all_files_and_so_are_batch_ids(safe_gate: SafeGate) -> None:
-    write_batch(Path("b1.json"), safe_case("a"))
-    write_batch(Path("b2.json"), safe_case("a"))
-    assert "b2.json:1: a: test_id: appears at b1.json:1 too" in safe_gate("score", "--batch", "b?").err
-    Path("d").mkdir()
-    write_batch(Path("d/b1.json"), safe_case("z"))
-    assert "d/b1.json: has the same batch id as b1.json" in safe_gate("score", "--batch", "b1", "d/b1").err
-    write_cases(Path("c1.jsonl"), turn("a"))
-    write_cases(Path("c2.jsonl"), turn("a"))
-    assert "c2.jsonl:1: a: id: appears at c1.jsonl:1 too" in safe_gate("eval", "--cases", "c*.jsonl").err
+@pytest.mark.parametrize("name", FILES)
+def test_every_case_has_one_output_and_every_output_one_case(safe_gate: SafeGate, name: str) -> None:
+    files, words, problems = FILES[name]
+    for path, content in files.items():
+        Path(path).parent.mkdir(exist_ok=True)
+        if isinstance(content, str):
+            Path(path).write_text(content, "utf-8")
+        else:
+            write_batch(Path(f"{path}.json"), *content)
+    ran = safe_gate("score", "--batch", *words.split(), "--format", "json")
+    assert ran.code == (3 if problems else 0), ran.err
+    found = ran.err.splitlines()[:-1]
+    assert len(found) == len(problems), ran.err
+    for line, problem in zip(found, problems, strict=True):
+        assert line.startswith(problem)
+    if not problems:
+        ids = [one["test_id"] for one in json.loads(ran.out)["results"]]
+        assert ids == sorted(ids)
 
 
 def test_problems_of_a_batch_name_case_field_and_line(safe_gate: SafeGate) -> None:
@@ -100,26 +177,44 @@ def test_problems_of_a_batch_name_case_field_and_line(safe_gate: SafeGate) -> No
     )
 
 
-def test_an_output_is_taken_by_the_case_of_its_own_batch_alone(safe_gate: SafeGate) -> None:
-    output = safe_case("x")["output"]
-    for name in ("a", "b"):
-        case = safe_case(name)
-        del case["output"]
-        write_batch(Path(f"{name}.json"), case)
-    write_cases(Path("a.outputs.jsonl"), {"test_id": "a", "output": output})
-    write_cases(Path("b.outputs.jsonl"), {"test_id": "b", "output": output}, {"test_id": "a", "output": output})
-    ran = safe_gate("score", "--batch", "a", "b")
-    assert ran.code == 3
-    assert "b.outputs.jsonl:2: a: test_id: is the output of a case that b.json does not have" in ran.err
+def test_an_id_stands_twice_even_where_one_of_its_cases_is_invalid(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("z"), turn("z", checks=["agency"], tags=3), turn("y"))
+    write_cases(Path("d.jsonl"), turn("y"))
+    for command in (("validate",), ("eval", "--cases"), ("eval", "--jobs", "2", "--cases")):
+        ran = safe_gate(*command, "c.jsonl", "d.jsonl")
+        assert ran.code == 3
+        assert ran.err.count("c.jsonl:2: z: id: appears at c.jsonl:1 too") == 1, ran.err
+        assert ran.err.count("d.jsonl:1: y: id: appears at c.jsonl:3 too") == 1, ran.err
+        assert "c.jsonl:2: z: checks" in ran.err
 
 
-def test_a_broken_batch_makes_up_no_problems_in_another(safe_gate: SafeGate) -> None:
-    case = safe_case("b")
-    output = case.pop("output")
-    write_batch(Path("a.json"), {})
-    write_batch(Path("b.json"), case)
-    write_cases(Path("all.jsonl"), {"test_id": "b", "output": output}, {"test_id": "a", "output": output})
-    ran = safe_gate("score", "--batch", "a", "b", "--outputs", "all.jsonl")
-    assert ran.code == 3
-    assert {line.partition(":")[0] for line in ran.err.splitlines()[:-1]} == {"a.json"}
-    assert "another value" not in ran.err
+def test_a_fault_of_one_case_hides_no_other_problem_and_makes_up_none(safe_gate: SafeGate) -> None:
+    def said(*flags: str) -> list[str]:
+        ran = safe_gate("score", "--batch", "a", "b", *flags)
+        assert ran.code == 3
+        return [line for line in ran.err.splitlines() if " problem" not in line]
+
+    typo, no_output, no_case = bare("1") | {"typo": 1}, bare("4") | {"output": {}}, "no case"
+    cases = [typo, bare("2"), bare("2"), bare("3"), no_output, no_case]
+    Path("a.json").write_text(json.dumps({"test_cases": cases, "batch_plan": 3}), "utf-8")
+    write_batch(Path("b.json"), bare("1"), bare("5"))
+    _outputs("a.outputs.jsonl", "1", "9")
+    _outputs("b.outputs.jsonl", "1", "5", "8")
+    found = [
+        "a.json:1: batch_plan: is 3; expected an object with scenarios",
+        'a.json:1: test_cases[5]: is "no case"; expected an object with test_id, concern_id and expectations',
+        "a.json:1: 1: typo: is not a known field; your own names start with x_",
+        "a.json:1: 2: output: has no recorded output; expected one by this test_id in a.outputs.jsonl (2 times: also 3)",
+        "a.json:1: 2: test_id: appears at a.json:1 too; expected ids that are unique in the run",
+        "b.json:1: 1: test_id: appears at a.json:1 too; expected ids that are unique in the run",
+        "b.outputs.jsonl:3: 8: test_id: is the output of a case that b.json does not have",
+    ]
+    assert [line for line in said() if "a.json:1: 4: output." not in line] == found
+    write_batch(Path("a.json"), typo, bare("2"), bare("2"), bare("3"))
+    assert "a.outputs.jsonl:2: 9: test_id: is the output of a case that a.json does not have" in said()
+    _outputs("all.jsonl", "1", "2", "3", "5", "7")
+    assert "all.jsonl:5: 7: test_id: is the output of a case that no batch has" in said("--outputs", "all.jsonl")
+
+
+def _outputs(path: str, *ids: str) -> None:
+    Path(path).write_text(lines(*ids), "utf-8")

@@ -19,32 +19,59 @@ def refused(ran: Ran, words: str) -> None:
     assert report()["verdict"] == "error"
 
 
-def test_a_line_beyond_the_bound_of_line_exits_3_and_names_the_setting(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a"), turn("b", notes="x" * 1000))
-    lines = Path("c.jsonl").read_bytes().splitlines()
-    size = len(lines[1])
-    words = f"c.jsonl:2: is longer than {size - 1} bytes, the limit of bounds.line; shorten it, or raise bounds.line"
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", f"line={size - 1}"), words)
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", f"line={size}").code == 0
-    Path("c.jsonl").write_bytes(b"\n".join(lines))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", f"line={size}").code == 0
+LONG, BYTES = "x" * 2001, 2000
+CASE, BARE = safe_case("s"), {key: value for key, value in safe_case("s").items() if key != "output"}
+OUTPUT = CASE["output"] | {"signals": ["Fever", LONG]}
+SIGNALS = CASE["expectations"] | {"signal_generation": {"must_find_signals": ["a"] * 10_001}}
+BOUNDED: dict[str, tuple[dict[str, Any], str, str]] = {
+    "a line": ({"c.jsonl": [turn("a"), turn("b", notes=LONG)]}, "line", "c.jsonl:2: is longer than 2000 bytes"),
+    "the first line": ({"c.jsonl": [turn("a", notes=LONG)]}, "line", "c.jsonl:1: is longer than 2000 bytes"),
+    "a line by default": ({"c.jsonl": [turn("a", x="x" * (16 << 20))]}, "", "c.jsonl:1: is longer than 16777216 bytes"),
+    "a line of outputs": (
+        {"b.json": [BARE], "b.outputs.jsonl": [{"test_id": "s", "output": CASE["output"], "x_pad": LONG}]},
+        "line",
+        "b.outputs.jsonl:1: is longer than 2000 bytes",
+    ),
+    "a batch": ({"b.json": [CASE | {"x_pad": LONG}]}, "line", "b.json: is longer than 2000 bytes"),
+    "the user's text": ({"c.jsonl": [turn("a", user=LONG)]}, "text", "c.jsonl:1: a: user: is longer than 2000 bytes"),
+    "the reply": ({"c.jsonl": [turn("a", assistant=LONG)]}, "text", "c.jsonl:1: a: assistant: is longer than 2000"),
+    "its bytes": ({"c.jsonl": [turn("a", user="\u00e9" * 1001)]}, "text", "c.jsonl:1: a: user: is longer than 2000"),
+    "an output": ({"b.json": [CASE | {"output": OUTPUT}]}, "text", "s: output.signals[1]: is longer than 2000 bytes"),
+    "an output elsewhere": (
+        {"b.json": [BARE], "b.outputs.jsonl": [{"test_id": "s", "output": OUTPUT}]},
+        "text",
+        "b.outputs.jsonl:1: s: output.signals[1]: is longer than 2000 bytes",
+    ),
+    "expectations": (
+        {"b.json": [CASE | {"expectations": SIGNALS}]},
+        "",
+        "has 10001 entries, more than 10000; expected",
+    ),
+}
 
 
-def test_lines_of_sixteen_mebibytes_are_the_most_by_default(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a", x_padding="x" * (16 << 20)))
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), "c.jsonl:1: is longer than 16777216 bytes")
+@pytest.mark.parametrize("name", BOUNDED)
+def test_what_is_longer_than_a_bound_exits_3_and_names_the_setting(safe_gate: SafeGate, name: str) -> None:
+    files, bound, words = BOUNDED[name]
+    for path, objects in files.items():
+        (write_batch if path == "b.json" else write_cases)(Path(path), *objects)
+    run = ("run", "--cases", "c.jsonl") if "c.jsonl" in files else ("run", "--safe-batch", "b.json")
+    Path("bounds.json").write_text(json.dumps({"bounds": {bound: BYTES}} if bound else {}), "utf-8")
+    ran = safe_gate(*run, "--config", "bounds.json")
+    refused(ran, words)
+    if bound:
+        assert f", the limit of bounds.{bound}; shorten it, or raise bounds.{bound}" in ran.err
+        assert safe_gate(*run).code != 3
+        Path("bounds.json").write_text("{}", "utf-8")
+        assert safe_gate(*run, "--config", "bounds.json").code != 3
 
 
-def test_outputs_and_batches_have_the_same_bound(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), {k: v for k, v in safe_case("s").items() if k != "output"})
-    write_cases(Path("b.outputs.jsonl"), {"test_id": "s", "output": safe_case("s")["output"], "x_pad": "x" * 1000})
-    assert safe_gate("run", "--safe-batch", "b.json").code == 0
-    words = "b.outputs.jsonl:1: is longer than 900 bytes, the limit of bounds.line"
-    refused(safe_gate("run", "--safe-batch", "b.json", "--bounds", "line=900"), words)
-    write_batch(Path("b.json"), safe_case("s", x_pad="x" * 1000))
-    Path("b.outputs.jsonl").unlink()
-    words = "b.json: is longer than 900 bytes, the limit of bounds.line"
-    refused(safe_gate("run", "--safe-batch", "b.json", "--bounds", "line=900"), words)
+def test_what_is_as_long_as_a_bound_is_read(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", user="x" * 2000, notes="x" * 3000, x_more=["y" * 3000]))
+    data = Path("c.jsonl").read_bytes()
+    for text in (data, data.rstrip(b"\n")):
+        Path("c.jsonl").write_bytes(text)
+        assert safe_gate("run", "--cases", "c.jsonl", "--bounds", f"line={len(data)}", "text=2000").code != 3
 
 
 @pytest.mark.untraced
@@ -94,44 +121,6 @@ def test_a_document_within_its_bounds_takes_little_memory(flag: str, unit: str) 
     Path("f.jsonl").write_text(f"{{{first}{filled}}}", "utf-8")
     _, most = peak("run", "--cases", "c.jsonl", flag, "f.jsonl")
     assert most < 400 * 1024
-
-
-def test_an_expectation_lists_at_most_ten_thousand_texts(safe_gate: SafeGate) -> None:
-    signals = {"signal_generation": {"must_find_signals": ["a"] * 10_001}}
-    case = safe_case("s")
-    write_batch(Path("b.json"), case | {"expectations": case["expectations"] | signals})
-    words = "must_find_signals: has 10001 entries, more than 10000; expected a list of at most 10,000 texts to look for"
-    refused(safe_gate("run", "--safe-batch", "b.json"), words)
-
-
-@pytest.mark.parametrize(("text", "is_refused"), [("x" * 2000, False), ("x" * 2001, True), ("\u00e9" * 1001, True)])
-@pytest.mark.parametrize("field", ["user", "assistant"])
-def test_a_text_beyond_the_bound_of_text_exits_3_and_names_the_setting(
-    safe_gate: SafeGate, text: str, is_refused: bool, field: str
-) -> None:
-    write_cases(Path("c.jsonl"), turn("a", **{field: text}))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", "text=2000", "--max-unexpected-failures", "1")
-    if is_refused:
-        refused(ran, f"c.jsonl:1: a: {field}: is longer than 2000 bytes, the limit of bounds.text")
-    else:
-        assert ran.code != 3
-
-
-def test_fields_that_no_check_reads_are_limited_only_by_the_length_of_the_line(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a", notes="x" * 3000, x_more=["y" * 3000]))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", "text=2000").code == 0
-
-
-@pytest.mark.parametrize("is_inline", [True, False])
-def test_a_text_of_an_output_has_the_same_bound(safe_gate: SafeGate, is_inline: bool) -> None:
-    case: dict[str, Any] = safe_case("s")
-    case["output"] = case["output"] | {"signals": ["Fever", "x" * 2001]}
-    if not is_inline:
-        write_cases(Path("b.outputs.jsonl"), {"test_id": "s", "output": case.pop("output")})
-    write_batch(Path("b.json"), case)
-    words = "s: output.signals[1]: is longer than 2000 bytes, the limit of bounds.text"
-    refused(safe_gate("run", "--safe-batch", "b.json", "--bounds", "text=2000"), words)
-    assert safe_gate("run", "--safe-batch", "b.json").code == 0
 
 
 def test_too_many_tags_exit_3_and_name_the_setting(safe_gate: SafeGate) -> None:
@@ -192,32 +181,15 @@ def test_a_report_keeps_a_thousand_problems_and_the_log_each_kind_of_a_file(safe
     assert "and 2630 more: see the JSON report" in Path("reports/safe-gate.md").read_text("utf-8")
 
 
-def test_few_problems_are_all_in_the_report(safe_gate: SafeGate) -> None:
-    Path("a.jsonl").write_text('{"checks": []}\n' * 250, "utf-8")
-    assert safe_gate("run", "--synthesis-cases", "a.jsonl").code == 3
-    assert len(report()["problems"]) == 1000
-    assert "problem_count" not in report()
-
-
 def test_only_the_first_problems_of_a_line_are_reported(safe_gate: SafeGate) -> None:
     case = turn("a") | {f"field_{n}": n for n in range(20_000)}
     write_cases(Path("c.jsonl"), case)
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
     assert len(report()["problems"]) == 1000
-
-
-@pytest.mark.parametrize("bound", ["line", "text", "tags"])
-def test_the_config_file_sets_the_bounds(safe_gate: SafeGate, bound: str) -> None:
-    write_cases(Path("c.jsonl"), turn("a", tags=["x", "y"]))
-    Path("safe.config.json").write_text(json.dumps({"bounds": {bound: 1}}), "utf-8")
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 3
-    assert f"bounds.{bound}" in ran.err
-
-
-def kinds_of(problems: list[dict[str, Any]]) -> set[str]:
-    return {one["field"] for one in problems}
+    Path("a.jsonl").write_text('{"checks": []}\n' * 250, "utf-8")
+    assert safe_gate("run", "--synthesis-cases", "a.jsonl").code == 3
+    assert (len(report()["problems"]), "problem_count" in report()) == (1000, False)
 
 
 @pytest.mark.untraced
@@ -238,7 +210,7 @@ def test_a_kind_of_problem_is_named_however_many_of_another_kind_come_first(safe
         assert lines[7:] == ["safe-gate: could not judge: 5502 problems; correct the input and run again"]
     kept = report()["problems"]
     assert len(kept) == 1_000
-    assert kinds_of(kept) == {"foo", "checks[0]", "id", "user", "assistant", "one", "two"}
+    assert {one["field"] for one in kept} == {"foo", "checks[0]", "id", "user", "assistant", "one", "two"}
 
 
 @pytest.mark.parametrize("fields", [300, 2_500])
@@ -252,9 +224,7 @@ def test_other_fields_are_other_kinds(safe_gate: SafeGate, fields: int) -> None:
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize("words", [("run", "--synthesis-cases", "c.jsonl"), ("import", "c.jsonl", "--out", "o.jsonl")])
-def test_an_object_of_very_many_keys_is_refused_soon(safe_gate: SafeGate, words: tuple[str, ...]) -> None:
+def test_an_object_of_very_many_keys_is_refused_soon(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a") | {f"a field beyond the limit {number}": 1 for number in range(450_000)})
-    ran = safe_gate(*words)
-    assert ran.code == 3
-    assert "is longer than 16777216 bytes" in ran.err or "has an object of more than 100,000 keys" in ran.err
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), "is longer than 16777216 bytes")
+    assert safe_gate("import", "c.jsonl", "--out", "o.jsonl").code == 3

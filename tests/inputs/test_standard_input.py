@@ -78,13 +78,6 @@ def test_a_closed_standard_input_is_named(safe_gate: SafeGate, monkeypatch: pyte
     assert "-: cannot be read: standard input is closed" in ran.err
 
 
-def test_what_another_tool_recorded_is_imported_from_it(piped: Callable[..., Ran]) -> None:
-    ran = piped("prompt,response\nhi,hello\n", "import", "-", "--out", "c.jsonl")
-    assert ran.code == 0
-    assert "-: CSV, 1 case\n" in ran.out
-    assert json.loads(Path("c.jsonl").read_text("utf-8"))["assistant"] == "hello"
-
-
 def test_a_commit_has_no_standard_input(piped: Callable[..., Ran]) -> None:
     git("init", "-q", "-b", "main")
     write_cases(Path("c.jsonl"), turn("a"))
@@ -98,11 +91,9 @@ def test_a_report_of_standard_input_cannot_be_verified(piped: Callable[..., Ran]
     ran = piped("", "verify", "reports/safe-gate.json")
     assert ran.code == 3
     assert "NOT CHECKED" in ran.log
-
-
-def test_a_file_called_dash_has_a_path(safe_gate: SafeGate) -> None:
     Path("-").write_text(CASES, "utf-8")
-    assert safe_gate("eval", "--cases", "./-").code == 2
+    assert piped("", "eval", "--cases", "./-").code == 2  # a file called dash has a path
+    assert piped("prompt,response\nhi,hello\n", "import", "-", "--out", "c.jsonl").code == 0
 
 
 def test_a_config_elsewhere_may_name_it(piped: Callable[..., Ran]) -> None:

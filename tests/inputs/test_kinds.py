@@ -5,11 +5,77 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from safe_gate.core.figures import plural
 from tests.support.cases import Ran, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.importing import (
+    ASK,
+    CSV,
+    FIXTURES,
+    OUTPUT,
+    REPLY,
+    TURNS,
+    exchanges,
+    imported,
+    promptfoo,
+    result,
+    write,
+)
 from tests.support.refused_inputs import batches
+
+OTHER = {
+    "prompt.jsonl": json.dumps({"id": "a", "checks": ["topic_pivot"], "prompt": ASK, "response": REPLY}),
+    "messages.jsonl": json.dumps({"messages": TURNS}),
+    "list.json": json.dumps([{"prompt": ASK, "response": REPLY}], indent=1),
+    "ours.json": json.dumps([turn("a")]),
+    "comma.csv": CSV.replace("\r\n", "\n"),
+    "tab.tsv": f"question\tanswer\n{ASK}\t{REPLY}\n",
+    "promptfoo.json": json.dumps(promptfoo(result(1, "x", {"output": REPLY})), indent=1),
+    "in one line.json": json.dumps(promptfoo(result(1, "x", {"output": REPLY}))),
+    "lines over many.jsonl": json.dumps([turn("a"), turn("b")], indent=1),
+    "inspect.json": (FIXTURES / "inspect.json").read_text("utf-8"),
+}
+
+
+def _written(name: str) -> None:
+    if name.endswith(".parquet"):
+        pq.write_table(pa.Table.from_pylist([{"prompt": ASK, "response": REPLY}]), name)
+    elif name.endswith(".eval"):
+        Path(name).write_bytes((FIXTURES / "inspect.eval").read_bytes())
+    else:
+        Path(name).write_text(OTHER[name] + "\n", "utf-8")
+
+
+@pytest.mark.parametrize("name", [*OTHER, "log.eval", "rows.parquet"])
+def test_a_file_of_another_format_is_one_sentence_with_the_command_to_use(safe_gate: SafeGate, name: str) -> None:
+    _written(name)
+    quoted = f"'{name}'" if " " in name else name
+    to_cases = f"is not a file of Synthesis cases; convert it: safe-gate import {quoted} --out cases.jsonl\n"
+    to_outputs = f"safe-gate import {quoted} --out recorded.outputs.jsonl --evaluator safe_v0\n"
+    commands: list[tuple[tuple[str, ...], str]] = [(("run", "--cases"), to_cases), (("eval", "--cases"), to_cases)]
+    is_object = name.startswith(("promptfoo", "in one", "inspect"))
+    if not is_object:  # an object of many lines may be a config
+        commands.append((("validate",), to_cases))
+    if not is_object and not name.endswith(".jsonl"):
+        commands.append((("score", "--batch"), f"is not a SAFE v0 batch; convert it: {to_outputs}"))
+    for command, words in commands:
+        ran = safe_gate(*command, name)
+        assert ran.code == 3
+        assert ran.err == f"{name}: {words}safe-gate: could not judge: 1 problem; correct the input and run again\n"
+    assert exchanges(imported(safe_gate, name))
+
+
+def test_outputs_under_other_names_name_the_command(safe_gate: SafeGate) -> None:
+    case = safe_case("a")
+    del case["output"]
+    write_batch(Path("b.json"), case)
+    write("b.outputs.jsonl", {"id": "a"} | OUTPUT)
+    words = "convert it: safe-gate import b.outputs.jsonl --out recorded.outputs.jsonl --evaluator safe_v0\n"
+    for command in (("run", "--batch", "b.json"), ("validate", "b.json", "b.outputs.jsonl")):
+        assert f"b.outputs.jsonl: is not a file of recorded outputs; {words}" in safe_gate(*command).err
 
 
 def test_validate_knows_every_kind_of_file(safe_gate: SafeGate) -> None:
@@ -22,12 +88,6 @@ def test_validate_knows_every_kind_of_file(safe_gate: SafeGate) -> None:
     assert safe_gate("validate", "b.outputs.jsonl").code == 0
     Path("bad.json").write_text('{"schema_version": 1}', "utf-8")
     assert "bad.json:1: verdict: is missing" in safe_gate("validate", "bad.json").err
-
-
-def test_a_glob_finds_batches_and_leaves_the_config_alone(safe_gate: SafeGate) -> None:
-    batches(ids=("a", "b"))
-    Path("safe.config.json").write_text("{}", "utf-8")
-    assert safe_gate("score", "--batch", "*").code == 0
 
 
 def test_validate_refuses_a_config_that_a_run_would_refuse(safe_gate: SafeGate) -> None:
@@ -48,6 +108,7 @@ def test_validate_joins_the_batches_that_are_given_and_no_others(safe_gate: Safe
     def validated(names: str) -> Ran:
         return safe_gate("validate", *(spelt.format(name) for name in names.split()))
 
+    assert safe_gate("score", "--batch", "a.json", "a.outputs.jsonl").code == 0  # as a shell expands a*
     for names, cases in (
         ("a.json b.json", 2),
         ("a.json a.outputs.jsonl b.json", 2),
@@ -65,12 +126,6 @@ def test_validate_joins_the_batches_that_are_given_and_no_others(safe_gate: Safe
     ran = validated("a.json a.outputs.jsonl b.json b.outputs.jsonl")
     assert "b.outputs.jsonl:1: a: test_id: is the output of a case that " in ran.err
     assert "1: b: output: has no recorded output" in ran.err
-
-
-def test_validate_takes_outputs_that_lie_beside_no_batch_for_those_of_all(safe_gate: SafeGate) -> None:
-    batches(ids=("a",))
-    write_cases(Path("more.jsonl"), {"test_id": "b", "output": safe_case("b")["output"]})
-    assert safe_gate("validate", "b.json", "b.outputs.jsonl", "more.jsonl").out == "3 files valid, 2 cases\n"
 
 
 def test_validate_knows_outputs_behind_a_line_that_is_not_json(safe_gate: SafeGate) -> None:
@@ -105,26 +160,6 @@ def test_validate_distinguishes_packs_from_configs_that_name_packs_or_weights(sa
     assert "is not a known field" not in refused.err
 
 
-def test_a_glob_passes_over_our_own_reports(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), safe_case("a"))
-    for _ in range(2):
-        command = ("score", "--batch", "*", "--format", "all", "--output", "report.json", "--report-dir", ".")
-        assert safe_gate(*command).code == 0
-
-
-@pytest.mark.parametrize("names", [("b.json", "b.outputs.jsonl"), ("b.outputs.jsonl", "b.json")])
-def test_a_shell_that_expands_the_pattern_does_no_harm(safe_gate: SafeGate, names: tuple[str, str]) -> None:
-    batches(ids=("a", "b"))
-    assert safe_gate("score", "--batch", *names).code == 0
-
-
-def test_a_json_document_given_for_jsonl_is_one_problem(safe_gate: SafeGate) -> None:
-    Path("c.jsonl").write_text(json.dumps([turn("a"), turn("b")], indent=1), "utf-8")
-    ran = safe_gate("eval", "--cases", "c.jsonl")
-    assert "c.jsonl: is not a file of Synthesis cases; convert it" in ran.err
-    assert "1 problem;" in ran.err
-
-
 def test_cases_given_to_the_other_evaluator_name_the_setting_for_them(safe_gate: SafeGate) -> None:
     write_cases(Path("cases.jsonl"), turn("a"))
     write_cases(Path("one.json"), turn("a"))
@@ -132,6 +167,11 @@ def test_cases_given_to_the_other_evaluator_name_the_setting_for_them(safe_gate:
     words = "is a file of Synthesis cases, not a SAFE v0 batch; name the file with --synthesis-cases or synthesis-cases"
     for name in ("cases.jsonl", "one.json"):
         assert f"{name}: {words}\n" in safe_gate("run", "--safe-batch", name).err
+    outputs = [{"test_id": f"t{n}", "output": safe_case("x")["output"]} for n in range(300)]
+    write_cases(Path("o.jsonl"), *outputs)
+    ran = safe_gate("eval", "--cases", "o.jsonl")
+    assert ran.err.startswith("o.jsonl: is a file of recorded outputs, not a file of Synthesis cases; name")
+    assert "could not judge: 1 problem;" in ran.err
     words = "is a SAFE v0 batch, not a file of Synthesis cases; name the file with --safe-batch or safe-batch"
     assert f"batch.json: {words}\n" in safe_gate("run", "--synthesis-cases", "batch.json").err
 

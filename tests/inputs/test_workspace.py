@@ -123,11 +123,6 @@ def test_cases_that_the_baseline_judged_by_name_are_not_skipped_by_a_glob(safe_g
     assert "evals/safe-gate.cases.jsonl: was judged by the baseline" in ran.err
 
 
-def test_nothing_is_reported_if_nothing_is_skipped(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), safe_case("s"))
-    assert "skipped" not in safe_gate("run", "--safe-batch", "*.json").log
-
-
 @pytest.mark.parametrize("is_folder", [True, False])
 def test_a_link_that_leads_out_of_the_workspace_is_refused(
     safe_gate: SafeGate, workspace: Path, is_folder: bool

@@ -10,13 +10,11 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import CannotJudge, Problem
-from safe_gate.inputs import config_file, documents, own_rules
+from safe_gate.inputs import config_file, documents
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.finding import expansion
-from safe_gate.scoring import asked, measure
+from safe_gate.scoring import measure
 from safe_gate.scoring.measure import Measured
 from safe_gate.settings.model import Settings
-from tests.support import packs
 from tests.support.cases import REPOSITORY, SAFE, SYNTHESIS, safe_case, turn, write_batch, write_cases
 
 NOW = "2026-01-01T00:00:00Z"
@@ -90,10 +88,6 @@ def test_what_lies_below_a_root_is_measured_as_in_the_working_folder(
     assert {file.path for file in safe.inputs} >= {"clinical/../shared/extra.json"}
 
 
-def test_a_relative_root_is_one_too(work: Path, tmp_path: Path) -> None:
-    assert measured(work.relative_to(tmp_path)) == measured(work)
-
-
 @pytest.mark.parametrize("name", ["*?[x]", "a b", "ü\n"])
 def test_a_root_is_no_pattern_whatever_its_name(tmp_path: Path, name: str) -> None:
     work = write_inputs(tmp_path / name)
@@ -148,13 +142,6 @@ def test_what_leads_out_of_the_repository_cannot_be_read_at_a_commit(work: Path,
     assert not list(documents.outputs_alone(SAFE, ())), "nothing asked for is nothing wrong"
 
 
-def test_a_root_that_no_git_marks_is_the_top_itself(tmp_path: Path) -> None:
-    (tmp_path / "top").mkdir()
-    write_cases(tmp_path / "x.jsonl", turn("out"))
-    (problem,) = expansion.expand(["../x.jsonl"], root=tmp_path / "top")[1]
-    assert problem.message.startswith("cannot be read at a commit")
-
-
 def test_the_config_and_its_absence(work: Path, tmp_path: Path) -> None:
     found = config_file.read_config("my.json", root=work)
     assert found is not None
@@ -162,32 +149,3 @@ def test_the_config_and_its_absence(work: Path, tmp_path: Path) -> None:
     assert config_file.read_config("", root=work) is None
     (tmp_path / "safe.config.json").write_text("{}", "utf-8")
     assert config_file.read_config("", root=work) is None, "that of the working folder is another"
-
-
-def test_rules_and_policy_may_come_from_elsewhere(work: Path) -> None:
-    shutil.copytree(work, HERE, dirs_exist_ok=True)
-    shutil.rmtree(work / "rules")
-    settings = asked.settings(OPTIONS)
-    own = own_rules.recipe(SYNTHESIS, settings, own_rules.read(settings))
-    with pytest.raises(CannotJudge):
-        own_rules.recipe(SYNTHESIS, settings, own_rules.read(settings, root=work))
-    assert not measure.part(SYNTHESIS, OPTIONS, NOW, root=work, recipe=own).problems
-    strict = Settings().replace(cr_pass=1.0, ac_pass=1.0)
-    lenient = Settings().replace(cr_pass=0.0, cr_review=0.0, ac_pass=0.0, ac_review=0.0, ah_pass=0.0, ah_review=0.0)
-    rates = [
-        part["pass_rates"]
-        for policy in (strict, lenient)
-        if (
-            part := measure.part(
-                SAFE, OPTIONS, NOW, root=work, recipe=own_rules.recipe(SAFE, asked.settings(policy), own_rules.NO_FILES)
-            ).part
-        )
-    ]
-    assert rates[0] != rates[1]
-
-
-def test_the_digest_is_of_the_packs_below_the_root(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    below = packs.digest(OPTIONS.synthesis.rules, root=work)
-    assert below != packs.digest()
-    monkeypatch.chdir(work)
-    assert packs.digest(OPTIONS.synthesis.rules) == below
