@@ -200,14 +200,15 @@ def test_the_doctor_outside_of_actions_needs_nothing(safe_gate: SafeGate) -> Non
     assert found["recorded text"] == "hidden: hashes replace it"
 
 
-def test_the_doctor_counts_the_files_that_a_run_would_read(safe_gate: SafeGate) -> None:
+def test_the_doctor_counts_the_files_that_a_run_would_read_and_their_cases(safe_gate: SafeGate) -> None:
     for name in "ab":
         write_batch(Path(f"{name}_batch.json"), safe_case(name))
-    write_cases(Path("c.jsonl"), turn("a"))
-    ran = safe_gate("doctor", "--all", "--safe-batch", "*_batch", "--cases", "c.jsonl")
+    write_cases(Path("c.jsonl"), turn("a", tags=["grief"]), turn("b"))
+    ran = safe_gate("doctor", "--all", "--safe-batch", "*_batch", "--cases", "c.jsonl", "--not-tag", "grief")
     assert (ran.code, ran.err) == (0, "")
     found = dict(re.findall(r"^  (\S+) +(\d+ files? of \S+)$", ran.out, re.MULTILINE))
     assert found == {"safe-batch": "2 files of *_batch", "synthesis-cases": "1 file of c.jsonl"}
+    assert (facts(ran.out)["Synthesis cases"], facts(ran.out)["SAFE v0 cases"]) == ("1", "2")
 
 
 @pytest.mark.parametrize(
@@ -231,6 +232,8 @@ def test_the_doctor_counts_the_files_that_a_run_would_read(safe_gate: SafeGate) 
         ("--cases", "c.jsonl", "--policy-ref", "base", "--on-weakened", "fail"),
         ("--cases", "c.jsonl", "--on-weakened", "fail"),
         ("--cases", "c.jsonl", "--on-weakened", "fail", "--baseline", "gone.json", "--no-baseline-required"),
+        *(("--cases", "c.jsonl", "--baseline", name) for name in ("known.json", "no-such-branch", "gone.json", "base")),
+        *(("--cases", "c.jsonl", "--waivers", name) for name in ("no.json", "c.jsonl")),
     ],
 )
 def test_the_doctor_refuses_what_a_run_would_refuse(safe_gate: SafeGate, arguments: tuple[str, ...]) -> None:
@@ -240,16 +243,10 @@ def test_the_doctor_refuses_what_a_run_would_refuse(safe_gate: SafeGate, argumen
     Path("broken.json").write_text('{"pack": }', "utf-8")
     limits = {"tags": {"grief": {"min-pass-rate": 1}}, "min-label-accuracy": {"acme/no": 1}}
     Path("misspelt.json").write_text(json.dumps(limits), "utf-8")
+    Path("known.json").write_text('{"waivers": []}', "utf-8")
     ran = safe_gate("doctor", "--all", *arguments)
     assert ran.code == 3
     assert ran.err == safe_gate("run", *arguments).err
-
-
-def test_the_doctor_counts_the_cases_that_a_run_would_score(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a", tags=["grief"]), turn("b"))
-    write_batch(Path("b.json"), safe_case("a"))
-    found = facts(safe_gate("doctor", "--all", "--cases", "c.jsonl", "--batch", "b.json", "--not-tag", "grief").out)
-    assert (found["Synthesis cases"], found["SAFE v0 cases"]) == ("1", "1")
 
 
 @pytest.mark.parametrize(
@@ -301,27 +298,6 @@ def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: 
         assert (ran.code, ran.err) == (0, "")
         assert facts(ran.out)["baseline"] == f"{baseline}: {words}"
         assert facts(ran.out)["waivers"] == "1 file of known.json, 0 waivers"
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--baseline", "known.json"),
-        ("--baseline", "no-such-branch"),
-        ("--baseline", "gone.json"),
-        ("--baseline", "base"),
-        ("--waivers", "no.json"),
-        ("--waivers", "c.jsonl"),
-    ],
-)
-def test_the_doctor_refuses_a_baseline_and_waivers_that_a_run_would_refuse(
-    safe_gate: SafeGate, arguments: tuple[str, ...]
-) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    Path("known.json").write_text('{"waivers": []}', "utf-8")
-    ran = safe_gate("doctor", "--all", "--cases", "c.jsonl", *arguments)
-    assert ran.code == 3
-    assert ran.err == safe_gate("run", "--cases", "c.jsonl", *arguments).err
 
 
 def test_the_doctor_does_not_ask_github_for_the_baseline(safe_gate: SafeGate, job: Callable[..., None]) -> None:

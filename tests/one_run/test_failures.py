@@ -34,14 +34,6 @@ from tests.support.cases import (
 from tests.support.github import outputs
 
 
-def test_a_report_folder_that_cannot_be_written_is_an_error(safe_gate: SafeGate) -> None:
-    Path("reports").write_text("in the way")
-    write_cases(Path("c.jsonl"), turn("t"))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 3
-    assert "reports/safe-gate.json: cannot be written" in ran.err
-
-
 def test_no_earlier_verdict_stands_beside_a_report_that_cannot_be_written(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     assert safe_gate("run", "--cases", "c.jsonl").code == 0
@@ -64,56 +56,48 @@ def test_no_earlier_verdict_stands_beside_a_config_that_is_no_object(safe_gate: 
     assert report()["verdict"] == "error"
 
 
-def test_an_internal_error_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("oh\nno ##[error]")
+DEFECT = "this is a defect of safe-gate: please report it with the command and the input"
 
-    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", broken)
+
+@pytest.mark.usefixtures("runner")
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (RuntimeError("oh\nno ##[error]"), f"safe-gate: internal error: RuntimeError: oh\\nno #\\x23[error]; {DEFECT}"),
+        (MemoryError(), "safe-gate: ran out of memory; give it more, set fewer jobs, or split the largest file"),
+    ],
+)
+def test_a_surprise_is_one_sentence_and_no_pass(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
+    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", raising(error))
     write_cases(Path("c.jsonl"), turn("t"))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 3
-    assert len(ran.err.splitlines()) == 2
-    assert report()["verdict"] == "error"
-    assert "internal error: RuntimeError" in ran.err
-    assert "##[" not in ran.err
+    assert (ran.code, ran.err.splitlines()[:-1]) == (3, [words])
+    assert report()["verdict"] == outputs(Path("output").read_text("utf-8"))["verdict"] == "error"
 
 
-def test_an_internal_error_names_the_installed_evaluators(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("oh")
-
-    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", broken)
+def test_a_surprise_names_the_installed_evaluators_and_needs_no_renderer(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", raising(OSError(24, "Too many open files")))
     monkeypatch.setattr("safe_gate.evaluators.registry.EVALUATORS", {**EVALUATORS, "own": None})
     write_cases(Path("c.jsonl"), turn("t"))
     ran = safe_gate("eval", "--cases", "c.jsonl")
     assert ran.code == 3
     assert "this is a defect of safe-gate or of the evaluator own: please report it" in ran.err
-
-
-def test_a_run_without_memory_says_so(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", full)
-    write_cases(Path("c.jsonl"), turn("t"))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 3
-    assert report()["verdict"] == "error"
-    words = "safe-gate: ran out of memory; give it more, set fewer jobs, or split the largest file"
-    assert ran.err.splitlines()[0] == words
-
-
-def test_an_internal_error_that_cannot_be_reported_exits_3(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise OSError(24, "Too many open files")
-
-    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", broken)
     monkeypatch.setitem(sys.modules, "safe_gate.render.untrusted", None)
-    write_cases(Path("c.jsonl"), turn("t"))
     ran = safe_gate("eval", "--cases", "c.jsonl")
     assert (ran.code, ran.err) == (3, "safe-gate: internal error: OSError\n")
+
+
+def raising(error: BaseException) -> Callable[..., None]:
+    """Return a function that raises an error."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise error
+
+    return broken
 
 
 def test_an_interrupt_ends_quietly(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,14 +132,6 @@ def test_help_that_nobody_reads_exits_0() -> None:
             ["sh", "-c", f"{sys.executable} -I -m safe_gate {words}"], check=False, capture_output=True
         )
         assert (ran.returncode, ran.stderr) == (0, b"")
-
-
-def test_help_and_version_exit_0(safe_gate: SafeGate) -> None:
-    assert safe_gate("--version").out.startswith("safe-gate ")
-    for command in ("run", "score", "eval", "validate"):
-        ran = safe_gate(command, "--help")
-        assert ran.code == 0
-        assert "exit codes: 0 " in ran.out
 
 
 def test_a_command_line_that_cannot_be_read_leaves_the_reports_of_the_last_run(
@@ -227,39 +203,11 @@ def test_a_pipe_gets_utf_8_without_colours_whatever_the_locale() -> None:
     assert "\x1b" not in text
 
 
-def test_a_reader_that_leaves_early_does_not_change_the_exit_code() -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD) for i in range(300)))
-    read, write = os.pipe()
-    os.close(read)
-    command = [sys.executable, "-I", "-m", "safe_gate", "eval", "--cases", "c.jsonl", "--verbose"]
-    ran = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
-    os.close(write)
-    assert (ran.returncode, ran.stderr) == (2, b"")
-
-
 def test_examples_pass_and_fail_as_the_readme_says(safe_gate: SafeGate) -> None:
     examples = REPOSITORY / "examples"
     cases = ["--synthesis-cases", examples / "empathy.jsonl", "--min-label-accuracy", "0.9"]
     assert safe_gate("run", "--safe-batch", examples / "clinical/golden_set", *cases).code == 0
     assert safe_gate("run", "--safe-batch", examples / "clinical/*", *cases).code == 1
-
-
-@pytest.mark.usefixtures("runner")
-def test_a_runtime_error_reaches_the_step_outputs(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("oh")
-
-    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", broken)
-    write_cases(Path("c.jsonl"), turn("t"))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
-    assert outputs(Path("output").read_text("utf-8"))["verdict"] == "error"
-
-
-def test_settings_that_are_wrong_leave_no_old_verdict_standing(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("t"))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", "r").code == 0
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", "r", "--max-fail-labels", "x").code == 3
-    assert json.loads(Path("r/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
 
 
 def test_an_evaluator_without_input_is_named_beside_the_verdict(safe_gate: SafeGate) -> None:
@@ -299,13 +247,6 @@ def test_a_pipe_in_the_place_of_an_input_does_not_hang_the_gate(safe_gate: SafeG
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
     assert ran.code == 3
     assert f"{name}: cannot be read: Not a regular file" in ran.err
-
-
-def test_a_full_disk_behind_the_log_does_not_change_the_exit_code() -> None:
-    write_cases(Path("c.jsonl"), turn("t"))
-    with Path("/dev/full").open("w") as full:
-        command = [sys.executable, "-I", "-m", "safe_gate", "run", "--synthesis-cases", "c.jsonl"]
-        assert subprocess.run(command, stdout=full, stderr=full, check=False).returncode == 0
 
 
 def test_what_was_asked_for_and_cannot_be_printed_is_an_error() -> None:
