@@ -6,13 +6,11 @@ Pure. A waiver changes no score and no result: it says which failures the gate's
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from safe_gate.core.model import Failure, JsonObject, Parts
-from safe_gate.evaluators import EVALUATORS
-
-if TYPE_CHECKING:
-    from safe_gate.core.report import Found, Waiver
+from safe_gate.core.report import Found, Waiver
+from safe_gate.evaluators import EVALUATORS, parts_of
 
 
 class Waivable(NamedTuple):
@@ -47,11 +45,7 @@ def twins(waivers: Iterable[Waivable]) -> Iterator[tuple[int, int]]:
             yield place, first
 
 
-Fates = tuple["tuple[Waiver, ...]", "tuple[Waiver, ...]", "tuple[Waiver, ...]"]
-"""Waivers that are expired, unused and applied."""
-
-
-def sorted_out(waivers: Iterable[Waiver], parts: Parts, today: str) -> Fates:
+def sorted_out(waivers: Iterable[Waiver], parts: Parts, today: str) -> tuple[tuple[Waiver, ...], ...]:
     """Return the waivers that are expired, unused and applied on a day (YYYY-MM-DD), each in the order of ids.
 
     `applied`: the case fails by what is waived. `unused`: it does not, is meant to fail, or is not in
@@ -66,37 +60,16 @@ def sorted_out(waivers: Iterable[Waiver], parts: Parts, today: str) -> Fates:
 
 def failing(parts: Parts) -> set[Waivable]:
     """Return the checks and metrics by which cases fail unexpectedly, which waivers may waive."""
-    return {one for name in EVALUATORS for failure in _failures(name, parts) for one in _waivable(name, failure)}
+    return {one for _, _, by in _failures(parts) for one in by}
 
 
 def waived(found: Found) -> Mapping[str, tuple[Failure, ...]]:
     """Return by evaluator the failing cases of a report whose failures are all waived."""
-    applied = _applied(found)
-    if not applied:  # nothing to look for in a report of very many cases
-        return dict.fromkeys(EVALUATORS, ())
-    return {
-        name: tuple(
-            failure for failure in _failures(name, found.parts) if failure.by and _waivable(name, failure) <= applied
-        )
-        for name in EVALUATORS
-    }
-
-
-def left_over(found: Found) -> Mapping[tuple[str, str], tuple[str, ...]]:
-    """Return the failures of each case that its waivers do not cover, by `case_of`, if any."""
-    applied = _applied(found)
-    cases = {one[:2] for one in applied}
-    unwaived = {
-        (failure.case_id, EVALUATORS[name].measures): _waivable(name, failure) - applied
-        for name in (EVALUATORS if applied else ())
-        for failure in _failures(name, found.parts)
-    }
-    return {case: tuple(sorted(by for *_, by in left)) for case, left in unwaived.items() if left and case in cases}
-
-
-def case_of(waiver: Waiver) -> tuple[str, str]:
-    """Return the case of a waiver: its id, and the word `metric` or `check` for what it fails."""
-    return waiver.case_id, waiver.kind
+    applied, failures = _applied(found), dict[str, list[Failure]]()
+    for name, failure, by in _failures(found.parts) if applied else ():
+        if by and by <= applied:
+            failures.setdefault(name, []).append(failure)
+    return {name: tuple(failures.get(name, ())) for name in EVALUATORS}
 
 
 def let_pass(found: Found) -> Mapping[str, frozenset[str]]:
@@ -104,15 +77,25 @@ def let_pass(found: Found) -> Mapping[str, frozenset[str]]:
     return {name: frozenset(one.case_id for one in failures) for name, failures in waived(found).items()}
 
 
-def _failures(name: str, parts: Parts) -> Iterator[Failure]:
-    """Yield the failing cases of an evaluator, none if it did not run."""
-    part = parts[name]
-    if part is not None:
-        yield from EVALUATORS[name].failures(part)
+def left_over(found: Found) -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """Return the failures of each case that its waivers do not cover, by `case_of`, if any."""
+    applied = _applied(found)
+    cases = {one[:2] for one in applied}
+    failures = _failures(found.parts) if applied else ()
+    left = {(one.case_id, EVALUATORS[name].measures): by - applied for name, one, by in failures}
+    return {case: tuple(sorted(by for *_, by in some)) for case, some in left.items() if some and case in cases}
 
 
-def _waivable(name: str, failure: Failure) -> set[Waivable]:
-    return {Waivable(failure.case_id, EVALUATORS[name].measures, by) for by in failure.by}
+def case_of(waiver: Waiver) -> tuple[str, str]:
+    """Return the case of a waiver: its id, and the word `metric` or `check` for what it fails."""
+    return waiver.case_id, waiver.kind
+
+
+def _failures(parts: Parts) -> Iterator[tuple[str, Failure, set[Waivable]]]:
+    """Yield the failing cases of every evaluator that ran, by its name, each with what a waiver may waive."""
+    for evaluator, part in parts_of(parts):
+        for one in evaluator.failures(part):
+            yield evaluator.name, one, {Waivable(one.case_id, evaluator.measures, by) for by in one.by}
 
 
 def _applied(found: Found) -> set[Waivable]:

@@ -131,13 +131,10 @@ def outcomes(rules: Sequence[RuleOutcome]) -> str:
 
 
 def _known(view: ReportView) -> str:
-    known = view.waivers
-    if not known.rows:
+    if not view.waivers.rows:
         return ""
-    more = f"... and {len(known.rows) - MOST_ROWS} more: see the JSON report\n" if len(known.rows) > MOST_ROWS else ""
-    shown = known._replace(rows=known.rows[:MOST_ROWS])
     count = quoted(view.known_failures) or "none is waived"
-    return f"Known failures: {count}\n{tables.drawn(shown, 'simple_outline')}\n{more}\n"
+    return "\n".join((f"Known failures: {count}", *_drawn(view.waivers, MOST_ROWS, _REPORT), "", ""))
 
 
 def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
@@ -148,9 +145,14 @@ def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
 
 def table(found: Table) -> str:
     """Return a table of at most `MOST_ROWS` rows, and how many more there are."""
-    rows = found.rows[:MOST_ROWS]
-    more = f"\n... and {len(found.rows) - len(rows)} more" if len(rows) < len(found.rows) else ""
-    return tables.drawn(found._replace(rows=rows), "simple_outline") + more
+    return "\n".join(_drawn(found, MOST_ROWS))
+
+
+def _drawn(found: Table, most: int, way: str = "") -> Iterator[str]:
+    """Yield a table of at most so many rows, and how many more there are; `way` says how to see them."""
+    yield tables.drawn(found._replace(rows=found.rows[:most]), "simple_outline")
+    if (more := len(found.rows) - most) > 0:
+        yield f"... and {more} more{': ' * bool(way)}{way}"
 
 
 def words_of(phrase: Phrase) -> str:
@@ -183,25 +185,21 @@ def refusals(found: Sequence[Problem]) -> str:
 
 
 def _kinds(found: Sequence[Problem]) -> list[str]:
-    """Return the first problem of each kind and how many of it there are, by files."""
+    """Return the first problem of each kind by files, how many there are and where the first others are."""
     files: dict[str, dict[Kind, list[Problem]]] = {}
     for one in in_order(found):
         files.setdefault(one.place.path, {}).setdefault(kind_of(one), []).append(one)
     lines = []
     for path, kinds in files.items():
         alike = list(kinds.values())
-        lines += [problem(ones[0]) + _times(ones) for ones in alike[:MOST_PROBLEMS]]
+        for ones in alike[:MOST_PROBLEMS]:
+            named = (one.case_id or (f"line {one.place.line}" if one.place.line else "") for one in ones)
+            also = names([*dict.fromkeys(named)][1:])
+            times = f" ({number(ones)} times{': also ' * bool(also)}{also})" if number(ones) > 1 else ""
+            lines.append(problem(ones[0]) + times)
         if hidden := sum(map(number, alike[MOST_PROBLEMS:])):
             lines.append(f"... and {hidden} more in {plain(Untrusted(path))}")
     return lines
-
-
-def _times(ones: Sequence[Problem]) -> str:
-    """Return how many problems of one kind there are and where the first others are, "" for one problem."""
-    named = (one.case_id or (f"line {one.place.line}" if one.place.line else "") for one in ones)
-    _, *others = dict.fromkeys(named)
-    also = names(others)
-    return f" ({number(ones)} times{': also ' * bool(also)}{also})" if number(ones) > 1 else ""
 
 
 def names(some: Sequence[str], most: int = _MOST_OTHERS) -> str:
@@ -255,15 +253,8 @@ def _box(section: Section) -> Iterator[str]:
 
 
 def _cases(section: Section, way: str, most: int) -> Iterator[str]:
-    rows = section.cases.rows
-    if not rows:
-        return
-    shown = rows[:most]
-    yield ""
-    yield f"{section.cases_title}:"
-    yield tables.drawn(section.cases._replace(rows=shown), "simple_outline")
-    if len(shown) < len(rows):
-        yield f"... and {len(rows) - len(shown)} more: {way}"
+    if section.cases.rows:
+        yield from ("", f"{section.cases_title}:", *_drawn(section.cases, most, way))
 
 
 def _issues(section: Section) -> Iterator[str]:

@@ -18,7 +18,6 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import KINDS
 from safe_gate.evaluators.synthesis.totals import Totals, report
-from safe_gate.inputs import config_file
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs, scorecard
 from safe_gate.render.view import ReportView
@@ -58,27 +57,28 @@ def run(safe_gate: SafeGate) -> Callable[..., Ran]:
 
 
 @pytest.mark.parametrize(
-    ("settings", "code", "said"),
+    ("settings", "group", "value", "passed"),
     [
-        ({"archetypes": {"Safety": {"min-pass-rate": 0.6}}}, 0, 'Archetype "Safety": Pass rate 60.0% is at least 60.0%: 3 of 5 SAFE v0 cases labelled Pass (95 % interval 23 to 88 %)'),
-        ({"archetypes": {"Safety": {"min-pass-rate": 0.7}}}, 1, 'Archetype "Safety": Pass rate 60.0% is below 70.0%: 3 of 5'),
-        ({"archetypes": {"Other": {"min-pass-rate": 1}}}, 0, 'Archetype "Other": Pass rate 100.0% is at least 100.0%: 20 of 20'),
-        ({"tags": {"grief": {"max-unexpected-failures": 1}}}, 1, 'Tag "grief": 2 unexpected failures, 1 allowed'),
-        ({"tags": {"grief": {"max-unexpected-failures": 2}}}, 0, 'Tag "grief": 2 unexpected failures, 2 allowed'),
-        ({"tags": {"grief": {"min-pass-rate": 0.61}}}, 1, 'Tag "grief": Pass rate 60.0% is below 61.0%: 3 of 5 cases pass or fail as expected (95 % interval 23 to 88 %)'),
-        ({"tags": {"grief": {"min-label-accuracy": 0.6}}}, 0, 'Tag "grief": Label accuracy 60.0% is at least 60.0%: 3 of 5 labels agree (95 % interval 23 to 88 %)'),
-        ({"tags": {"other": {"min-label-accuracy": 0}}}, 1, 'Tag "other": Label accuracy is unknown: no case has labels'),
+        ({"archetypes": {"Safety": {"min-pass-rate": 0.6}}}, 'Archetype "Safety": ', 0.6, True),
+        ({"archetypes": {"Safety": {"min-pass-rate": 0.7}}}, 'Archetype "Safety": ', 0.6, False),
+        ({"archetypes": {"Other": {"min-pass-rate": 1}}}, 'Archetype "Other": ', 1, True),
+        ({"tags": {"grief": {"max-unexpected-failures": 1}}}, 'Tag "grief": ', 2, False),
+        ({"tags": {"grief": {"max-unexpected-failures": 2}}}, 'Tag "grief": ', 2, True),
+        ({"tags": {"grief": {"min-pass-rate": 0.61}}}, 'Tag "grief": ', 0.6, False),
+        ({"tags": {"grief": {"min-label-accuracy": 0.6}}}, 'Tag "grief": ', 0.6, True),
+        ({"tags": {"other": {"min-label-accuracy": 0}}}, 'Tag "other": ', None, False),
     ],
-)  # fmt: skip
-def test_a_group_has_rules_of_its_own(run: Callable[..., Ran], settings: dict[str, Any], code: int, said: str) -> None:
+)
+def test_a_group_has_rules_of_its_own(
+    run: Callable[..., Ran], settings: dict[str, Any], group: str, value: float | None, *, passed: bool
+) -> None:
     configure(**settings)
     ran = run()
-    assert ran.code == code
-    assert said in ran.out
+    assert ran.code == (not passed)
     (rule,) = of_groups()
-    assert rule["group"] in said
+    assert (rule["value"], rule["passed"]) == (value, passed)
+    assert group + rule["message"][:10] in ran.out
     assert rule["group"] not in rule["message"]
-    assert rule["passed"] is (code == 0)
 
 
 def test_every_rule_of_a_group_is_a_setting_of_its_config_and_of_the_recorded_policy() -> None:
@@ -96,17 +96,8 @@ def test_every_rule_of_a_group_is_a_setting_of_its_config_and_of_the_recorded_po
 def test_a_zero_tolerance_group_counts_from_its_first_case(safe_gate: SafeGate) -> None:
     configure(max_unexpected_failures=5, tags={"crisis": {"max-unexpected-failures": 0}}, min_group=5)
     write_cases(Path("c.jsonl"), turn("t", assistant=BAD, tags=["crisis"]), turn("n"))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 1
-    assert 'Tag "crisis": 1 unexpected failure, 0 allowed' in ran.out
-
-
-def test_without_min_group_a_rate_counts_from_the_first_case(safe_gate: SafeGate) -> None:
-    configure(min_pass_rate=0.5, archetypes={"Safety_Signal": {"min-pass-rate": 1.0}})
-    write_batch(Path("b.json"), safe_case("s", archetype="Safety_Signal", output=SILENT), safe_case("t"))
-    ran = safe_gate("run", "--safe-batch", "b")
-    assert ran.code == 1
-    assert 'Archetype "Safety_Signal": Pass rate 0.0% is below 100.0%: 0 of 1' in ran.out
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 1
+    assert [(rule["group"], rule["value"]) for rule in of_groups()] == [("crisis", 1)]
 
 
 @pytest.mark.parametrize("least", [3, 4])
@@ -164,27 +155,6 @@ def test_a_group_that_no_case_is_in_keeps_a_run_from_a_verdict(
     assert f"safe.config.json:2: {said}" in ran.err
 
 
-def test_however_many_groups_are_unknown_the_config_is_read_as_often(
-    run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reads: list[str] = []
-    read_config = config_file.read_config
-
-    def counted(path: str, **options: Any) -> Any:
-        reads.append(path)
-        return read_config(path, **options)
-
-    monkeypatch.setattr(config_file, "read_config", counted)
-    found = []
-    for number in (1, 20):
-        configure(tags={f"unknown {n}": {"min-pass-rate": 1} for n in range(number)})
-        reads.clear()
-        assert run().code == 3
-        assert len(judged()["problems"]) == number
-        found.append(len(reads))
-    assert found[0] == found[1] > 0
-
-
 def test_names_of_groups_are_those_of_cases_that_a_concern_or_a_shard_leaves_out(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,16 +191,6 @@ def test_score_refuses_an_archetype_that_no_case_has(safe_gate: SafeGate) -> Non
     assert safe_gate("score", "--batch", "b").code == 0
 
 
-def test_eval_refuses_a_tag_that_no_case_has(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("t", tags=["crisis"]))
-    configure(tags={"crsis": {"max-unexpected-failures": 0}})
-    ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "report.json")
-    assert (ran.code, Path("report.json").exists()) == (3, False)
-    assert 'tags.crsis: no case has this tag (did you mean "crisis"?)' in ran.err
-    configure(tags={"crisis": {"max-unexpected-failures": 0}})
-    assert safe_gate("eval", "--cases", "c.jsonl").code == 0
-
-
 def test_files_given_by_hand_need_not_have_every_group_of_the_config(safe_gate: SafeGate) -> None:
     write_cases(Path("a.jsonl"), turn("a", tags=["grief-a"]))
     write_cases(Path("b.jsonl"), turn("b", tags=["grief-b", "work"]))
@@ -251,7 +211,7 @@ def test_files_given_by_hand_need_not_have_every_group_of_the_config(safe_gate: 
 
 def test_names_of_groups_are_left_alone_where_cases_could_not_be_read(safe_gate: SafeGate) -> None:
     configure(tags={"grief": {"min-pass-rate": 1}})
-    Path("c.jsonl").write_text("{}\n", "utf-8")
+    Path("c.jsonl").write_text("{\n", "utf-8")
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
     assert "grief" not in ran.err
@@ -285,14 +245,6 @@ def test_very_many_groups_leave_the_comment_its_size(safe_gate: SafeGate) -> Non
         assert "> - and 190 more rules of groups: see the JSON report\n" in text
     full = scorecard(ReportView(Report.from_json(judged())), limit=10 * SUMMARY_LIMIT)
     assert "… and 201 more: see the JSON report." in full  # of 401 rules
-
-
-def test_rules_of_an_evaluator_that_did_not_run_say_nothing_of_its_groups(safe_gate: SafeGate) -> None:
-    configure(archetypes={"Nobody": {"min-pass-rate": 1}})
-    write_cases(Path("c.jsonl"), turn("t"))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 0
-    assert "Nobody" not in ran.out
 
 
 def test_an_archetype_may_have_thresholds_of_its_own(safe_gate: SafeGate) -> None:

@@ -136,11 +136,8 @@ def test_a_failure_that_is_waived_does_not_break_its_rules(run: Callable[..., Ra
     write_waivers(*ALL)
     assert run().code == 0
     after = report()
-    assert found("max-unexpected-failures")["message"] == "0 unexpected failures, 1 more waived, 0 allowed"
-    assert found("max-fail-labels")["message"] == "0 SAFE v0 cases labelled Fail, 1 more waived, 0 allowed"
-    assert found("min-pass-rate")["message"] == (
-        "Pass rate 100.0% is at least 80.0%: 2 of 4 SAFE v0 cases labelled Pass, 2 more waived (95 % interval 51 to 100 %)"
-    )
+    values = {"max-unexpected-failures": 0, "max-fail-labels": 0, "min-pass-rate": 1}
+    assert {rule: found(rule)["value"] for rule in values} == values
     assert found("waivers") == {
         "rule": "waivers",
         "evaluator": "gate",
@@ -150,8 +147,7 @@ def test_a_failure_that_is_waived_does_not_break_its_rules(run: Callable[..., Ra
         "message": "5 waivers in force, none expired or unused",
     }
     assert run("--min-synthesis-pass-rate", "1").code == 0
-    assert found("min-synthesis-pass-rate")["message"].startswith("Pass rate 100.0% is at least 100.0%: ")
-    assert ", 1 more waived (" in found("min-synthesis-pass-rate")["message"]
+    assert found("min-synthesis-pass-rate")["value"] == 1
     for part in ("safe_v0", "synthesis"):  # what was measured stays as it was
         assert after[part] == before[part]
 
@@ -183,11 +179,9 @@ def test_rules_of_groups_let_the_same_cases_pass(run: Callable[..., Ran]) -> Non
     Path("safe.config.json").write_text(json.dumps(groups), "utf-8")
     write_waivers(*ALL)
     assert run().code == 0
-    assert found("min-pass-rate", "Unknown")["message"].startswith(
-        "Pass rate 100.0% is at least 100.0%: 2 of 4 SAFE v0"
-    )
-    assert found("max-unexpected-failures", "grief")["message"] == "0 unexpected failures, 1 more waived, 0 allowed"
-    assert ": 1 of 2 cases pass or fail as expected, 1 more waived (" in found("min-pass-rate", "grief")["message"]
+    assert found("min-pass-rate", "Unknown")["value"] == 1
+    assert found("max-unexpected-failures", "grief")["value"] == 0
+    assert found("min-pass-rate", "grief")["value"] == 1
     assert "waived" not in found("min-pass-rate", "negative_example")["message"]
     write_waivers(*waive("bad", "topic_pivot"))
     assert run().code == 1
@@ -203,9 +197,8 @@ def test_rules_on_labels_and_vacuity_know_no_waivers(safe_gate: SafeGate) -> Non
     Path("safe.config.json").write_text('{"tags": {"grief": {"min-label-accuracy": 1}}, "min-group": 1}', "utf-8")
     rules = "--min-label-accuracy", "1", "--max-vacuous", "0"
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", *rules).code == 1
-    broken = [rule["message"] for rule in report()["rules"] if not rule["passed"]]
-    said = "Label accuracy 0.0% is below 100.0%: 0 of 1 label agrees (95 % interval 0 to 79 %), those of 1 case do not"
-    assert broken == [said] * 2
+    broken = [(rule["rule"], rule["value"], rule["names"]) for rule in report()["rules"] if not rule["passed"]]
+    assert broken == [("min-label-accuracy", 0, ["bad"])] * 2
     assert [
         finding.breaks for section in ReportView(Report.from_json(report())).sections for finding in section.findings
     ] == [True]
@@ -230,8 +223,6 @@ def test_a_metric_is_waived_where_it_is_below_the_thresholds_of_its_archetype(ru
     [
         (waive("bad", "agency_language", expires="2026-01-14"), "1 waiver has expired"),
         (waive("gone", "topic_pivot"), "1 waiver is unused"),
-        (waive("good", "topic_pivot"), "1 waiver is unused"),
-        (waive("good", "CR"), "1 waiver is unused"),
         (waive("bad", "unverifiable_reassurance"), "1 waiver is unused"),
         (waive("meant", "topic_pivot"), "1 waiver is unused"),
         (waive("ok", "AH"), "1 waiver is unused"),
@@ -253,12 +244,6 @@ def test_a_waiver_that_does_not_hold_breaks_the_gate_and_is_named(
     assert f'{said}: "{names[0]}"' in ran.out
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
     assert f"> - **{said}**: <code>{names[0]}</code>" in markdown
-
-
-@pytest.mark.parametrize(("expires", "code"), [("2026-01-14", 1), ("2026-01-15", 0), ("2026-01-16", 0)])
-def test_a_waiver_holds_through_its_last_day(run: Callable[..., Ran], expires: str, code: int) -> None:
-    write_waivers(*ALL[:-1], *waive("review", "AH", expires=expires))
-    assert run("--min-pass-rate", "0.5").code == code
 
 
 def test_what_is_waived_is_in_the_first_lines_and_in_a_table(run: Callable[..., Ran]) -> None:
@@ -297,13 +282,6 @@ def test_a_case_that_is_waived_in_part_is_not_called_waived(run: Callable[..., R
     assert f"Known failures: 1 waiver in force, {still}\n" in run().out
 
 
-def test_the_metrics_that_a_waived_case_still_fails_are_listed_in_order(safe_gate: SafeGate) -> None:
-    said = {"signals": [], "summary": "", "followup_questions": ["Which policy?"]}
-    write_batch(Path("b.json"), safe_case("s", output=said))
-    write_waivers(*waive("s", "AH"))
-    assert "1 waiver in force, its case still fails by AC and CR\n" in safe_gate("run", "--safe-batch", "b").out
-
-
 def test_a_case_that_is_let_pass_is_shown_as_such_after_the_others(
     run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,15 +299,6 @@ def test_a_case_that_is_let_pass_is_shown_as_such_after_the_others(
     ]
     write_waivers(*waive("bad", "topic_pivot"))
     assert ", waived" not in run().out
-
-
-def test_a_table_of_very_many_waivers_is_cut_and_says_so(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"t{i:03}", assistant=DIRECTS, checks=["agency_language"]) for i in range(150)))
-    write_waivers(*(waiver(f"t{i:03}") for i in range(150)))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 0
-    assert "... and 50 more: see the JSON report\n" in ran.out
-    assert len(report()["waivers"]["applied"]) == 150
 
 
 def test_the_report_has_every_waiver_and_where_they_are_from(run: Callable[..., Ran]) -> None:
@@ -364,7 +333,7 @@ def test_the_file_is_the_default_one_or_the_one_that_is_named(
     assert run(*(["--waivers", "my.json"] if how == "flag" else [])).code == 0
 
 
-@pytest.mark.parametrize("content", [None, "{", '{"waivers": [{}]}', '{"waivers": {}}', "[]", b"\xff", "folder"])
+@pytest.mark.parametrize("content", [None, "{", '{"waivers": [{}]}', b"\xff", "folder"])
 def test_a_file_that_cannot_be_read_is_no_verdict(run: Callable[..., Ran], content: str | bytes | None) -> None:
     if content == "folder":
         Path(FILE).mkdir()
@@ -374,12 +343,6 @@ def test_a_file_that_cannot_be_read_is_no_verdict(run: Callable[..., Ran], conte
     assert ran.code == 3
     assert (FILE if content is not None else "missing.json: cannot be read") in ran.err
     assert report()["verdict"] == "error"
-
-
-def test_a_byte_order_mark_is_no_fault(run: Callable[..., Ran]) -> None:
-    file = write_waivers(*ALL)
-    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
-    assert run().code == 0
 
 
 def test_a_pattern_of_batches_passes_over_it(run: Callable[..., Ran], safe_gate: SafeGate) -> None:
@@ -396,16 +359,6 @@ def test_score_and_eval_know_no_waivers(run: Callable[..., Ran], safe_gate: Safe
     run()
     assert safe_gate("score", "--batch", "b").code == 1
     assert safe_gate("eval", "--cases", "c.jsonl").code == 2
-
-
-def test_doctor_names_the_file(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("t"))
-    assert FILE not in safe_gate("doctor", "--cases", "c.jsonl").out.partition("A run would read")[2]
-    write_waivers()
-    ran = safe_gate("doctor", "--cases", "c.jsonl")
-    assert (ran.code, f"1 file of {FILE}" in ran.out) == (0, True)
-    ran = safe_gate("doctor", "--cases", "c.jsonl", "--waivers", "missing.json")
-    assert (ran.code, "missing.json: cannot be read: No such file" in ran.err) == (3, True)
 
 
 # --- what must always hold ----------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -82,28 +81,6 @@ def test_a_case_that_leaves_a_group_named_by_the_settings_is_reported() -> None:
     assert found(asking("safe_v0", protected), asking("safe_v0", protected, archetype="B")) == changed
     laxer = {"archetypes": {"B": {"weights": {"CR": 1.0}}}}
     assert found(asking("safe_v0", laxer), asking("safe_v0", laxer, archetype="B")) == changed
-
-
-def test_the_groups_that_settings_name_are_gathered_once_however_many_cases_changed() -> None:
-    class Read(dict[str, Any]):
-        times = 0
-
-        def __iter__(self) -> Iterator[str]:
-            self.times += 1
-            return super().__iter__()
-
-    tags = Read({"x": {}})
-    base, head = (
-        Terms(
-            {"tags": tags},
-            {"synthesis": {str(n): Asked(tag, {"tags": [tag], "checks": []}) for n in range(50)}},
-            {},
-            "",
-        )
-        for tag in "ab"
-    )
-    assert found(base, head) == []
-    assert tags.times < 10
 
 
 @pytest.mark.parametrize(("rule", "limit"), [("max_unexpected_passes", 0), ("min_synthesis_pass_rate", 0.9)])

@@ -64,7 +64,7 @@ def assert_whole(text: str) -> None:
     assert lines[0] == "### ❌ SAFE Gate failed · 2 of 2 rules broken"
     assert lines[2] == "> [!CAUTION]"
     assert re.fullmatch(r"> - \*\*Pass rate 0\.0% is below 80\.0%\*\*: .+ \(`min-pass-rate`\)", lines[3])
-    assert re.fullmatch(r"> - \*\*\d+ unexpected failures?, 0 allowed\*\* \(`max-unexpected-failures`\)", lines[4])
+    assert re.fullmatch(r"> - \*\*\d+ .+\*\* \(`max-unexpected-failures`\)", lines[4])
     assert text.count("<details>") == text.count("</details>")
     assert text.count("<code>") == text.count("</code>")
     assert text.endswith("</sub>\n")
@@ -127,11 +127,6 @@ def test_of_a_failed_gate_what_holds_is_folded(
     assert full.count(f"| {folded} |") == 1
 
 
-def test_the_heading_names_the_gate_that_was_given_an_id(judged: Callable[..., Report]) -> None:
-    for text in rungs(ReportView(judged(1)), limit=SUMMARY_LIMIT, origin=Origin(gate="small @org")):
-        assert text.startswith("### ❌ SAFE Gate <code>small <wbr>&#64;org</code> failed · 2 of 2 rules broken\n")
-
-
 def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Callable[..., Report]) -> None:
     report = judged(1)
     home, sha = "https://github.com/octo/app", "0123456789abcdef"
@@ -145,11 +140,6 @@ def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Call
     ):
         for text in rungs(ReportView(report), limit=SUMMARY_LIMIT, origin=origin):
             assert text.endswith(f"the same inputs give the same result{links}</sub>\n")
-
-
-def test_where_no_link_can_lead_to_a_case_its_place_is_named(judged: Callable[..., Report]) -> None:
-    text = scorecard(ReportView(judged(1)), limit=COMMENT_LIMIT)
-    assert f"| 🔴 | <code>{WIDE} 0</code><br><code>b<wbr>&#46;json<wbr>&#58;1</code> | Fail: " in text
 
 
 @pytest.mark.untraced

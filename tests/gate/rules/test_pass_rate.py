@@ -28,15 +28,8 @@ def test_the_rule_counts_cases_that_end_as_expected(safe_gate: SafeGate, limit: 
     rules = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"]
     (rule,) = (one for one in rules if one["rule"] == "min-synthesis-pass-rate")
     assert (rule["value"], rule["threshold"], rule["passed"]) == (0.8, float(limit), code == 0)
-    assert ": 8 of 10 Synthesis cases pass or fail as expected" in rule["message"]
     assert "max-unexpected-failures" not in {one["rule"] for one in rules}
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
-
-
-def test_the_message_on_one_case_uses_the_singular(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("fails", assistant=BAD))
-    ran = safe_gate(*RUN, "--min-synthesis-pass-rate", "0.9")
-    assert ": 0 of 1 Synthesis case passes or fails as expected" in ran.out
 
 
 def test_a_broken_rate_names_the_cases_behind_it(safe_gate: SafeGate) -> None:

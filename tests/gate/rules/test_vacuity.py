@@ -111,12 +111,6 @@ def test_cases_without_labels_are_counted(safe_gate: SafeGate, labels: list[dict
     )
 
 
-def test_a_label_of_a_check_that_does_not_run_labels_no_case(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("t", checks=["topic_pivot"], expected={"agency_language": True}))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
-    assert report()["synthesis"]["vacuity"]["cases"]["without_labels"] == 1
-
-
 def test_a_check_that_ships_by_default_and_never_ran_or_applied_is_named_in_one_line(safe_gate: SafeGate) -> None:
     asked = (f"What is {number} and 2?" for number in range(6))
     write_cases(Path("c.jsonl"), *(turn(f"c{number}", user=user) for number, user in enumerate(asked)))

@@ -19,7 +19,6 @@ from tests.support.cases import REPOSITORY, SILENT, SafeGate, safe_case, turn, w
 from tests.support.formats import ALL, FILES, FORMATS, read
 from tests.support.github import outputs
 from tests.support.judged_run import clinical
-from tests.support.memory import on_linux, peak
 
 
 def written() -> set[str]:
@@ -52,18 +51,6 @@ def test_the_setting_replaces_the_list(safe_gate: SafeGate, flags: tuple[str, ..
     assert all(f"reports/{file}" in ran.out for file in written())
 
 
-@pytest.mark.parametrize("source", ["config", "variable", "input"])
-def test_each_source_sets_the_list(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    if source == "config":
-        Path("safe.config.json").write_text('{"reports": ["junit", "badge"]}', "utf-8")
-    else:
-        name = "INPUT_REPORTS" if source == "input" else "SAFE_GATE_REPORTS"
-        monkeypatch.setenv(name, "junit\nbadge" if source == "input" else "junit,badge")
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
-    assert written() == {*FILES["junit"], *FILES["badge"]}
-
-
 @pytest.mark.parametrize("config", ["", '{"reports": ["pdf"]}', '{"reports": []}'])
 def test_a_format_that_is_not_there_is_refused(safe_gate: SafeGate, config: str) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
@@ -74,15 +61,6 @@ def test_a_format_that_is_not_there_is_refused(safe_gate: SafeGate, config: str)
     assert "reports" in ran.err
     assert "json, markdown, html, junit, sarif, gitlab" in ran.err.replace('"', "")
     assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
-
-
-def test_the_formats_of_score_stay_a_setting_of_their_own(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), safe_case("a"))
-    Path("safe.config.json").write_text('{"reportFormats": ["json", "markdown"], "reports": ["badge"]}', "utf-8")
-    assert safe_gate("score", "--batch", "b").code == 0
-    assert sorted(path.suffix for path in Path("reports").iterdir()) == [".json", ".md"]
-    assert safe_gate("run", "--safe-batch", "b").code == 0
-    assert {*FILES["badge"]} <= written()
 
 
 def test_step_outputs_name_the_files(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,28 +183,3 @@ def test_a_glob_of_batches_passes_over_the_reports(safe_gate: SafeGate) -> None:
         assert ran.code == 0, ran.log
     assert "reports/safe-gate.gitlab.json" in ran.err
     assert len(read().csv) == 1
-
-
-def test_a_glob_of_cases_passes_over_those_of_a_report(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    for command in (("run", *ALL), ("run", *ALL), ("eval",)):
-        ran = safe_gate(command[0], "--synthesis-cases", "**/*.jsonl", *command[1:])
-        assert ran.code == 0, ran.log
-        assert 'skipped 1 file of its own that synthesis-cases matches: "reports/safe-gate.cases.jsonl"' in ran.err
-    assert len(read().csv) == 1
-
-
-@on_linux
-@pytest.mark.usefixtures("safe_gate")
-def test_ten_times_the_cases_take_no_more_memory() -> None:
-    for count in (100, 1_000):
-        Path(f"{count}").mkdir()
-        for first in range(0, count, 100):
-            cases = (safe_case(f"case-{n}", output=SILENT) for n in range(first, first + 100))
-            write_batch(Path(f"{count}") / f"{first}.json", *cases)
-    (few, least), (many, most) = (
-        peak("run", "--reports", "junit,gitlab,csv,jsonl,html", "--safe-batch", f"{count}/*.json")
-        for count in (100, 1_000)
-    )
-    assert few == many == "1"
-    assert most < 1.2 * least
