@@ -310,7 +310,7 @@ def recorded(
         except NotACase as error:
             yield Refused(str(error), id_)
         else:
-            yield Row(id_, found.user, found.assistant, tags, {}, (*others, *more, *found.left_out), 0, fields)
+            yield Row(id_, found.user, found.assistant, tags, {}, (*others, *more, *found.left_out), fields)
 
 
 def said_in(messages: list[Any]) -> Said:

@@ -147,7 +147,7 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
         raise NotACase(f"has no reply in {mapping.get('assistant', reply)}", id_)
     if error := error_of(value.get("error")):
         raise NotACase(f"is an error: {error}", id_)
-    return Row(id_, text, answer, tags_at(value, mapping.get("tags", "")), {}, left_out, 0, fields)
+    return Row(id_, text, answer, tags_at(value, mapping.get("tags", "")), {}, left_out, fields)
 
 
 def _canonical(key: str, value: Mapping[str, Any]) -> str:

@@ -5,21 +5,26 @@ Rows are kept until all are read. Only then are repeated ids and all problems kn
 
 from __future__ import annotations
 
-import codecs
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, islice
-from pathlib import Path
+from itertools import count
 from typing import Any, NamedTuple
 
-from safe_gate.addons.importers import files
 from safe_gate.addons.importers.entries import AUTO, IMPORTING, Request, asked_in, entry_of, kept_of, of_another, short
-from safe_gate.addons.importers.fields import has_field, overlay, rows, without_columns
-from safe_gate.addons.importers.files import NotReadable
-from safe_gate.addons.importers.formats import FORMATS, PATHS, detected, of_rows
-from safe_gate.addons.importers.rows import Format, LeftOut, NotACase, Record, Refused, Row, field_of, is_json
+from safe_gate.addons.importers.fields import has_field, overlay, rows
+from safe_gate.addons.importers.formats import FORMATS
+from safe_gate.addons.importers.recordings import Recording, opened, problem_of
+from safe_gate.addons.importers.rows import (
+    NO_RECORD,
+    LeftOut,
+    NotACase,
+    Refused,
+    Row,
+    field_of,
+    is_json,
+)
 from safe_gate.core.given import Exchange
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.problems import Problems
@@ -31,48 +36,7 @@ from safe_gate.inputs.finding import expansion
 
 _CHOICES = (AUTO, *FORMATS)
 _MOST_KINDS = 50
-_LOOKED_AT = 20  # records, to detect a format
-_HEAD = 1 << 16
-_BOMS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-_BINARY = (b"PAR1", b"PK\x03\x04")
 _PAIR = later(r",\s*(?=\w+=)")
-
-
-class Guess(NamedTuple):
-    """The shape of a file, and the format of its first records, None if no format knows them.
-
-    `fields` are the names in the detected record, or else in the first one.
-    """
-
-    shape: str
-    format: Format | None
-    fields: tuple[str, ...] = ()
-
-    @property
-    def is_table(self) -> bool:
-        """Whether the records are rows of a table in which `fields` are all the columns."""
-        return bool(self.format and self.format.shape and self.fields) and self.shape in files.TABLES
-
-    @property
-    def title(self) -> str:
-        """The format in a sentence."""
-        words = self.format.title if self.format else "an unknown format"
-        inside = {"commas": "CSV", "tabs": "TSV", "columns": "Parquet"}.get(self.shape, "")
-        return words if not inside or words == inside else f"{words} as {inside}"
-
-
-class Recording(NamedTuple):
-    """A file to import: its name, its content in UTF-8, and its format."""
-
-    name: str
-    data: bytes
-    guess: Guess
-    format: Format
 
 
 @dataclass(slots=True)
@@ -139,7 +103,12 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
     paths, problems = expansion.expand(patterns, ".*")
     for problem in problems:
         result.cut_short(problem)
-    recordings = [found for path in paths if (found := _recording(path, request, result)) is not None]
+    recordings = list[Recording]()
+    for path in paths:
+        try:
+            recordings.append(opened(path, request))
+        except CannotJudge as error:
+            result.cut_short(error.problems[0])
     halves = _halves([one for one in recordings if one.format.joins], request, result)
     answered, asked = set[str](), dict[str, Sequence[str]]()
     for recording in recordings:
@@ -148,7 +117,7 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
             made = (
                 item
                 if isinstance(item, Problem)
-                else _made(item, halves, Place(recording.name, item.line), request, schema)
+                else _made(item, halves, Place(recording.name, item.record.line), request, schema)
             )
             if recording.format.joins and made is not None:
                 answered.add(item.case_id if isinstance(item, Problem) else item.id)
@@ -163,11 +132,13 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
                     result.unlike[entry[key]] = None
                 result.leave_out(left_out)
                 result.count += 1
-        result.found.append((recording.name, recording.guess.title, result.count - before))
+        if recording.broken:
+            result.cut_short(recording.broken)
+        result.found.append((recording.name, recording.title, result.count - before))
     for id_, half in halves.items():
         if id_ not in answered:
             words = "has no response in these files; name the file of responses too"
-            result.problems.add(Problem(Place(half.name, half.row.line), words, id_))
+            result.problems.add(Problem(Place(half.name, half.row.record.line), words, id_))
     return result
 
 
@@ -231,99 +202,6 @@ def _schema(request: Request) -> Schema:
     return schema
 
 
-def _recording(path: Path, request: Request, result: Imported) -> Recording | None:
-    """Return a file with its format; None if it has none, which is a problem of the result."""
-    name = disk.shown(path)
-    try:
-        data = _content(path, request.encoding)
-        guess = _guess(data, FORMATS[request.format] if request.format != AUTO else None)
-    except OSError as error:
-        result.cut_short(disk.unreadable(path, error))
-        return None
-    except NotReadable as error:
-        result.cut_short(Problem(Place(name, error.line), str(error)))
-        return None
-    except ModuleNotFoundError as error:
-        result.cut_short(_missing(name, error))
-        return None
-    if guess.format is None and request.mapping.keys() - {"id", "tags"}:
-        guess = guess._replace(format=of_rows(guess.shape))
-    if guess.format is None:
-        shown = ", ".join(json.dumps(one[:40]) for one in guess.fields[:8])
-        words = f"has no format that is known, but records with {shown}; name the fields with --map, or name --from"
-        result.cut_short(Problem(Place(name), words if shown else "has no records to import"))
-        return None
-    if lacks := without_columns(guess.fields, request.mapping) if guess.is_table else None:
-        result.cut_short(_problem(name, lacks, request))
-        return None
-    return Recording(name, data, guess, guess.format)
-
-
-def _content(path: Path, encoding: str) -> bytes:
-    """Return a file as UTF-8, if it is text. Raises OSError, and NotReadable for text in another encoding."""
-    with disk.open_regular(path) as file:
-        data = file.read()
-    named = encoding or next((name for bom, name in _BOMS.items() if data.startswith(bom)), "")
-    if not named or data.startswith(_BINARY):
-        return data
-    try:
-        return data.decode(named).encode()
-    except UnicodeError as error:
-        words = f"is not {named}: {getattr(error, 'reason', error)}; name another encoding with --encoding"
-        raise NotReadable(words) from None
-
-
-def _guess(data: bytes, wanted: Format | None) -> Guess:
-    """Return what a file looks like by its content; `wanted` is the format that is asked for, if any.
-
-    Raises NotReadable for what is in none of the shapes, or is broken where it begins.
-    """
-    shape = _shape(data, wanted)
-    found = files.read(data, shape, PATHS)
-    if wanted is not None:
-        first = next((one.value for one in found if isinstance(one, Record)), None)
-        return Guess(shape, wanted, _names(first))
-    is_refused, fields = False, tuple[str, ...]()
-    for one in islice(found, _LOOKED_AT):
-        if isinstance(one, Refused):
-            is_refused = True
-        elif (format_ := detected(one)) and (not one.path or one.path in format_.paths):
-            return Guess(shape, format_, _names(one.value))
-        else:
-            fields = fields or _names(one.value)
-    return Guess(shape, of_rows(shape) if is_refused and not fields else None, fields)
-
-
-def _shape(data: bytes, wanted: Format | None) -> str:
-    if data.startswith(b"\x1f\x8b"):
-        raise NotReadable("is compressed with gzip; unpack it first")
-    found, asked = files.shape_of(data, PATHS), wanted.shape if wanted else ""
-    if asked in ("commas", "tabs") and found in ("", "commas", "tabs"):  # one column has no delimiter to tell
-        return asked
-    if b"\0" in data[:_HEAD] and found not in ("columns", "archive"):
-        raise NotReadable("has NUL bytes, as UTF-16 has; name the encoding, such as --encoding utf-16-le")
-    if not data.strip():
-        raise NotReadable("is empty: there is nothing to import")
-    if not found:
-        raise NotReadable("does not look like JSON, CSV, TSV, Parquet or .eval", 1)
-    if wanted and asked not in ("", "json" if found in ("lines", "document") else found):
-        raise NotReadable(f"is not {wanted.title}; leave --from out to detect the format")
-    return found
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    """Return the names of the fields of an object, that of a column that is there twice as often; none of others."""
-    pairs = value.items() if isinstance(value, dict) else ()
-    return tuple(name for name, one in pairs for _ in (one if isinstance(one, files.Twice) else (one,)))
-
-
-def _missing(name: str, error: ModuleNotFoundError) -> Problem:
-    extra = "dask" if error.name == "pyarrow" else "zstd"
-    what = "is Parquet" if extra == "dask" else "is compressed with zstd"
-    words = f"{what}, but its library is not installed; install SAFE Gate with the extra `{extra}`"
-    return Problem(Place(name), f"{words}: in a checkout, pip install '.[{extra}]'", code=Code.UNAVAILABLE)
-
-
 def _halves(recordings: Sequence[Recording], request: Request, result: Imported) -> dict[str, Half]:
     """Return by id what the user says in each request whose reply is elsewhere."""
     halves: dict[str, Half] = {}
@@ -333,62 +211,43 @@ def _halves(recordings: Sequence[Recording], request: Request, result: Imported)
                 continue
             half = Half(item, recording.name)
             if halves.setdefault(item.id, half) is not half:
-                place = Place(recording.name, item.line)
+                place = Place(recording.name, item.record.line)
                 result.problems.add(Problem(place, "has the custom_id of an earlier request", item.id))
     return halves
 
 
 def _rows(recording: Recording, request: Request, result: Imported) -> Iterator[Row | Problem]:
-    """Yield the rows of a file, and a problem for each record that cannot become one."""
+    """Yield the rows of a file, and a problem for each record that cannot become one. What is left out is counted."""
     name, chosen = recording.name, recording.format
-    refused: list[Refused] = []
-    current: list[Record] = []
+    yield from (problem_of(name, one, request) for one in recording.refused)
     own = {target: path for target, path in request.mapping.items() if target in ("id", "tags") and not chosen.shape}
-
-    def kept() -> Iterator[Record]:
-        for one in files.read(recording.data, recording.guess.shape, PATHS):
-            if isinstance(one, Refused):
-                refused.append(one)
-            elif not one.path or one.path in chosen.paths:
-                current[:] = [one]
-                result.counted.clear()
-                yield one
-        current.clear()  # what follows is about the whole file
-
-    try:
-        is_mapped = request.mapping.keys() - {"id", "tags"} or (request.mapping and chosen.shape)
-        for item in rows(kept(), request.mapping) if is_mapped else chosen.rows(kept()):
-            yield from (_problem(name, one, request) for one in refused)
-            refused.clear()
-            if isinstance(item, LeftOut):
-                result.leave_out((item.what,))
-                continue
+    is_mapped = request.mapping.keys() - {"id", "tags"} or (request.mapping and chosen.shape)
+    current = NO_RECORD
+    for item in rows(recording.records, request.mapping) if is_mapped else chosen.rows(recording.records):
+        if item.record is not current:
+            current = item.record
+            result.counted.clear()
+        if recording.broken and item.record is NO_RECORD:  # about a file that is whole
+            continue
+        if isinstance(item, LeftOut):
+            result.leave_out((item.what,))
+            continue
+        found: Row | Refused = item
+        if own and item.record is not NO_RECORD:
             try:
-                found = replace(item, **_overlay(item, current[0], own)) if current and own else item
+                found = replace(item, **_overlay(item, own))
             except NotACase as error:
-                found = Refused(str(error), item.id, item.line)
-            document = current[0].name if current else ""
-            yield _problem(name, found, request, document) if isinstance(found, Refused) else found
-        yield from (_problem(name, one, request) for one in refused)
-    except NotReadable as error:
-        result.cut_short(Problem(Place(name, error.line), f"{error}; what follows is not read"))
-    except ModuleNotFoundError as error:
-        result.cut_short(_missing(name, error))
+                found = Refused(str(error), item.id, item.record)
+        yield problem_of(name, found, request) if isinstance(found, Refused) else found
 
 
-def _overlay(item: Row | Refused, record: Record, own: Mapping[str, str]) -> Mapping[str, Any]:
+def _overlay(item: Row | Refused, own: Mapping[str, str]) -> Mapping[str, Any]:
     """Return the id, and of a row the tags, that a mapping names in its record, and the others. Raises NotACase."""
+    value = item.record.value
     if isinstance(item, Refused):
-        return overlay(record.value, {name: path for name, path in own.items() if name == "id"})
+        return overlay(value, {name: path for name, path in own.items() if name == "id"})
     fields = {key: one for key, one in item.fields.items() if not any(has_field(path, [key]) for path in own.values())}
-    return {**overlay(record.value, own), "fields": fields}
-
-
-def _problem(name: str, one: Refused, request: Request, document: str = "") -> Problem:
-    field_ = f"in {document}: " if document and not one.line else ""
-    mapping = ",".join(f"{side}=FIELD" for side in request.makes.sides)
-    hint = f"; name them: --map {mapping}" if one.is_unnamed else ""
-    return Problem(Place(name, one.line), f"{field_}{one.why}{hint}", one.id)
+    return {**overlay(value, own), "fields": fields}
 
 
 def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:

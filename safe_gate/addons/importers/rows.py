@@ -24,6 +24,9 @@ class Record(NamedTuple):
     """The document of an archive."""
 
 
+NO_RECORD = Record(0, None)
+"""Stands for a file as a whole."""
+
 Asked = str | tuple[Mapping[str, str], ...]
 """What a reply answers: a text, or the messages of a conversation up to the reply, each with role and content."""
 
@@ -43,8 +46,8 @@ class Row:
     tags: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
-    line: int = 0
     fields: Mapping[str, Any] = field(default_factory=dict)
+    record: Record = NO_RECORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class Refused:
 
     why: str
     id: str = ""
-    line: int = 0
+    record: Record = NO_RECORD
     is_unnamed: bool = False
     """Whether no field of it is known, so that a mapping can name them."""
 
@@ -63,6 +66,7 @@ class LeftOut:
     """A record that is not meant to be a case, such as a span that is no generation: `what` it is, in the plural."""
 
     what: str
+    record: Record = NO_RECORD
 
 
 class Said(NamedTuple):
@@ -83,17 +87,17 @@ class NotACase(Exception):
 def each(
     read: Callable[[Any], Iterator[Row | Refused | LeftOut]], records: Iterable[Record]
 ) -> Iterator[Row | Refused | LeftOut]:
-    """Yield the rows that `read` makes of each record, with its line, and a `Refused` for each refusal."""
+    """Yield the rows that `read` makes of each record, with it, and a `Refused` for each refusal."""
     for record in records:
         try:
             if not isinstance(record.value, dict):
                 raise NotACase("is not an object; expected an object with named fields")
             for item in read(record.value):
-                yield item if isinstance(item, LeftOut) else replace(item, line=record.line)
+                yield replace(item, record=record)
         except NotACase as error:
-            yield Refused(str(error), error.id, record.line, error.is_unnamed)
+            yield Refused(str(error), error.id, record, error.is_unnamed)
         except RecursionError:
-            yield Refused("is nested too deep", "", record.line)
+            yield Refused("is nested too deep", "", record)
 
 
 @dataclass(frozen=True, slots=True)

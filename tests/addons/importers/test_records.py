@@ -24,7 +24,7 @@ json_values = st.recursive(
 def test_a_list_is_read_wherever_it_is(items: list[Any], indent: int | None, other: Any) -> None:
     def read(value: Any, paths: set[tuple[str, ...]]) -> list[Any]:
         found = list(files.read(json.dumps(value, indent=indent).encode(), "document", paths))
-        assert [one.line for one in found] == sorted(one.line for one in found)
+        assert all(isinstance(one, Record) for one in found)
         return [one.value for one in found if isinstance(one, Record)]
 
     assert read(items, set()) == items

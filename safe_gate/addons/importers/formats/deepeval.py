@@ -42,7 +42,7 @@ def _read(value: dict[str, Any]) -> Iterator[Row]:
     if value.get("turns") is not None or "scenario" in value:
         found = ended(parsed(value.get("turns")), id_)
         fields = unused(value, "turns", "name", "tags")
-        yield Row(id_, found.user, found.assistant, tags, {}, found.left_out, 0, fields)
+        yield Row(id_, found.user, found.assistant, tags, {}, found.left_out, fields)
         return
     reply = next((value[name] for name in _REPLY if value.get(name) is not None), None)
     if not isinstance(value.get("input"), str):

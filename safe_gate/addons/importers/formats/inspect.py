@@ -76,7 +76,7 @@ def _read(value: dict[str, Any]) -> Iterator[Row | Refused]:
     replies = _replies(_resolved(value.get("output"), attachments))
     user, left_out = _user(said, _resolved(value.get("messages"), attachments))
     fields = unused(value, "epoch", "input", "messages", "output", "error", "attachments")
-    row = Row(id_, user, None, (), {"x_epoch": value.get("epoch")}, left_out, 0, fields)
+    row = Row(id_, user, None, (), {"x_epoch": value.get("epoch")}, left_out, fields)
     yield from samples(row, replies, "output.choices[0].message.content")
 
 

@@ -60,7 +60,7 @@ def _read(value: dict[str, Any], filters: list[Any], known: set[bytes]) -> Itera
     fields = unused(value, "doc_id", "arguments", "resps", "filter")
     user, left_out = (found.user, found.left_out) if found else (asked, ())
     for reply in replies:
-        yield Row(id_, user, reply, (), {}, left_out, 0, fields)
+        yield Row(id_, user, reply, (), {}, left_out, fields)
 
 
 def _first(value: Any) -> Any:

@@ -37,7 +37,7 @@ def _read(value: dict[str, Any]) -> Iterator[Row]:
         if "expected" in fields:
             raise NotACase("has labels of the last message twice; keep one", id_)
         fields["expected"] = found.labels
-    yield Row(id_, found.user, found.assistant, texts(value.get("tags")), {}, found.left_out, 0, fields)
+    yield Row(id_, found.user, found.assistant, texts(value.get("tags")), {}, found.left_out, fields)
 
 
 FORMAT = Format("messages", "OpenAI chat messages", _detects, partial(each, _read))

@@ -76,7 +76,7 @@ def _row(id_: str, prompt: Any, reply: Any, provider: Any, fields: Mapping[str, 
     extra = {"x_provider": provider} if isinstance(provider, str) else {}
     if are_messages(prompt):
         found = exchange([*prompt, {"role": "assistant", "content": ""}])
-        return Row(id_, found.user, reply, (), extra, found.left_out, 0, fields)
+        return Row(id_, found.user, reply, (), extra, found.left_out, fields)
     return Row(id_, prompt if isinstance(prompt, str) else json.dumps(prompt), reply, (), extra, fields=fields)
 
 

@@ -27,7 +27,7 @@ def _read(value: dict[str, Any]) -> Iterator[Row]:
         return
     id_ = id_at(value, {})
     found, fields = ended(_turns(value), id_), unused(value, "conversations", "conversation", "tags")
-    yield Row(id_, found.user, found.assistant, tags_at(value, ""), {}, found.left_out, 0, fields)
+    yield Row(id_, found.user, found.assistant, tags_at(value, ""), {}, found.left_out, fields)
 
 
 FORMAT = Format("sharegpt", "ShareGPT conversations", _detects, partial(each, _read))

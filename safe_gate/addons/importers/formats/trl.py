@@ -70,7 +70,7 @@ def sides(value: dict[str, Any]) -> Iterator[Row]:
     if whole and all(whole[:2] != one[:2] for _, one in found):
         found.append(((), whole))
     for side_tags, one in found:
-        yield Row(id_, one.user, one.assistant, (*side_tags, *tags), {}, one.left_out, 0, fields)
+        yield Row(id_, one.user, one.assistant, (*side_tags, *tags), {}, one.left_out, fields)
 
 
 def _messages(value: Any, role: str, id_: str) -> list[Any]:
