@@ -16,11 +16,10 @@ from typing import Any
 from safe_gate import one_run
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, RuleOutcome, Verdict, reason
-from safe_gate.core.report import Report
 from safe_gate.core.shown import in_notebook
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, parts_of
-from safe_gate.evaluators.results import results_of
+from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.github.effects import Effects, time_of
 from safe_gate.inputs import config_file, disk
 from safe_gate.inputs.schemas import load_schema
@@ -83,7 +82,7 @@ class Run:
 
     @property
     def _words(self) -> str:
-        return f"{self.verdict.value}, {conclusion(Report.from_json(self.report))}"
+        return f"{self.verdict.value}, {conclusion(read_report(self.report))}"
 
     def _repr_html_(self) -> str:
         """Return the verdict and the rules as a notebook shows them."""
@@ -142,15 +141,12 @@ def _judged(options: Settings, effects: Effects, flags: Mapping[str, Any], *, wr
     if judged.problems:
         raise GateError(judged.problems)
     report = judged.report
-    held = json.loads(jsonreport.to_json(report.to_json()))
     return Run(
         verdict=report.verdict,
         exit_code=report.verdict.exit_code,
         rules=report.rules,
-        results={
-            one.name: tuple(one.value(result.entry) for result in results_of(one, part)) for one, part in parts_of(held)
-        },
-        report=held,
+        results={one.name: tuple(part.results) for one, part in parts_of(report.parts)},
+        report=json.loads(jsonreport.to_json(report_json(report))),
     )
 
 

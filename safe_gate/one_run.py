@@ -7,7 +7,7 @@ replace old ones, so a run that is killed leaves none that passed. Publishing de
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -49,7 +49,6 @@ from safe_gate.inputs import disk, writing
 from safe_gate.inputs.finding.commit_files import Missing
 from safe_gate.inputs.finding.git import Clone
 from safe_gate.inputs.read_by_run import read_by, replaced
-from safe_gate.inputs.spool import Store
 from safe_gate.model import codec
 from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
@@ -345,7 +344,7 @@ def score_shard(
         return addons.scale.Content(
             shard,
             {name: one.cases for name, one in scores.measured.items()},
-            {name: one.entries for name, one in scores.measured.items()},
+            {name: one.results for name, one in scores.measured.items()},
             provenance(scores.inputs, rules, effects),
         )
 
@@ -363,7 +362,7 @@ def _of_shards(
         return wrong
     found: list[Problem] = []
     for name, one in scores.measured.items():
-        if missing := one.cases - len(one.entries):
+        if missing := one.cases - len(one.results):
             cases = plural(missing, f"{EVALUATORS[name].title} case has", f"{EVALUATORS[name].title} cases have")
             words = f"{cases} no result in any shard; a file was changed: run its shard again"
             found.append(Problem(Place("shards"), words, code=Code.MISSING_OUTPUT))
@@ -386,13 +385,13 @@ def _baseline(rules: Judging, snapshots: Snapshots) -> tuple[Baseline | None, tu
 
 
 def waivers_of(
-    known: judging.KnownWaivers | None, parts: Parts, effects: Effects, left_out: Mapping[str, Store]
+    known: judging.KnownWaivers | None, parts: Parts, effects: Effects, left_out: Mapping[str, Set[str]]
 ) -> Waivers | None:
     """Return the states of the waivers, except those of cases that a filter leaves out."""
     if known is None:
         return None
     file, content = known
-    judged = [one for one in Waiver.listed(content) if not any(ids.get(one.case_id) for ids in left_out.values())]
+    judged = [one for one in Waiver.listed(content) if not any(one.case_id in ids for ids in left_out.values())]
     return Waivers(file.path, file.sha256, *waivers.sorted_out(judged, parts, effects.generated_at[:10]))
 
 

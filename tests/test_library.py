@@ -71,7 +71,7 @@ def test_a_reply_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
         write_cases(Path("c.jsonl"), turn(id_, assistant=reply))
         safe_gate("run", "--synthesis-cases", "c.jsonl")
         (entry,) = report()["synthesis"]["results"]
-        found = score_reply(SAID, reply, checks=checks).to_json()
+        found = codec.to_json(score_reply(SAID, reply, checks=checks))
         same = ("pass", "is_negative_example", "tags", "language", "checks", "label_comparison")
         assert {key: found[key] for key in same} == {key: entry[key] for key in same}
         assert found["digests"]["output"] == entry["digests"]["output"]
@@ -81,7 +81,7 @@ def test_a_reply_is_scored_by_the_checks_and_the_profile_that_are_asked_for() ->
     assert list(score_reply(SAID, GOOD).checks) == ["unverifiable_reassurance", "topic_pivot"]
     assert score_reply(SAID, GOOD).checks["topic_pivot"].passed
     assert score_reply(SAID, "You should rest.", checks=["agency_language"]).failed == ("agency_language",)
-    assert "shared" not in score_reply(SAID, GOOD, profile="spec").checks["topic_pivot"].to_json()
+    assert "shared" not in codec.to_json(score_reply(SAID, GOOD, profile="spec").checks["topic_pivot"])
 
 
 def test_a_reply_is_scored_by_what_a_case_and_a_teams_packs_ask_for(safe_gate: SafeGate) -> None:
@@ -91,7 +91,7 @@ def test_a_reply_is_scored_by_what_a_case_and_a_teams_packs_ask_for(safe_gate: S
         safe_gate("run", "--synthesis-cases", "c.jsonl")
         (entry,) = report()["synthesis"]["results"]
         found = score_reply(SAID, reply, checks=turn("a")["checks"], **asked)
-        assert found.to_json()["checks"] == entry["checks"]
+        assert codec.to_json(found)["checks"] == entry["checks"]
         assert bool(found) is found.passed is (id_ == "kept")
 
 
@@ -161,14 +161,15 @@ def test_an_output_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("a", output=output))
     safe_gate("run", "--safe-batch", "b.json", "--cr-pass", "1", "--cr-review", "0", "--ah-weight", "3")
     (entry,) = report()["safe_v0"]["results"]
-    found = score_output(
+    scored = score_output(
         **output,  # type: ignore[arg-type]
         must_find_signals=["fever"],
         forbidden_terms=["policy"],
         must_contain_phrases=["went home"],
         thresholds={"CR": {"pass": 1, "review": 0}},
         weights={"AH": 3},
-    ).to_json()
+    )
+    found = codec.to_json(scored)
     same = ("scores", "details", "label")
     assert {key: found[key] for key in same} == {key: entry[key] for key in same}
     strict = {"forbidden_terms": ["x", "policy"], "match": "normalised", "strict_ah": True}
@@ -277,7 +278,7 @@ def test_a_run_returns_what_the_command_writes_and_does_nothing_else(
     assert "'results'" not in repr(done)
     assert done.report == written
     assert [*map(codec.to_json, done.rules)] == written["rules"]
-    assert {name: [one.to_json() for one in some] for name, some in done.results.items()} == {
+    assert {name: [*map(codec.to_json, some)] for name, some in done.results.items()} == {
         name: written[name]["results"] for name in ("safe_v0", "synthesis")
     }
 

@@ -31,6 +31,7 @@ from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.deciding.turn import Turn
 from safe_gate.evaluators.synthesis.deciding.wording import asked, judged
 from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.model import codec
 from tests.support import packs
 from tests.support.cases import REPOSITORY
 from tests.support.counted_calls import calls
@@ -195,7 +196,7 @@ REPLIES = (
 
 def score(text: str) -> object:
     case = Case("one", f"I am sad. {text}", text, CHECKS, {}, (), Place("cases.jsonl", 1))
-    return score_case(case, RULES).to_json()
+    return codec.to_json(score_case(case, RULES))
 
 
 @pytest.mark.parametrize("unit", REPLIES, ids=ascii)

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import errno
-import gc
 import json
-import os
-import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.lazy import HELD, View
-from safe_gate.core.model import CannotJudge
-from safe_gate.inputs import disk, spool
-from safe_gate.inputs.spool import Spool, Store
+from safe_gate.core import spool
+from safe_gate.core.spool import Spool
 from tests.support.cases import GOOD, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 from tests.support.memory import on_linux, peak
@@ -113,27 +104,6 @@ def test_ten_times_the_batches_take_no_more_memory() -> None:
     assert most < min(1.2 * least, _MOST)
 
 
-class _NoRoom(tempfile.SpooledTemporaryFile[bytes]):
-    """A file in memory that loses what it holds when it has to go to a full disk."""
-
-    def rollover(self) -> None:
-        super().rollover()
-        self.truncate(100)
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def test_documents_that_find_no_room_in_the_temporary_folder_are_read_again(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(3):
-        write_batch(Path(f"{number}.json"), safe_case(f"case-{number}"))
-    with _NoRoom(1_000) as file:
-        monkeypatch.setattr(disk, "temporary_file", lambda _: file)
-        ran = safe_gate("score", "--safe-batch", "*.json")
-    assert ran.code == 0, ran.err
-    assert all(f"case-{number}" in ran.out for number in range(3))
-
-
 @pytest.mark.untraced
 def test_an_id_is_known_again_after_thousands(safe_gate: SafeGate) -> None:
     cases = [turn(f"case-{number}", assistant="Ok.") for number in range(2_500)]
@@ -162,79 +132,34 @@ def test_thousands_of_outputs_find_their_cases(safe_gate: SafeGate) -> None:
 def test_a_spool_gives_back_what_it_took_to_several_readers(entries: list[dict[str, Any]], in_memory: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spool, "_IN_MEMORY", in_memory)
-        kept = Spool()
+        kept = Spool[dict[str, Any]]()
         for some in (entries[:1], entries[1:]):
-            kept.take(spool.lines(some))
+            kept.extend(some)
     assert kept == entries
     assert len(kept) == len(entries)
     assert list(zip(kept, kept, strict=True)) == list(zip(entries, entries, strict=True))
     assert kept[1:3] == tuple(entries[1:3])
 
 
-@given(st.lists(st.tuples(st.sampled_from(["set", "pop"]), st.sampled_from(["a", "b", "\ud800", ""])), max_size=20))
-def test_a_store_on_disk_is_as_one_in_memory(steps: list[tuple[str, str]]) -> None:
-    in_memory, on_disk = Store(), Store()
+@given(st.integers(0, 600), st.slices(600), st.sampled_from([0, 100, 1 << 20]))
+def test_a_spool_is_a_sequence(length: int, part: slice, in_memory: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spool, "_FEW", 1)
-        for number, (step, key) in enumerate(steps):
-            found = [
-                store.setdefault(key, [number]) if step == "set" else store.pop(key) for store in (in_memory, on_disk)
-            ]
-            assert found[0] == found[1]
-            assert in_memory.get(key) == on_disk.get(key)
-            assert list(in_memory.items()) == list(on_disk.items())
-            assert bool(in_memory) == bool(on_disk)
-
-
-@given(st.integers(0, 3 * HELD), st.slices(3 * HELD))
-def test_a_view_is_a_sequence_that_holds_little(length: int, part: slice) -> None:
-    rounds = 0
-
-    def items() -> Iterator[int]:
-        nonlocal rounds
-        rounds += 1
-        yield from range(length)
-
-    view, whole = View(items), range(length)
-    assert (list(view), len(view), bool(view)) == (list(whole), len(whole), bool(whole))
-    assert view[part] == tuple(whole[part])
-    assert [view[place] for place in (0, -1)[:length]] == [whole[place] for place in (0, -1)[:length]]
-    assert rounds <= 5
-    assert view == list(whole)
-    assert view != [*whole, 0]
+        patch.setattr(spool, "_IN_MEMORY", in_memory)
+        kept, whole = Spool(iter(range(length))), range(length)
+    assert (list(kept), len(kept), bool(kept)) == (list(whole), len(whole), bool(whole))
+    assert kept[part] == tuple(whole[part])
+    assert [kept[place] for place in (0, -1)[:length]] == [whole[place] for place in (0, -1)[:length]]
+    assert kept == list(whole)
+    assert kept != [*whole, 0]
 
 
 @on_linux
 def test_a_full_temporary_folder_is_reported(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "_IN_MEMORY", -1)
     full = Path("/dev/full").open("r+b")  # noqa: SIM115 - the spool closes it
-    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: full)
+    monkeypatch.setattr(spool, "TemporaryFile", lambda: full)
     write_cases(Path("c.jsonl"), turn("a"), turn("b"))
     ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "o.json")
     assert ran.code == 3
     assert "the temporary folder: is full: No space left on device; free some space in it" in ran.err
     assert not Path("o.json").exists()
-
-
-def test_another_thread_may_collect_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    lost: list[Any] = []
-    monkeypatch.setattr(sys, "unraisablehook", lost.append)
-    store: Any = Store(held=0)
-    store.setdefault("a", 1)
-    store.itself = store
-    del store
-    thread = Thread(target=gc.collect)
-    thread.start()
-    thread.join()
-    assert lost == []
-
-
-def test_a_full_store_is_reported() -> None:
-    store = Store(held=0)
-    store.setdefault("a", 1)
-    database = store._kept
-    assert not isinstance(database, dict)
-    database._run("PRAGMA max_page_count = 4")
-    with pytest.raises(CannotJudge) as refused:
-        store.setdefault("b", "x" * 100_000)
-    assert "is full: database or disk is full" in refused.value.problems[0].message

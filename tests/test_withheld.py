@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from safe_gate.core.digests import is_stand_in, stand_in
-from safe_gate.evaluators import without_texts
+from safe_gate.evaluators.stored import without_texts
 from safe_gate.inputs.schemas import load_schema
 from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
 

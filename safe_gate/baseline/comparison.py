@@ -16,13 +16,12 @@ from safe_gate.core.digests import digest
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Parts, Place, Problem
 from safe_gate.core.report import Report
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
-from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of, without_texts
-from safe_gate.evaluators.results import CaseResult
+from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
+from safe_gate.evaluators.stored import withheld
 from safe_gate.gate import comparison as gate
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.inputs.finding.case_files import narrowed
-from safe_gate.inputs.spool import Store
 from safe_gate.scoring import asked, measure, refusals
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
@@ -232,22 +231,16 @@ def against(
     return replace(none, status=status, without_baseline=without, parts=compared, cluster_key=head.cluster_key)
 
 
-def texts_before(past: Past, comparison: Comparison) -> Store:
-    """Return a commit's texts of the changed cases in both runs, by `texts_key`. A report has none."""
-    texts = Store(held=0)
+def texts_before(past: Past, comparison: Comparison) -> dict[tuple[str, str], JsonObject]:
+    """Return a commit's texts of the changed cases in both runs, by evaluator and id. A report has none."""
+    texts: dict[tuple[str, str], JsonObject] = {}
     for evaluator, part in parts_of(comparison.parts):
         one = (past.measured or {}).get(evaluator.name)
         changed = {*part.cases.changed_outputs, *part.cases.changed_expectations}
-        for entry, recorded in zip(one.entries, one.texts, strict=True) if one and changed else ():
-            case_id = CaseResult(evaluator, entry).id
-            if case_id in changed:
-                texts.setdefault(texts_key(evaluator.name, case_id), recorded)
+        for result, recorded in zip(one.results, one.texts, strict=True) if one and changed else ():
+            if result.id in changed:
+                texts[evaluator.name, result.id] = recorded
     return texts
-
-
-def texts_key(evaluator: str, case_id: str) -> str:
-    """Return what the texts of a case are kept by."""
-    return f"{evaluator} {case_id}"
 
 
 def _named_nothing(old: Side, head: Side, protect: Sequence[str], cluster_key: str) -> Iterator[Problem]:
@@ -278,7 +271,7 @@ def _withheld(one: Side) -> Side:
     """Return a run with stand-ins for texts: its own where it has some, for one of one would be another."""
     if one.is_withheld:
         return one
-    parts = {name: part and without_texts(name, part) for name, part in one.parts.items()}
+    parts = {name: part and withheld(name, part) for name, part in one.parts.items()}
     return replace(one, parts=parts, is_withheld=True)
 
 

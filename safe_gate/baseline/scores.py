@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from safe_gate.baseline import comparison
@@ -12,12 +12,11 @@ from safe_gate.core.comparison import Comparison
 from safe_gate.core.model import CannotJudge, Code, InputFile, Parts, Place, Problem, Recorded
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.github.effects import Effects
-from safe_gate.inputs.spool import Store
 from safe_gate.render import formats
 from safe_gate.scoring import asked, facts, intake, measure, refusals, unknown_names
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
-from safe_gate.scoring.tally import EntrySource, Keeps
+from safe_gate.scoring.tally import Keeps, ResultSource
 from safe_gate.settings.model import Settings
 
 
@@ -39,13 +38,13 @@ class Scores:
         return {name: self.measured[name].part if name in self.measured else None for name in EVALUATORS}
 
     @property
-    def left_out(self) -> Mapping[str, Store]:
+    def left_out(self) -> Mapping[str, Set[str]]:
         """The ids of the cases that a filter leaves out, by evaluator."""
         return {name: one.left_out for name, one in self.measured.items() if one.left_out}
 
 
 def score(
-    rules: Judging, snapshots: Snapshots, effects: Effects, source: EntrySource, *, keeps_facts: bool = False
+    rules: Judging, snapshots: Snapshots, effects: Effects, source: ResultSource, *, keeps_facts: bool = False
 ) -> Scores:
     """Return what evaluators make of the cases that the source has; `keeps_facts` keeps what is asked of them."""
     head = snapshots.head
@@ -93,7 +92,7 @@ def recorded(scores: Scores, found: Comparison | None, past: comparison.Past | N
     if past is None or found is None or texts_of != "all":
         return Recorded(now, columns=columns)
     texts = comparison.texts_before(past, found)
-    return Recorded(now, lambda evaluator, case_id: texts.get(comparison.texts_key(evaluator, case_id)), columns)
+    return Recorded(now, lambda evaluator, case_id: texts.get((evaluator, case_id)), columns)
 
 
 def own_cases(scores: Scores, rules: Judging, head: Snapshot) -> Mapping[str, Facts]:

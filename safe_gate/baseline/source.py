@@ -19,7 +19,8 @@ from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS, parts_of
-from safe_gate.evaluators.results import results_of
+from safe_gate.evaluators.registry import results_of
+from safe_gate.evaluators.stored import read_report
 from safe_gate.gate import differences
 from safe_gate.github import Api, checkout
 from safe_gate.github.contents import Contents
@@ -214,7 +215,7 @@ def report(path: str) -> Report:
 def any_report(path: str) -> Report:
     """Return a report as `report` does, or one without a verdict, which has no case. Raises CannotJudge."""
     place = Place(disk.shown(Path(path)))
-    found = Report.from_json(checked.document(path, "report"))
+    found = read_report(checked.document(path, "report"))
     if found.verdict is Verdict.ERROR:
         return found
     if found.provenance.digests != differences.digests(found):
@@ -233,7 +234,7 @@ def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
     except ValueError:
         yield Problem(place, f"is {found.generated_at}, which is not a time", "", "generated_at")
     for evaluator, part in parts_of(found.parts):
-        ids = Counter(result.id for result in results_of(evaluator, part))
+        ids = Counter(result.id for result in results_of(part))
         for case_id, times in sorted(ids.items()):
             if times > 1:
                 yield Problem(

@@ -21,7 +21,7 @@ from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Outcome
 from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
-from safe_gate.evaluators.results import results_of
+from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import weakening
 from safe_gate.gate.weakening import WEAKER, Asked, Terms, What, settings_of
 from safe_gate.github.effects import Effects
@@ -105,9 +105,9 @@ def _terms_of_report(report: Report) -> Terms:
     """Return the terms that a report records: limits, waivers, and of cases and rules the digests alone."""
     cases: dict[str, dict[str, Asked]] = {name: {} for name in EVALUATORS}
     for evaluator, part in parts_of(report.parts):
-        for result in results_of(evaluator, part):
-            excuses = result.groups if evaluator.outcome(result.entry).is_meant_to_fail else ()
-            cases[evaluator.name][result.id] = Asked(result.case_digest, None, excuses)
+        for result in results_of(part):
+            excuses = result.groups if evaluator.outcome(result).is_meant_to_fail else ()
+            cases[evaluator.name][result.id] = Asked(result.digests["case"], None, excuses)
     return Terms(
         settings_of(report),
         cases,

@@ -9,8 +9,8 @@ from typing import Any
 from safe_gate.commands._command import Call, complain
 from safe_gate.core.command import OUT, VERBOSE, Command
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import JsonObject
 from safe_gate.core.shown import Section
+from safe_gate.evaluators.stored import part_json
 from safe_gate.inputs import writing
 from safe_gate.inputs.read_by_run import keep_inputs, read_by
 from safe_gate.render import console, jsonreport
@@ -21,15 +21,15 @@ from safe_gate.settings.model import Settings
 Ending = tuple[int, str]
 """The exit code of a command, and the last line that it prints, "" for none."""
 
-Show = Callable[[Call, JsonObject, Section, Settings], None]
+Show = Callable[[Call, Any, Section, Settings], None]
 """Prints and writes a part, with what readers see of it."""
 
 
-def show(call: Call, part: JsonObject, section: Section, options: Settings) -> None:
+def show(call: Call, part: Any, section: Section, options: Settings) -> None:
     """Print the scorecard, and write the part to the file of `--out`."""
     file, out = call.arguments["out"], call.effects.out
     if file:
-        writing.write(Path(file), jsonreport.pieces(part))
+        writing.write(Path(file), jsonreport.pieces(part_json(part, iter)))
     if not options.quiet:
         out(console.scorecard(section, everything=call.arguments["verbose"]))
         if file:
@@ -40,7 +40,7 @@ def score(
     call: Call,
     evaluator: Evaluator,
     cases: tuple[str, str],
-    ending: Callable[[JsonObject, Mapping[str, Any]], Ending],
+    ending: Callable[[Any, Mapping[str, Any]], Ending],
     shown: Show = show,
     file: str = "--out",
 ) -> int:

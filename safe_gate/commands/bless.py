@@ -24,6 +24,7 @@ from safe_gate.core.shown import Table
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of
+from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate.comparison import Guards, Runs, compare
 from safe_gate.gate.waivers import Waivable, failing
 from safe_gate.inputs import checked, disk, writing
@@ -203,7 +204,7 @@ def _baseline(path: str, target: str, arguments: Mapping[str, Any]) -> Approval:
     report = source.report(path)
     provenance = report.provenance
     _refuse_unsound(arguments)
-    old = Report.from_json(checked.document(target, "report")) if disk.exists(Path(target)) else None
+    old = read_report(checked.document(target, "report")) if disk.exists(Path(target)) else None
     changes = sorted(_changes(old, report) if old else _failing(report))
     counts = Counter(change.kind for change in changes)
     hidden = [
@@ -227,7 +228,7 @@ def _baseline(path: str, target: str, arguments: Mapping[str, Any]) -> Approval:
         ("The baseline ", Untrusted(target), " becomes ", Untrusted(path), f", verdict {report.verdict}:"),
         rows,
         (*_stale(report), *left_out, *_remarks(old, report, counts)),
-        replace(report, blessed=blessed or None).to_json(),
+        report_json(replace(report, blessed=blessed or None)),
         f"{enumerated(hidden)}; approve that with --reason TEXT" if is_refused else "",
     )
 

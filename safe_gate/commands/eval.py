@@ -9,7 +9,6 @@ from safe_gate.commands._alone import Ending, score
 from safe_gate.commands._command import Call
 from safe_gate.core.command import OUT, QUIET, VERBOSE, Command
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.part import Part
 
@@ -28,9 +27,9 @@ def main(call: Call) -> int:
     return score(call, EVALUATORS["synthesis"], _CASES, _ending)
 
 
-def _ending(part: JsonObject, settings: Mapping[str, Any]) -> Ending:
+def _ending(part: Part, settings: Mapping[str, Any]) -> Ending:
     """Return 2 if too many cases fail, 0 if not, and a line that says so."""
-    summary, allowed = Part.from_json(part).summary, settings["max_unexpected_failures"]
+    summary, allowed = part.summary, settings["max_unexpected_failures"]
     failures, foreign, missing = summary.unexpected_failures, summary.not_english, summary.no_reply
     is_broken = allowed is not None and failures > allowed
     unread = f"; {plural(foreign, 'case')} not in English" if foreign else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from safe_gate.commands._command import Call, complain
 from safe_gate.core.command import JSON, Command
@@ -115,7 +115,7 @@ def _explained(files: CaseFiles, settings: JsonObject, recipe: str, wanted: _Wan
                 wanted.problems.append(misfit)
             continue
         one = explained(case)
-        if any(evaluator.failures({**part, "results": [one.result]})):
+        if any(evaluator.failures(replace(part, results=[one.result]))):
             yield one
 
 

@@ -11,6 +11,7 @@ from safe_gate.commands._command import Call
 from safe_gate.core.command import JSON, QUIET, SHARD, Command
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.stored import report_json
 from safe_gate.github import publishing
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk, writing
@@ -43,16 +44,16 @@ def _score_shard(
 ) -> int:
     """Score the cases of one shard and write its file, which has no verdict. Returns 0, or 3 with problems."""
     path = Path(options.report_dir) / shard.name
-    reports = {path: lambda shown: jsonreport.pieces(shown.report.to_json())}
+    reports = {path: lambda shown: jsonreport.pieces(report_json(shown.report, iter))}
     begin = partial(one_run.begin, options, effects, reports)
     content = one_run.score_shard(shard, options, effects, options_at, begin)
     if isinstance(content, one_run.Judged):
-        writing.write_or_remove(path, jsonreport.to_json(content.report.to_json()))  # which `merge` does not accept
+        writing.write_or_remove(path, jsonreport.to_json(report_json(content.report)))  # which `merge` does not accept
         concluded = one_run.conclude(content, options, effects, one_run.unread_reports_of(options))
         return concluded.report.verdict.exit_code
     writing.write(path, jsonreport.shard_pieces(content.to_json()))
     cases = " and ".join(
-        f"{len(content.entries[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
+        f"{len(content.results[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
         for name, number in content.cases.items()
     )
     said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."

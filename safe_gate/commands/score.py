@@ -9,11 +9,11 @@ from typing import Any
 from safe_gate.commands._alone import Ending, score
 from safe_gate.commands._command import Call
 from safe_gate.core.command import VERBOSE, Command
-from safe_gate.core.model import JsonObject
 from safe_gate.core.shown import Section
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.safe_v0.metrics import Label
 from safe_gate.evaluators.safe_v0.part import Part
+from safe_gate.evaluators.stored import part_json
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.read_by_run import keep_inputs, read_by
 from safe_gate.render import console, jsonreport, markdown
@@ -43,13 +43,13 @@ def main(call: Call) -> int:
     return score(call, EVALUATORS["safe_v0"], _BATCH, _ending, _write, "--output")
 
 
-def _ending(part: JsonObject, _settings: Mapping[str, Any]) -> Ending:
+def _ending(part: Part, _settings: Mapping[str, Any]) -> Ending:
     """Return 1 for a Fail, 2 for a Review without a Fail, 0 if all cases pass."""
-    labels = Part.from_json(part).rates.labels
+    labels = part.rates.labels
     return (1 if labels[Label.FAIL] else 2 if labels[Label.REVIEW] else 0), ""
 
 
-def _write(call: Call, part: JsonObject, section: Section, options: Settings) -> None:
+def _write(call: Call, part: Part, section: Section, options: Settings) -> None:
     """Write reports in the formats asked for.
 
     `--output` is for one of them: the format that its name ends in, where that or the console's alone is
@@ -60,7 +60,7 @@ def _write(call: Call, part: JsonObject, section: Section, options: Settings) ->
     if "all" in formats:
         formats = {"json", "console", "markdown"}
     drawn: dict[str, Callable[[], str | Iterator[str]]] = {
-        "json": lambda: jsonreport.pieces(part),
+        "json": lambda: jsonreport.pieces(part_json(part, iter)),
         "markdown": lambda: markdown.section_report(section),
         "console": lambda: console.scorecard(section, everything=call.arguments["verbose"]),
     }
@@ -83,8 +83,8 @@ def _write(call: Call, part: JsonObject, section: Section, options: Settings) ->
         out(f"Report: {console.path_words(disk.shown(path))}")
 
 
-def _stem(part: JsonObject) -> str:
+def _stem(part: Part) -> str:
     """Return `SAFE_v0_<concern>_<timestamp>`; a concern id may hold anything."""
-    found = Part.from_json(part)
+    found = part
     concern = "".join(c if c.isascii() and (c.isalnum() or c in "-_,") else "_" for c in found.concern_id)
     return f"SAFE_v0_{concern[:80]}_{found.generated_at.replace('-', '').replace(':', '')}"

@@ -24,6 +24,7 @@ from safe_gate.core.report import Digests, Earlier, Report, Waivers
 from safe_gate.core.setting import OFF
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate import differences, limits
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import checked, disk, schemas
@@ -68,7 +69,7 @@ def _verified(path: str, effects: Effects) -> int:
     changed, gone = changed_and_gone(report)
     again = None if changed or gone else _recomputed(path, report, effects)
     made = differences.digests(again) if again else None
-    every = differences.differences(report.to_json(), again.to_json()) if again else iter(())
+    every = differences.differences(report_json(report), report_json(again)) if again else iter(())
     differing = [*islice(every, _MOST_DIFFERENCES + 1)]
     if contents != recorded:
         code, reason = 1, "its digests do not match its contents"
@@ -111,7 +112,7 @@ def _read(path: str) -> tuple[Report, Digests]:
     """Return a report that has a verdict, of this version, and its digests. Raises CannotJudge for any other."""
     place = Place(disk.shown(Path(path)))
     try:
-        report = Report.from_json(checked.document(path, "report"))
+        report = read_report(checked.document(path, "report"))
     except CannotJudge:
         content = disk.content(path)
         tool = content.get("tool") if isinstance(content, Mapping) else None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from safe_gate.core.model import JsonObject, Test
+from safe_gate.core.model import Test
 from safe_gate.model import codec
 
 
@@ -102,7 +102,7 @@ class Change:
 
     `because` says what differs: rules, output, expectations. `labels`, `passed` and `scores` have a value for each
     run: the baseline, the baseline under today's rules, and head. `steps` is by how many labels the case falls.
-    `before` is the baseline's entry of `results[]`, None if it equals head's entry.
+    `before` is the baseline's result, None if it equals head's.
     """
 
     id: str
@@ -114,7 +114,7 @@ class Change:
     scores: Mapping[str, Sequence[float | None]]
     steps: int
     new_violations: Sequence[str]
-    before: JsonObject | None = None
+    before: Annotated[Any, codec.ANY] = None
 
 
 @dataclass(frozen=True, slots=True)

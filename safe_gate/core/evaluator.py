@@ -21,6 +21,7 @@ from safe_gate.core.given import (
     OwnFile,
     PartShape,
     RuleFiles,
+    Scored,
 )
 from safe_gate.core.presentation import Presentation
 from safe_gate.core.setting import SCORING_FLAGS
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 class Evaluator(Presentation, Protocol):
     """An evaluator. Methods with a body here are optional: a package overrides the ones it needs.
 
-    `part` is always its part of a report, as in `safe-gate.json`. `result` is one entry of `results[]` in it. `policy`
+    `part` is always its part of a report, a `part_type`. `result` is one of its `results`, a `result_type`. `policy`
     has the settings that a report records under `provenance.policy`, by the names of options.
     """
 
@@ -44,6 +45,12 @@ class Evaluator(Presentation, Protocol):
 
     title: str
     """Its name for readers."""
+
+    part_type: type
+    """The type of its part of a report: a frozen dataclass that `model.codec` writes, with `results`."""
+
+    result_type: type
+    """The type of a result: a frozen dataclass with what `core.model.CaseResult` has."""
 
     measures: str
     """The word for what a case fails, as waivers write it: `metric` or `check`."""
@@ -121,27 +128,19 @@ class Evaluator(Presentation, Protocol):
 
     # --- scores and totals; `by` is what `made` returned
 
-    def score(self, case: Any, by: Any, /) -> JsonObject:
-        """Return a case's entry of `results[]`, which depends on the case and `by` alone."""
+    def score(self, case: Any, by: Any, /) -> Any:
+        """Return a case's result, which depends on the case and `by` alone."""
         ...
 
-    def value(self, entry: JsonObject, /) -> Any:
-        """Return an entry of `results[]` as a value; itself where the evaluator has no type for it."""
-        return entry
-
-    def read(self, part: JsonObject, /) -> Any:
-        """Return its part of a report as a value, for its rules; itself where the evaluator has no type for it."""
-        return part
-
-    def recounted(self, _entry: JsonObject, _case: Any, _by: Any, /) -> JsonObject | None:
-        """Recompute an entry from what an entry of a shard holds. A sound entry gives an equal one.
+    def recounted(self, _result: Any, _case: Any, _by: Any, /) -> Any:
+        """Recompute a result from what a result of a shard holds. A sound one gives an equal one.
 
         The texts and the cluster of the case may be withheld. None means that the case must be scored again.
         """
         return None
 
-    def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any, /) -> Any:
-        """Return the totals of some cases with their entries: a value, which `+` adds to others in any order."""
+    def totals(self, scored: Sequence[tuple[Any, Any]], by: Any, /) -> Any:
+        """Return the totals of some cases with their results: a value, which `+` adds to others in any order."""
         ...
 
     def misfit(self, _case: Any, _by: Any, /) -> Problem | None:
@@ -152,8 +151,8 @@ class Evaluator(Presentation, Protocol):
         """Yield a problem for whatever cases ask for but nothing checks: it would always pass."""
         yield from ()
 
-    def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str, /) -> dict[str, Any]:
-        """Return its part of the report, of all cases; `results` has their entries in order."""
+    def report(self, totals: Any, results: Sequence[Any], by: Any, generated_at: str, /) -> Any:
+        """Return its part of the report, of all cases, in order."""
         ...
 
     # --- the gate
@@ -172,21 +171,21 @@ class Evaluator(Presentation, Protocol):
         """Yield the gate's rules for definitions in a team's files, each with its limit, from limits by name."""
         yield from ()
 
-    def narrowed(self, _part: JsonObject, _results: Sequence[JsonObject], /) -> JsonObject | None:
-        """Return its part of a report over some of its `results[]`, as far as rules on rates read it.
+    def narrowed(self, _part: Any, _results: Sequence[Any], /) -> Any:
+        """Return its part of a report over some of its results, as far as rules on rates read it.
 
         Such a rule also judges the cases alone that the baseline has. None: it judges all cases together only.
         """
         return None
 
-    def failures(self, part: JsonObject, /) -> Iterator[Failure]:
+    def failures(self, part: Any, /) -> Iterator[Failure]:
         """Yield the failing cases, each with the metrics or checks that fail. Waivers apply to these."""
         ...
 
     def is_excused(self, _group: str, _asks: JsonObject, _policy: JsonObject, /) -> bool:
         """Return whether a group of a case says that it is meant to fail.
 
-        `_asks` is `Case.asks()` or the entry of `results[]`.
+        `_asks` is `Case.asks()` or a result's `asks`.
         """
         return False
 
@@ -197,17 +196,17 @@ class Evaluator(Presentation, Protocol):
         """
         return ()
 
-    def scored_by(self, part: JsonObject | None, policy: JsonObject, /) -> Any:
+    def scored_by(self, part: Any, policy: JsonObject, /) -> Any:
         """Return the JSON value that scores follow from besides cases, code and files of rules.
 
         Two runs are compared as equals only if it is the same. None for `part`: it was given no input.
         """
         ...
 
-    def recorded(self, _policy: JsonObject, /) -> JsonObject:
+    def recorded(self, _policy: JsonObject, /) -> Scored:
         """Return what its part records of the settings that it scores by, as `scored_by` reads it."""
-        return {}
+        return Scored({})
 
-    def step_outputs(self, _part: JsonObject | None, /) -> dict[str, str]:
+    def step_outputs(self, _part: Any, /) -> dict[str, str]:
         """Return the step outputs that follow from its part, by name; each is empty without a part."""
         return {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -256,20 +257,26 @@ class RuleFiles(NamedTuple):
     misnamed: Callable[[JsonObject, Callable[[], Any]], Iterable[Misnamed]]
 
 
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What is recorded of the settings that some cases are scored by, and their results: a part without figures."""
+
+    policy: JsonObject
+    results: Sequence[Any] = ()
+
+
 class Grouping(NamedTuple):
     """How an evaluator groups cases, and where its part of the report has the groups.
 
     `noun` is the word for a group, and `key` the key in `Case.asks()` that has the groups of a case. `setting` is the
     option with limits for groups, by their names, "" for none. `figures` are the figures of each group by name, as its
-    rules measure them: values with the number of `cases`. `groups_of` returns the groups of a case from its entry of
-    `results[]`.
+    rules measure them: values with the number of `cases`.
     """
 
     noun: str
     key: str
     setting: str
-    figures: Callable[[JsonObject], Mapping[str, Any]]
-    groups_of: Callable[[JsonObject], Sequence[str]]
+    figures: Callable[[Any], Mapping[str, Any]]
 
 
 class PartShape(NamedTuple):

@@ -11,21 +11,15 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from safe_gate.model import codec
 
 JsonObject = Mapping[str, Any]
 """A parsed JSON object whose shape a schema in `schemas/` has already vouched for."""
 
-Parts = Mapping[str, JsonObject | None]
+Parts = Mapping[str, Any]
 """Evaluators' parts of a report by name, None for one that was given no input."""
-
-
-def entries_of(part: JsonObject) -> Sequence[JsonObject]:
-    """Return the entries of `results[]` in an evaluator's part of a report."""
-    entries: Sequence[JsonObject] = part["results"]
-    return entries
 
 
 class Verdict(StrEnum):
@@ -354,12 +348,46 @@ NOTHING_RECORDED = Recorded()
 """What is known of the texts of a run that shows none."""
 
 
+class CaseResult(Protocol):
+    """What the results of all evaluators have."""
+
+    @property
+    def id(self) -> str:
+        """The id of the case."""
+        ...
+
+    @property
+    def place(self) -> Place:
+        """The place of the case."""
+        ...
+
+    @property
+    def groups(self) -> Sequence[str]:
+        """The archetype or the tags of the case."""
+        ...
+
+    @property
+    def batch(self) -> str:
+        """The name of the batch that the case came in, "" for none."""
+        ...
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """The digests of the `case`, which its output does not change, and of the `output`."""
+        ...
+
+    @property
+    def asks(self) -> Mapping[str, Any]:
+        """What says that the case is meant to fail, as `Evaluator.is_excused` reads it."""
+        ...
+
+
 class Failure(NamedTuple):
-    """A case that fails, and by which metrics or checks; `result` is its entry of the report's `results[]`."""
+    """A case that fails, and by which metrics or checks."""
 
     case_id: str
     by: frozenset[str]
-    result: JsonObject
+    result: CaseResult
 
 
 class Severity(StrEnum):

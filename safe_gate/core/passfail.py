@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import percent, plural, share
 from safe_gate.core.given import CaseAt, Grouping, OwnFile, PartShape
-from safe_gate.core.lazy import View
 from safe_gate.core.model import (
     Failure,
     JsonObject,
@@ -23,10 +22,11 @@ from safe_gate.core.model import (
     Severity,
     Test,
     Untrusted,
-    entries_of,
 )
 from safe_gate.core.rules import ANY_SEVERITY, Rule, Share, anything
 from safe_gate.core.shown import Finding, Rate, Section, Table
+from safe_gate.core.spool import Spool
+from safe_gate.model.codec import key
 
 _OBJECT = {"type": "object"}
 _COUNT = {"type": "integer", "minimum": 0}
@@ -109,16 +109,12 @@ class Case:
         return {"output": self.value["output"]}
 
 
-class Figures(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Figures:
     """The number of all cases or of those with a tag, and how many of them pass."""
 
     cases: int
     passed: int
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Figures:
-        """Return the figures that a report has."""
-        return cls(value["cases"], value["passed"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +122,22 @@ class Result:
     """An entry of `results[]`: a case, and what each check found wrong with it, if anything."""
 
     id: str
-    passed: bool
+    passed: Annotated[bool, key("pass")]
     checks: Mapping[str, Sequence[str]]
-    tags: Sequence[str]
-    place: Place
+    groups: Annotated[Sequence[str], key("tags")]
+    place: Annotated[Place, key("source")]
     digests: Mapping[str, str]
     cluster: str = ""
+
+    @property
+    def batch(self) -> str:
+        """Nothing: its cases come in no batches."""
+        return ""
+
+    @property
+    def asks(self) -> Mapping[str, Any]:
+        """Nothing: no case is meant to fail."""
+        return {}
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -143,53 +149,14 @@ class Result:
         """The result for readers."""
         return "passes" if self.passed else "fails"
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry of `results[]`."""
-        return {
-            "id": self.id,
-            "pass": self.passed,
-            "checks": self.checks,
-            "tags": list(self.tags),
-            "source": {"path": self.place.path, "line": self.place.line},
-            "digests": self.digests,
-            **({"cluster": self.cluster} if self.cluster else {}),
-        }
 
-    @classmethod
-    def from_json(cls, entry: JsonObject) -> Result:
-        """Return the result of an entry of `results[]`."""
-        return cls(
-            entry["id"],
-            entry["pass"],
-            entry["checks"],
-            entry["tags"],
-            Place(entry["source"]["path"], entry["source"]["line"]),
-            entry["digests"],
-            entry.get("cluster", ""),
-        )
-
-
-class Part(NamedTuple):
-    """Its part of the report: the figures of all cases and of each tag, and the entries of `results[]`."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Its part of the report: the figures of all cases and of each tag, and the results."""
 
     summary: Figures
     by_tag: Mapping[str, Figures]
-    entries: Sequence[JsonObject]
-
-    def results(self) -> Iterator[Result]:
-        """Yield the results, read one at a time."""
-        return map(Result.from_json, self.entries)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the part in the shape of the report."""
-        by_tag = {tag: one._asdict() for tag, one in self.by_tag.items()}
-        return {"summary": self.summary._asdict(), "by_tag": by_tag, "results": self.entries}
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Part:
-        """Return the part that a report has."""
-        by_tag = {tag: Figures.from_json(one) for tag, one in value["by_tag"].items()}
-        return cls(Figures.from_json(value["summary"]), by_tag, value["results"])
+    results: Sequence[Result]
 
 
 class PassFail(Evaluator):
@@ -203,14 +170,15 @@ class PassFail(Evaluator):
     asked: tuple[str, ...] = ()
     """The fields of a case, besides its tags, with expectations of the output."""
 
+    part_type = Part
+    result_type = Result
     measures = "check"
     reply = "output"
     grouping = Grouping(
         noun="tag",
         key="tags",
         setting="",
-        figures=lambda part: Part.from_json(part).by_tag,
-        groups_of=lambda result: Result.from_json(result).tags,
+        figures=lambda part: part.by_tag,
     )
 
     @property
@@ -230,10 +198,10 @@ class PassFail(Evaluator):
     def made(self, recipe: str) -> Any:
         return recipe
 
-    def score(self, case: Any, by: Any) -> JsonObject:
+    def score(self, case: Any, by: Any) -> Result:
         found = {name: list(faults) for name, faults in self._faults(case.value)}
         passed = not any(found.values())
-        return Result(case.id, passed, found, case.groups, case.place, case.digests(), case.cluster).to_json()
+        return Result(case.id, passed, found, case.groups, case.place, case.digests(), case.cluster)
 
     def _faults(self, value: JsonObject) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield each check with its faults. Raises TypeError for what no report could show, or withhold."""
@@ -244,20 +212,13 @@ class PassFail(Evaluator):
                 raise TypeError(f"check returns a text for {name!r}; expected a list of texts")
             yield name, faults
 
-    def value(self, entry: JsonObject) -> Result:
-        return Result.from_json(entry)
+    def totals(self, scored: Sequence[tuple[Any, Any]], by: Any) -> Any:
+        return Counter((tag, result.passed) for _, result in scored for tag in ("", *result.groups))
 
-    def read(self, part: JsonObject) -> Part:
-        return Part.from_json(part)
-
-    def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
-        results = (Result.from_json(entry) for _, entry in scored)
-        return Counter((tag, result.passed) for result in results for tag in ("", *result.tags))
-
-    def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str) -> dict[str, Any]:
+    def report(self, totals: Any, results: Sequence[Any], by: Any, generated_at: str) -> Part:
         tags = ["", *sorted({tag for tag, _ in totals} - {""})]
         figures = {tag: Figures(totals[tag, True] + totals[tag, False], totals[tag, True]) for tag in tags}
-        return Part(figures.pop(""), figures, results).to_json()
+        return Part(figures.pop(""), figures, results)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -272,30 +233,28 @@ class PassFail(Evaluator):
         )
 
     def _passed(self, part: Part) -> Share:
-        cases, passed = part.summary
+        cases, passed = part.summary.cases, part.summary.passed
         words = plural(cases, f"{self.title} case passes", f"{self.title} cases pass")
         return Share("Pass rate", passed, cases, f"{passed} of {words}")
 
-    def failures(self, part: JsonObject) -> Iterator[Failure]:
-        for entry in entries_of(part):
-            result = Result.from_json(entry)
+    def failures(self, part: Part) -> Iterator[Failure]:
+        for result in part.results:
             if not result.passed:
-                yield Failure(result.id, frozenset(result.failed), entry)
+                yield Failure(result.id, frozenset(result.failed), result)
 
-    def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
+    def scored_by(self, part: Part | None, policy: JsonObject) -> Any:
         return self.name
 
-    def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
+    def step_outputs(self, part: Part | None) -> dict[str, str]:
         name = f"{self.name.replace('_', '-')}-pass-rate"
         if part is None:
             return {name: ""}
-        cases, passed = self.read(part).summary
+        cases, passed = part.summary.cases, part.summary.passed
         return {name: str(share(passed, cases))}
 
-    def section(self, part: JsonObject) -> Section:
-        found = self.read(part)
-        cases, passed = found.summary
-        failing = Counter(name for result in found.results() for name in result.failed)
+    def section(self, part: Part) -> Section:
+        cases, passed = part.summary.cases, part.summary.passed
+        failing = Counter(name for result in part.results for name in result.failed)
         checks = tuple((facts.title, str(failing[name])) for name, facts in self.explained.items())
         return Section(
             title=(f"{self.title} Scorecard",),
@@ -304,18 +263,17 @@ class PassFail(Evaluator):
             metrics=Table(("Check", "Failing"), "<>", checks),
             footer=(f"Cases: {cases}",),
             cases_title="Per-Case Breakdown",
-            cases=Table(
-                ("Case", "Outcome"), "<<", View(lambda: ((Untrusted(one.id), one.words) for one in found.results()))
-            ),
+            cases=Table(("Case", "Outcome"), "<<", Spool((Untrusted(one.id), one.words) for one in part.results)),
             issues=(),
-            findings=View(lambda: (_finding(one) for one in found.results() if not one.passed)),
+            findings=Spool(self.finding(one) for one in part.results if not one.passed),
         )
 
-    def finding(self, result: JsonObject) -> Finding:
-        return _finding(Result.from_json(result))
+    def finding(self, result: Result) -> Finding:
+        evidence = tuple((Untrusted(fault),) for faults in result.checks.values() for fault in faults)
+        return Finding(Untrusted(result.id), Severity.FAILING, result.words, evidence, result.place)
 
-    def judgements(self, part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
-        for name, faults in Result.from_json(result).checks.items():
+    def judgements(self, part: Part, result: Result) -> Iterator[Judgement]:
+        for name, faults in result.checks.items():
             evidence = tuple((Untrusted(fault),) for fault in faults)
             severity = Severity.FAILING if faults else None
             yield Judgement(name, "fails" if faults else "passes", severity, float(not faults), evidence)
@@ -324,43 +282,36 @@ class PassFail(Evaluator):
     def fields(self) -> Mapping[str, str]:
         return {"output": "Output"}
 
-    def rates(self, part: JsonObject) -> Iterator[Rate]:
+    def rates(self, part: Part) -> Iterator[Rate]:
         (rule,) = self.rules
-        cases, passed = self.read(part).summary
+        cases, passed = part.summary.cases, part.summary.passed
         yield Rate("Passes", "all cases", passed, cases, rule.name)
 
-    def labels(self, part: JsonObject) -> Mapping[str, int]:
-        cases, passed = self.read(part).summary
+    def labels(self, part: Part) -> Mapping[str, int]:
+        cases, passed = part.summary.cases, part.summary.passed
         return {"passes": passed, "fails": cases - passed}
 
     def result_event(
-        self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
+        self, result: Result, judgements: Sequence[Judgement], *, with_text: bool
     ) -> tuple[str, dict[str, Any]]:
-        one = Result.from_json(result)
-        checks = {name: faults if with_text else len(faults) for name, faults in one.checks.items()}
-        data = {"id": one.id, "pass": one.passed, "tags": list(one.tags), "checks": checks}
+        checks = {name: faults if with_text else len(faults) for name, faults in result.checks.items()}
+        data = {"id": result.id, "pass": result.passed, "tags": list(result.groups), "checks": checks}
         return f"safe.{self.name}.result", data
 
-    def outcome(self, result: JsonObject) -> Outcome:
-        one = Result.from_json(result)
+    def outcome(self, result: Result) -> Outcome:
         return Outcome(
-            id=one.id,
-            passed=one.passed,
-            rank=int(one.passed),
-            words=one.words,
-            scores={"pass": float(one.passed)},
+            id=result.id,
+            passed=result.passed,
+            rank=int(result.passed),
+            words=result.words,
+            scores={"pass": float(result.passed)},
             violations=frozenset(),
-            groups=frozenset(one.tags),
-            cluster=one.cluster,
-            case=one.digests["case"],
-            output=one.digests["output"],
+            groups=frozenset(result.groups),
+            cluster=result.cluster,
+            case=result.digests["case"],
+            output=result.digests["output"],
         )
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
         return MappingProxyType({"pass": Metric(f"The share of {self.title} cases that pass", Test.SIGN)})
-
-
-def _finding(result: Result) -> Finding:
-    evidence = tuple((Untrusted(fault),) for faults in result.checks.values() for fault in faults)
-    return Finding(Untrusted(result.id), Severity.FAILING, result.words, evidence, result.place)

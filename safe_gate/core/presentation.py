@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 class Presentation(Protocol):
     """How an evaluator shows its part of a report. `core.evaluator` says what `part` and `result` are."""
 
-    def section(self, part: JsonObject, /) -> Section:
+    def section(self, part: Any, /) -> Section:
         """Return what readers see of its part, as values without a format. Recorded text is `Untrusted`."""
         ...
 
-    def finding(self, result: JsonObject, /) -> Finding:
+    def finding(self, result: Any, /) -> Finding:
         """Return what readers see of one case."""
         ...
 
-    def judgements(self, part: JsonObject, result: JsonObject, /) -> Iterator[Judgement]:
+    def judgements(self, part: Any, result: Any, /) -> Iterator[Judgement]:
         """Yield the judgement of each metric or check of a case."""
         ...
 
@@ -34,7 +34,7 @@ class Presentation(Protocol):
         """Return the explanation of a metric or check, also of one that a team's files of rules define."""
         return self.explained[by]
 
-    def measured(self, _part: JsonObject, /) -> Sequence[str]:
+    def measured(self, _part: Any, /) -> Sequence[str]:
         """Return the names of the metrics or checks that its part of the report may have judgements of, in order."""
         return tuple(self.explained)
 
@@ -43,34 +43,34 @@ class Presentation(Protocol):
         """The fields of a case's recorded texts in reading order, each with its title."""
         ...
 
-    def fields_of(self, _result: JsonObject, _texts: JsonObject, /) -> Mapping[str, str]:
+    def fields_of(self, _result: Any, _texts: JsonObject, /) -> Mapping[str, str]:
         """Return the fields of one result's texts with their titles, if not those of `fields`; the reply is last."""
         return self.fields
 
-    def marks(self, _result: JsonObject, _texts: JsonObject, /) -> Iterator[Mark]:
+    def marks(self, _result: Any, _texts: JsonObject, /) -> Iterator[Mark]:
         """Yield what one result found in the case's texts. The known texts are given by field."""
         yield from ()
 
-    def decisions(self, _part: JsonObject, _result: JsonObject, /) -> Mapping[str, Phrase]:
+    def decisions(self, _part: Any, _result: Any, /) -> Mapping[str, Phrase]:
         """Return a sentence for each metric or check: how it judged a case."""
         return {}
 
-    def rates(self, part: JsonObject, /) -> Iterator[Rate]:
+    def rates(self, part: Any, /) -> Iterator[Rate]:
         """Yield the rates in its part of the report, first the rate of cases that end as they should."""
         ...
 
-    def labels(self, part: JsonObject, /) -> Mapping[str, int]:
+    def labels(self, part: Any, /) -> Mapping[str, int]:
         """Return how many cases have each label, from the best to the worst."""
         ...
 
-    def remarks(self, _part: JsonObject, _policy: JsonObject, /) -> Iterator[Phrase]:
+    def remarks(self, _part: Any, _policy: JsonObject, /) -> Iterator[Phrase]:
         """Yield what readers must know about how cases were scored, a sentence each."""
         yield from ()
 
     # --- events
 
     def result_event(
-        self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
+        self, result: Any, judgements: Sequence[Judgement], *, with_text: bool
     ) -> tuple[str, dict[str, Any]]:
         """Return the type and the data of the event of a result; recorded text only `with_text`.
 
@@ -79,20 +79,16 @@ class Presentation(Protocol):
         """
         ...
 
-    def batch_events(self, _part: JsonObject, /) -> Iterator[BatchEvent]:
+    def batch_events(self, _part: Any, /) -> Iterator[BatchEvent]:
         """Yield an event for each batch of its part of the report.
 
         For an evaluator of a package the type is `safe.NAME.batch` (`event.schema.json` has the data).
         """
         yield from ()
 
-    def batch_of(self, _result: JsonObject, /) -> str:
-        """Return the name of the batch that a case came in, "" for none."""
-        return ""
-
     # --- comparison
 
-    def outcome(self, result: JsonObject, /) -> Outcome:
+    def outcome(self, result: Any, /) -> Outcome:
         """Return the outcome of a result, to compare it with the same case of another run."""
         ...
 

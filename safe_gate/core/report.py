@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.comparison import Comparison, Weakened
 from safe_gate.core.model import InputFile, JsonObject, Parts, Problem, RuleOutcome, Verdict
-from safe_gate.core.problems import number
 from safe_gate.model import codec
 
 SCHEMA_VERSION = 1
 
 _KINDS = ("check", "metric")  # the words for the subject of a waiver
-_OWN = frozenset(
-    {"schema_version", "tool", "generated_at", "verdict", "rules", "waivers", "provenance", "problems"}
-    | {"problem_count", "blessed", "comparison", "weakened"}
-)
-"""The keys of a report that are no evaluator's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,31 +158,6 @@ class Report(Found):
     def broken(self) -> list[RuleOutcome]:
         """Return the broken rules."""
         return [rule for rule in self.rules if not rule.passed]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the report in the shape of `report.schema.json`; results in a view stay a view."""
-        own = codec.to_json(replace(self, parts={}))
-        count = number(self.problems)
-        return {
-            "schema_version": SCHEMA_VERSION,
-            **{name: own[name] for name in ("tool", "generated_at", "verdict", "rules")},
-            **self.parts,
-            "waivers": own.get("waivers"),
-            **{name: own[name] for name in ("comparison", "weakened", "provenance") if name in own},
-            **({"problems": own.get("problems", [])} if self.verdict is Verdict.ERROR else {}),
-            **({"problem_count": count} if count > len(self.problems) else {}),
-            **({"blessed": own["blessed"]} if "blessed" in own else {}),
-        }
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Report:
-        """Return the report that a JSON object is, which fits the schema."""
-        own = {one.name: value[one.name] for one in fields(cls) if one.name in value}
-        found = codec.from_json(cls, {**own, "parts": {}})
-        problems, parts = found.problems, {name: part for name, part in value.items() if name not in _OWN}
-        if more := value.get("problem_count", len(problems)) - len(problems):
-            problems = (*problems[:-1], replace(problems[-1], count=1 + more))
-        return replace(found, parts=parts, problems=problems)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import apart, fixed, plural
-from safe_gate.core.model import Failure, JsonObject, RuleOutcome, Severity
+from safe_gate.core.model import Failure, RuleOutcome, Severity
 from safe_gate.core.stats import wilson
 
 
@@ -46,7 +46,7 @@ FAILING, REVIEW, ANY_SEVERITY = frozenset({Severity.FAILING}), frozenset({Severi
 class Rule(NamedTuple):
     """A rule of the gate, and what it looks for in an evaluator's part of the report.
 
-    `measure` and `applies` get the part as `Evaluator.read` returns it, a rule on a group gets the group's figures. A
+    `measure` and `applies` get the part, a rule on a group gets the group's figures. A
     rule named `min-...` asks for at least its limit, one named `max-...` for at most. A rule that does not apply to
     the measurements has no outcome. `forgives(result)`: whether the rule lets a failing case pass under a waiver.
     `blames(result)`: whether a broken rule names the case, because no finding reports it. A rule that names no case
@@ -58,8 +58,8 @@ class Rule(NamedTuple):
     evaluator: str
     measure: Callable[[Any], Count | Share]
     applies: Callable[[Any], bool] = anything
-    forgives: Callable[[JsonObject], bool] = lambda _: False
-    blames: Callable[[JsonObject], bool] | None = None
+    forgives: Callable[[Any], bool] = lambda _: False
+    blames: Callable[[Any], bool] | None = None
     counts: bool = False
     finds: frozenset[Severity] = frozenset()
 

@@ -95,6 +95,10 @@ class Finding(NamedTuple):
     groups: tuple[str, ...] = ()
 
 
+HELD = 200
+"""So many rows of a table are shown at most."""
+
+
 class Table(NamedTuple):
     """Rows under a header; `align` has one of `<`, `>`, `^` a column."""
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         parts_of,
         present,
         sections,
-        without_texts,
     )
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "parts_of",
     "present",
     "sections",
-    "without_texts",
 ]
 
 

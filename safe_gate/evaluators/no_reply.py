@@ -94,10 +94,10 @@ def without_reply(count: int, ids: Iterable[str]) -> Iterator[Phrase]:
         yield (f"{cases} no reply, so the recording is broken: ", *first_few(ids, count), ".")
 
 
-def why_no_reply(why: str) -> Iterator[Phrase]:
+def why_no_reply(why: NoReply | None) -> Iterator[Phrase]:
     """Yield why a case has no reply, nothing if it has one."""
     if why:
-        yield (f"no reply: {why}",)
+        yield (f"no reply: {why.value}",)
 
 
 def _first_seen(text: str) -> int:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from safe_gate.core.digests import stand_in
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.lazy import Lookup, View
-from safe_gate.core.model import JsonObject, Outcome, Parts, entries_of
+from safe_gate.core.model import Outcome, Parts
 from safe_gate.core.shown import Section
 from safe_gate.evaluators.installed import installed
 from safe_gate.evaluators.safe_v0.evaluator import SafeV0
@@ -39,10 +37,9 @@ def parts_of(parts: Mapping[str, T | None]) -> Iterator[tuple[Evaluator, T]]:
             yield evaluator, part
 
 
-def outcomes_of(name: str, part: JsonObject | None) -> Iterator[Outcome]:
+def outcomes_of(name: str, part: Any) -> Iterator[Outcome]:
     """Yield the outcome of each case in an evaluator's part of the report, if any, for a comparison."""
-    entries = entries_of(part) if part else ()
-    return (EVALUATORS[name].outcome(entry) for entry in entries)  # `map` would end at a StopIteration
+    return (EVALUATORS[name].outcome(result) for result in results_of(part))  # `map` would end at a StopIteration
 
 
 def sections(parts: Parts) -> tuple[Section, ...]:
@@ -50,20 +47,6 @@ def sections(parts: Parts) -> tuple[Section, ...]:
     return tuple(evaluator.section(part) for evaluator, part in parts_of(parts))
 
 
-def without_texts(name: str, part: JsonObject) -> dict[str, Any]:
-    """Return an evaluator's part of the report with a stand-in for every recorded text."""
-    evaluator = EVALUATORS[name]
-
-    def strip(value: Any, *, is_text: bool = False) -> Any:
-        if isinstance(value, Lookup):
-            return Lookup(value, lambda key: strip(value[key]))
-        if isinstance(value, Mapping):
-            return {key: strip(inner, is_text=key in evaluator.part.quotes) for key, inner in value.items()}
-        if isinstance(value, View):
-            return View(lambda: map(strip, value))
-        if isinstance(value, list):
-            return [strip(inner, is_text=is_text) for inner in value]
-        return stand_in(value) if is_text and isinstance(value, str) else value
-
-    stripped: dict[str, Any] = strip(part)
-    return stripped
+def results_of(part: Any) -> Sequence[Any]:
+    """Return the results in an evaluator's part of a report, none without a part."""
+    return part.results if part else ()

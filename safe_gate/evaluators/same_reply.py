@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from safe_gate.core.digests import digest
 from safe_gate.core.figures import first_few, plural
-from safe_gate.core.model import JsonObject, Phrase
+from safe_gate.core.model import Phrase
 from safe_gate.core.rules import Rule, Share
-from safe_gate.evaluators.entry import StoredEntry
 
 _KEPT = 19
 """So many replies are kept. Any that more than one in 20 cases has is among them."""
@@ -24,11 +24,26 @@ ONE_IN, LEAST_MESSAGES = 5, 3
 """A reply counts that one case in so many has, from so many different messages on."""
 
 
-class SameReply(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SameReply:
     """A reply, by its digest, and how many cases have it."""
 
     reply: str
     cases: int
+
+
+class Digested(Protocol):
+    """A result with its id and the digests of its reply and of what that answers."""
+
+    @property
+    def id(self) -> str:
+        """The id of the case."""
+        ...
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """The digests, as `digests` returns them."""
+        ...
 
 
 def digests(texts: Sequence[str], given: Mapping[str, Any]) -> dict[str, str]:
@@ -54,7 +69,7 @@ class Frequent(Counter[str]):
         return Frequent({reply: number - least for reply, number in self.items() if number > least})
 
 
-def same_replies(found: Frequent, results: Sequence[JsonObject]) -> list[SameReply]:
+def same_replies(found: Frequent, results: Sequence[Digested]) -> list[SameReply]:
     """Return the replies of at least a fifth of all cases, to at least three different messages; the largest first."""
     total = len(results)
     likely = {
@@ -63,32 +78,32 @@ def same_replies(found: Frequent, results: Sequence[JsonObject]) -> list[SameRep
     if not likely or total < LEAST_MESSAGES:
         return []
     cases, messages = Counter[str](), defaultdict[str, set[str]](set)
-    for entry in map(StoredEntry, results):
-        if (reply := entry.reply_digest) in likely:
+    for one in results:
+        if (reply := one.digests["reply"]) in likely:
             cases[reply] += 1
             if len(messages[reply]) < LEAST_MESSAGES:
-                messages[reply].add(entry.message_digest)
+                messages[reply].add(one.digests["message"])
     same = (SameReply(*one) for one in cases.items() if len(messages[one[0]]) >= LEAST_MESSAGES)
     return sorted((one for one in same if ONE_IN * one.cases >= total), key=lambda one: (-one.cases, one.reply))
 
 
-def _ids(same: SameReply, results: Iterable[JsonObject], id_key: str) -> Iterator[str]:
-    return (str(result[id_key]) for result in results if StoredEntry(result).reply_digest == same.reply)
+def _ids(same: SameReply, results: Iterable[Digested]) -> Iterator[str]:
+    return (one.id for one in results if one.digests["reply"] == same.reply)
 
 
-def notes(same: Iterable[SameReply], results: Sequence[JsonObject], id_key: str) -> Iterator[Phrase]:
+def notes(same: Iterable[SameReply], results: Sequence[Digested]) -> Iterator[Phrase]:
     """Yield a sentence for each reply that names the cases by their ids."""
     for one in same:
         words = f"{one.cases} of {plural(len(results), 'case')} have one and the same reply to different messages: "
-        yield (words, *first_few(_ids(one, results, id_key), one.cases), ".")
+        yield (words, *first_few(_ids(one, results), one.cases), ".")
 
 
-def rule(evaluator: str, id_key: str) -> Rule:
+def rule(evaluator: str) -> Rule:
     """Return the rule on the reply that most cases have."""
 
     def measure(part: Any) -> Share:
         most, total = part.same_reply[0], len(part.results)
         words = f"{most.cases} of {plural(total, 'case')} have one and the same reply to different messages"
-        return Share("Share of the same reply", most.cases, total, words, _ids(most, part.results, id_key))
+        return Share("Share of the same reply", most.cases, total, words, _ids(most, part.results))
 
     return Rule("max-same-reply", evaluator, measure, applies=lambda part: bool(part.same_reply))

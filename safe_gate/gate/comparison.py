@@ -30,7 +30,7 @@ from safe_gate.core.figures import apart, fixed, plural
 from safe_gate.core.model import Outcome, Parts, RuleOutcome, Test
 from safe_gate.core.rules import Count
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
-from safe_gate.evaluators.results import results_of
+from safe_gate.evaluators.registry import results_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +193,12 @@ def _compared(name: str, runs: Runs, guards: Guards) -> Compared:
         for metric in _metric(score, evaluator.metric(score).test, triples)
     ]
     news = {triple.head.id: triple for triple in triples if triple.is_news}
-    every = results_of(evaluator, old if news else None)
-    results = {one.id: one.entry for one in every if one.id in news}  # few of a run's results
+    every = results_of(old if news else None)
+    results = {one.id: one for one in every if one.id in news}  # few of a run's results
     return Compared(cases, metrics, [_change(triple, results[one], guards) for one, triple in news.items()])
 
 
-def _change(triple: _Triple, result: Mapping[str, Any], guards: Guards) -> Change:
+def _change(triple: _Triple, result: Any, guards: Guards) -> Change:
     """Return how a case changed, with the baseline's result. Head's result is in the report already."""
     runs = triple.baseline, triple.today, triple.head
     moved = sorted({name for run in runs for name in run.scores if len({r.scores.get(name) for r in runs}) > 1})

@@ -17,7 +17,7 @@ from safe_gate.core.model import JsonObject
 from safe_gate.core.report import Digests, Report
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import BUILT_IN, EVALUATORS, parts_of
-from safe_gate.evaluators.results import results_of
+from safe_gate.evaluators.registry import results_of
 from safe_gate.model import codec
 
 _OF_THE_RUN = later(
@@ -50,11 +50,11 @@ def digests(report: Report) -> Digests:
     sums = dict.fromkeys(("cases", "outputs", "results"), 0)
     for evaluator, part in parts_of(report.parts):
         name = evaluator.name
-        for result in results_of(evaluator, part):
-            of = evaluator.outcome(result.entry)
+        for result in results_of(part):
+            of = evaluator.outcome(result)
             sums["cases"] += addend(digest([name, of.id, of.case]))
             sums["outputs"] += addend(digest([name, of.id, of.output]))
-            told = {key: value for key, value in result.entry.items() if key not in evaluator.part.where}
+            told = {key: value for key, value in codec.to_json(result).items() if key not in evaluator.part.where}
             sums["results"] += addend(digest([name, told]))
     found = {
         "rules": digest(

@@ -13,12 +13,12 @@ from typing import Any
 from safe_gate.core.comparison import ComparedParts
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import apart, plural
-from safe_gate.core.lazy import View
-from safe_gate.core.model import Failure, JsonObject, RuleOutcome, Verdict
+from safe_gate.core.model import Failure, RuleOutcome, Verdict
 from safe_gate.core.report import Found, Waivers
 from safe_gate.core.rules import Rule
+from safe_gate.core.spool import Spool
 from safe_gate.evaluators import EVALUATORS, parts_of
-from safe_gate.evaluators.results import results_of
+from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import comparison, waivers, weakening
 
 GroupLimits = Mapping[str, Mapping[str, Mapping[str, float]]]
@@ -99,13 +99,11 @@ def verdict(outcomes: Sequence[RuleOutcome]) -> Verdict:
 def _of_cases(found: Found, policy: Policy) -> Iterator[RuleOutcome]:
     """Yield the outcomes of the rules that need no baseline."""
     waived, parts = waivers.waived(found), found.parts
-    read = {evaluator.name: evaluator.read(part) for evaluator, part in parts_of(parts)}
     own = (pair for evaluator in EVALUATORS.values() for pair in evaluator.own_rules(policy.limits))
     for rule, limit in (*((rule, policy.limits[rule.setting]) for rule in RULES), *own):
-        figures = read.get(rule.evaluator)
-        if limit is not None and figures is not None and rule.applies(figures):
-            outcome = rule.judge(figures, limit, waived[rule.evaluator])
-            yield _named(rule, outcome, parts[rule.evaluator])
+        part = parts[rule.evaluator]
+        if limit is not None and part is not None and rule.applies(part):
+            yield _named(rule, rule.judge(part, limit, waived[rule.evaluator]), part)
     for evaluator, part in parts_of(parts):
         if limits := policy.groups.get(evaluator.name):
             yield from _of_groups(evaluator, part, limits, policy.min_group, waived[evaluator.name])
@@ -113,16 +111,16 @@ def _of_cases(found: Found, policy: Policy) -> Iterator[RuleOutcome]:
 
 def _of_groups(
     evaluator: Evaluator,
-    part: JsonObject,
+    part: Any,
     limits: Mapping[str, Mapping[str, float]],
     min_group: int,
     waived: Sequence[Failure],
 ) -> Iterator[RuleOutcome]:
     """Yield the outcomes of the rules on groups, by name. A rule on a rate is skipped for few cases, a count never."""
-    figures, groups_of = evaluator.grouping.figures(part), evaluator.grouping.groups_of
+    figures = evaluator.grouping.figures(part)
     for group, own in sorted(limits.items()):
         cases = figures[group].cases if group in figures else 0
-        members = [failure for failure in waived if group in groups_of(failure.result)]
+        members = [failure for failure in waived if group in failure.result.groups]
         for rule in (rule for rule in evaluator.group_rules if rule.name in own):
             limit, least = own[rule.name], 1 if rule.counts else min_group
             if cases >= least:
@@ -133,15 +131,11 @@ def _of_groups(
                 yield replace(skipped, group=group, skipped=True)
 
 
-def _named(rule: Rule, outcome: RuleOutcome, part: JsonObject | None) -> RuleOutcome:
+def _named(rule: Rule, outcome: RuleOutcome, part: Any) -> RuleOutcome:
     """Return the outcome of a broken rule with the names of the cases that break it, if no finding reports these."""
     if outcome.passed or rule.blames is None:
         return outcome
-    names = tuple(
-        one.id
-        for one in results_of(EVALUATORS[rule.evaluator], part)
-        if outcome.group in ("", *one.groups) and rule.blames(one.entry)
-    )
+    names = tuple(one.id for one in results_of(part) if outcome.group in ("", *one.groups) and rule.blames(one))
     is_rate = bool(names) and isinstance(outcome.value, float)  # without a label there is no name
     rest = f", those of {plural(len(names), 'case')} do not" if is_rate else ""
     return replace(outcome, detail=f"{outcome.detail}{rest}", names=names or outcome.names)
@@ -156,17 +150,14 @@ def _with_known_alone(
     """
     new = {evaluator.name: {one.id for one in part.cases.added} for evaluator, part in parts_of(compared)}
 
-    def known(name: str, part: JsonObject | None) -> JsonObject | None:
+    def known(name: str, part: Any) -> Any:
         """Return a part over the cases that the baseline has too, None if there are no others, or only others."""
         if part is None or not (new.get(name) and (one := compared[name]) and one.cases.both):
             return None
-        evaluator = EVALUATORS[name]
-        return evaluator.narrowed(
-            part, View(lambda: (one.entry for one in results_of(evaluator, part) if one.id not in new[name]))
-        )
+        return EVALUATORS[name].narrowed(part, Spool(one for one in part.results if one.id not in new[name]))
 
     def hidden(one: RuleOutcome, then: str) -> RuleOutcome:
-        results = results_of(EVALUATORS[one.evaluator], found.parts[one.evaluator])
+        results = results_of(found.parts[one.evaluator])
         count = sum(case.id in new[one.evaluator] and one.group in ("", *case.groups) for case in results)
         words = f"among cases that the baseline has; with {plural(count, 'new case')} {then}"
         return replace(one, detail=f"{one.detail}, {words}")

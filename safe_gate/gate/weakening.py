@@ -20,7 +20,8 @@ from safe_gate.core.given import PackFact, Way
 from safe_gate.core.model import JsonObject, RuleOutcome
 from safe_gate.core.report import Report, Waiver
 from safe_gate.core.rules import Count
-from safe_gate.evaluators import EVALUATORS, without_texts
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.stored import without_texts
 from safe_gate.gate import limits
 from safe_gate.gate.waivers import Waivable
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Verdict
 from safe_gate.core.report import Report, Waivers
+from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate import differences, waivers
 from safe_gate.gate import rules as gate_rules
 from safe_gate.github.event import Context, Run
@@ -48,7 +49,7 @@ class HandOver:
     def to_json(self) -> dict[str, Any]:
         """Return the file's content, in the shape of `schemas/publication.schema.json`."""
         given = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {"publication": _SHAPE, **given, "report": self.report.to_json()}
+        return {"publication": _SHAPE, **given, "report": report_json(self.report)}
 
 
 def of_run(report: Report, context: Context, folder: str, gate_id: str, body: str) -> HandOver:
@@ -84,7 +85,7 @@ def read(path: Path) -> HandOver:
                 raise CannotJudge(replace(problem, message=_OTHER)) from None
         raise
     given = {one.name: content[one.name] for one in fields(HandOver)}
-    return HandOver(**given | {"report": _judged_again(Report.from_json(content["report"]), name)})
+    return HandOver(**given | {"report": _judged_again(read_report(content["report"]), name)})
 
 
 _VERSIONS = ("publication", "report.schema_version")

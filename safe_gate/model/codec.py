@@ -11,7 +11,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar
 
-from pydantic import Field, TypeAdapter, model_serializer, model_validator
+from pydantic import Field, PlainSerializer, TypeAdapter, model_serializer, model_validator
 
 T = TypeVar("T")
 
@@ -33,28 +33,43 @@ def key(name: str) -> Any:
     return Field(alias=name)
 
 
+ANY = PlainSerializer(to_json)
+"""What a field of the type Any is annotated with whose value has a type that tells how it is written."""
+
+
 def inlined(name: str) -> Callable[[type[T]], type[T]]:
     """Return a decorator of a dataclass whose field `name`, an object, is written key by key in its place.
 
     What is read under keys of no other field goes there. The other fields have their own names in JSON.
     """
 
-    def write(self: Any, handler: Callable[[Any], Any]) -> Any:
+    def write(_value: Any, own: Callable[[], dict[str, Any]]) -> Any:
         found: dict[str, Any] = {}
-        for key, one in handler(self).items():
+        for key, one in own().items():
             found.update(one if key == name else {key: one})
         return found
 
     def decorated(kind: type[T]) -> type[T]:
         own = {one.name for one in fields(kind)} - {name}  # type: ignore[arg-type]
 
-        def read(value: Any) -> Any:
+        def read(value: Mapping[str, Any]) -> dict[str, Any]:
             kept = {key: one for key, one in value.items() if key in own}
             return {**kept, name: {key: one for key, one in value.items() if key not in own}}
 
-        return _formed(kind, model_serializer(mode="wrap")(write), read)
+        return reshaped(write, read)(kind)
 
     return decorated
+
+
+def reshaped(
+    write: Callable[[Any, Callable[[], Any]], Any], read: Callable[[Any], Mapping[str, Any]]
+) -> Callable[[type[T]], type[T]]:
+    """Return a decorator as `formed` does; the second argument of `write` returns the fields as JSON by their keys."""
+
+    def written(self: Any, handler: Callable[[Any], Any]) -> Any:
+        return write(self, lambda: handler(self))
+
+    return lambda kind: _formed(kind, model_serializer(mode="wrap")(written), read)
 
 
 def formed(write: Callable[[Any], Any], read: Callable[[Any], Mapping[str, Any]]) -> Callable[[type[T]], type[T]]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import JsonObject, Judgement, Place, Severity, Untrusted
+from safe_gate.core.model import CaseResult, JsonObject, Judgement, Place, Severity, Untrusted
 from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Finding
 from safe_gate.evaluators import parts_of
-from safe_gate.evaluators.results import results_of
+from safe_gate.evaluators.registry import results_of
 from safe_gate.gate.waivers import case_of
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import ReportView
@@ -27,7 +27,7 @@ class JudgedCase:
     be: a negative example is to fail. `groups` are its archetype or its tags, `excused_by` those by which it fails as
     it is meant to. `waivers` are those that let it pass, by metric or check. `change` is what became of it since the
     baseline, "" where nothing did or there is none. `finding` is what a reviewer is shown of it, None of a case that
-    needs no look. `result` is its entry of `results[]`.
+    needs no look. `result` is its result in the report.
     """
 
     evaluator: Evaluator
@@ -41,7 +41,7 @@ class JudgedCase:
     waivers: Mapping[str, Waiver]
     change: str
     finding: Finding | None
-    result: JsonObject
+    result: CaseResult
 
     def to_see(self) -> Iterator[Judgement]:
         """Yield the parts for a reviewer: those without a full pass, waived or not, or the whole case."""
@@ -70,11 +70,11 @@ def judged_cases(view: ReportView) -> Iterator[JudgedCase]:
         changes = _changes(report, evaluator.name)
         findings = iter(section.findings)  # those of some cases, in the order of all
         finding = next(findings, None)
-        for one in results_of(evaluator, part):
-            case_id, result = one.id, one.entry
+        for one in results_of(part):
+            case_id = one.id
             shown = finding if finding and finding.case_id.text == case_id else None
             finding = next(findings, None) if shown else finding
-            outcome = evaluator.outcome(result)
+            outcome = evaluator.outcome(one)
             yield JudgedCase(
                 evaluator=evaluator,
                 id=case_id,
@@ -82,12 +82,12 @@ def judged_cases(view: ReportView) -> Iterator[JudgedCase]:
                 label=outcome.words,
                 passed=outcome.passed,
                 groups=one.groups,
-                excused_by=_excuses(evaluator, result, policy) if outcome.passed and outcome.is_meant_to_fail else (),
-                judgements=tuple(evaluator.judgements(part, result)),
+                excused_by=_excuses(evaluator, one, policy) if outcome.passed and outcome.is_meant_to_fail else (),
+                judgements=tuple(evaluator.judgements(part, one)),
                 waivers=waivers.get((case_id, evaluator.measures), {}),
                 change=changes.get(case_id, ""),
                 finding=shown,
-                result=result,
+                result=one,
             )
 
 
@@ -108,10 +108,10 @@ def repository_path(place: Place, folder: str) -> str:
     return place.within(folder) or place.path
 
 
-def _excuses(evaluator: Evaluator, result: JsonObject, policy: JsonObject) -> Sequence[str]:
+def _excuses(evaluator: Evaluator, result: CaseResult, policy: JsonObject) -> Sequence[str]:
     """Return the tags of a negative example that make it one."""
-    tags = evaluator.grouping.groups_of(result)
-    return [tag for tag in tags if evaluator.is_excused(tag, result, policy)] or tags
+    excuses = [tag for tag in result.groups if evaluator.is_excused(tag, result.asks, policy)]
+    return excuses or result.groups
 
 
 def is_compared(report: Report, name: str) -> bool:

@@ -18,12 +18,12 @@ from safe_gate.core.comparison import (
 )
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, fixed, percent, plural, score, with_interval
-from safe_gate.core.lazy import View
-from safe_gate.core.model import JsonObject, Parts, Phrase, Severity, Test, Untrusted, Words
+from safe_gate.core.model import CaseResult, Parts, Phrase, Severity, Test, Untrusted, Words
 from safe_gate.core.shown import Finding, Section, Table
+from safe_gate.core.spool import Spool
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import EVALUATORS, parts_of
-from safe_gate.evaluators.results import results_of
+from safe_gate.evaluators.registry import results_of
 from safe_gate.gate.comparison import smallest_visible
 
 NEWLY_FAILING = "newly failing"
@@ -144,7 +144,7 @@ def with_news(section: Section, evaluator: Evaluator, part: Compared) -> Section
         before = () if change.before is None else tuple(_evidence(evaluator, change.before))
         return finding._replace(news=news, before=before)
 
-    return section._replace(findings=View(lambda: map(told, section.findings)))
+    return section._replace(findings=Spool(map(told, section.findings)))
 
 
 _BY_RULES = "fails by today's rules"
@@ -207,7 +207,7 @@ def _changed(parts: Sequence[tuple[Evaluator, Compared]], run: Parts) -> Iterato
     found = []
     for evaluator, part in parts:
         own = run[evaluator.name] if part.changes else None
-        results = {one.id: one.entry for one in results_of(evaluator, own)}
+        results = {one.id: one for one in results_of(own)}
         found += [
             (_SHOWN.index(change.change), _finding(evaluator, change, change.before, results[change.id]))
             for change in part.changes
@@ -217,7 +217,7 @@ def _changed(parts: Sequence[tuple[Evaluator, Compared]], run: Parts) -> Iterato
         yield finding
 
 
-def _finding(evaluator: Evaluator, change: Change, before: JsonObject, result: JsonObject) -> Finding:
+def _finding(evaluator: Evaluator, change: Change, before: Any, result: CaseResult) -> Finding:
     whole = next(iter(evaluator.metrics))  # the yes or no that the change itself shows
     moved = [
         f"{metric.replace('_', ' ')} {_score(was)} to {_score(is_)}"
@@ -244,7 +244,7 @@ def _score(value: float | None) -> str:
     return "none" if value is None else score(value)
 
 
-def _evidence(evaluator: Evaluator, result: JsonObject) -> Sequence[Phrase]:
+def _evidence(evaluator: Evaluator, result: Any) -> Sequence[Phrase]:
     outcome = evaluator.outcome(result)
     is_feigned = outcome.is_meant_to_fail and not outcome.passed
     nothing: Phrase = ("passes, although it is a negative example" if is_feigned else "nothing found",)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import JsonObject, Parts, Place, Recorded, Untrusted
+from safe_gate.core.model import CaseResult, JsonObject, Parts, Place, Recorded, Untrusted
 from safe_gate.core.shown import Finding, Side
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import parts_of
-from safe_gate.evaluators.results import results_of
+from safe_gate.evaluators.registry import results_of
 
 LONGEST = 200
 """Characters that a line has at most."""
@@ -35,17 +36,17 @@ def _found(
     parts: Parts, recorded: Recorded, wanted: set[tuple[str, Place]]
 ) -> Iterator[tuple[tuple[str, Place], Line]]:
     for evaluator, part in parts_of(parts):
-        for result, texts in zip(results_of(evaluator, part), recorded.now.get(evaluator.name, ()), strict=False):
+        for result, texts in zip(results_of(part), recorded.now.get(evaluator.name, ()), strict=False):
             case = result.id, result.place
             if case in wanted:
                 wanted.remove(case)
-                if texts and (line := _line(evaluator, part, result.entry, texts)):
+                if texts and (line := _line(evaluator, part, result, texts)):
                     yield case, line
             if not wanted:
                 return
 
 
-def _line(evaluator: Evaluator, part: JsonObject, result: JsonObject, texts: JsonObject) -> Line:
+def _line(evaluator: Evaluator, part: Any, result: CaseResult, texts: JsonObject) -> Line:
     """Return the line around the first words of what fails, or the start of the reply if no words are against it."""
     failing = {one.by for one in evaluator.judgements(part, result) if one.severity}
     marks = [one for one in evaluator.marks(result, texts) if one.side is Side.AGAINST and one.by in failing]

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import JsonObject, Judgement, Phrase, Place, Untrusted, Words
+from safe_gate.core.model import CaseResult, Judgement, Phrase, Place, Untrusted, Words
 from safe_gate.core.shown import Mark, Side
-from safe_gate.evaluators.results import CaseResult
 from safe_gate.render.untrusted import plain, quoted
 
 _ALL = 1_000_000  # characters: an explanation shows the whole text
@@ -25,7 +24,7 @@ class Explanation:
     """
 
     evaluator: Evaluator
-    result: JsonObject
+    result: CaseResult
     words: str
     passed: bool
     is_meant_to_fail: bool
@@ -38,16 +37,16 @@ class Explanation:
     @property
     def id(self) -> str:
         """The id of the case."""
-        return CaseResult(self.evaluator, self.result).id
+        return self.result.id
 
     @property
     def place(self) -> Place:
         """The place of the case."""
-        return CaseResult(self.evaluator, self.result).place
+        return self.result.place
 
 
-def explanation(evaluator: Evaluator, part: JsonObject, result: JsonObject, texts: Mapping[str, Any]) -> Explanation:
-    """Return what decided a case: `result` is its entry of `results[]`.
+def explanation(evaluator: Evaluator, part: Any, result: CaseResult, texts: Mapping[str, Any]) -> Explanation:
+    """Return what decided a case: `result` is its result.
 
     `part` needs only what the evaluator's part of the report records of its settings (`Evaluator.recorded`).
     """

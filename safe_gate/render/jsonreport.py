@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
-from safe_gate.core.lazy import Lookup, View
 from safe_gate.core.model import JsonObject
 
 _any = json.JSONEncoder(allow_nan=False).encode
@@ -53,23 +52,16 @@ def _inert(text: str) -> str:
 
 
 def _written(value: Any, line: str, write: Callable[[Any, str], str]) -> Iterator[str]:
-    """Yield a value in pieces: a view by item, an object with a view by key, the rest whole."""
+    """Yield a value in pieces: an iterator by item, an object with an iterator by key, the rest whole."""
     inner = line + "  "
-    if isinstance(value, View):
+    if isinstance(value, Iterator):
         yield "["
         separator = inner
         for one in value:
             yield f"{separator}{write(one, inner)}"
             separator = f",{inner}"
         yield "]" if separator == inner else f"{line}]"
-    elif isinstance(value, Lookup):
-        yield "{"
-        separator = inner
-        for key, one in value.items():
-            yield f"{separator}{_quoted(key)}: {write(one, inner)}"
-            separator = f",{inner}"
-        yield "}" if separator == inner else f"{line}}}"
-    elif isinstance(value, Mapping) and any(_has_view(one) for one in value.values()):
+    elif isinstance(value, Mapping) and any(map(_is_streamed, value.values())):
         yield "{"
         separator = inner
         for key, one in value.items():
@@ -81,8 +73,8 @@ def _written(value: Any, line: str, write: Callable[[Any, str], str]) -> Iterato
         yield write(value, line)
 
 
-def _has_view(value: Any) -> bool:
-    return isinstance(value, View | Lookup) or (isinstance(value, Mapping) and any(map(_has_view, value.values())))
+def _is_streamed(value: Any) -> bool:
+    return isinstance(value, Iterator) or (isinstance(value, Mapping) and any(map(_is_streamed, value.values())))
 
 
 def _indented(value: Any, line: str) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from safe_gate.core.lazy import HELD
 from safe_gate.core.model import Origin, Phrase, Place, Severity, Untrusted
-from safe_gate.core.shown import Finding, Section, Table
+from safe_gate.core.shown import HELD, Finding, Section, Table
 from safe_gate.core.text.patterns import later
 from safe_gate.render import excerpts
 from safe_gate.render.comparison import NEWLY_FAILING

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import enumerated, first_few, plural
-from safe_gate.core.lazy import View
 from safe_gate.core.model import JsonObject, Phrase, Problem, RuleOutcome, Severity, Untrusted, Verdict, Words
 from safe_gate.core.report import Provenance, Report, Waiver
 from safe_gate.core.rules import ANY_SEVERITY
 from safe_gate.core.shown import Cause, Finding, Section, Table
+from safe_gate.core.spool import Spool
 from safe_gate.evaluators import EVALUATORS, parts_of
-from safe_gate.evaluators.results import count_of, results_of
+from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import limits
 from safe_gate.gate.waivers import case_of, left_over, let_pass
 from safe_gate.render.comparison import NEWLY_FAILING, comparison_section, with_news
@@ -155,7 +155,7 @@ class ReportView:
         return {
             "verdict": self.report.verdict.value,
             **{output: value for own in figures for output, value in own.items()},
-            "total-cases": str(sum(count_of(part) for _, part in parts_of(self.report.parts))),
+            "total-cases": str(sum(len(part.results) for _, part in parts_of(self.report.parts))),
         }
 
 
@@ -173,7 +173,7 @@ def _marked(section: Section, waived: Set[str], broken: Sequence[RuleOutcome], o
     anywhere = by_group.pop("", set())
     in_groups = {
         (result.id, severity)
-        for result in results_of(one, part if by_group else None)
+        for result in results_of(part if by_group else None)
         for group in result.groups
         for severity in by_group.get(group, ())
     }
@@ -186,7 +186,7 @@ def _marked(section: Section, waived: Set[str], broken: Sequence[RuleOutcome], o
         is_counted = case_id in named or severity in anywhere or (case_id, severity) in in_groups
         return finding._replace(breaks=is_counted)
 
-    return section._replace(findings=View(lambda: map(marked, section.findings)))
+    return section._replace(findings=Spool(map(marked, section.findings)))
 
 
 def conclusion(report: Report) -> str:
@@ -206,7 +206,7 @@ def state(rule: RuleOutcome) -> str:
     return "skipped" if rule.skipped else "ok" if rule.passed else "broken"
 
 
-def section_alone(name: str, part: JsonObject, settings: JsonObject, left_out: int) -> Section:
+def section_alone(name: str, part: Any, settings: JsonObject, left_out: int) -> Section:
     """Return the section of an evaluator whose part is the whole report, with remarks on the settings it scored by.
 
     `left_out` is how many cases filters leave out.

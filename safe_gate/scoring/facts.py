@@ -1,44 +1,40 @@
-"""Shell: what is asked of cases, in a temporary file where there are many. Reads files."""
+"""Shell: what is asked of cases. Reads files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import CannotJudge, InputFile, JsonObject
+from safe_gate.core.model import CannotJudge, InputFile
+from safe_gate.core.spool import Spool
 from safe_gate.gate.weakening import Asked
-from safe_gate.inputs.spool import Spool, Store, lines
 from safe_gate.scoring import asked, intake, refusals
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.scoring.tally import Fact
 
 
 class Facts:
-    """What is asked of the cases of an evaluator, by id, made of `tally.Fact`s as JSON: a `weakening.OfCases`."""
+    """What is asked of the cases of an evaluator, by id: a `weakening.OfCases`."""
 
-    def __init__(self, entries: Iterable[JsonObject]) -> None:
-        self._entries = entries
+    def __init__(self, facts: Sequence[Fact]) -> None:
+        self._facts = facts
 
     def items(self) -> Iterator[tuple[str, Asked]]:
         """Yield what is asked of each case, with its id."""
-        for one in self._entries:
-            fact = Fact.from_json(one)
-            yield fact.id, Asked(fact.digest, fact.asks)
+        for one in self._facts:
+            yield one.id, Asked(one.digest, one.asks)
 
     def get(self, case_id: str) -> Asked | None:
         """Return what is asked of a case, None if there is no such case."""
-        if not (found := self._by_id.get(case_id)):
+        if (index := self._by_id.get(case_id)) is None:
             return None
-        fact = Fact.from_json(found)
-        return Asked(fact.digest, fact.asks)
+        found = self._facts[index]
+        return Asked(found.digest, found.asks)
 
     @cached_property
-    def _by_id(self) -> Store:
-        found = Store()
-        for one in self._entries:
-            found.setdefault(Fact.from_json(one).id, one)
-        return found
+    def _by_id(self) -> dict[str, int]:
+        return {one.id: index for index, one in enumerate(self._facts)}
 
 
 def read(evaluator: Evaluator, side: Snapshot) -> tuple[Facts, list[InputFile]]:
@@ -48,9 +44,7 @@ def read(evaluator: Evaluator, side: Snapshot) -> tuple[Facts, list[InputFile]]:
     problem of the cases.
     """
     taken = intake.Intake(intake.cases(side.files_of(evaluator), asked.unfiltered(side.settings)))
-    found = Spool()
-    for case in taken.cases():
-        found.take(lines([Fact.of(case).to_json()]))
+    found = Spool(map(Fact.of, taken.cases()))
     if taken.problems:
         raise CannotJudge(*refusals.as_shown(taken.problems, side.options.text))
     return Facts(found), taken.inputs

@@ -8,7 +8,7 @@ paths. Rules travel as their recipe, which each process compiles once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,14 @@ from safe_gate.core.figures import Sum
 from safe_gate.core.given import Lines
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Place, Problem
 from safe_gate.core.problems import Problems
+from safe_gate.core.spool import Spool
 from safe_gate.inputs import own_rules, recorded
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import case_files
-from safe_gate.inputs.spool import Spool, Store
 from safe_gate.scoring import asked, progress, workers
 from safe_gate.scoring.intake import Part, parts_of
 from safe_gate.scoring.refusals import as_shown, no_case, too_many_tags
-from safe_gate.scoring.tally import NOTHING, EntrySource, Keeps, Scoring, Tally, scored, tallied
+from safe_gate.scoring.tally import NOTHING, Fact, Keeps, ResultSource, Scoring, Tally, scored, tallied
 from safe_gate.settings.model import Settings
 
 
@@ -34,27 +34,27 @@ from safe_gate.settings.model import Settings
 class Measured:
     """An evaluator's part of the report, or the problems that keep it from one.
 
-    `entries` are the entries of `results[]` that the source has, and `cases` is the number of cases. If an entry is
+    `results` are those that the source has, and `cases` is the number of cases. If one is
     missing, there is no part. `groups` are the archetypes or tags of all cases that were read, including those left
     out. `knows_groups` tells whether every case could be read. `left_out` has the ids of the cases that a filter
-    leaves out. `skipped` are SAFE Gate's own files that a glob passed over. `texts` belong to the entries' cases, in
+    leaves out. `skipped` are SAFE Gate's own files that a glob passed over. `texts` belong to the results' cases, in
     their order, if they were asked for. An empty object stands for a case whose texts are not kept. `columns` belong
     to the same cases, as `Recorded` has them. `facts` has a `tally.Fact` for each case that was read, if they are
     kept. `again` is the result of scoring the same cases a second time.
     """
 
-    part: dict[str, Any] | None = None
+    part: Any = None
     problems: tuple[Problem, ...] = ()
     inputs: tuple[InputFile, ...] = ()
-    entries: Sequence[JsonObject] = ()
+    results: Sequence[Any] = ()
     cases: int = 0
     groups: Set[str] = frozenset()
     knows_groups: bool = True
-    left_out: Store = field(default_factory=Store, compare=False)
+    left_out: Set[str] = frozenset()
     skipped: tuple[str, ...] = ()
     texts: Sequence[JsonObject] = ()
     columns: Sequence[JsonObject] = ()
-    facts: Sequence[JsonObject] = ()
+    facts: Sequence[Fact] = ()
     again: Measured | None = None
 
 
@@ -68,7 +68,7 @@ def part(
     own: own_rules.Own | None = None,
     recipe: str = "",
     again: str = "",
-    source: EntrySource = scored,
+    source: ResultSource = scored,
     keeps: Keeps = NOTHING,
     passes_over: bool = False,
     rules_of: str = "",
@@ -137,8 +137,9 @@ class _Sums:
     def __init__(self, evaluator: Evaluator, by: Any, most_groups: int) -> None:
         self._evaluator, self._by, self._most_groups = evaluator, by, most_groups
         self._totals = Sum(evaluator.totals((), by))
-        self._entries, self._texts, self._columns, self._facts = Spool(), Spool(), Spool(), Spool()
-        self._left_out, self._count = Store(), 0
+        self._results, self._facts = Spool[Any](), Spool[Fact]()
+        self._texts, self._columns = Spool[JsonObject](), Spool[JsonObject]()
+        self._left_out, self._count = set[str](), 0
         self.problems, self.groups, self.knows_groups = Problems(), set[str](), True
 
     def take(self, tally: Tally) -> None:
@@ -152,12 +153,11 @@ class _Sums:
             if len(self.groups) > self._most_groups:
                 self.problems.add(too_many_tags(self._most_groups))
                 self.knows_groups = False
-        for case_id in tally.left_out:
-            self._left_out.setdefault(case_id, 1)
-        self._entries.take(tally.entries)
-        self._texts.take(tally.texts)
-        self._columns.take(tally.columns)
-        self._facts.take(tally.facts)
+        self._left_out.update(tally.left_out)
+        self._results.extend(tally.results)
+        self._texts.extend(tally.texts)
+        self._columns.extend(tally.columns)
+        self._facts.extend(tally.facts)
         self._totals.add(tally.totals)
 
     def measured(self, settings: JsonObject, generated_at: str, problems: Sequence[Problem]) -> Measured:
@@ -167,11 +167,11 @@ class _Sums:
         if not (problems or self._count):
             lacking = no_case(evaluator, settings, self.groups, self._left_out)
             problems = (lacking,) if lacking else ()
-        is_whole = not problems and 0 < self._count == len(self._entries)
+        is_whole = not problems and 0 < self._count == len(self._results)
         return Measured(
-            part=evaluator.report(total, self._entries, by, generated_at) if is_whole else None,
+            part=evaluator.report(total, self._results, by, generated_at) if is_whole else None,
             problems=as_shown(problems, settings["text"]),
-            entries=self._entries,
+            results=self._results,
             cases=self._count,
             groups=self.groups,
             knows_groups=self.knows_groups,

@@ -15,29 +15,29 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.jsontext import offsets
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, is_interrupt, reason
-from safe_gate.evaluators import BUILT_IN, EVALUATORS, without_texts
+from safe_gate.evaluators import BUILT_IN, EVALUATORS
+from safe_gate.evaluators.stored import withheld, without_texts
 from safe_gate.inputs import own_rules, recorded
-from safe_gate.inputs.spool import lines
 from safe_gate.scoring.asked import is_wanted, selects
 from safe_gate.scoring.columns import deciding
 from safe_gate.scoring.intake import Part
 
-Recount = Callable[[JsonObject], JsonObject]
-"""What returns the entry of a case that follows from what an entry holds; the same unless that contradicts itself."""
+Recount = Callable[[Any], Any]
+"""What returns the result of a case that follows from what a result holds; the same unless that contradicts itself."""
 
-EntrySource = Callable[[str, str, Callable[[], JsonObject], Recount], JsonObject | Problem | None]
-"""Returns a case's entry of `results[]` from its evaluator, its id, a scorer and a check of entries.
+ResultSource = Callable[[str, str, Callable[[], Any], Recount], Any]
+"""Returns a case's result from its evaluator, its id, a scorer and a check of results.
 
-None passes the case over, a problem says why its entry cannot be taken.
+None passes the case over, a problem says why its result cannot be taken.
 """
 
 
-def scored(_evaluator: str, _case_id: str, score: Callable[[], JsonObject], _recount: Recount) -> JsonObject:
-    """Return a case's entry by scoring it: the source of a run that is whole."""
+def scored(_evaluator: str, _case_id: str, score: Callable[[], Any], _recount: Recount) -> Any:
+    """Return a case's result by scoring it: the source of a run that is whole."""
     return score()
 
 
-def unscored(_evaluator: str, _case_id: str, _score: Callable[[], JsonObject], _recount: Recount) -> None:
+def unscored(_evaluator: str, _case_id: str, _score: Callable[[], Any], _recount: Recount) -> None:
     """Score no case: a source that leaves what is wrong with the inputs."""
 
 
@@ -56,32 +56,26 @@ NOTHING = Keeps()
 """What is kept of cases that only a report shows."""
 
 
-def _texts(evaluator: Evaluator, case: Case, entry: JsonObject, keeps: Keeps) -> JsonObject:
-    """Return the recorded texts of a case if they are kept."""
-    is_kept = keeps.texts == "all" or not evaluator.outcome(entry).passed
-    return case.texts() if is_kept else {}
-
-
 def _columns(
-    evaluator: Evaluator, scored: Iterable[tuple[Case, JsonObject]], lines_by_number: Mapping[int, bytes]
+    evaluator: Evaluator, scored: Iterable[tuple[Case, Any]], lines_by_number: Mapping[int, bytes]
 ) -> Iterator[JsonObject]:
     """Yield where in its line each case's reply stands and what decides, as `Recorded` has it."""
     for number, cases in groupby(scored, lambda one: one[0].place.line):  # a line is read once for all its cases
         line = lines_by_number.get(number, b"").decode("utf-8")
         places = dict(offsets(line))
-        for case, entry in cases:
+        for case, result in cases:
             if case.place.column:
                 yield {"": (case.place.column, case.place.column + 1)}
             elif line:
                 texts = case.texts()
                 reply = evaluator.reply if evaluator.reply in texts else [*texts][-1]
-                yield deciding(line, places, reply, evaluator.marks(entry, texts))
+                yield deciding(line, places, reply, evaluator.marks(result, texts))
             else:
                 yield {}
 
 
 class Scoring(NamedTuple):
-    """What makes a case's entry, wherever that is done: a value that can be sent, and holds no secret.
+    """What makes a case's result, wherever that is done: a value that can be sent, and holds no secret.
 
     `recipe` is as in `own_rules.made`; `settings` are as in a report. `passes_over` leaves out cases that do not fit
     what is scored by, which are else a problem. `rules_of` is the commit that the rules are of, "" for that of the
@@ -91,7 +85,7 @@ class Scoring(NamedTuple):
     evaluator: str
     recipe: str
     settings: JsonObject
-    source: EntrySource
+    source: ResultSource
     keeps: Keeps = NOTHING
     passes_over: bool = False
     rules_of: str = ""
@@ -110,31 +104,22 @@ class Fact(NamedTuple):
         asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
         return cls(case.id, case.digests()["case"], asks)
 
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Fact:
-        """Return what `to_json` made a JSON value of."""
-        return cls(**value)
-
-    def to_json(self) -> JsonObject:
-        """Return it as a JSON value."""
-        return self._asdict()
-
 
 class Tally(NamedTuple):
-    """The result of some cases: totals, which can be added, and entries as `spool.lines`.
+    """What some cases come to: totals, which can be added, and their results.
 
-    `texts` and `columns` belong to the entries' cases, if they are kept. `facts` has a `Fact` for each case, if they
+    `texts` and `columns` belong to the results' cases, if they are kept. `facts` has a `Fact` for each case, if they
     are kept. `ids` has the ids of all cases of lines with their places, including cases with problems. With a problem
-    there may be fewer entries than `cases`. `groups` covers all cases, including those without an entry, if it
+    there may be fewer results than `cases`. `groups` covers all cases, including those without a result, if it
     `knows_groups`. It holds at most one more than `bounds.tags`. `left_out` has the ids of the cases that a filter
     leaves out.
     """
 
     totals: Any
-    entries: bytes = b""
-    texts: bytes = b""
-    columns: bytes = b""
-    facts: bytes = b""
+    results: Sequence[Any] = ()
+    texts: Sequence[JsonObject] = ()
+    columns: Sequence[JsonObject] = ()
+    facts: Sequence[Fact] = ()
     cases: int = 0
     ids: tuple[tuple[str, Place], ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -202,16 +187,18 @@ def _tallied(
     evaluator, by = EVALUATORS[scoring.evaluator], own_rules.made(scoring.evaluator, scoring.recipe)
     keeps, text = scoring.keeps, scoring.settings["text"]
     problems = list[Problem]()
-    scored = list[tuple[Case, JsonObject]]()
+    scored = list[tuple[Case, Any]]()
     unsound = list[Problem]()
-    asked = list[JsonObject]()
+    asked = list[Fact]()
 
-    def fresh(case: Case) -> JsonObject:
-        return _withheld(evaluator.name, evaluator.score(case, by), text)
+    def fresh(case: Case) -> Any:
+        result = evaluator.score(case, by)
+        return result if text == "full" else withheld(evaluator.name, result)
 
-    def recounted(case: Any, entry: JsonObject) -> JsonObject:
-        cluster = _withheld(evaluator.name, {"cluster": case.cluster}, text)["cluster"]
-        again = evaluator.recounted(entry, replace(case, cluster=cluster), by)
+    def recounted(case: Any, result: Any) -> Any:
+        if text != "full":
+            case = replace(case, cluster=without_texts(evaluator.name, {"cluster": case.cluster})["cluster"])
+        again = evaluator.recounted(result, case, by)
         return fresh(case) if again is None else again
 
     left_out = list[str]()
@@ -223,7 +210,7 @@ def _tallied(
         if not is_wanted(evaluator, case, scoring.settings):
             continue
         if keeps.facts:
-            asked.append(Fact.of(case).to_json())
+            asked.append(Fact.of(case))
         if not selects(scoring.settings, case.groups):
             left_out.append(case.id)
             continue
@@ -235,17 +222,21 @@ def _tallied(
             problems.append(misfit)
         if problems or not is_scored:
             continue
-        entry = scoring.source(evaluator.name, case.id, partial(fresh, case), partial(recounted, case))
-        if isinstance(entry, Problem):
-            unsound.append(entry)
-        elif entry is not None:
-            scored.append((case, entry))
+        result = scoring.source(evaluator.name, case.id, partial(fresh, case), partial(recounted, case))
+        if isinstance(result, Problem):
+            unsound.append(result)
+        elif result is not None:
+            scored.append((case, result))
+
+    def is_kept(result: Any) -> bool:
+        return keeps.texts == "all" or not evaluator.outcome(result).passed
+
     return Tally(
         evaluator.totals(scored, by),
-        lines(entry for _, entry in scored),
-        lines(_texts(evaluator, case, entry, keeps) for case, entry in scored) if keeps.texts else b"",
-        lines(_columns(evaluator, scored, texts)) if keeps.columns else b"",
-        lines(asked),
+        [result for _, result in scored],
+        [case.texts() if is_kept(result) else {} for case, result in scored] if keeps.texts else (),
+        [*_columns(evaluator, scored, texts)] if keeps.columns else (),
+        asked,
         count,
         problems=(*problems, *unsound),
         left_out=tuple(left_out),
@@ -258,8 +249,3 @@ def _misfit(evaluator: Evaluator, case: Case, by: Any, rules_of: str) -> Problem
     if found and rules_of:
         return replace(found, message=f"{found.message} (policy-ref base: by the rules of the base commit {rules_of})")
     return found
-
-
-def _withheld(evaluator: str, entry: JsonObject, text: str) -> JsonObject:
-    """Return a case's entry without the texts that `text` withholds. Sums of entries hold no more than the entries."""
-    return entry if text == "full" else without_texts(evaluator, entry)

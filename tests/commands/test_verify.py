@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate import __version__
-from safe_gate.core.report import Report
+from safe_gate.evaluators.stored import read_report
 from safe_gate.gate import differences
 from safe_gate.scoring.asked import SCORING
 from safe_gate.settings.model import settings
@@ -33,7 +33,7 @@ def digests() -> dict[str, str]:
 
 
 def digests_of(report: dict[str, Any]) -> dict[str, str]:
-    return asdict(differences.digests(Report.from_json(report)))
+    return asdict(differences.digests(read_report(report)))
 
 
 @pytest.fixture

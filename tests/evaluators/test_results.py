@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.safe_v0.result import Result as SafeResult
+from safe_gate.evaluators.stored import read_result
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
-from safe_gate.evaluators.synthesis.result import Result as SynthesisResult
+from safe_gate.model import codec
 from tests.support.cases import DATA, REPOSITORY, SafeGate, report, turn
 from tests.support.examples import is_thorough
 
-RESULTS: dict[str, Any] = {"safe_v0": SafeResult, "synthesis": SynthesisResult}
 CASES = {
     "examples": (REPOSITORY / "examples").glob("*.jsonl"),
     "regressed": (REPOSITORY / "examples/regressed").glob("empathy.jsonl"),
@@ -30,8 +28,7 @@ LINES = {
 
 def assert_same(name: str, entries: list[dict[str, Any]]) -> None:
     for entry in entries:
-        assert json.dumps(RESULTS[name].from_json(entry).to_json()) == json.dumps(entry)
-        assert EVALUATORS[name].value(entry) == RESULTS[name].from_json(entry)
+        assert json.dumps(codec.to_json(read_result(name, entry))) == json.dumps(entry)
 
 
 @pytest.mark.untraced
@@ -76,23 +73,23 @@ def test_a_result_answers_by_name() -> None:
         "no_reply": "stack trace",
         "disguised_letters": 4,
     }
-    found = SynthesisResult.from_json(entry)
+    found = read_result("synthesis", entry)
     agency = found.checks["agency_language"]
     assert [hit.rule for hit in agency.hits["negative"]] == ["p/r"]
     assert (agency.hits["positive"], agency.cancelled[0].by, agency.hits["negative"][0].learned) == ((), "z", (9, 10))
     assert not found.labels["agency_language"].match
     assert (found.place.line, found.no_reply, found.disguised_letters) == (3, "stack trace", 4)
-    assert found.to_json() == entry
+    assert codec.to_json(found) == entry
 
 
 def test_a_check_that_counts_has_its_hits_by_group() -> None:
     hit = {"rule": "p/r", "text": "x", "field": "assistant", "start": 0, "end": 1}
     sides = {"applies": {}, "for": {"good": []}, "against": {"acme/bad": [hit]}}
     check = {"pass": False, "applicable": True, "decides": "one_for", **sides, "cancelled": []}
-    found = CheckResult.from_json(check)
+    found = codec.from_json(CheckResult, check)
     assert [one.rule for one in found.hits["acme/bad"]] == ["p/r"]
     assert found.hits["good"] == ()
-    assert found.to_json() == check
+    assert codec.to_json(found) == check
 
 
 def test_the_check_of_wording_has_its_hits_by_what_it_asks_for(safe_gate: SafeGate) -> None:
@@ -101,7 +98,7 @@ def test_the_check_of_wording_has_its_hits_by_what_it_asks_for(safe_gate: SafeGa
     safe_gate("run", "--synthesis-cases", "c.jsonl")
     (entry,) = report()["synthesis"]["results"]
     assert_same("synthesis", [entry])
-    hits = SynthesisResult.from_json(entry).checks["wording"].hits
+    hits = read_result("synthesis", entry).checks["wording"].hits
     assert {kind: [hit.text for hit in some] for kind, some in hits.items()} == {
         "must_contain": ["hard"],
         "must_not_contain": ["sorry"],

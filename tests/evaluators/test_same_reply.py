@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,15 @@ from hypothesis import strategies as st
 from safe_gate.core.figures import add_up
 from safe_gate.evaluators.same_reply import Frequent, same_replies
 from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases
+
+
+@dataclass(frozen=True)
+class Digested:
+    """A result with its id and its digests."""
+
+    id: str
+    digests: Mapping[str, str]
+
 
 SENTENCE = "4 of 6 cases have one and the same reply to different messages"
 
@@ -91,9 +102,11 @@ def test_shards_find_what_one_run_finds(safe_gate: SafeGate) -> None:
 
 @given(st.lists(st.sampled_from([*"aaaaaaabbbbbccccd", *map(str, range(90))]), max_size=120), st.integers(1, 9))
 def test_every_reply_of_a_fifth_is_found_in_parts_of_any_size(replies: list[str], size: int) -> None:
-    results = [{"digests": {"reply": one, "message": str(at % 4)}} for at, one in enumerate(replies)]
+    results = [Digested(str(at), {"reply": one, "message": str(at % 4)}) for at, one in enumerate(replies)]
     parts = [replies[start : start + size] for start in range(0, len(replies), size)]
     found = same_replies(add_up(map(Frequent.of, parts), Frequent()), results)
     messages = {one: {at % 4 for at, other in enumerate(replies) if other == one} for one in replies}
     counts = Counter(one for one in replies if len(messages[one]) > 2)
-    assert dict(found) == {one: count for one, count in counts.items() if 5 * count >= len(replies)}
+    assert {one.reply: one.cases for one in found} == {
+        one: count for one, count in counts.items() if 5 * count >= len(replies)
+    }

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
 from safe_gate.core.model import Place
-from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.stored import read_report
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import KINDS
+from safe_gate.evaluators.synthesis.part import Labels
 from safe_gate.evaluators.synthesis.totals import Totals, report
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs, scorecard
@@ -236,14 +237,14 @@ def test_very_many_groups_leave_the_comment_its_size(safe_gate: SafeGate) -> Non
     configure(archetypes=dict.fromkeys([*names, *(f"no {i} " + "|~" * 75 for i in range(200))], own), min_group=1)
     write_batch(Path("b.json"), *(safe_case(name[:9], archetype=name, output=SILENT) for name in names))
     assert safe_gate("run", "--safe-batch", "b").code == 1
-    texts = list(rungs(ReportView(Report.from_json(judged())), limit=COMMENT_LIMIT))
+    texts = list(rungs(ReportView(read_report(judged())), limit=COMMENT_LIMIT))
     assert all(len(text.encode()) <= COMMENT_LIMIT for text in texts)
     for text in texts:
         assert text.startswith(
             "### ❌ SAFE Gate failed · 201 of 201 rules broken, 200 skipped\n\n> [!CAUTION]\n> - **Pass rate 0.0%"
         )
         assert "> - and 190 more rules of groups: see the JSON report\n" in text
-    full = scorecard(ReportView(Report.from_json(judged())), limit=10 * SUMMARY_LIMIT)
+    full = scorecard(ReportView(read_report(judged())), limit=10 * SUMMARY_LIMIT)
     assert "… and 201 more: see the JSON report." in full  # of 401 rules
 
 
@@ -370,14 +371,14 @@ def test_counts_of_tags_do_not_depend_on_order_or_on_how_cases_are_split(
         )
         for i, (good, tags) in enumerate(cases)
     ]
-    each = [Totals.of([result.to_json()]) for result in results]
+    each = [Totals.of([result]) for result in results]
     whole = add_up(each, Totals())
     random.shuffle(each)
     assert add_up(each[:cut], Totals()) + add_up(each[cut:], Totals()) == whole
-    part = report(whole, [result.to_json() for result in results])
-    for tag, group in part["summary"]["by_tag"].items():
-        members = [result for result in part["results"] if tag in result["tags"]]
-        assert group["cases"] == len(members)
-        assert group["unexpected_failures"] == sum(not m["pass"] and not m["is_negative_example"] for m in members)
-        assert group["passed_as_expected"] == sum(m["pass"] != m["is_negative_example"] for m in members)
-        assert group["labels"] == {"total": len(members), "matched": sum(m["pass"] for m in members)}
+    part = report(whole, results)
+    for tag, group in part.summary.by_tag.items():
+        members = [result for result in part.results if tag in result.tags]
+        assert group.cases == len(members)
+        assert group.unexpected_failures == sum(not m.passed and not m.is_negative_example for m in members)
+        assert group.passed_as_expected == sum(m.passed != m.is_negative_example for m in members)
+        assert group.labels == Labels(len(members), sum(m.passed for m in members))

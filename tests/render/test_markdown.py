@@ -12,6 +12,7 @@ import pytest
 
 from safe_gate.core.model import Origin
 from safe_gate.core.report import Report
+from safe_gate.evaluators.stored import read_report
 from safe_gate.github.runner_files import append_summary
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs, scorecard
@@ -50,7 +51,7 @@ def judged(safe_gate: SafeGate) -> Callable[..., Report]:
 
 def last_report() -> Report:
     """Return the report of the last run."""
-    return Report.from_json(json.loads(Path("reports/safe-gate.json").read_text("utf-8")))
+    return read_report(json.loads(Path("reports/safe-gate.json").read_text("utf-8")))
 
 
 def size(text: str) -> int:

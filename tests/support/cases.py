@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate.differences import with_digests
 from safe_gate.inputs.schemas import load_schema
 
@@ -43,14 +43,14 @@ SafeGate = Callable[..., Ran]
 
 def signed(report: dict[str, Any]) -> dict[str, Any]:
     """Return a report with the digests of what it holds, if it fits the schema."""
-    return report if load_schema("report").faults(report) else with_digests(Report.from_json(report)).to_json()
+    return report if load_schema("report").faults(report) else report_json(with_digests(read_report(report)))
 
 
 def report(path: str = "reports/safe-gate.json") -> dict[str, Any]:
     """Return the report of a run, by default of the last, which is valid and is written as it was read."""
     found: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
     assert load_schema("report").faults(found) == ()
-    assert Report.from_json(found).to_json() == found
+    assert report_json(read_report(found)) == found
     return found
 
 

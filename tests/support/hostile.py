@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import text_join
 
 from safe_gate.core.model import Origin
-from safe_gate.core.report import Report
+from safe_gate.evaluators.stored import read_report
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
 from safe_gate.render.view import ReportView
 from tests.support.cases import DATA, Ran
@@ -160,7 +160,7 @@ def step_outputs(text: str) -> dict[str, str]:
 
 def comments(report: Mapping[str, Any]) -> list[str]:
     """Return the texts that the pull request's comment on a report may have, the longest last."""
-    stored = Report.from_json(report)
+    stored = read_report(report)
     return list(rungs(ReportView.of(stored), limit=COMMENT_LIMIT, origin=ORIGIN))[::-1]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
+from safe_gate.model import codec
 from tests.support.packs import load as load_rules
 
 HURT = "My husband asked for divorce and I'm devastated."
@@ -13,4 +14,5 @@ HURT = "My husband asked for divorce and I'm devastated."
 
 def checked(check: str, assistant: str, user: str = HURT, profile: str = "standard") -> dict[str, Any]:
     case = Case("x", user, assistant, (check,), {}, (), Place("c.jsonl", 1))
-    return score_case(case, load_rules(profile)).checks[check].to_json()
+    found: dict[str, Any] = codec.to_json(score_case(case, load_rules(profile)).checks[check])
+    return found

@@ -16,7 +16,7 @@ from safe_gate.core.jsontext import JsonError, offsets, parse
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import bounds, disk, schemas, spool
+from safe_gate.inputs import bounds, disk, schemas
 
 Keys = tuple[str | int, ...]
 _decoder = json.JSONDecoder()
@@ -33,7 +33,7 @@ class Update:
     """
 
     request: Request
-    recorded: spool.Store
+    recorded: dict[str, Any]
     is_lenient: bool
     known: int = 0
     changed: int = 0
@@ -48,7 +48,7 @@ class Update:
 
         Raises CannotJudge, at the latest at the end, with every problem of the file.
         """
-        name, places = disk.shown(path), spool.Store()
+        name, places = disk.shown(path), dict[str, Any]()
         try:
             with disk.open_regular(path) as file:
                 for number, data in enumerate(bounds.bounded_lines(file, bounds.BOUNDS.line), 1):
@@ -69,7 +69,7 @@ class Update:
             words = "has none of the recorded ids; name their field: --map id=FIELD"
             raise CannotJudge(Problem(Place(name), words, code=Code.UNKNOWN_CASE))
 
-    def _line(self, data: bytes, place: Place, places: spool.Store) -> str:
+    def _line(self, data: bytes, place: Place, places: dict[str, Any]) -> str:
         """Return a line with its recorded replies. Raises CannotJudge."""
         text = disk.decode(data, place.path, place.line)
         bare = text.removeprefix("\ufeff") if place.line == 1 else text
@@ -83,7 +83,7 @@ class Update:
         if (first := places.setdefault(id_, place.line)) != place.line:
             words = f"appears at line {first} too; expected ids that are unique"
             raise CannotJudge(Problem(place, words, id_, code=Code.DUPLICATE_ID))
-        entry = self.recorded.pop(id_)
+        entry = self.recorded.pop(id_, None)
         if entry is None:
             self.gone.append(id_)
             return text
@@ -129,7 +129,7 @@ def _replaced(line: str, values: dict[Keys, Any]) -> str:
 
 def recorded(entries: Iterator[JsonObject], request: Request, *, is_lenient: bool) -> Update:
     """Return an update by imported entries, whose ids differ."""
-    found = spool.Store()
+    found = dict[str, Any]()
     for entry in entries:
         found.setdefault(entry[request.key], entry)
     return Update(request, found, is_lenient)

@@ -21,11 +21,10 @@ from safe_gate.core.report import Provenance
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.evaluators.results import CaseResult
+from safe_gate.evaluators.stored import read_result
 from safe_gate.gate import differences
 from safe_gate.inputs import checked, disk, schemas
 from safe_gate.inputs.finding import expansion
-from safe_gate.inputs.spool import Store
 from safe_gate.model import codec
 from safe_gate.scoring.tally import Recount
 
@@ -65,10 +64,8 @@ class Shard:
         """
         return _index(evaluator, case_id, self.of) == self.index
 
-    def source(
-        self, evaluator: str, case_id: str, score: Callable[[], JsonObject], _recount: Recount
-    ) -> JsonObject | None:
-        """Return the entry of a case that is in the shard: a `tally.EntrySource`."""
+    def source(self, evaluator: str, case_id: str, score: Callable[[], Any], _recount: Recount) -> Any:
+        """Return the result of a case that is in the shard: a `tally.ResultSource`."""
         return score() if self.has(evaluator, case_id) else None
 
 
@@ -79,14 +76,14 @@ def _index(evaluator: str, case_id: str, of: int) -> int:
 
 
 class Content(NamedTuple):
-    """What a shard's file holds: its entries by evaluator, and of how many cases they are in all.
+    """What a shard's file holds: its results by evaluator, and of how many cases they are in all.
 
     It is the same whenever it is made.
     """
 
     shard: Shard
     cases: Mapping[str, int]
-    entries: Mapping[str, Sequence[JsonObject]]
+    results: Mapping[str, Sequence[Any]]
     provenance: Provenance
 
     def to_json(self) -> dict[str, Any]:
@@ -95,7 +92,7 @@ class Content(NamedTuple):
             "schema_version": _SHAPE,
             "tool": {"name": "safe-gate", "version": __version__},
             "shard": {"index": self.shard.index, "of": self.shard.of, "cases": self.cases},
-            **{name: self.entries.get(name) for name in EVALUATORS},
+            **{name: map(codec.to_json, self.results[name]) if name in self.results else None for name in EVALUATORS},
             "provenance": codec.to_json(self.provenance),
         }
 
@@ -106,35 +103,34 @@ class Content(NamedTuple):
         return cls(
             Shard(shard["index"], shard["of"]),
             shard["cases"],
-            {name: value[name] for name in present(value)},
+            {name: [read_result(name, one) for one in value[name]] for name in present(value)},
             codec.from_json(Provenance, value["provenance"]),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """All shards of one run: their entries by evaluator and id, and the terms of each by file name.
+    """All shards of one run: their results by evaluator and id, and the terms of each by file name.
 
     `names` are the file names, in the order of the shards.
     """
 
-    entries: Mapping[str, Store]
+    results: Mapping[str, Mapping[str, Any]]
     terms: Mapping[str, Mapping[str, Any]]
     names: Sequence[str]
 
-    def source(
-        self, evaluator: str, case_id: str, _score: Callable[[], JsonObject], recount: Recount
-    ) -> JsonObject | Problem | None:
-        """Return the entry of a case that some shard holds: a `tally.EntrySource`. Raises nothing.
+    def source(self, evaluator: str, case_id: str, _score: Callable[[], Any], recount: Recount) -> Any:
+        """Return the result of a case that some shard holds: a `tally.ResultSource`. Raises nothing.
 
-        An entry that contradicts itself, or its case, is a problem.
+        A result that contradicts itself, or its case, is a problem.
         """
-        entry: JsonObject | None = self.entries[evaluator].get(case_id)
-        if entry is None:
+        result = self.results[evaluator].get(case_id)
+        if result is None:
             return None
-        first = next(differences.differences({"": entry}, {"": recount(entry)}), None)
+        there, again = ({"": codec.to_json(one)} for one in (result, recount(result)))
+        first = next(differences.differences(there, again), None)
         if first is None:
-            return entry
+            return result
         name = self.names[_index(evaluator, case_id, len(self.names)) - 1]
         given, advice = "its evidence and its case give", "the shard was changed, so run it again"
         words = f"is {first.first}, but {given} {first.second}; {advice}"
@@ -165,7 +161,7 @@ def read(patterns: Sequence[str]) -> Shards:
     paths, problems = expansion.expand(patterns, ".json")
     contents: dict[str, Content] = {}
     terms: dict[str, Mapping[str, Any]] = {}
-    entries = {name: Store() for name in EVALUATORS}
+    results: dict[str, dict[str, Any]] = {name: {} for name in EVALUATORS}
     counts = Counter[str]()
     for path in paths:
         try:
@@ -175,17 +171,17 @@ def read(patterns: Sequence[str]) -> Shards:
             continue
         contents[disk.shown(path)], shard = found, found.shard
         terms[disk.shown(path)] = _terms(found.provenance)
-        for name, own in found.entries.items():
+        for name, own in found.results.items():
             counts[name] += len(own)
-            for entry in own:
-                case_id = CaseResult(EVALUATORS[name], entry).id
-                entries[name].setdefault(case_id, entry)
+            for one in own:
+                case_id = one.id
+                results[name].setdefault(case_id, one)
                 if not shard.has(name, case_id):
                     words = f"has a result here, but belongs to another shard than {shard.index} of {shard.of}"
                     problems.append(Problem(Place(disk.shown(path)), f"{words}; run the shard again", case_id))
     if problems := problems or [*_no_whole(contents)] or [*_uncounted(contents, counts)]:
         raise CannotJudge(*problems)
-    return Shards(entries, terms, sorted(contents, key=lambda name: contents[name].shard.index))
+    return Shards(results, terms, sorted(contents, key=lambda name: contents[name].shard.index))
 
 
 def _uncounted(contents: Mapping[str, Content], counts: Mapping[str, int]) -> Iterator[Problem]:

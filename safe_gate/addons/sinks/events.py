@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import JsonObject, Judgement, Untrusted
+from safe_gate.core.model import CaseResult, JsonObject, Judgement, Untrusted
 from safe_gate.core.problems import number
 from safe_gate.core.report import Report
 from safe_gate.evaluators import parts_of
-from safe_gate.evaluators.results import CaseResult, numbers_of, results_of
+from safe_gate.evaluators.registry import results_of
 from safe_gate.model import codec
 from safe_gate.render.untrusted import plain, quoted
 
@@ -63,18 +63,17 @@ def of_run(report: Report, run: Run, *, with_text: bool) -> Iterator[Event]:
     """
     timestamp = report.generated_at
     for evaluator, part in parts_of(report.parts):
-        for result in results_of(evaluator, part):
-            yield _of_case(part, result, timestamp, with_text=with_text)
+        for result in results_of(part):
+            yield _of_case(evaluator, part, result, timestamp, with_text=with_text)
         for one in evaluator.batch_events(part):
             rate, batch = Evaluation(f"{evaluator.name}.pass_rate", score=one.pass_rate), _shown(one.batch)
             yield Event(one.type, batch, timestamp, {**one.data, "timestamp": timestamp}, (rate,), batch=batch)
     yield _of_verdict(report, run, timestamp)
 
 
-def _of_case(part: JsonObject, result: CaseResult, timestamp: str, *, with_text: bool) -> Event:
-    evaluator, entry = result
-    judgements = tuple(evaluator.judgements(part, entry))
-    type_, data = evaluator.result_event(entry, judgements, with_text=with_text)
+def _of_case(evaluator: Evaluator, part: Any, result: CaseResult, timestamp: str, *, with_text: bool) -> Event:
+    judgements = tuple(evaluator.judgements(part, result))
+    type_, data = evaluator.result_event(result, judgements, with_text=with_text)
     return Event(
         type_,
         _shown(result.id),
@@ -82,8 +81,13 @@ def _of_case(part: JsonObject, result: CaseResult, timestamp: str, *, with_text:
         {**data, "timestamp": timestamp},
         tuple(_evaluation(evaluator, one, with_text=with_text) for one in judgements),
         batch=_shown(result.batch),
-        status="pass" if evaluator.outcome(entry).passed else "fail",
+        status="pass" if evaluator.outcome(result).passed else "fail",
     )
+
+
+def _numbers(summary: Any) -> dict[str, float]:
+    """Return the numbers in the summary of an evaluator's part."""
+    return {name: value for name, value in codec.to_json(summary).items() if isinstance(value, int | float)}
 
 
 def _evaluation(evaluator: Evaluator, judgement: Judgement, *, with_text: bool) -> Evaluation:
@@ -96,7 +100,7 @@ def _of_verdict(report: Report, run: Run, timestamp: str) -> Event:
     data: dict[str, Any] = {
         "verdict": verdict,
         "rules": [*map(codec.to_json, report.rules)],
-        "summaries": {one.name: numbers_of(part) for one, part in parts_of(report.parts)},
+        "summaries": {one.name: _numbers(part.summary) for one, part in parts_of(report.parts)},
         "problems": number(report.problems),
         "gate": run.gate,
         "repository": run.repository,

@@ -16,6 +16,7 @@ from safe_gate.core.given import (
     Imports,
     OwnFile,
     PartShape,
+    Scored,
 )
 from safe_gate.core.model import JsonObject, Judgement
 from safe_gate.core.setting import SCORING_FLAGS
@@ -24,8 +25,8 @@ from safe_gate.evaluators.safe_v0 import outcome as compared
 from safe_gate.evaluators.safe_v0 import section as shown
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.part import Part
-from safe_gate.evaluators.safe_v0.result import Entry, Result
-from safe_gate.evaluators.safe_v0.score import Policy, RecordedPolicy, score_case
+from safe_gate.evaluators.safe_v0.result import Result
+from safe_gate.evaluators.safe_v0.score import Policy, score_case
 from safe_gate.evaluators.safe_v0.settings import Settings, missable
 
 
@@ -33,6 +34,8 @@ class SafeV0(Evaluator):
     """Whether a clinical pipeline finds what it must, avoids what it must, and says what it must."""
 
     name = "safe_v0"
+    part_type = Part
+    result_type = Result
     title = "SAFE v0"
     measures = "metric"
     reply = "summary"
@@ -91,8 +94,7 @@ class SafeV0(Evaluator):
         noun="archetype",
         key="archetype",
         setting="archetypes",
-        figures=lambda part: Part.from_json(part).by_archetype,
-        groups_of=lambda result: (Entry(result).archetype,),
+        figures=lambda part: part.by_archetype,
     )
 
     def missable(self, key: str, asks: JsonObject, settings: Mapping[str, Any]) -> Sequence[int]:
@@ -117,21 +119,15 @@ class SafeV0(Evaluator):
     narrowed = staticmethod(totals.narrowed)
     batch_events = staticmethod(event.batches)
 
-    def value(self, entry: JsonObject) -> Any:
-        return Result.from_json(entry)
-
-    def read(self, part: JsonObject) -> Any:
-        return Part.from_json(part)
-
     def result_event(
-        self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
+        self, result: Any, judgements: Sequence[Judgement], *, with_text: bool
     ) -> tuple[str, dict[str, Any]]:
-        return event.RESULT, event.result(result, judgements, with_text=with_text)
+        return event.RESULT, event.result(result, with_text=with_text)
 
-    def score(self, case: Any, by: Any) -> JsonObject:
-        return score_case(case, by).to_json()
+    def score(self, case: Any, by: Any) -> Result:
+        return score_case(case, by)
 
-    def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
+    def totals(self, scored: Sequence[tuple[Any, Any]], by: Any) -> Any:
         return totals.Totals.of(scored, by)
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
@@ -141,14 +137,11 @@ class SafeV0(Evaluator):
     def made(self, recipe: str) -> Any:
         return Policy.of(json.loads(recipe))
 
-    def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
-        return RecordedPolicy.of(part).to_json() if part else None
+    def scored_by(self, part: Any, policy: JsonObject) -> Any:
+        return part.policy if part else None
 
-    def recorded(self, policy: JsonObject) -> JsonObject:
-        return {"policy": Policy.of(policy).to_json()}
+    def recorded(self, policy: JsonObject) -> Scored:
+        return Scored(Policy.of(policy).to_json())
 
-    def batch_of(self, result: JsonObject) -> str:
-        return Entry(result).batch
-
-    def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
-        return {"pass-rate": str(self.read(part).rates.pass_rate) if part else ""}
+    def step_outputs(self, part: Any) -> dict[str, str]:
+        return {"pass-rate": str(part.rates.pass_rate) if part else ""}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from safe_gate.core.figures import plural, score
+from safe_gate.core.given import Scored
 from safe_gate.core.model import JsonObject, Phrase
 from safe_gate.core.shown import Mark, Side
 from safe_gate.evaluators.safe_v0.metrics import METRICS
-from safe_gate.evaluators.safe_v0.result import Entry
+from safe_gate.evaluators.safe_v0.part import Part
+from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import RecordedPolicy
 
 FIELDS = {"signals": "Signals", "summary": "Summary", "followup_questions": "Follow-up questions"}
@@ -23,14 +25,13 @@ _LOOKED = {
 _MOST = 50  # places of one needle in one text that are marked
 
 
-def marks(result: JsonObject, texts: JsonObject) -> Iterator[Mark]:
+def marks(case: Result, texts: JsonObject) -> Iterator[Mark]:
     """Yield the places of each metric's needles in the texts. Like scoring, this ignores case."""
-    case = Entry(result)
     for metric, (fields, side, says) in _LOOKED.items():
         for field in fields:
             text = texts.get(field, "")
             lowered, places = _lowered(text)
-            for needle in dict.fromkeys(case.found(metric)):
+            for needle in dict.fromkeys(case.found[metric]):
                 for start, end in _places(needle.lower(), lowered):
                     begin, stop = places[start], places[end - 1] + 1
                     yield Mark(field, begin, stop, text[begin:stop], side, metric, says)
@@ -54,18 +55,18 @@ def _places(needle: str, text: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def decisions(part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
+def decisions(part: Part | Scored, case: Result) -> Mapping[str, Phrase]:
     """Return for each metric how it came to its score and label."""
-    case, policy = Entry(result), RecordedPolicy.of(part)
+    policy = RecordedPolicy(part.policy)
     thresholds = policy.thresholds_for(case.archetype)
     told: dict[str, Phrase] = {}
     for metric in METRICS:
         limits = thresholds[metric]
         if metric == "AH":
             strict = ", and under strict-ah one is enough" if policy.strict_ah else ""
-            counted = f"{plural(len(case.against(metric)), 'forbidden term')} used{strict}"
+            counted = f"{plural(len(case.against[metric]), 'forbidden term')} used{strict}"
         else:
-            found, total = len(case.found(metric)), len(case.found(metric)) + len(case.against(metric))
+            found, total = len(case.found[metric]), len(case.found[metric]) + len(case.against[metric])
             noun = "signal" if metric == "CR" else "phrase"
             counted = f"{found} of {plural(total, f'required {noun}')} found" if total else f"no {noun} is required"
         shown = score(case.scores[metric])

@@ -7,7 +7,6 @@ from safe_gate.core.rules import ANY_SEVERITY, FAILING, Count, Rule, Share, anyt
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.safe_v0.metrics import Label
 from safe_gate.evaluators.safe_v0.part import Archetype, Part
-from safe_gate.evaluators.safe_v0.result import Entry
 
 
 def _labelled_pass(part: Part) -> Share:
@@ -23,7 +22,7 @@ def _labelled_fail(part: Part) -> Count:
 
 
 def _nothing_expected(part: Part) -> Share:
-    total, vacuous, _ = part.vacuous
+    total, vacuous = part.vacuity.scores.total, part.vacuity.scores.vacuous
     words = f"{vacuous} of {plural(total, 'score has', 'scores have')} nothing to look for"
     return Share("Share of vacuous scores", vacuous, total, words)
 
@@ -38,7 +37,7 @@ RULES = (
         "max-fail-labels",
         "safe_v0",
         _labelled_fail,
-        forgives=lambda result: Entry(result).label == Label.FAIL,
+        forgives=lambda result: result.label == Label.FAIL,
         finds=FAILING,
     ),
     Rule(
@@ -46,9 +45,9 @@ RULES = (
         "safe_v0",
         lambda part: no_reply(part.no_reply),
         applies=lambda part: part.no_reply > 0,
-        blames=lambda result: bool(Entry(result).no_reply),
+        blames=lambda result: bool(result.no_reply),
     ),
-    same_reply.rule("safe_v0", "test_id"),
+    same_reply.rule("safe_v0"),
     Rule("max-vacuous", "safe_v0", _nothing_expected),
 )
 """The rules on all cases; each is named as its option."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from safe_gate.core.model import JsonObject, Metric, Outcome, Test
-from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
-from safe_gate.evaluators.safe_v0.result import Entry
+from safe_gate.core.model import Metric, Outcome, Test
+from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import RANKS
 
 COMPARED = {
@@ -14,19 +14,18 @@ COMPARED = {
 """The scores of an outcome: the label Pass as a yes or no, CR, AH and AC as they are."""
 
 
-def outcome(result: JsonObject) -> Outcome:
-    """Return what one entry of `results[]` says of its case."""
-    case = Entry(result)
-    label = case.label
+def outcome(result: Result) -> Outcome:
+    """Return what a result says of its case."""
+    label = result.label
     return Outcome(
-        id=case.id,
-        passed=label == Label.PASS,
+        id=result.id,
+        passed=result.passed,
         rank=RANKS[label],
         words=label.value,
-        scores={"pass": float(label == Label.PASS), **{metric: case.scores[metric] for metric in METRICS}},
-        violations=frozenset(case.against("AH")),
-        groups=frozenset([case.archetype]),
-        cluster=case.cluster,
-        case=case.case_digest,
-        output=case.output_digest,
+        scores={"pass": float(result.passed), **{metric: result.scores[metric] for metric in METRICS}},
+        violations=frozenset(result.violations),
+        groups=frozenset([result.archetype]),
+        cluster=result.cluster,
+        case=result.digests["case"],
+        output=result.digests["output"],
     )

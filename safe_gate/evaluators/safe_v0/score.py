@@ -16,7 +16,7 @@ from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import none_of
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
-from safe_gate.evaluators.safe_v0.result import Result
+from safe_gate.evaluators.safe_v0.result import Details, Looked, Result, Violations
 
 UNUSED = ("min_signal_count", "required_themes")
 """The expectations that cases may have but SAFE v0 does not use."""
@@ -48,15 +48,6 @@ class RecordedPolicy:
 
     def __init__(self, policy: JsonObject) -> None:
         self._json = policy
-
-    @classmethod
-    def of(cls, part: JsonObject) -> RecordedPolicy:
-        """Return the policy of a part of a report, which may lack all else."""
-        return cls(part["policy"])
-
-    def to_json(self) -> JsonObject:
-        """Return the policy as the report has it."""
-        return self._json
 
     @property
     def strict_ah(self) -> bool:
@@ -236,20 +227,19 @@ def score_case(case: Case, policy: Policy) -> Result:
         "AC": _recall(found["AC"], case.must_contain_phrases),
     }
     return Result(
-        test_id=case.test_id,
-        batch_id=case.batch_id,
+        id=case.test_id,
+        batch=case.batch_id,
         archetype=case.archetype,
-        scores=scores,
-        composite=composite(scores, policy.weights_for(case.archetype)),
-        found=found,
-        missing=missing,
-        violations=found["AH"],
+        scores={**scores, "composite": composite(scores, policy.weights_for(case.archetype))},
+        details=Details(
+            Looked(found["CR"], missing["CR"]), Violations(found["AH"]), Looked(found["AC"], missing["AC"])
+        ),
         label=overall_label(scores, policy.thresholds_for(case.archetype)),
         place=case.place,
         digests=case.digests(),
         cluster=case.cluster,
         no_reply=none_of((*case.signals, case.summary, *case.followup_questions)),
-        near=near,
+        near=near if any(near.values()) else {},
     )
 
 

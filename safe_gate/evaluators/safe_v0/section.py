@@ -1,6 +1,6 @@
 """The SAFE v0 section of a report for readers (SAFE v0 spec sections 5.2 and 5.3).
 
-Pure: from the report's JSON alone, so that a stored report shows the same.
+Pure: from the report alone, so that a stored report shows the same.
 """
 
 from __future__ import annotations
@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from safe_gate.core.figures import first_few, percent, plural, score, share, with_interval
-from safe_gate.core.lazy import View
-from safe_gate.core.model import JsonObject, Judgement, Phrase, Severity, Untrusted, Words
+from safe_gate.core.given import Scored
+from safe_gate.core.model import Judgement, Phrase, Severity, Untrusted, Words
 from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
+from safe_gate.core.spool import Spool
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import why_no_reply, without_reply
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.part import Archetype, Part, Vacuous
-from safe_gate.evaluators.safe_v0.result import Entry
+from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import RecordedPolicy
 
 _TOP_ISSUES = 3
@@ -24,9 +25,8 @@ _NEAR = {"CR": "near miss of signal", "AH": "near miss of forbidden term", "AC":
 _EXPECTED = {"CR": "signals to find", "AH": "forbidden terms", "AC": "phrases to contain"}
 
 
-def section(report: JsonObject) -> Section:
+def section(part: Part) -> Section:
     """Return the scorecard of a SAFE v0 report as values, for any renderer to draw."""
-    part = Part.from_json(report)
     total, labels, results = part.total_cases, part.rates.labels, part.results
     return Section(
         title=("SAFE v0 Scorecard - ", Untrusted(part.concern_id)),
@@ -46,37 +46,37 @@ def section(report: JsonObject) -> Section:
         cases=Table(
             header=("Test ID", "Archetype", *METRICS, "Label"),
             align="<<^^^<",
-            rows=View(lambda: map(_case_row, map(Entry, results))),
+            rows=Spool(map(_case_row, results)),
             min_widths=(15, 21, 4, 4, 4, 7),
         ),
-        issues=tuple(_issues(part.common)),
-        findings=View(lambda: map(_finding, filter(_is_to_be_seen, map(Entry, results)))),
+        issues=tuple(_issues(part.failure_analysis.common)),
+        findings=Spool(map(finding, filter(_is_to_be_seen, results))),
         notes=(
-            *without_reply(part.no_reply, (case.id for case in map(Entry, results) if case.no_reply)),
-            *same_reply.notes(part.same_reply, results, "test_id"),
-            *_near(part.near_misses, map(Entry, results)),
-            *_unused(part.unused),
+            *without_reply(part.no_reply, (case.id for case in results if case.no_reply)),
+            *same_reply.notes(part.same_reply, results),
+            *_near(part.near_misses, results),
+            *_unused(part.unused_expectations),
             *_own_thresholds(part),
-            *_vacuous(part.vacuous_by_metric),
+            *_vacuous(part.vacuity.by_metric),
         ),
         details=(("Pass rate by archetype, with its 95 % interval", _by_archetype(part.by_archetype)),),
     )
 
 
-def _is_to_be_seen(case: Entry) -> bool:
-    return case.label != Label.PASS or bool(case.no_reply) or case.has_near_misses
+def _is_to_be_seen(case: Result) -> bool:
+    return case.label != Label.PASS or bool(case.no_reply) or bool(case.near)
 
 
-def _case_row(case: Entry) -> tuple[Words, ...]:
+def _case_row(case: Result) -> tuple[Words, ...]:
     scores = (score(case.scores[metric]) for metric in METRICS)
     return Untrusted(case.id), Untrusted(case.archetype), *scores, case.label.upper()
 
 
-def _near(count: int, cases: Iterable[Entry]) -> Iterator[Phrase]:
+def _near(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
     """Yield a sentence that names the cases with near misses."""
     if count:
         counted = plural(count, "case has", "cases have")
-        named = first_few((case.id for case in cases if case.has_near_misses), count)
+        named = first_few((case.id for case in cases if bool(case.near)), count)
         words = "near misses, where only typography keeps a text from matching"
         yield (f"{counted} {words}: ", *named, ". safe-match: normalised ignores typography.")
 
@@ -101,7 +101,7 @@ def _by_archetype(by_archetype: Mapping[str, Archetype]) -> Table:
             Untrusted(name),
             str(group.cases),
             *(score(group.means[metric]) for metric in METRICS),
-            with_interval(group.pass_rate, *group.interval),
+            with_interval(group.pass_rate, group.interval.low, group.interval.high),
         )
         for name, group in by_archetype.items()
     )
@@ -127,8 +127,8 @@ def _status(metric: str, mean: float, part: Part) -> str:
     label = RecordedPolicy(part.policy).thresholds_for()[metric].label(mean)
     if label is Label.FAIL:
         return "FAIL (below review threshold)"
-    if metric == "AH" and part.violations:
-        return f"WARN ({plural(part.violations, 'violation')} across batch)"
+    if metric == "AH" and part.failure_analysis.violations:
+        return f"WARN ({plural(part.failure_analysis.violations, 'violation')} across batch)"
     return "OK" if label is Label.PASS else "WARN (review threshold)"
 
 
@@ -143,18 +143,14 @@ def _issues(common: Mapping[str, Sequence[tuple[str, int]]]) -> Iterator[tuple[s
             yield title, (*phrase, f", and {more} more" if more > 0 else "")
 
 
-def finding(result: JsonObject) -> Finding:
+def finding(case: Result) -> Finding:
     """Return the finding for one case: its faults and the evidence."""
-    return _finding(Entry(result))
-
-
-def _finding(case: Entry) -> Finding:
     scores = case.scores
     low = [f"{metric} {score(scores[metric])}" for metric in METRICS if scores[metric] < 1]
     evidence = (
         *why_no_reply(case.no_reply),
-        *(phrase for metric, noun in _COUNTED.items() for phrase in _quoted(noun, case.against(metric))),
-        *(phrase for metric, noun in _NEAR.items() for phrase in _quoted(noun, case.near(metric))),
+        *(phrase for metric, noun in _COUNTED.items() for phrase in _quoted(noun, case.against[metric])),
+        *(phrase for metric, noun in _NEAR.items() for phrase in _quoted(noun, case.near.get(metric, ()))),
     )
     return Finding(
         case_id=Untrusted(case.id),
@@ -167,9 +163,8 @@ def _finding(case: Entry) -> Finding:
     )
 
 
-def rates(report: JsonObject) -> Iterator[Rate]:
+def rates(part: Part) -> Iterator[Rate]:
     """Yield the cases labelled Pass, those that pass each metric, then those of each archetype labelled Pass."""
-    part = Part.from_json(report)
     total = part.total_cases
     yield Rate("Labelled Pass", "all cases", part.rates.labels[Label.PASS], total, "min-pass-rate")
     for metric in METRICS:
@@ -178,9 +173,9 @@ def rates(report: JsonObject) -> Iterator[Rate]:
         yield Rate("Labelled Pass, by archetype", Untrusted(name), group.passed, group.cases, "min-pass-rate", name)
 
 
-def labels(report: JsonObject) -> dict[str, int]:
+def labels(part: Part) -> dict[str, int]:
     """Return how many cases have each label."""
-    counts = Part.from_json(report).rates.labels
+    counts = part.rates.labels
     return {label.value: counts[label] for label in Label}
 
 
@@ -206,14 +201,13 @@ EXPLAINED = {
 """The explanation of each metric in other formats."""
 
 
-def judgements(part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
+def judgements(part: Part | Scored, case: Result) -> Iterator[Judgement]:
     """Yield what each metric says of a case, by the thresholds of its archetype."""
-    case = Entry(result)
-    thresholds = RecordedPolicy.of(part).thresholds_for(case.archetype)
+    thresholds = RecordedPolicy(part.policy).thresholds_for(case.archetype)
     for metric in METRICS:
         found = case.scores[metric]
         label = thresholds[metric].label(found)
-        evidence = () if label is Label.PASS else _quoted(_COUNTED[metric], case.against(metric))
+        evidence = () if label is Label.PASS else _quoted(_COUNTED[metric], case.against[metric])
         yield Judgement(metric, label.value, _SEVERITIES[label], found, tuple(evidence))
 
 

@@ -7,16 +7,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import nsmallest
-from typing import Any
 
 from safe_gate.core.figures import ExactSum, add_up, share
-from safe_gate.core.model import Failure, JsonObject, entries_of
+from safe_gate.core.given import Scored
+from safe_gate.core.model import Failure
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
-from safe_gate.evaluators.safe_v0.part import Archetype, Batch, Interval, Part, Rates, Vacuous
-from safe_gate.evaluators.safe_v0.result import Entry
+from safe_gate.evaluators.safe_v0.part import (
+    Archetype,
+    Batch,
+    FailureAnalysis,
+    Interval,
+    Part,
+    Rates,
+    Summary,
+    Vacuity,
+    Vacuous,
+)
+from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, RecordedPolicy, Threshold
 from safe_gate.evaluators.same_reply import Frequent, same_replies
 
@@ -33,8 +43,8 @@ class Tally:
     sums: Mapping[str, ExactSum] = field(default_factory=lambda: dict.fromkeys(_SCORES, ExactSum()))
 
     @classmethod
-    def of(cls, cases: Sequence[Entry], thresholds: Mapping[str, Threshold]) -> Tally:
-        """Return the tally of cases that have the same thresholds, by their entries of `results[]`."""
+    def of(cls, cases: Sequence[Result], thresholds: Mapping[str, Threshold]) -> Tally:
+        """Return the tally of cases that have the same thresholds, by their results."""
         scores = {name: [case.scores[name] for case in cases] for name in _SCORES}
         return cls(
             Counter(case.label.value for case in cases),
@@ -92,16 +102,15 @@ class Totals:
     no_reply: int = 0
     near_misses: int = 0
     unused: Counter[str] = field(default_factory=Counter)
-    worst: tuple[JsonObject, ...] = ()
+    worst: tuple[Result, ...] = ()
     replies: Frequent = field(default_factory=Frequent, compare=False)
 
     @classmethod
-    def of(cls, scored: Sequence[tuple[Case, JsonObject]], policy: Policy) -> Totals:
-        """Return the totals of cases with their entries of `results[]`, whoever scored them."""
+    def of(cls, scored: Sequence[tuple[Case, Result]], policy: Policy) -> Totals:
+        """Return the totals of cases with their results, whoever scored them."""
         results = [result for _, result in scored]
-        entries = [*map(Entry, results)]
-        groups: dict[tuple[str, str], list[Entry]] = {}
-        for one in entries:
+        groups: dict[tuple[str, str], list[Result]] = {}
+        for one in results:
             groups.setdefault((one.batch, one.archetype), []).append(one)
         tallies = {group: Tally.of(found, policy.thresholds_for(group[1])) for group, found in groups.items()}
         by_batch: dict[str, Tally] = {}
@@ -110,22 +119,22 @@ class Totals:
             by_batch[batch] = by_batch.get(batch, Tally()) + tally
             by_archetype[archetype] = by_archetype.get(archetype, Tally()) + tally
         concerns: dict[str, frozenset[str]] = {}
-        for (case, _), entry in zip(scored, entries, strict=True):
-            concerns[entry.batch] = concerns.get(entry.batch, frozenset()) | {case.concern_id}
+        for case, result in scored:
+            concerns[result.batch] = concerns.get(result.batch, frozenset()) | {case.concern_id}
         return cls(
             add_up(tallies.values(), Tally()),
             by_batch,
             by_archetype,
             concerns,
             # A case counts once for a needle, however often its list repeats it.
-            {metric: Counter(text for one in entries for text in set(one.against(metric))) for metric in METRICS},
-            sum(len(one.against("AH")) for one in entries),
+            {metric: Counter(text for one in results for text in set(one.against[metric])) for metric in METRICS},
+            sum(len(one.violations) for one in results),
             Counter(metric for case, _ in scored for metric, texts in case.needles().items() if not texts),
-            sum(bool(one.no_reply) for one in entries),
-            sum(one.has_near_misses for one in entries),
+            sum(bool(one.no_reply) for one in results),
+            sum(bool(one.near) for one in results),
             Counter(name for case, _ in scored for name in case.unused),
             _worst(results),
-            Frequent.of(one.reply_digest for one in entries),
+            Frequent.of(one.digests["reply"] for one in results),
         )
 
     def __add__(self, other: Totals) -> Totals:
@@ -148,88 +157,91 @@ class Totals:
         )
 
 
-def _worst(results: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
-    return tuple(nsmallest(WORST, results, key=_rank))
+def _worst(results: Iterable[Result]) -> tuple[Result, ...]:
+    return tuple(nsmallest(WORST, results, key=lambda one: (one.composite, one.id)))
 
 
-def _rank(result: JsonObject) -> tuple[float, str]:
-    case = Entry(result)
-    return case.scores["composite"], case.id
+def report(totals: Totals, results: Sequence[Result], policy: Policy, generated_at: str) -> Part:
+    """Return the report of section 5.1 with everything of section 4.2, and the policy.
 
-
-def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, generated_at: str) -> dict[str, Any]:
-    """Return the JSON report of section 5.1 with everything of section 4.2, and the policy.
-
-    `results` are the cases' results as JSON, in the report's order. Rates and means
-    are fractions in [0, 1], not rounded.
+    `results` are in the report's order. Rates and means are fractions in [0, 1], not rounded.
     """
     whole = totals.all
+    by_metric = {metric: _vacuous(totals.vacuous.get(metric, 0), whole.count) for metric in METRICS}
     return Part(
+        report_type="SAFE_v0",
         generated_at=generated_at,
         batch_id=",".join(sorted(totals.by_batch)),
         concern_id=",".join(sorted(frozenset().union(*totals.concerns.values()))),
         policy=policy.to_json(),
         total_cases=whole.count,
+        summary=Summary.of(whole.count, whole.rates()),
         rates=whole.rates(),
         by_archetype={name: _archetype(tally) for name, tally in sorted(totals.by_archetype.items())},
         by_batch={
             batch: Batch(",".join(sorted(totals.concerns[batch])), tally.count, tally.rates())
             for batch, tally in sorted(totals.by_batch.items())
         },
-        vacuous=_vacuous(sum(totals.vacuous.values()), len(METRICS) * whole.count),
-        vacuous_by_metric={metric: _vacuous(totals.vacuous.get(metric, 0), whole.count) for metric in METRICS},
+        vacuity=Vacuity(_vacuous(sum(totals.vacuous.values()), len(METRICS) * whole.count), by_metric),
         no_reply=totals.no_reply,
         same_reply=same_replies(totals.replies, results),
         near_misses=totals.near_misses,
-        unused={name: totals.unused[name] for name in UNUSED},
+        unused_expectations={name: totals.unused[name] for name in UNUSED},
         results=results,
-        worst=totals.worst,
-        # The most common first, ties by code point.
-        common={
-            metric: sorted(needles.items(), key=lambda item: (-item[1], item[0]))
-            for metric, needles in totals.misses.items()
-        },
-        violations=totals.violations,
-    ).to_json()
+        failure_analysis=FailureAnalysis(
+            worst=totals.worst,
+            # The most common first, ties by code point.
+            common={
+                metric: sorted(needles.items(), key=lambda item: (-item[1], item[0]))
+                for metric, needles in totals.misses.items()
+            },
+            violations=totals.violations,
+        ),
+    )
 
 
-def narrowed(part: JsonObject, results: Sequence[JsonObject]) -> JsonObject:
+def narrowed(part: Part, results: Sequence[Result]) -> Part:
     """Return a report with the rates over some of its results.
 
     Vacuous scores stay those of all: they follow from expectations, and fewer of these weaken the gate.
     """
-    policy, replies = RecordedPolicy.of(part), Frequent()
+    policy, replies = RecordedPolicy(part.policy), Frequent()
     by_archetype: dict[str, Tally] = {}
-    for one in map(Entry, results):
-        replies += Frequent.of([one.reply_digest])
+    for one in results:
+        replies += Frequent.of([one.digests["reply"]])
         tally = Tally.of([one], policy.thresholds_for(one.archetype))
         by_archetype[one.archetype] = by_archetype.get(one.archetype, Tally()) + tally
     whole = add_up(by_archetype.values(), Tally())
-    return {
-        **part,
-        "total_cases": whole.count,
-        **whole.rates().to_json(),
-        "by_archetype": {name: _archetype(tally).to_json() for name, tally in by_archetype.items()},
-        "same_reply": [one._asdict() for one in same_replies(replies, results)],
-        "results": results,
-    }
+    return replace(
+        part,
+        total_cases=whole.count,
+        rates=whole.rates(),
+        by_archetype={name: _archetype(tally) for name, tally in by_archetype.items()},
+        same_reply=same_replies(replies, results),
+        results=results,
+    )
 
 
 def _archetype(tally: Tally) -> Archetype:
-    means = {metric: tally.mean(metric) for metric in METRICS}
-    passed = tally.labels[Label.PASS]
-    return Archetype(tally.count, means, passed, tally.pass_rate(), tally.pass_rate_interval())
+    return Archetype(
+        cases=tally.count,
+        mean_CR=tally.mean("CR"),
+        mean_AH=tally.mean("AH"),
+        mean_AC=tally.mean("AC"),
+        passed=tally.labels[Label.PASS],
+        pass_rate=tally.pass_rate(),
+        interval=tally.pass_rate_interval(),
+    )
 
 
-def failures(part: JsonObject) -> Iterator[Failure]:
+def failures(part: Part | Scored) -> Iterator[Failure]:
     """Yield the cases of a report that are not labelled Pass, with the metrics below their threshold of Pass."""
-    policy = RecordedPolicy.of(part)
-    for result in entries_of(part):
-        case = Entry(result)
-        if case.label != Label.PASS:
-            thresholds = policy.thresholds_for(case.archetype)
-            low = frozenset(metric for metric in METRICS if case.scores[metric] < thresholds[metric].pass_)
-            yield Failure(case.id, low, result)
+    policy = RecordedPolicy(part.policy)
+    for result in part.results:
+        if not result.passed:
+            thresholds = policy.thresholds_for(result.archetype)
+            low = frozenset(metric for metric in METRICS if result.scores[metric] < thresholds[metric].pass_)
+            yield Failure(result.id, low, result)
 
 
 def _interval(part: int, whole: int) -> Interval:

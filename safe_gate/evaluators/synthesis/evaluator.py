@@ -29,7 +29,7 @@ from safe_gate.evaluators.synthesis.deciding import consistency, conversation, s
 from safe_gate.evaluators.synthesis.deciding.score import is_negative, score_case
 from safe_gate.evaluators.synthesis.names import KINDS, WORDING, wording_of_tags
 from safe_gate.evaluators.synthesis.part import Part
-from safe_gate.evaluators.synthesis.result import Entry, Result
+from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.evaluators.synthesis.settings import Settings
 from safe_gate.evaluators.synthesis.totals import report as report_of
 
@@ -54,6 +54,8 @@ class Synthesis(Evaluator):
     """Whether a reply respects a person's agency, avoids false comfort, and stays with them."""
 
     name = "synthesis"
+    part_type = Part
+    result_type = Result
     title = "Synthesis"
     measures = "check"
     compared_on = "Checks: without negative examples; a check that does not apply passes."
@@ -105,8 +107,7 @@ class Synthesis(Evaluator):
         noun="tag",
         key="tags",
         setting="tags",
-        figures=lambda part: Part.from_json(part).summary.by_tag,
-        groups_of=lambda result: Entry(result).tags,
+        figures=lambda part: part.summary.by_tag,
     )
     counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
     rule_files = RuleFiles(
@@ -141,14 +142,8 @@ class Synthesis(Evaluator):
     measured = staticmethod(shown.measured)
     remarks = staticmethod(settings_remarks.remarks)
 
-    def value(self, entry: JsonObject) -> Any:
-        return Result.from_json(entry)
-
-    def read(self, part: JsonObject) -> Any:
-        return Part.from_json(part)
-
     def result_event(
-        self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
+        self, result: Any, judgements: Sequence[Judgement], *, with_text: bool
     ) -> tuple[str, dict[str, Any]]:
         return event.RESULT, event.result(result, judgements, with_text=with_text)
 
@@ -158,20 +153,20 @@ class Synthesis(Evaluator):
     def made(self, recipe: str) -> Any:
         return packs.made(recipe, DATA)
 
-    def score(self, case: Any, by: Any) -> JsonObject:
-        return score_case(case, by).to_json()
+    def score(self, case: Any, by: Any) -> Result:
+        return score_case(case, by)
 
-    def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
-        return totals.Totals.of(entry for _, entry in scored)
+    def totals(self, scored: Sequence[tuple[Any, Any]], by: Any) -> Any:
+        return totals.Totals.of(result for _, result in scored)
 
     def misfit(self, case: Any, by: Any) -> Problem | None:
         known = all(name in by.checks for name in case.checks)
         return None if known else misfit(case, by)
 
-    def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str) -> dict[str, Any]:
+    def report(self, totals: Any, results: Sequence[Any], by: Any, generated_at: str) -> Part:
         return report_of(totals, results)
 
-    def narrowed(self, part: JsonObject, results: Sequence[JsonObject]) -> JsonObject:
+    def narrowed(self, part: Any, results: Sequence[Any]) -> Part:
         return report_of(totals.Totals.of(results), results)
 
     def is_excused(self, group: str, asks: JsonObject, policy: JsonObject) -> bool:
@@ -180,16 +175,16 @@ class Synthesis(Evaluator):
         checks = (*asks["checks"], *[WORDING] * is_worded)
         return bool(is_negative([group], policy.get("profile", "standard"), checks))
 
-    def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
+    def scored_by(self, part: Any, policy: JsonObject) -> Any:
         context = policy["context"]
         words = wording_of_tags(policy.get("tags"))
         more = ([] if context == 1 else [context], [words] if words else [])
         return [policy["profile"], *(one for some in more for one in some)]
 
-    def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
+    def step_outputs(self, part: Any) -> dict[str, str]:
         if part is None:
             return {"unexpected-failures": "", "label-accuracy": ""}
-        summary = self.read(part).summary
+        summary = part.summary
         labels = summary.label_accuracy
         return {
             "unexpected-failures": str(summary.unexpected_failures),

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from safe_gate.core.model import JsonObject, Judgement
-from safe_gate.evaluators.synthesis.result import Entry
+from safe_gate.core.model import Judgement
+from safe_gate.evaluators.synthesis.result import Result
 
 RESULT = "safe.synthesis.result"
 """The type of the event of a case."""
 
 
-def result(entry: JsonObject, judgements: Sequence[Judgement], *, with_text: bool) -> dict[str, Any]:
-    """Return the event of a case, by its entry of `results[]`. The deciding words are in it only `with_text`."""
-    case = Entry(entry)
+def result(case: Result, judgements: Sequence[Judgement], *, with_text: bool) -> dict[str, Any]:
+    """Return the event of a case. The deciding words are in it only `with_text`."""
     return {
         "id": case.id,
         "pass": case.passed,

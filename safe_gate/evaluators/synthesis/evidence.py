@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, enumerated, first_few, fixed, plural
@@ -23,15 +24,14 @@ from safe_gate.evaluators.synthesis.deciding.for_and_against import ASKS
 from safe_gate.evaluators.synthesis.deciding.leaving import TOO_FEW_SHARED, leaves_because
 from safe_gate.evaluators.synthesis.deciding.score import SIMILARITY_THRESHOLD
 from safe_gate.evaluators.synthesis.names import IN_FAVOUR
-from safe_gate.evaluators.synthesis.result import Entry
+from safe_gate.evaluators.synthesis.result import Result
 
 FIELDS = {"user": "Message", "assistant": "Reply"}
 
 
-def fields_of(result: JsonObject, texts: JsonObject) -> Mapping[str, str]:
+def fields_of(result: Result, texts: JsonObject) -> Mapping[str, str]:
     """Return the fields of a case's texts with their titles: of a conversation, the messages that were read."""
-    message = Entry(result).message
-    if message is None:
+    if (message := result.message) is None:
         return FIELDS
     reply = field_of(message)
     return {field: f"{FIELDS['assistant' if field == reply else 'user']} ({field})" for field in texts}
@@ -73,9 +73,9 @@ _WHY_NOT = {
 }
 
 
-def marks(result: JsonObject, _texts: JsonObject) -> Iterator[Mark]:
+def marks(result: Result, _texts: JsonObject) -> Iterator[Mark]:
     """Yield the hits of every check, and at its end those that something cancels."""
-    for name, check in Entry(result).checks.items():
+    for name, check in result.checks.items():
         for group, side, some in _sides(check.evidence):
             for hit in some:
                 yield _mark(hit, side, name, _DOES.get(group) or named(group), _learned(hit, group))
@@ -118,17 +118,15 @@ def why_not(hit: Hit) -> Phrase:
     return (*((_WHY_NOT[by],) if by in _WHY_NOT else ("cancelled by ", Untrusted(by))), *words)
 
 
-def decisions(_part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
+def decisions(_part: Any, case: Result) -> Mapping[str, Phrase]:
     """Return for each check how it came to its verdict, and what its label says if it has one."""
     found: dict[str, Phrase] = {}
-    case = Entry(result)
-    labels = case.labels
     for name, check in case.checks.items():
         if not check.applicable:
             found[name] = (_why_idle(name, check, case.reads_foreign(name)),)
         else:
             found[name] = _decided(name, check)
-        if label := labels.get(name):
+        if label := case.labels.get(name):
             words = "agrees" if label.match else f"says that it {_VERDICTS[label.expected]}"
             found[name] += (f" The label {words}.",)
     return found

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject
 from safe_gate.core.rules import ANY_SEVERITY, FAILING, REVIEW, Count, Rule, Share, anything, no_reply
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.synthesis.names import OWN, REPORTED, words
 from safe_gate.evaluators.synthesis.part import Part, Summary, Tagged
-from safe_gate.evaluators.synthesis.result import Entry
+from safe_gate.evaluators.synthesis.result import Result
 
 
 def _label_accuracy(check: str = "") -> Rule:
@@ -39,9 +38,9 @@ def own_rules(limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
 _OWN = later(f"min_label_accuracy_({OWN})")
 
 
-def _disagrees(result: JsonObject, check: str = "") -> bool:
+def _disagrees(result: Result, check: str = "") -> bool:
     """Return whether a case's verdicts disagree with a label: that of one check, or any."""
-    return not all(label.match for name, label in Entry(result).labels.items() if check in ("", name))
+    return not all(label.match for name, label in result.labels.items() if check in ("", name))
 
 
 def _agreement(noun: str, matched: int, total: int, nothing: str) -> Share:
@@ -67,7 +66,7 @@ def _disguised(part: Part) -> Count:
 
 
 def _not_applicable(part: Part) -> Share:
-    total, idle, _ = part.idle
+    total, idle = part.vacuity.verdicts.total, part.vacuity.verdicts.not_applicable
     counts = f"{idle} of {plural(total, 'verdict is', 'verdicts are')} not applicable"
     return Share("Share of vacuous verdicts", idle, total, counts)
 
@@ -86,7 +85,7 @@ def _passed(passed: int, total: int, noun: str) -> Share:
 
 
 def _group_agreement(group: Tagged) -> Share:
-    return _agreement("Label accuracy", group.matched, group.labels, "no case has labels")
+    return _agreement("Label accuracy", group.labels.matched, group.labels.total, "no case has labels")
 
 
 RULES = (
@@ -106,17 +105,17 @@ RULES = (
         "synthesis",
         _not_english,
         applies=lambda part: part.summary.not_english > 0,
-        blames=lambda result: bool(Entry(result).foreign),
+        blames=lambda result: bool(result.foreign),
     ),
     Rule(
         "max-no-reply",
         "synthesis",
         lambda part: no_reply(part.summary.no_reply),
         applies=lambda part: part.summary.no_reply > 0,
-        blames=lambda result: bool(Entry(result).no_reply),
+        blames=lambda result: bool(result.no_reply),
     ),
-    same_reply.rule("synthesis", "id"),
-    Rule("max-disguised", "synthesis", _disguised, blames=lambda result: Entry(result).disguised_letters > 0),
+    same_reply.rule("synthesis"),
+    Rule("max-disguised", "synthesis", _disguised, blames=lambda result: result.disguised_letters > 0),
     Rule("max-vacuous", "synthesis", _not_applicable),
 )
 """The rules on all cases; each is named as its option."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from safe_gate.core.model import JsonObject, Metric, Outcome, Test
+from safe_gate.core.model import Metric, Outcome, Test
 from safe_gate.evaluators.synthesis.names import REPORTED, words
-from safe_gate.evaluators.synthesis.result import Entry
+from safe_gate.evaluators.synthesis.result import Result
 
 
 def pass_rate(check: str) -> Metric:
@@ -19,25 +19,23 @@ COMPARED = {
 """The scores of an outcome: all are a yes or no."""
 
 
-def outcome(result: JsonObject) -> Outcome:
-    """Return what one entry of `results[]` says of its case.
+def outcome(case: Result) -> Outcome:
+    """Return what a result says of its case.
 
     A negative example is meant to fail. It is judged as a whole, and its checks are no metrics. A check that is not
     applicable counts as passed, as in the specification.
     """
-    case = Entry(result)
-    as_expected = case.is_as_expected
-    failed, checks = case.failed, () if case.is_negative_example else case.verdicts
+    as_expected, checks = case.is_as_expected, {} if case.is_negative_example else case.checks
     return Outcome(
         id=case.id,
         passed=as_expected,
         rank=int(as_expected),
         words="passes" if case.passed else "fails",
-        scores={"as_expected": float(as_expected), **{name: float(name not in failed) for name in checks}},
+        scores={"as_expected": float(as_expected), **{name: float(one.passed) for name, one in checks.items()}},
         violations=frozenset(),
         groups=frozenset(case.tags),
         cluster=case.cluster,
-        case=case.case_digest,
-        output=case.output_digest,
+        case=case.digests["case"],
+        output=case.digests["output"],
         is_meant_to_fail=case.is_negative_example,
     )

@@ -6,11 +6,12 @@ Pure: from the report's JSON alone, so that a stored report shows the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from safe_gate.core.figures import first_few, percent, plural, share, with_interval
-from safe_gate.core.lazy import View
-from safe_gate.core.model import JsonObject, Judgement, Phrase, Severity, Untrusted, Words
+from safe_gate.core.model import Judgement, Phrase, Severity, Untrusted, Words
 from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
+from safe_gate.core.spool import Spool
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import why_no_reply, without_reply
@@ -19,16 +20,15 @@ from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
 from safe_gate.evaluators.synthesis.deciding.failure_reasons import causes, evidence, hits_against
 from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS, WORDING, in_order, title, words
 from safe_gate.evaluators.synthesis.part import Part, Quality, Summary, Tagged, Verdicts
-from safe_gate.evaluators.synthesis.result import Entry
+from safe_gate.evaluators.synthesis.result import Result
 
 _LEAST = 5  # labels, or cases, of a tag that is shown; an interval of fewer says nothing
 
 
-def section(report: JsonObject) -> Section:
+def section(part: Part) -> Section:
     """Return the scorecard of a Synthesis report as values, for any renderer to draw."""
-    part = Part.from_json(report)
     summary, results = part.summary, part.results
-    unexpected = View(lambda: filter(_is_to_be_seen, map(Entry, results)))
+    unexpected = Spool(filter(_is_to_be_seen, results))
     return Section(
         title=("Synthesis Scorecard",),
         headline=f"{plural(summary.cases, 'case')}: "
@@ -50,15 +50,15 @@ def section(report: JsonObject) -> Section:
         cases=Table(
             header=("Case", "Result", "Checks"),
             align="<<<",
-            rows=View(lambda: map(_case_row, unexpected)),
+            rows=Spool(map(_case_row, unexpected)),
         ),
         issues=(),
-        findings=View(lambda: map(_finding, unexpected)),
+        findings=Spool(map(finding, unexpected)),
         notes=(
-            *without_reply(summary.no_reply, (case.id for case in map(Entry, results) if case.no_reply)),
-            *same_reply.notes(part.same_reply, results, "id"),
-            *_disguised(summary.disguised, map(Entry, results)),
-            *_foreign(summary.not_english, View(lambda: map(Entry, results))),
+            *without_reply(summary.no_reply, (case.id for case in results if case.no_reply)),
+            *same_reply.notes(part.same_reply, results),
+            *_disguised(summary.disguised, results),
+            *_foreign(summary.not_english, results),
             *_idle(summary.by_check, summary.cases),
         ),
         details=(*_by_tag(summary.by_tag), *_quality(summary)),
@@ -71,7 +71,7 @@ def _by_tag(by_tag: Mapping[str, Tagged]) -> Iterator[tuple[str, Table]]:
 
     def row(tag: str) -> tuple[Words, ...]:
         group = by_tag[tag]
-        rate = with_interval(group.pass_rate, group.low, group.high)
+        rate = with_interval(group.pass_rate, group.interval.low, group.interval.high)
         return Untrusted(tag), str(group.cases), str(group.unexpected_failures), rate
 
     if sizes:
@@ -79,21 +79,21 @@ def _by_tag(by_tag: Mapping[str, Tagged]) -> Iterator[tuple[str, Table]]:
         header = ("Tag", "Cases", "Unexpected failures", "As expected")
         yield (
             f"Cases that pass or fail as expected, by tag from {_LEAST} cases on",
-            Table(header, "<>>>", View(lambda: map(row, tags))),
+            Table(header, "<>>>", [*map(row, tags)]),
         )
 
 
-def _foreign(count: int, cases: Iterable[Entry]) -> Iterator[Phrase]:
+def _foreign(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
     """Yield a sentence that names the unreadable cases, and tells whether profile spec judged them anyway."""
     if count:
-        is_judged = any(case.verdicts[name] is not None for case in cases for name in case.foreign)
+        is_judged = any(case.checks[name].applicable for case in cases for name in case.foreign)
         anyway = "; profile spec judges them anyway" if is_judged else ""
         foreign = (case.id for case in cases if case.foreign)
         counted = plural(count, "case is", "cases are")
         yield (f"{counted} not in English, which the checks cannot read{anyway}: ", *first_few(foreign, count), ".")
 
 
-def _disguised(count: int, cases: Iterable[Entry]) -> Iterator[Phrase]:
+def _disguised(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
     """Yield a sentence that names the replies with disguised letters."""
     if count:
         disguised = (case.id for case in cases if case.disguised_letters)
@@ -113,15 +113,16 @@ def _idle(by_check: Mapping[str, Verdicts], cases: int) -> Iterator[Phrase]:
     if line := "; ".join(lines):
         yield (f"{line}.",)
     for name, counts in by_check.items():
-        idle, total = counts.not_applicable, sum(counts)
+        idle = counts.not_applicable
+        total = ran[name] + idle
         if ran[name] and 2 * idle > total:
             verdicts = f"{idle} of {plural(total, 'verdict is', 'verdicts are')}"
             yield (f"{title(name)}: {verdicts} not applicable, which passes but proves nothing.",)
 
 
 def _labels(part: Part) -> str:
-    total, matched, _ = part.summary.label_accuracy
-    without = part.unlabelled.part
+    total, matched = part.summary.label_accuracy.total, part.summary.label_accuracy.matched
+    without = part.vacuity.cases.without_labels
     if not total:
         return "no labels"
     cases = f", {plural(without, 'case')} without labels" if without else ""
@@ -130,18 +131,19 @@ def _labels(part: Part) -> str:
 
 
 def _check_row(name: str, summary: Summary) -> tuple[str, ...]:
-    verdicts = map(str, summary.by_check[name])
+    counts = summary.by_check[name]
+    verdicts = map(str, (counts.passed, counts.failed, counts.not_applicable))
     labels = summary.label_accuracy_by_check.get(name)
     if not labels:
         return title(name), *verdicts, "none", "", ""
-    rates = summary.quality[name]
+    rates = summary.quality.by_check[name]
     alarms, misses = str(rates.false_positives), str(rates.false_negatives)
     return title(name), *verdicts, f"{labels.matched} of {labels.total}", alarms, misses
 
 
 def _quality(summary: Summary) -> tuple[tuple[str, Table], ...]:
     """Return how the checks agree with labels as a table: over all cases, then tag by tag, the largest first."""
-    whole, by_tag = summary.quality, summary.quality_by_tag
+    whole, by_tag = summary.quality.by_check, summary.quality.by_tag
     sizes = {
         (tag, check): rates.labels
         for tag, by_check in by_tag.items()
@@ -157,19 +159,19 @@ def _quality(summary: Summary) -> tuple[tuple[str, Table], ...]:
 
     header = ("Check", "Tag", "Labels", "TP", "FP", "TN", "FN", "Precision", "Recall", "Accuracy", "N/A")
     heading = f"Agreement with labels by check, and by tag from {_LEAST} labels on (positive: fails the reply)"
-    return ((heading, Table(header, "<<" + ">" * 9, View(rows))),) if whole else ()
+    return ((heading, Table(header, "<<" + ">" * 9, [*rows()])),) if whole else ()
 
 
 def _quality_cells(rates: Quality) -> Iterator[str]:
     yield from map(str, rates.counts)
-    yield from (with_interval(*one) if one else "-" for one in rates.estimates)
+    yield from (with_interval(one.value, one.low, one.high) if one else "-" for one in rates.estimates)
 
 
-def _is_to_be_seen(case: Entry) -> bool:
+def _is_to_be_seen(case: Result) -> bool:
     return not case.is_as_expected or bool(case.no_reply or case.disguised_letters or case.foreign)
 
 
-def _outcome(case: Entry) -> str:
+def _outcome(case: Result) -> str:
     if not case.passed:
         return "fails"
     if case.is_negative_example:
@@ -179,18 +181,14 @@ def _outcome(case: Entry) -> str:
     return "disguised letters" if case.disguised_letters else "not English"
 
 
-def _case_row(case: Entry) -> tuple[str | Untrusted, ...]:
+def _case_row(case: Result) -> tuple[str | Untrusted, ...]:
     checks = ", ".join(words(name) for name in case.failed) or "none fails"
     return Untrusted(case.id), _outcome(case), checks
 
 
-def finding(result: JsonObject) -> Finding:
+def finding(case: Result) -> Finding:
     """Return the finding for one case: its faults and the evidence."""
-    return _finding(Entry(result))
-
-
-def _finding(case: Entry) -> Finding:
-    failed = {name: case.check(name) for name in case.failed}
+    failed = {name: case.checks[name] for name in case.failed}
     names = ", ".join(words(name) for name in failed)
     return Finding(
         case_id=Untrusted(case.id),
@@ -206,9 +204,9 @@ def _finding(case: Entry) -> Finding:
     )
 
 
-def rates(report: JsonObject) -> Iterator[Rate]:
+def rates(part: Part) -> Iterator[Rate]:
     """Yield the cases that end as expected, the verdicts of each check, the agreement with labels, then tags."""
-    summary = Part.from_json(report).summary
+    summary = part.summary
     yield Rate("As expected", "all cases", summary.as_expected, summary.cases, "min-synthesis-pass-rate")
     for check in in_order(summary.by_check):
         counts = summary.by_check[check]
@@ -224,9 +222,9 @@ def rates(report: JsonObject) -> Iterator[Rate]:
         yield Rate("As expected, by tag", Untrusted(tag), passed, sizes[tag], "min-pass-rate", tag)
 
 
-def labels(part: JsonObject) -> dict[str, int]:
+def labels(part: Part) -> dict[str, int]:
     """Return how many cases end in each way."""
-    summary = Part.from_json(part).summary
+    summary = part.summary
     return {
         "passes": summary.strict_passed,
         "fails as expected": summary.expected_failures,
@@ -256,9 +254,9 @@ EXPLAINED = {
 """The explanation of each shipped check, and of `wording`, in other formats."""
 
 
-def measured(part: JsonObject) -> tuple[str, ...]:
+def measured(part: Part) -> tuple[str, ...]:
     """Return the checks of a part: those of the specification, and others that ran."""
-    ran = Part.from_json(part).summary.by_check
+    ran = part.summary.by_check
     return tuple(in_order({*ran, *(name for name, data in SHIPPED.items() if "spec" in data)}))
 
 
@@ -267,20 +265,17 @@ def of_a_team(check: str) -> Explained:
     return Explained(check, f"The reply passes {check}, a check of this repository.", f"Read the evidence. {_IF_WRONG}")
 
 
-def judgements(_part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
+def judgements(_part: Any, case: Result) -> Iterator[Judgement]:
     """Yield what each check says of a case."""
-    case = Entry(result)
-    failed = case.failed
-    for name, verdict in case.verdicts.items():
-        if name not in failed:
-            yield Judgement(name, "not applicable" if verdict is None else "passes")
+    for name, check in case.checks.items():
+        if check.passed:
+            yield Judgement(name, "passes" if check.applicable else "not applicable")
         else:
-            check = case.check(name)
             found = tuple(evidence(name, check))
             yield Judgement(name, "fails", Severity.FAILING, evidence=found, hits=tuple(hits_against(check)))
 
 
-def _doubts(case: Entry) -> Iterator[Phrase]:
+def _doubts(case: Result) -> Iterator[Phrase]:
     """Yield why nobody may rely on the verdicts of a case."""
     yield from why_no_reply(case.no_reply)
     if case.disguised_letters:

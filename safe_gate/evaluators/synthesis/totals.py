@@ -8,25 +8,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from safe_gate.core.figures import share
-from safe_gate.core.lazy import Lookup, View
-from safe_gate.core.model import Failure, JsonObject, entries_of
+from safe_gate.core.model import Failure
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.same_reply import Frequent, same_replies
 from safe_gate.evaluators.synthesis.names import in_order
 from safe_gate.evaluators.synthesis.part import (
     Accuracy,
     Estimate,
+    FailedCase,
+    Idle,
+    Interval,
+    LabelQuality,
+    Labels,
     Part,
     Quality,
-    Share,
     Summary,
     Tagged,
+    Unlabelled,
+    Vacuity,
     Verdicts,
 )
-from safe_gate.evaluators.synthesis.result import Entry
+from safe_gate.evaluators.synthesis.result import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +58,8 @@ class Totals:
     replies: Frequent = field(default_factory=Frequent, compare=False)
 
     @classmethod
-    def of(cls, results: Iterable[JsonObject]) -> Totals:
-        """Return the totals of cases by their entries of `results[]`, whoever scored them."""
+    def of(cls, results: Iterable[Result]) -> Totals:
+        """Return the totals of cases by their results, whoever scored them."""
         cases: Counter[str] = Counter()
         by_tag: Counter[tuple[str, str]] = Counter()
         verdicts: Counter[tuple[str, str]] = Counter()
@@ -63,15 +67,15 @@ class Totals:
         confusion: Counter[tuple[str, str, str, str]] = Counter()
         not_english = no_reply = disguised = unlabelled = 0
         replies: list[str] = []
-        for case in map(Entry, results):
+        for case in results:
             tags, labels, outcome = dict.fromkeys(case.tags), case.labels, _outcome(case)
             cases[outcome] += 1
             for tag in tags:
                 by_tag[tag, outcome] += 1
                 by_tag[tag, "labels"] += len(labels)
                 by_tag[tag, "matched"] += sum(label.match for label in labels.values())
-            for name, verdict in case.verdicts.items():
-                verdicts[name, _VERDICTS[verdict]] += 1
+            for name, check in case.checks.items():
+                verdicts[name, _VERDICTS[check.actual]] += 1
             for name, label in labels.items():
                 matched[name, label.match] += 1
                 for tag in ("", *(tag for tag in tags if tag)):
@@ -80,7 +84,7 @@ class Totals:
             no_reply += bool(case.no_reply)
             disguised += bool(case.disguised_letters)
             unlabelled += not labels
-            replies.append(case.reply_digest)
+            replies.append(case.digests["reply"])
         counts = not_english, no_reply, disguised, unlabelled
         return cls(cases, by_tag, verdicts, matched, confusion, *counts, Frequent.of(replies))
 
@@ -102,7 +106,7 @@ class Totals:
 _VERDICTS = {True: "passed", False: "failed", None: "not_applicable"}
 
 
-def _outcome(case: Entry) -> str:
+def _outcome(case: Result) -> str:
     if case.is_negative_example:
         return "unexpected_passes" if case.passed else _FAILURES[case.is_as_expected]
     return "strict_passed" if case.passed else "unexpected_failures"
@@ -111,19 +115,13 @@ def _outcome(case: Entry) -> str:
 _FAILURES = {True: "expected_failures", False: "unexpected_failures"}
 
 
-def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
+def report(totals: Totals, results: Sequence[Result]) -> Part:
     """Return the report: `summary`, the `failures` in brief and the `results` in full.
 
     `accuracy` is a percentage, not rounded, and null where there is no label to compare.
     """
     cases = totals.cases
     checks = in_order({check for check, _ in totals.verdicts})
-
-    def failing() -> Iterator[dict[str, Any]]:
-        for case in map(Entry, results):
-            if not case.passed:
-                yield case.in_brief()
-
     failed = cases["expected_failures"] + cases["unexpected_failures"]
     quality = _quality(totals.confusion)
     summary = Summary(
@@ -139,51 +137,49 @@ def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
         no_reply=totals.no_reply,
         disguised=totals.disguised,
         by_check={name: Verdicts(*(totals.verdicts[name, verdict] for verdict in _WORDS)) for name in checks},
-        by_tag=Lookup(
-            sorted({tag for tag, _ in totals.by_tag}),
-            lambda tag: _tagged(Counter({what: totals.by_tag[tag, what] for what in _OF_A_TAG})),
-        ),
+        by_tag={
+            tag: _tagged({what: totals.by_tag[tag, what] for what in _OF_A_TAG})
+            for tag in sorted({tag for tag, _ in totals.by_tag})
+        },
         label_accuracy=_accuracy(totals.labels, checks),
         label_accuracy_by_check={
             name: _accuracy(totals.labels, [name])
             for name in checks
             if totals.labels[name, True] + totals.labels[name, False]
         },
-        quality=quality(""),
-        quality_by_tag=Lookup(sorted({tag for _, tag, _, _ in totals.confusion} - {""}), quality),
+        quality=LabelQuality(
+            quality(""), {tag: quality(tag) for tag in sorted({tag for _, tag, _, _ in totals.confusion} - {""})}
+        ),
     )
     idle = sum(number for (_, verdict), number in totals.verdicts.items() if verdict == _VERDICTS[None])
+    verdicts, unlabelled = totals.verdicts.total(), totals.unlabelled
     return Part(
         summary,
-        _share(idle, totals.verdicts.total()),
-        _share(totals.unlabelled, cases.total()),
+        Vacuity(
+            Idle(verdicts, idle, share(idle, verdicts)),
+            Unlabelled(cases.total(), unlabelled, share(unlabelled, cases.total())),
+        ),
         same_replies(totals.replies, results),
-        View(failing),
+        [FailedCase(case.id, case.is_negative_example, case.failed) for case in results if not case.passed],
         results,
-    ).to_json()
-
-
-def _share(part: int, whole: int) -> Share:
-    return Share(whole, part, share(part, whole))
+    )
 
 
 _OF_A_TAG = ("strict_passed", "expected_failures", "unexpected_failures", "unexpected_passes", "labels", "matched")
 
 
-def _tagged(found: Counter[str]) -> Tagged:
+def _tagged(found: Mapping[str, int]) -> Tagged:
     as_expected = found["strict_passed"] + found["expected_failures"]
     cases = as_expected + found["unexpected_failures"] + found["unexpected_passes"]
-    low, high = wilson(as_expected, cases)
-    rate, labels = as_expected / cases, (found["labels"], found["matched"])
-    return Tagged(cases, as_expected, found["unexpected_failures"], rate, low, high, *labels)
+    interval, labels = Interval(*wilson(as_expected, cases)), Labels(found["labels"], found["matched"])
+    return Tagged(cases, as_expected, found["unexpected_failures"], as_expected / cases, interval, labels)
 
 
-def failures(part: JsonObject) -> Iterator[Failure]:
+def failures(part: Part) -> Iterator[Failure]:
     """Yield the cases of a report that fail unexpectedly, with the checks they fail."""
-    for result in entries_of(part):
-        case = Entry(result)
+    for case in part.results:
         if not case.passed and not case.is_as_expected:
-            yield Failure(case.id, frozenset(case.failed), result)
+            yield Failure(case.id, frozenset(case.failed), case)
 
 
 def _accuracy(labels: Counter[tuple[str, bool]], checks: Sequence[str]) -> Accuracy:

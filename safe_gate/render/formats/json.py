@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from safe_gate.evaluators.stored import report_json
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import pieces
 
 
 def _draw(run: Run) -> Iterator[str]:
-    return pieces(run.report.to_json())
+    return pieces(report_json(run.report, iter))
 
 
 FILES = {"safe-gate.json": _draw}

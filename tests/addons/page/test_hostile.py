@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Recorded, Untrusted
-from safe_gate.core.report import Report
 from safe_gate.core.shown import Side
 from safe_gate.evaluators.safe_v0.evidence import marks
+from safe_gate.evaluators.stored import read_report
 from safe_gate.render import formats
 from safe_gate.render.untrusted import embedded, html
 from safe_gate.render.view import ReportView
@@ -22,6 +22,7 @@ from tests.support.cases import BAD, SILENT, SafeGate, report, safe_case, turn, 
 from tests.support.formats import html as read_page
 from tests.support.hostile import ATTACKS, SHORT_ATTACKS
 from tests.support.html import PAGE, RUN, choose, shown
+from tests.support.safe_v0 import scored
 
 SCRIPTS = (
     "<script>window.hurt = 1</script>",
@@ -133,8 +134,8 @@ def test_data_ends_no_element_and_stays_the_same(value: Any) -> None:
 @given(st.text(), st.lists(st.text(min_size=1, max_size=3)))
 @example("\u0130, a dotted capital, is two characters in lower case", ["dotted"])
 def test_marks_stand_where_scoring_finds_the_needles(text: str, needles: list[str]) -> None:
-    found = [one for one in needles if one.lower() in text.lower()]
-    result = {"details": {"CR": {"found": []}, "AH": {"violations": found}, "AC": {"found": []}}}
+    result = scored(forbidden_terms=tuple(needles), followup_questions=(text,))
+    found = result.violations
     for mark in marks(result, {"followup_questions": text}):
         assert mark.text == text[mark.start : mark.end]
         assert mark.side is Side.AGAINST
@@ -152,7 +153,7 @@ def test_ten_thousand_cases_open_and_filter_at_once(safe_gate: SafeGate, browser
     draw = dict(formats.files(["html"]))["safe-gate.html"]
     page = Path("large.html")
     page.write_text(
-        "".join(draw(formats.Run(ReportView.of(Report.from_json(found)), recorded=Recorded({"synthesis": texts})))),
+        "".join(draw(formats.Run(ReportView.of(read_report(found)), recorded=Recorded({"synthesis": texts})))),
         "utf-8",
     )
     browser.call("Performance.enable", timeDomain="threadTicks")  # processor time: the machine may be busy

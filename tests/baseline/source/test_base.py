@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from safe_gate.baseline.source import Baseline, patterns_of
-from safe_gate.core.report import Report
+from safe_gate.evaluators.stored import read_report
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding.commit_files import Pattern
 from safe_gate.settings.model import Settings
@@ -63,7 +63,7 @@ def test_a_report_is_a_baseline(report: Path) -> None:
             "reports/safe-gate.json",
             "",
             "1970-01-01T00:00:00Z",
-            Report.from_json(json.loads(report.read_text("utf-8"))),
+            read_report(json.loads(report.read_text("utf-8"))),
         )
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate.weakening import Terms, What, weakenings
 from safe_gate.github import handover
 from safe_gate.inputs import schemas
@@ -55,11 +55,11 @@ def test_at_most_ten_ways_are_shown_and_the_others_folded(safe_gate: SafeGate, b
     shown, folded = text.split("<details><summary>… and 2 more</summary>")
     assert shown.count("| Synthesis case |") == 10
     assert folded.split("</details>")[0].count("| Synthesis case |") == 2
-    without = next(one for one in markdown.rungs(ReportView(Report.from_json(report())), limit=len(text.encode()) - 1))
+    without = next(one for one in markdown.rungs(ReportView(read_report(report())), limit=len(text.encode()) - 1))
     assert without.count("| Synthesis case |") == 10
     assert "… and 2 more: see the JSON report." in without
     assert "... and 2 more: see the JSON report" in ran.out
-    counts = [*markdown.rungs(ReportView(Report.from_json(report())), limit=10)][-1]
+    counts = [*markdown.rungs(ReportView(read_report(report())), limit=10)][-1]
     assert "**This change weakens the gate** in 12 ways" in counts
     assert "| Synthesis case |" not in counts
 
@@ -108,7 +108,7 @@ def test_on_weakened_fail_breaks_the_run_and_its_stored_report(
     assert "comparison" not in report()
     summary = Path("summary").read_text("utf-8")
     assert f"weakens the gate** in 5 ways, compared with <code>{base[:7]}</code> (the base commit, " in summary
-    assert handover.read(Path("reports") / handover.NAME).report.to_json() == report()
+    assert report_json(handover.read(Path("reports") / handover.NAME).report) == report()
     stored = json.loads((Path("reports") / handover.NAME).read_text("utf-8"))
     stored["report"]["weakened"]["findings"] = []
     (Path("reports") / handover.NAME).write_text(json.dumps(stored), "utf-8")
@@ -206,7 +206,7 @@ def test_a_stored_report_may_name_anything(safe_gate: SafeGate, base: str) -> No
     evil = "<img src=x>@octo | `\n::error::x\x1b[2J"
     finding = {"kind": "rule", "id": evil, "field": evil, "what": "changed", "before": [evil], "after": evil}
     made = report()
-    stored = Report.from_json(made | {"weakened": made["weakened"] | {"findings": [finding]}})
+    stored = read_report(made | {"weakened": made["weakened"] | {"findings": [finding]}})
     for text in markdown.rungs(ReportView(stored), limit=markdown.COMMENT_LIMIT):
         assert "<img" not in text
         assert "@octo" not in text

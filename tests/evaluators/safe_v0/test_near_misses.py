@@ -90,7 +90,7 @@ def test_only_what_typography_hides_is_near(is_normalised: bool) -> None:
         followup_questions=("Who left\u00a0you to", "leave", "now? Caf\u00e9 po-licy."),
     )
     # "leave" and "now" are of two questions, and signs that leave nothing are looked for as they are.
-    assert found.near["AH"] == (() if is_normalised else ("who\nleft",))
+    assert found.near.get("AH", ()) == (() if is_normalised else ("who\nleft",))
     assert found.violations == (("who\nleft",) if is_normalised else ())
 
 

@@ -21,6 +21,7 @@ from safe_gate.evaluators.synthesis.deciding.check_result import in_all
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.result import Result
+from safe_gate.model import codec
 from tests.support import packs
 from tests.support.cases import REPOSITORY
 from tests.support.examples import examples
@@ -111,7 +112,7 @@ def verdicts(result: Result) -> dict[str, Any]:
             return value["rule"], value["field"], normalise(value["text"]).text
         return {key: worded(one) for key, one in value.items()} if isinstance(value, dict) else value
 
-    return {name: worded(check.to_json()) for name, check in result.checks.items()}
+    return {name: worded(codec.to_json(check)) for name, check in result.checks.items()}
 
 
 def assert_quoted(result: Result, user: str, assistant: str) -> None:
@@ -141,7 +142,7 @@ def test_the_sample_turns_reach_every_verdict_and_every_kind_of_hit() -> None:
     results = [score(*turn) for turn in TURNS]
     for name in CHECKS:
         assert {result.checks[name].passed for result in results} == {True, False}
-        shown = [result.checks[name].to_json() for result in results]
+        shown = [codec.to_json(result.checks[name]) for result in results]
         assert all(any(one.get(key) for one in shown) for key in shown[0]), name
 
 

@@ -11,7 +11,7 @@ from tests.support import packs
 
 def test_a_check_that_no_case_asks_for_has_no_rate() -> None:
     case = Case("one", "I failed.", "Would you like to talk?", ("agency_language",), {}, (), Place("c.jsonl", 1))
-    entries = [score_case(case, packs.load()).to_json()]
+    entries = [score_case(case, packs.load())]
     shown = [(one.about, one.name) for one in rates(report(Totals.of(entries), entries))]
     assert shown == [
         ("As expected", "all cases"),

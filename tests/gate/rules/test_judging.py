@@ -35,30 +35,30 @@ def report(
     idle: int = 0,
 ) -> Found:
     total = 5
+    rates = safe_v0.Rates(
+        means={},
+        passes={"overall": passing / total},
+        intervals={},
+        labels={"Pass": passing, "Review": total - passing - failing, "Fail": failing},
+    )
     safe = safe_v0.Part(
+        report_type="SAFE_v0",
         generated_at="",
         batch_id="",
         concern_id="",
         policy={},
         total_cases=total,
-        rates=safe_v0.Rates(
-            means={},
-            passes={"overall": passing / total},
-            intervals={},
-            labels={"Pass": passing, "Review": total - passing - failing, "Fail": failing},
-        ),
+        summary=safe_v0.Summary.of(total, rates),
+        rates=rates,
         by_archetype={},
         by_batch={},
-        vacuous=safe_v0.Vacuous(total=3 * total, vacuous=vacuous, share=0),
-        vacuous_by_metric={},
+        vacuity=safe_v0.Vacuity(safe_v0.Vacuous(total=3 * total, vacuous=vacuous, share=0), {}),
         no_reply=0,
         same_reply=(),
         near_misses=0,
-        unused={},
+        unused_expectations={},
         results=[],
-        worst=[],
-        common=dict.fromkeys(METRICS, ()),
-        violations=0,
+        failure_analysis=safe_v0.FailureAnalysis(worst=(), common=dict.fromkeys(METRICS, ()), violations=0),
     )
     summary = synthesis.Summary(
         cases=10,
@@ -76,18 +76,16 @@ def report(
         by_tag={},
         label_accuracy=synthesis.Accuracy(total=labels[1], matched=labels[0], accuracy=None),
         label_accuracy_by_check={"topic_pivot": synthesis.Accuracy(total=4, matched=3, accuracy=75)},
-        quality={},
-        quality_by_tag={},
+        quality=synthesis.LabelQuality({}, {}),
     )
     talk = synthesis.Part(
         summary,
-        idle=synthesis.Share(total=4, part=idle, share=0),
-        unlabelled=synthesis.Share(total=0, part=0, share=0),
+        vacuity=synthesis.Vacuity(synthesis.Idle(4, idle, 0), synthesis.Unlabelled(0, 0, 0)),
         same_reply=(),
         failures=[],
         results=[],
     )
-    return Found(parts={"safe_v0": safe.to_json(), "synthesis": talk.to_json()})
+    return Found(parts={"safe_v0": safe, "synthesis": talk})
 
 
 def without(found: Found, evaluator: str) -> Found:
@@ -175,7 +173,7 @@ def test_one_broken_rule_fails_the_gate_and_no_rule_that_judges_is_no_pass() -> 
     assert verdict(judge(report(unexpected=1), limits)) is Verdict.FAIL
     assert verdict(judge(report(), policy())) is Verdict.ERROR
     skipped = Policy(policy().limits, groups={"safe_v0": {"Nobody": {"min-pass-rate": 1}}})
-    safe = {**(report().parts["safe_v0"] or {}), "by_archetype": {}}
+    safe = replace(report().parts["safe_v0"], by_archetype={})
     found = Found(parts={**report().parts, "safe_v0": safe})
     assert [outcome.skipped for outcome in judge(found, skipped)] == [True]
     assert verdict(judge(found, skipped)) is Verdict.ERROR

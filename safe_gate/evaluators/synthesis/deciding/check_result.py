@@ -1,13 +1,14 @@
-"""The result of a check: part of an entry of `results[]`, written to and read from JSON. Pure."""
+"""The result of a check: part of an entry of `results[]`. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any
 
 from safe_gate.core.model import Hit, JsonObject
 from safe_gate.model import codec
+from safe_gate.model.codec import key
 
 Hits = Mapping[str, tuple[Hit, ...]]
 """Hits by group."""
@@ -18,7 +19,18 @@ Placing = Callable[[Sequence[Hit]], tuple[Hit, ...]]
 _HITS = "_hits"
 
 
-class Requirement(NamedTuple):
+def _requirement_json(one: Requirement, own: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    tag = {"tag": one.tag} if one.tag else {}
+    return {"kind": one.kind, **tag, "of": [{form: words} for form, words in one.of], "hits": own().get("hits", [])}
+
+
+def _requirement_fields(value: JsonObject) -> dict[str, Any]:
+    return {**value, "of": tuple(form for entry in value["of"] for form in entry.items())}
+
+
+@codec.reshaped(_requirement_json, _requirement_fields)
+@dataclass(frozen=True, slots=True)
+class Requirement:
     """A requirement of `wording`: its kind, one or more texts or expressions with their forms, and the hits of them.
 
     The form is `text` or `regex`. `tag` is the tag that asks for it, "" for the case. There is no hit before a reply is
@@ -40,19 +52,9 @@ class Requirement(NamedTuple):
         """Return whether the reply meets the requirement."""
         return bool(self.hits) is not self.is_forbidden
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the requirement in the shape of the report."""
-        tag = {"tag": self.tag} if self.tag else {}
-        return {"kind": self.kind, **tag, "of": [{form: words} for form, words in self.of], "hits": _listed(self.hits)}
 
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Requirement:
-        """Return the requirement that a report has."""
-        of = tuple(form for entry in value["of"] for form in entry.items())
-        return cls(value["kind"], of, value.get("tag", ""), _hits_from_json(value["hits"]))
-
-
-class Wording(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Wording:
     """The evidence of `wording`: what the reply must and must not contain."""
 
     asked: tuple[Requirement, ...]
@@ -64,19 +66,11 @@ class Wording(NamedTuple):
 
     def placed(self, place: Placing) -> Wording:
         """Return the evidence with its hits elsewhere."""
-        return Wording(tuple(one._replace(hits=place(one.hits)) for one in self.asked))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the evidence in the shape of the report."""
-        return {"asked": [one.to_json() for one in self.asked]}
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Wording:
-        """Return the evidence that a report has."""
-        return cls(tuple(map(Requirement.from_json, value["asked"])))
+        return Wording(tuple(replace(one, hits=place(one.hits)) for one in self.asked))
 
 
-class Sides(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sides:
     """The evidence of a check that counts clauses: those that make it apply, those for and against a reply, by group.
 
     `decides` says how it decides by them. `is_flat` is true for the first two checks, which the report has without
@@ -85,42 +79,19 @@ class Sides(NamedTuple):
 
     decides: str
     applies: Hits
-    favour: Hits
+    favour: Annotated[Hits, key("for")]
     against: Hits
     is_flat: bool = False
 
     def placed(self, place: Placing) -> Sides:
         """Return the evidence with its hits elsewhere."""
         applies, favour, against = (_placed(side, place) for side in (self.applies, self.favour, self.against))
-        return self._replace(applies=applies, favour=favour, against=against)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the evidence in the shape of the report."""
-        if self.is_flat:
-            score = {"score": count(self.favour) - count(self.against)} if self.decides == "outweighs" else {}
-            return {**score, **_groups_json({**self.favour, **self.against})}
-        return {
-            "decides": self.decides,
-            "applies": {group: _listed(hits) for group, hits in self.applies.items()},
-            "for": {group: _listed(hits) for group, hits in self.favour.items()},
-            "against": {group: _listed(hits) for group, hits in self.against.items()},
-        }
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Sides:
-        """Return the evidence that a report has."""
-        if "decides" not in value:
-            groups = _groups_from_json(value)
-            favour = {group: groups.pop(group) for group in ("positive",) if group in groups}
-            return cls("outweighs" if favour else "none_against", {}, favour, groups, is_flat=True)
-        applies, favour, against = (
-            {group: _hits_from_json(hits) for group, hits in value[side].items()}
-            for side in ("applies", "for", "against")
-        )
-        return cls(value["decides"], applies, favour, against)
+        return replace(self, applies=applies, favour=favour, against=against)
 
 
-class Ties(NamedTuple):
+@codec.whole
+@dataclass(frozen=True, slots=True)
+class Ties:
     """What ties a reply to the message, besides hits: see `leaving.ties`."""
 
     shared: Sequence[str] = ()
@@ -128,17 +99,9 @@ class Ties(NamedTuple):
     only_acknowledges: bool = False
     addresses: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        """Return them in the shape of the report."""
-        return {**self._asdict(), "shared": list(self.shared)}
 
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Ties:
-        """Return the ties that a report has."""
-        return cls(**{name: value[name] for name in cls._fields if name in value})
-
-
-class Pivot(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Pivot:
     """The evidence of `topic_pivot`: the hits by group, and how alike the message and the reply are, from 0 to 1.
 
     `ties` are None for a check by `similarity`.
@@ -150,7 +113,7 @@ class Pivot(NamedTuple):
 
     def placed(self, place: Placing) -> Pivot:
         """Return the evidence with its hits elsewhere."""
-        return self._replace(groups=_placed(self.groups, place))
+        return replace(self, groups=_placed(self.groups, place))
 
     @property
     def shared(self) -> Sequence[str]:
@@ -177,27 +140,65 @@ class Pivot(NamedTuple):
         """Return whether the reply acknowledges, follows up and does not turn away."""
         return self.acknowledges and self.follows_up and not self.turns_away
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the evidence in the shape of the report."""
-        return {
-            "similarity": self.similarity,
-            "acknowledged": self.acknowledges,
-            "followed_up": self.follows_up,
-            "pivoted": self.turns_away,
-            **({} if self.ties is None else self.ties.to_json()),
-            **_groups_json(self.groups),
-        }
-
-    @classmethod
-    def from_json(cls, value: JsonObject) -> Pivot:
-        """Return the evidence that a report has."""
-        ties = Ties.from_json(value) if "shared" in value else None
-        return cls(_groups_from_json(value), value["similarity"], ties)
-
 
 Evidence = Pivot | Sides | Wording
 
 
+def _check_json(check: CheckResult, own: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the result of a check with its evidence beside the verdict, in the form of its kind."""
+    found, applicable = own(), {"applicable": check.applicable}
+    evidence = found["evidence"]
+    match check.evidence:
+        case Sides(decides, _, favour, against, is_flat=True):
+            applicable = {} if check.applicable else applicable
+            score = {"score": count(favour) - count(against)} if decides == "outweighs" else {}
+            evidence = {**score, **_with_suffix({**evidence["for"], **evidence["against"]})}
+        case Pivot() as pivot:
+            evidence = {
+                "similarity": pivot.similarity,
+                "acknowledged": pivot.acknowledges,
+                "followed_up": pivot.follows_up,
+                "pivoted": pivot.turns_away,
+                **evidence.get("ties", {}),
+                **_with_suffix(evidence["groups"]),
+            }
+    earlier = {"earlier": True} if check.is_earlier else {}
+    return {"pass": check.passed, **applicable, **evidence, "cancelled": found.get("cancelled", []), **earlier}
+
+
+def _with_suffix(groups: Mapping[str, Any]) -> dict[str, Any]:
+    return {group + _HITS: hits for group, hits in groups.items()}
+
+
+def _check_fields(value: JsonObject) -> dict[str, Any]:
+    groups = {name.removesuffix(_HITS): hits for name, hits in value.items() if name.endswith(_HITS)}
+    evidence: Any
+    if "asked" in value:
+        evidence = codec.from_json(Wording, {"asked": value["asked"]})
+    elif "similarity" in value:
+        ties = (
+            {"ties": {one.name: value[one.name] for one in fields(Ties) if one.name in value}}
+            if "shared" in value
+            else {}
+        )
+        evidence = codec.from_json(Pivot, {"groups": groups, "similarity": value["similarity"], **ties})
+    elif "decides" in value:
+        evidence = codec.from_json(Sides, value)
+    else:
+        favour = {group: groups.pop(group) for group in ("positive",) if group in groups}
+        decides = "outweighs" if favour else "none_against"
+        flat = {"decides": decides, "applies": {}, "for": favour, "against": groups, "is_flat": True}
+        evidence = codec.from_json(Sides, flat)
+    return {
+        "passed": value["pass"],
+        "applicable": value.get("applicable", True),
+        "evidence": evidence,
+        "cancelled": value["cancelled"],
+        "is_earlier": value.get("earlier", False),
+    }
+
+
+@codec.reshaped(_check_json, _check_fields)
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     """The findings of one check. `applicable` is false only if the check has nothing to judge.
@@ -240,29 +241,6 @@ class CheckResult:
         match = self.actual == expected or (self.actual is None and expected is True)
         return Agreement(expected, self.actual, match)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the check's part of a result in the report."""
-        is_flat = isinstance(self.evidence, Sides) and self.evidence.is_flat
-        return {
-            "pass": self.passed,
-            **({} if self.applicable and is_flat else {"applicable": self.applicable}),
-            **self.evidence.to_json(),
-            "cancelled": _listed(self.cancelled),
-            **({"earlier": True} if self.is_earlier else {}),
-        }
-
-    @classmethod
-    def from_json(cls, check: JsonObject) -> CheckResult:
-        """Return the check of its part of a result in the report."""
-        kind: type[Evidence] = Wording if "asked" in check else Pivot if "similarity" in check else Sides
-        return cls(
-            check["pass"],
-            check.get("applicable", True),
-            kind.from_json(check),
-            _hits_from_json(check["cancelled"]),
-            check.get("earlier", False),
-        )
-
 
 def in_all(groups: Hits) -> list[Hit]:
     """Return the hits of several groups, group by group."""
@@ -278,23 +256,8 @@ def _placed(groups: Hits, place: Placing) -> Hits:
     return {group: place(hits) for group, hits in groups.items()}
 
 
-def _listed(hits: Iterable[Hit]) -> list[dict[str, Any]]:
-    return [*map(codec.to_json, hits)]
-
-
-def _groups_json(groups: Hits) -> dict[str, Any]:
-    return {group + _HITS: _listed(hits) for group, hits in groups.items()}
-
-
-def _groups_from_json(value: JsonObject) -> dict[str, tuple[Hit, ...]]:
-    return {key.removesuffix(_HITS): _hits_from_json(hits) for key, hits in value.items() if key.endswith(_HITS)}
-
-
-def _hits_from_json(hits: Sequence[JsonObject]) -> tuple[Hit, ...]:
-    return tuple(codec.from_json(Hit, hit) for hit in hits)
-
-
-class Agreement(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Agreement:
     """The label that people gave a check, the verdict as a label, and whether they agree; None is not applicable."""
 
     expected: bool | None

@@ -6,9 +6,7 @@ Pure. The evidence (hits, similarity, language) is not recomputed: that would be
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from safe_gate.core.model import JsonObject
 from safe_gate.evaluators.synthesis.deciding import for_and_against, wording
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Pivot, Wording
 from safe_gate.evaluators.synthesis.deciding.leaving import leaves_because
@@ -23,12 +21,11 @@ from safe_gate.evaluators.synthesis.deciding.score import (
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Rules
 from safe_gate.evaluators.synthesis.engine.language import is_foreign
 from safe_gate.evaluators.synthesis.names import WORDING
-from safe_gate.evaluators.synthesis.result import Entry
+from safe_gate.evaluators.synthesis.result import Result
 
 
-def recounted(entry: JsonObject, case: Case, rules: Rules) -> dict[str, Any]:
-    """Return the entry that follows from an entry's evidence; an equal one if the entry is sound."""
-    shown = Entry(entry)
+def recounted(shown: Result, case: Case, rules: Rules) -> Result:
+    """Return the result that follows from a result's evidence; an equal one if it is sound."""
     found, language = shown.checks, shown.language
     checks = {
         name: _check(check, found[name], is_unread=rules.by_clause and is_foreign(check.reads, language))
@@ -40,7 +37,7 @@ def recounted(entry: JsonObject, case: Case, rules: Rules) -> dict[str, Any]:
     if every := wanted(case, rules):
         checks = sorted_checks({**checks, WORDING: wording.recounted(every, found.get(WORDING))})
     negative = is_negative(case.tags, "standard" if rules.by_clause else "spec", checks)
-    return result_of(case, language, checks, negative, shown.disguised_letters).to_json()
+    return result_of(case, language, checks, negative, shown.disguised_letters)
 
 
 def _check(check: Check, shown: CheckResult, *, is_unread: bool) -> CheckResult:

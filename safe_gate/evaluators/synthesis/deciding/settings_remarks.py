@@ -11,7 +11,7 @@ from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 from safe_gate.evaluators.synthesis.part import Part
 
 
-def remarks(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
+def remarks(part: Part, policy: JsonObject) -> Iterator[Phrase]:
     """Yield a sentence for each setting that is not the default, and for ambiguous tags."""
     yield from _doubtful_fail_tags(part, policy)
     if policy["profile"] == "spec":
@@ -35,9 +35,9 @@ def _of_conversations(policy: JsonObject) -> Iterator[Phrase]:
         yield ("Cases without checks ran ", *first_few(checks, len(checks)), ".")
 
 
-def _doubtful_fail_tags(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
+def _doubtful_fail_tags(part: Part, policy: JsonObject) -> Iterator[Phrase]:
     """Yield a sentence on tags that excuse a failure under the profile `spec` alone: they may be topics."""
-    summary = Part.from_json(part).summary
+    summary = part.summary
     tags = (tag for tag in summary.by_tag if tag.endswith("-fail"))
     if found := sorted(tag for tag in tags if not is_negative([tag], "standard", summary.by_check)):
         is_spec = policy["profile"] == "spec"

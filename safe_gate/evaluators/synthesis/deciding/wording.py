@@ -99,7 +99,7 @@ def judged(every: Sequence[Requirement], reply: Normalised, *, is_wordless: bool
         return next(filter(None, chain(of_text, of_regex)), ())
 
     return _result(
-        [one._replace(hits=tuple(_hits(one, reply.original, spans))) for one in every], is_wordless=is_wordless
+        [replace(one, hits=tuple(_hits(one, reply.original, spans))) for one in every], is_wordless=is_wordless
     )
 
 
@@ -111,7 +111,7 @@ def recounted(every: Sequence[Requirement], shown: CheckResult | None) -> CheckR
     """Return the result that follows from the hits that a report shows of the check, None of no check."""
     asked = shown.evidence.asked if shown and isinstance(shown.evidence, Wording) else ()
     pairs = zip(every, chain(asked, repeat(Requirement("", ()))), strict=False)
-    found = [one._replace(of=old.of, hits=old.hits) for one, old in pairs]
+    found = [replace(one, of=old.of, hits=old.hits) for one, old in pairs]
     return _result(found, is_wordless=bool(shown and not shown.applicable))
 
 

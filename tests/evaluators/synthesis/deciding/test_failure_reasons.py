@@ -11,6 +11,7 @@ from safe_gate.evaluators.synthesis.deciding import failure_reasons
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.model import codec
 from tests.support.cases import BAD, SafeGate, turn, write_cases
 from tests.support.packs import load as load_rules
 from tests.support.synthesis import HURT, checked
@@ -228,7 +229,9 @@ def test_of_hits_within_each_other_the_innermost_is_shown() -> None:
     hits = [
         {"rule": "r", "text": text, "field": field, "start": start, "end": end} for text, field, start, end in places
     ]
-    check = CheckResult.from_json({"pass": False, "mind_reading_hits": [], "guarantee_hits": hits, "cancelled": []})
+    check = codec.from_json(
+        CheckResult, {"pass": False, "mind_reading_hits": [], "guarantee_hits": hits, "cancelled": []}
+    )
     (phrase,) = failure_reasons.evidence("unverifiable_reassurance", check)
     shown = [word.text for word in phrase if isinstance(word, Untrusted) and word.text != "r"]
     assert shown == ["of", "off"]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.deciding import wording
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
+from safe_gate.model import codec
 from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
 from tests.support.git import commit, git
 
@@ -211,7 +212,7 @@ def test_a_text_is_found_wherever_it_was_typed(before: str, words: str, after: s
 def test_the_hits_of_a_result_are_by_what_is_asked() -> None:
     asked = wording.asked({"must_contain": ["call", "now"], "must_not_contain": ["calm"]})
     result = wording.judged(asked, normalise("Call now."), is_wordless=False)
-    read = CheckResult.from_json(json.loads(json.dumps(result.to_json())))
+    read = codec.from_json(CheckResult, json.loads(json.dumps(codec.to_json(result))))
     assert read == result
     assert {kind: [hit.text for hit in hits] for kind, hits in read.hits.items()} == {
         "must_contain": ["Call", "now"],

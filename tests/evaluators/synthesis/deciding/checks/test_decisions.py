@@ -13,6 +13,7 @@ from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.model import codec
 from tests.support import packs
 from tests.support.cases import REPOSITORY, SafeGate, write_cases
 
@@ -335,7 +336,7 @@ def test_a_clause_counts_once_on_its_side() -> None:
     result = judged(
         "agency_language", "I'm scared.", "Would you like to talk, or would you like to rest? You should rest."
     )
-    assert result.to_json()["score"] == len(result.hits["positive"]) - len(result.hits["negative"])
+    assert codec.to_json(result)["score"] == len(result.hits["positive"]) - len(result.hits["negative"])
     clauses = [hit.start for hit in result.hits["negative"]]
     assert len(clauses) == len(set(clauses)) == 1
 

@@ -19,6 +19,7 @@ from safe_gate.evaluators.synthesis.engine.language import Language
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.evaluators.synthesis.totals import Totals
+from safe_gate.model import codec
 from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.packs import load as load_rules
 from tests.support.synthesis import HURT, checked
@@ -101,8 +102,8 @@ def test_similarity_is_compared_raw_with_the_threshold(user: list[str], reply: l
     said = "I feel devastated. " + " ".join(user)
     case = Case("x", said, " ".join(reply), ("topic_pivot",), {}, (), Place("c.jsonl", 1))
     result = score_case(case, load_rules("spec")).checks["topic_pivot"]
-    assert result.to_json()["similarity"] == similarity(said, " ".join(reply))
-    assert result.passed is (result.to_json()["similarity"] >= 0.45)
+    assert codec.to_json(result)["similarity"] == similarity(said, " ".join(reply))
+    assert result.passed is (codec.to_json(result)["similarity"] >= 0.45)
 
 
 def test_the_report_has_every_field_of_the_spec(safe_gate: SafeGate) -> None:
@@ -288,7 +289,7 @@ def test_tags_that_excuse_under_the_specification_alone_are_named_once(safe_gate
 
 
 def fold(results: list[Result]) -> Totals:
-    return add_up((Totals.of([result.to_json()]) for result in results), Totals())
+    return add_up((Totals.of([result]) for result in results), Totals())
 
 
 OUTCOMES = st.lists(st.tuples(st.booleans(), st.booleans(), st.sampled_from([True, False, None])), max_size=12)
@@ -310,7 +311,7 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
     ]
     shuffled = random.sample(results, len(results))
     assert fold(shuffled[:cut]) + fold(shuffled[cut:]) == fold(results) == Totals() + fold(results)
-    assert Totals.of(map(Result.to_json, shuffled)) == fold(results)
+    assert Totals.of(shuffled) == fold(results)
 
 
 @pytest.mark.parametrize("profile", ["spec", "standard"])
@@ -362,7 +363,7 @@ def test_every_verdict_follows_from_its_hits_by_the_rules_of_the_spec(profile: s
             Case(case["id"], case["user"], case["assistant"], tuple(CHECKS), {}, (), Place("c", 1)), rules
         )
         for name, result in scored.checks.items():
-            check = result.to_json()
+            check = codec.to_json(result)
             assert check["pass"] is follows_from_its_hits(check), (case["id"], name)
             if name == "topic_pivot":
                 flags = ("acknowledged", "followed_up", "pivoted", "applicable")
