@@ -136,7 +136,7 @@ def _judged(options: Settings, effects: Effects, flags: Mapping[str, Any], *, wr
     def options_at(root: Path) -> Settings:
         return reading.read(flags, {}, partial(config_file.read_config, root=root), command=IN_PYTHON)
 
-    disk.follow_links(is_on=options.follow_links)
+    disk.follow_links(is_on="outside-links" in options.allow)
     judged = one_run.run(options if writes else options.replace(reports=()), effects, options_at)
     if judged.problems:
         raise GateError(judged.problems)

@@ -189,12 +189,12 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
 
 def untrusted(options: Settings, effects: Effects) -> tuple[Problem, ...]:
     """Return the problem of a checkout that a run reads and its event must not trust, if any."""
-    folder = "" if options.allow_head_checkout else foreign_checkout(effects.context, read_by(options))
+    folder = "" if "head-checkout" in options.allow else foreign_checkout(effects.context, read_by(options))
     if not folder:
         return ()
     words = (
         f"the checkout in {folder!r} is not at the base's commit, so this event must not trust its files; check out"
-        " GITHUB_SHA, use the event pull_request, or set allow-head-checkout: true"
+        " GITHUB_SHA, use the event pull_request, or set allow: head-checkout"
     )
     return (Problem(Place("pull_request_target"), words, code=Code.UNTRUSTED_CHECKOUT),)
 

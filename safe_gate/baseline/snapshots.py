@@ -20,7 +20,7 @@ from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.destinations import Access
 from safe_gate.settings.model import Settings
 
-_OF_THE_RUN = ("report_dir", "gate_id", "text", "engine")
+_OF_THE_RUN = ("report_dir", "gate_id", "text", "jobs")
 """Settings that judge nothing: who scores cases and how they are shown. The run's own always count."""
 
 OF_INPUTS = tuple(setting for evaluator in EVALUATORS.values() for setting in evaluator.input.settings)
@@ -137,5 +137,5 @@ def opened(options: Settings, effects: Effects, options_at: comparison.OptionsAt
         return snapshot_at(root).narrowed()
 
     with ExitStack() as held:
-        access = Access(options.github_token, options.ca_bundle, "fetch", options.timeouts.fetch)
+        access = Access(options.github_token, "fetch", options.timeouts.fetch)
         yield Snapshots(settings_at, snapshot_at, narrowed, effects, access, held)

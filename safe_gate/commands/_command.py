@@ -20,7 +20,7 @@ from safe_gate.render import console, jsonreport
 from safe_gate.scoring import progress, refusals
 from safe_gate.settings import reading
 from safe_gate.settings.model import OF_COMMANDS, Settings, settings
-from safe_gate.settings.sources import CONFIG_FILE, switched_on
+from safe_gate.settings.sources import CONFIG_FILE, is_allowed
 
 Print = Callable[[str, TextIO], OSError | None]
 """Prints a line to a stream, and returns the error if the line is lost."""
@@ -90,8 +90,7 @@ def run(
         name = arguments.pop("command")
         known = {one.name for one in settings()} | {*OF_COMMANDS}
         flags |= {name: value for name, value in arguments.items() if name in known}
-        is_followed = flags["follow_links"] if "follow_links" in flags else switched_on("follow_links", environ)
-        disk.follow_links(is_on=bool(is_followed))
+        disk.follow_links(is_on=is_allowed("outside-links", flags, environ))
         command = commands.module(name)
         time_of(environ)  # an invalid SOURCE_DATE_EPOCH is an error
         effects = effects_of(environ, printed, told, is_log=command.COMMAND.judges)

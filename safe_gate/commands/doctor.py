@@ -137,7 +137,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     ]:
         own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(disk.shown, skipped))}"
         facts.append(("skipped", Untrusted(own)))
-    counts, found = _cases(snapshot.taken(options.replace(engine="local"), disk.HERE))
+    counts, found = _cases(snapshot.taken(options.on_this_machine(), disk.HERE))
     facts += counts
     problems += (one for one in found if one not in problems)
     problems += refusals.as_shown(tuple(_unfit(options, effects)), options.text)
@@ -187,7 +187,7 @@ def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:
         checks.append(lambda: judging.refuse_itself(options.baseline))
     if options.mode == "merge":
         checks.append(lambda: addons.scale.shards.read(options.shards))
-    elif options.engine == "dask" and any(isinstance(one.input, Lines) for one in asked.given(options)):
+    elif options.scheduler and any(isinstance(one.input, Lines) for one in asked.given(options)):
         checks.append(lambda: addons.scale.cluster.checked(options.scheduler))
     for check in checks:
         try:

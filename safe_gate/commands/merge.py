@@ -35,7 +35,7 @@ def main(call: Call) -> int:
 def merged(options: Settings, effects: Effects, options_at: comparison.OptionsAt) -> int:
     """Judge the shards that the settings name. Returns 0, 1 or 3."""
     # The cases of shards are scored already, so no process or cluster is needed, not even for the baseline.
-    options = options.replace(engine="local", jobs="1")
+    options = options.replace(jobs="1")
     if problems := one_run.untrusted(options, effects):
         return one_run.refuse(problems, options, effects).report.verdict.exit_code
     return one_run.run(options, effects, options_at, addons.scale.shards.read(options.shards)).report.verdict.exit_code

@@ -99,7 +99,7 @@ def _settings(call: Call, configs: Sequence[str]) -> tuple[Settings | None, Sequ
         return None, error.problems
     call.warn(resolved.warnings)
     unfiltered: dict[str, Any] = dict.fromkeys(asked.FILTERS, ())
-    return resolved.options.replace(text="full", engine="local", **unfiltered), ()
+    return resolved.options.on_this_machine().replace(text="full", **unfiltered), ()
 
 
 def _under(

@@ -78,7 +78,7 @@ class _Session(requests.Session):
 class Client:
     """A session with one GitHub (or GitHub Enterprise Server) and one token.
 
-    Proxies and REQUESTS_CA_BUNDLE are read from the environment; `ca_bundle` outranks the latter.
+    Proxies and REQUESTS_CA_BUNDLE are read from the environment.
     `say` gets a line before a wait. All requests and waits together take at most `seconds`.
     """
 
@@ -89,13 +89,11 @@ class Client:
         *,
         say: Callable[[str], None],
         seconds: float,
-        ca_bundle: str = "",
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._api_url = api_url
         self._token = token
-        self._ca_bundle = ca_bundle
         self._say = say
         self._sleep = sleep
         self._clock = clock
@@ -192,7 +190,6 @@ class Client:
             json=body,
             timeout=_TIMEOUT,
             stream=True,
-            verify=self._ca_bundle or None,
         ) as answer:
             return _Answer(answer.status_code, answer.headers, answer.links, self._read(answer, media))
 
@@ -281,10 +278,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (requests.exceptions.ProxyError, "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
     (
         requests.exceptions.SSLError,
-        (
-            "the server's certificate is not trusted: set the PEM file of its authority in SAFE_GATE_CA_BUNDLE or "
-            "REQUESTS_CA_BUNDLE"
-        ),
+        ("the server's certificate is not trusted: set the PEM file of its authority in REQUESTS_CA_BUNDLE"),
     ),
     (requests.exceptions.MissingSchema, _NO_ADDRESS),
     (requests.exceptions.InvalidSchema, _NO_ADDRESS),
@@ -295,7 +289,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (requests.RequestException, "the answer ended early"),
     (HTTPError, "the answer ended early"),
     (ValueError, "the answer cannot be read"),
-    (OSError, "the certificate file cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE"),
+    (OSError, "the certificate file cannot be read: correct REQUESTS_CA_BUNDLE"),
 )
 
 

@@ -60,4 +60,4 @@ def time_of(environ: Mapping[str, str]) -> str:
 def _client(api_url: str, access: Access, say: Callable[[str], None]) -> Api:
     from safe_gate.github.client import Client  # `requests` only where GitHub is asked
 
-    return Client(api_url, access.token, ca_bundle=access.ca_bundle, say=say, seconds=access.seconds, sleep=time.sleep)
+    return Client(api_url, access.token, say=say, seconds=access.seconds, sleep=time.sleep)

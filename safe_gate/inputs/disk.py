@@ -191,7 +191,7 @@ def _opened(path: Path) -> BinaryIO:
     if path.exists() and not path.is_file():
         raise OSError("Not a regular file")
     if not _follows_links.get() and leads_out(path):
-        raise OSError("a symbolic link leads out of the workspace; commit the file itself, or set follow-links")
+        raise OSError("a symbolic link leads out of the workspace; commit the file itself, or set allow: outside-links")
     try:
         return path.open("rb")
     except ValueError:

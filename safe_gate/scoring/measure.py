@@ -105,7 +105,7 @@ def part(
     mapped: Mapped
     mapped, size = map, recorded.PART_LINES
     if isinstance(evaluator.input, Lines):
-        mapped, size = _engine(options.engine, options.scheduler, options.jobs)
+        mapped, size = _engine(options.scheduler, options.jobs)
 
     def parts() -> Iterator[tuple[Part, bool]]:
         for item in parts_of(files, output, size):
@@ -186,9 +186,9 @@ Mapped = Callable[[Callable[[Any], tuple[Tally, ...]], Iterable[Any]], Iterator[
 """What applies a function to many items, and yields what comes of them in their order."""
 
 
-def _engine(engine: str, scheduler: str, jobs: str) -> tuple[Mapped, int]:
+def _engine(scheduler: str, jobs: str) -> tuple[Mapped, int]:
     """Return what parts of the cases are scored by, and how many lines a part should have for it."""
-    if engine == "dask":
+    if scheduler:
         cluster = addons.scale.cluster
         return partial(cluster.ordered, scheduler=scheduler), cluster.LINES
     processes = workers.cores() if jobs == "auto" else int(jobs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -17,17 +17,10 @@ from safe_gate.settings.sources import Source, in_config, of_default
 A_NUMBER_OF_JOBS = later("[1-9][0-9]{0,2}")
 
 
-def contradictions(
-    options: Settings, origins: Mapping[str, Source], config: Config, *, is_merge: bool
-) -> Iterator[Problem]:
+def contradictions(options: Settings, origins: Mapping[str, Source], config: Config) -> Iterator[Problem]:
     """Yield a problem for settings that contradict each other, and for an invalid number of jobs."""
-    if options.engine == "dask" and not options.scheduler and not is_merge:
-        words = "is dask, which needs a scheduler; set its address, such as tcp://10.0.0.2:8786"
-        yield origins["engine"].problem(words)
-    if options.scheduler and options.engine != "dask":
-        yield origins["scheduler"].problem("is for engine dask; set engine to dask, or leave it unset")
-    if options.jobs != "auto" and not A_NUMBER_OF_JOBS.fullmatch(options.jobs):
-        yield origins["jobs"].unfit(options.jobs, "a whole number from 1 to 999, or auto")
+    if not (options.jobs == "auto" or options.scheduler or A_NUMBER_OF_JOBS.fullmatch(options.jobs)):
+        yield origins["jobs"].unfit(options.jobs, "a whole number from 1 to 999, auto, or the address of a scheduler")
     for found in (one for name in EVALUATORS for one in options.group(name).contradictions()):
         first, *others = [origins.get(name, of_default(name)) for name in found.options] or [in_config(config)]
         if found.key and (not found.options or first.field or any(one.field for one in others)):
@@ -57,18 +50,18 @@ def misplaced(options: Settings, origins: Mapping[str, Source], command: str) ->
 def unfit_sinks(options: Settings, origins: Mapping[str, Source]) -> Iterator[Problem]:
     """Yield a problem for each sink that events must not be sent to."""
     for place, entry in enumerate(options.sinks, 1):
-        if words := unfit_sink(Sink.of(entry), allow_insecure=options.allow_insecure):
+        if words := unfit_sink(Sink.of(entry), options.allow):
             yield origins["sinks"].problem(f"entry {place} {words}")
 
 
-def unfit_sink(sink: Sink, *, allow_insecure: bool) -> str:
+def unfit_sink(sink: Sink, allow: Collection[str]) -> str:
     """Return the problem of a sink, "" for none. It does not quote the address, which may hold a secret."""
     if sink.kind == "file" and sink.to:
         return ""
     with suppress(ValueError):  # not a valid address
         parts = urlsplit(sink.to)
-        if parts.scheme == "http" and parts.hostname and not allow_insecure:
-            return "is plain http, which anyone on the network can read; use https, or set allow-insecure: true"
+        if parts.scheme == "http" and parts.hostname and "plain-http" not in allow:
+            return "is plain http, which anyone on the network can read; use https, or set allow: plain-http"
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return ""
     return "is no sink; expected file:PATH, https://HOST/PATH or otlp:https://HOST"

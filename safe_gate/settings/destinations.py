@@ -13,7 +13,6 @@ class Access:
     """Access to GitHub. All requests for the same purpose share its `seconds`."""
 
     token: str
-    ca_bundle: str
     purpose: Literal["fetch", "publish"]
     seconds: float
 
@@ -25,19 +24,16 @@ class Sink:
     kind: str
     to: str
     secret: str = ""
-    ca_bundle: str = ""
 
     @classmethod
-    def of(cls, entry: str, secret: str = "", ca_bundle: str = "") -> Sink:
+    def of(cls, entry: str, secret: str = "") -> Sink:
         """Return the sink that an entry of the setting `sinks` names.
 
         >>> [(one.kind, one.to) for one in map(Sink.of, ("file:a.jsonl", "https://b.example"))]
         [('file', 'a.jsonl'), ('webhook', 'https://b.example')]
         """
         kind, _, to = entry.partition(":")
-        return (
-            cls(kind, to, secret, ca_bundle) if kind in ("file", "otlp") else cls("webhook", entry, secret, ca_bundle)
-        )
+        return cls(kind, to, secret) if kind in ("file", "otlp") else cls("webhook", entry, secret)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -80,9 +76,9 @@ class Publishing:
             is_shard=bool(options.shard),
             dry_run=options.dry_run,
             hands_over=hands_over and not options.shard,
-            access=Access(options.github_token, options.ca_bundle, "publish", options.timeouts.publish),
+            access=Access(options.github_token, "publish", options.timeouts.publish),
             sinks=Sinks(
-                each=tuple(Sink.of(one, options.sink_secret, options.ca_bundle) for one in options.sinks),
+                each=tuple(Sink.of(one, options.sink_secret) for one in options.sinks),
                 with_text=options.sink_text == "full",
                 timeout=options.timeouts.sinks,
             ),

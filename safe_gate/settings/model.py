@@ -43,6 +43,8 @@ _PUBLISHING = ("run", "publish")
 _SCORING = ("run", "power", "explain")
 _READING = ("run", "power", "explain", "publish", "bless", "validate", "verify", "import")
 
+Allowed = Literal["plain-http", "outside-links", "head-checkout"]
+
 OF_COMMANDS = ("mode", "shard", "shards", "quiet")
 """The fields of `Settings` that are no settings: the command line alone gives them."""
 
@@ -228,10 +230,6 @@ class Settings(BaseSettings):
         "none",
         description="Sink: recorded text in events: `full` sends the words that decide, `none` leaves them out.",
     )
-    allow_insecure: Annotated[Switch, Names("reports", key=())] = Field(
-        False,
-        description="Sink: allow addresses with plain http, which anyone on the network can read.",
-    )
 
     # --- GitHub -----------------------------------------------------------------------------------
 
@@ -252,11 +250,6 @@ class Settings(BaseSettings):
         description="The account of the token, such as my-app[bot]. Default: the run asks GitHub; a job's own token is "
         "github-actions[bot].",
     )
-    ca_bundle: Annotated[Text, Names("GitHub", {}, key=(), is_input=False)] = Field(
-        "",
-        description="A PEM file of certificates to trust when talking to GitHub and to sinks. Default: "
-        "REQUESTS_CA_BUNDLE or the usual ones.",
-    )
     github_token: Annotated[
         Text, Names("GitHub", {}, env=("SAFE_GATE_GITHUB_TOKEN", "GITHUB_TOKEN"), key=(), secret=True)
     ] = Field(
@@ -270,10 +263,6 @@ class Settings(BaseSettings):
         description="Seconds: `fetch` for reading commits from GitHub, after which there is no verdict; `publish` for "
         "all publishing to GitHub, and `sinks` for sending all events, after which the run warns; one per line.",
     )
-    allow_head_checkout: Annotated[Switch, Names("GitHub", key=())] = Field(
-        False,
-        description="Under pull_request_target: judge even if the workspace holds the pull request's own files.",
-    )
     dry_run: Annotated[Switch, Names("GitHub", _flags("dry-run", *_PUBLISHING), key=())] = Field(
         False,
         description="Judge and write reports, but print the comment and annotations instead of publishing them. There "
@@ -284,28 +273,19 @@ class Settings(BaseSettings):
 
     jobs: Annotated[Text, Names("advanced", key=())] = Field(
         "1",
-        description="Number of processes that score cases in JSONL files, or `auto` for one per core. The result is "
-        "the same.",
+        description="What scores cases in JSONL files: a number of processes, `auto` for one per core, or the address "
+        "of a dask scheduler, such as tls://10.0.0.2:8786, as trusted as the gate. The result is the same.",
     )
-    engine: Annotated[Literal["local", "dask"], Stripped, Names("advanced", key=())] = Field(
-        "local",
-        description="Where cases in JSONL files are scored: `local`, or `dask`, a cluster (not in the image). The "
-        "result is the same.",
-    )
-    scheduler: Annotated[Text, Names("advanced", key=())] = Field(
-        "",
-        description="The dask scheduler for `engine: dask`, such as tls://10.0.0.2:8786. It must be as trusted as the "
-        "gate.",
+    allow: Annotated[tuple[Allowed, ...], Words, Names("advanced", _flags("allow", *_READING), key=())] = Field(
+        (),
+        description="What is refused otherwise: `plain-http` in addresses of sinks, which anyone on the network can "
+        "read; `outside-links`, to read files behind symbolic links that lead out of the workspace; `head-checkout`, "
+        "to judge under pull_request_target although the workspace holds the pull request's own files; one per line.",
     )
     bounds: Annotated[Bounds, Entries(), Names("advanced", _flags("bounds", *_SCORING))] = Field(
         Bounds(),
         description="Input: the maximum bytes of a `line` of a file or of a JSON document of cases, and of a `text` "
         "that an evaluator reads; the maximum number of distinct `tags` in a run; one per line.",
-    )
-    follow_links: Annotated[Switch, Names("advanced", _flags("follow-links", *_READING), key=())] = Field(
-        False,
-        description="Read files behind symbolic links that lead out of the workspace: the repository, or else the "
-        "working folder.",
     )
 
     # --- what the command line alone says: no settings --------------------------------------------
@@ -338,6 +318,15 @@ class Settings(BaseSettings):
         """Return the settings of an evaluator, by its name."""
         found: Group = getattr(self, evaluator) if evaluator in BUILT_IN else self.installed[evaluator]
         return found
+
+    @property
+    def scheduler(self) -> str:
+        """The address of the cluster that scores cases, "" for processes of this machine."""
+        return self.jobs if ":" in self.jobs else ""
+
+    def on_this_machine(self) -> Self:
+        """Return these settings without a cluster."""
+        return self.model_copy(update={"jobs": "1"}) if self.scheduler else self
 
     def value(self, name: str) -> Any:
         """Return the value of a setting by its name, which no two groups share; named entries as a mapping."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from safe_gate.core.model import CannotJudge, Config, Problem
-from safe_gate.core.setting import AS_RUN, BOOLEANS, OFF, Setting
+from safe_gate.core.setting import AS_RUN, OFF, Setting
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators import PROBLEMS
 from safe_gate.settings.contradictions import contradictions, misplaced, unfit_sink, unfit_sinks
@@ -87,7 +87,7 @@ def resolve(
     problems += misplaced(options, origins, options.mode if command in (*AS_RUN, IN_PYTHON) else command)
     problems += unfit_sinks(options, origins)
     if is_known:  # in a refused file, set and missing values look the same
-        problems += contradictions(options, origins, config, is_merge=options.mode == "merge")
+        problems += contradictions(options, origins, config)
     if problems:
         raise CannotJudge(*problems)
     return Resolved(options, origins)
@@ -158,15 +158,7 @@ def _expected(setting: Setting) -> str:
     return f"{kind} from {setting.low}{to}, or {OFF}" if setting.can_be_off else f"{kind} from {setting.low}{to}"
 
 
-_REPORTING = (
-    "report_dir",
-    "comment",
-    "gate_id",
-    "comment_author",
-    "ca_bundle",
-    "github_token",
-    "sink_secret",
-)
+_REPORTING = ("report_dir", "comment", "gate_id", "comment_author", "github_token", "sinks", "sink_secret", "allow")
 
 
 def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader) -> Settings:
@@ -174,41 +166,29 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
 
     `read_config` returns the content of the config file, even if it is invalid.
     """
-    kinds = {setting.name: setting.kind for setting in settings()}
     flags, own = _of_command(flags, "")
-    given: dict[str, Any] = {}
-    named = flags.get("config") or from_environ(environ).get("config", (None, ""))[1]
-    with suppress(CannotJudge):
-        config = read_config(str(named).strip()) or _NO_CONFIG
-        set_there = {name: value for name, (_, value) in from_config(config).items()}
-        given = {name: one for name, one in set_there.items() if type(one) is kinds.get(name) or name == "reports"}
-        if "report_dir" in given:
-            given["report_dir"] = config.locate(given["report_dir"].strip())
-        for name in PATHS & set_there.keys() - {"report_dir"}:
-            given[name] = [config.locate(one) for one in _lines(set_there[name])]
-    given |= {name: value for name, (_, value) in from_environ(environ).items()}
+    given = {name: value for name, (_, value) in from_environ(environ).items()}
     given |= {name: value for name, value in flags.items() if not is_blank(value)}
-    read: dict[str, Any] = {name: tuple(_lines(given[name])) for name in PATHS & given.keys()}
-    read |= {name: "".join(read[name][:1]) for name in read if kinds[name] is str}
-    texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}
-    allow_insecure = BOOLEANS.get(texts.get("allow_insecure", ""), False)
-    entries = _lines(given.get("sinks", ()))
-    sinks = tuple(one for one in entries if not unfit_sink(Sink.of(one), allow_insecure=allow_insecure))
-    return Settings().replace(
-        **{**read, **{name: texts[name] for name in _REPORTING if name in texts}},
-        **own,
-        config=str(named).strip(),
-        sinks=sinks,
-        dry_run=texts.get("dry_run", "") not in ("", "False", "false", "FALSE"),
-        text="full" if texts.get("text", "full") == "full" else "none",
-        reports=_known_formats(texts.get("reports", "")),
+    named = str(given.get("config", "")).strip()
+    with suppress(CannotJudge):
+        config = read_config(named) or _NO_CONFIG
+        there = {name: one for name, one in from_config(config).items() if name not in PATHS or _is_text(one[1])}
+        given = {name: value for name, (_, value) in moved(config, there, given.keys()).items()} | given
+    found: dict[str, Any] = {**own, "config": named}
+    for name in {*_REPORTING, *PATHS} & given.keys():
+        with suppress(ValidationError):
+            found[name] = Settings.merged({name: given[name]}).value(name)
+    options = Settings.merged(found)
+    return options.replace(
+        sinks=tuple(one for one in options.sinks if not unfit_sink(Sink.of(one), options.allow)),
+        dry_run=str(given.get("dry_run", "")).strip() not in ("", "False", "false", "FALSE"),
+        text="full" if str(given.get("text", "full")).strip() == "full" else "none",
+        reports=_known_formats(str(given.get("reports", ""))),
     )
 
 
-def _lines(value: Any) -> list[str]:
-    """Return the texts of a setting that is a list, or has one a line."""
-    texts = value if isinstance(value, list | tuple) else [value]
-    return [line.strip() for one in texts for line in str(one).split("\n") if line.strip()]
+def _is_text(value: Any) -> bool:
+    return all(isinstance(one, str) for one in (value if isinstance(value, list) else [value]))
 
 
 def _known_formats(text: str) -> Sequence[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Set
 from difflib import get_close_matches
 from pathlib import PurePosixPath
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.given import Documents
 from safe_gate.core.model import Code, Config, Place, Problem
-from safe_gate.core.setting import BOOLEANS, Setting
+from safe_gate.core.setting import Setting
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators import EVALUATORS
@@ -104,10 +105,10 @@ def from_environ(environ: Mapping[str, str]) -> Given:
     return found
 
 
-def switched_on(name: str, environ: Mapping[str, str]) -> bool:
-    """Return whether an action input or a variable switches an option on; another value than true or false does not."""
-    _, value = from_environ(environ).get(name, (None, ""))
-    return BOOLEANS.get(value.strip(), False)
+def is_allowed(what: str, flags: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
+    """Return whether the setting `allow` of the command line, or else of the environment, names something."""
+    _, value = from_environ(environ).get("allow", (None, ""))
+    return what in re.split(r"[\s,]+", " ".join(flags.get("allow", [value])))
 
 
 def _variables(setting: Setting) -> tuple[str, ...]:

@@ -99,17 +99,14 @@ def test_every_setting_that_moves_a_score_is_recorded() -> None:
     files = {"safe_batch", "safe_outputs", "safe_test_dir", "synthesis_cases", "waivers"}  # recorded as inputs
     limits = {name for name in names if name.startswith(("min_", "max_"))}
     compared = {"alpha", "baseline", "baseline_required", "allow_removed", "protect", "on_weakened", "policy_ref"}
-    told = {"report_formats", "reports", "report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "dry_run"}
+    told = {"report_formats", "reports", "report_dir", "comment", "gate_id", "comment_author", "dry_run"}
     timeouts = {"timeouts"}
-    readers = {"follow_links", "bounds"}
-    sinks = {name for name in names if name.startswith("sink")} | {"allow_insecure"}
+    readers = {"allow", "bounds"}
+    sinks = {name for name in names if name.startswith("sink")}
     shell = {
-        "allow_head_checkout",
         "github_token",
         "config",
         "jobs",
-        "engine",
-        "scheduler",
     }
     assert names - set(SCORING) == files | limits | compared | told | timeouts | readers | sinks | shell
 

@@ -208,9 +208,9 @@ def test_a_head_checkout_is_refused_under_pull_request_target(
     ran = safe_gate("run", "--cases", cases)
     assert ran.code == 3
     assert "so this event must not trust its files" in ran.err
-    assert "set allow-head-checkout: true" in ran.err
+    assert "set allow: head-checkout" in ran.err
     assert "No verdict" in github.comments[0]["body"]
-    assert safe_gate("run", "--cases", cases, "--allow-head-checkout").code == 0
+    assert safe_gate("run", "--cases", cases, "--allow", "head-checkout").code == 0
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_the_doctor_refuses_a_head_checkout_as_a_run_does(
     in_actions("pull_request_target")
     ran = safe_gate("doctor", "--cases", "cases.jsonl")
     assert (ran.code, ran.err) == (3, safe_gate("run", "--cases", "cases.jsonl").err)
-    assert safe_gate("doctor", "--cases", "cases.jsonl", "--allow-head-checkout").code == 0
+    assert safe_gate("doctor", "--cases", "cases.jsonl", "--allow", "head-checkout").code == 0
     monkeypatch.setenv("INPUT_MODE", "publish")  # which reads no case
     assert "checkout" not in safe_gate("doctor", "--cases", "cases.jsonl").err
 
@@ -299,6 +299,6 @@ def test_files_in_no_checkout_are_judged_under_pull_request_target(gate: Gate) -
 
 
 def test_a_config_in_the_checkout_cannot_allow_a_head_checkout(safe_gate: Callable[..., Ran]) -> None:
-    Path("safe.config.json").write_text('{"allow-head-checkout": true}', "utf-8")
+    Path("safe.config.json").write_text('{"allow": ["head-checkout"]}', "utf-8")
     write_cases(Path("cases.jsonl"), turn("a"))
     assert "cannot be set in the config file" in safe_gate("run", "--cases", "cases.jsonl").err

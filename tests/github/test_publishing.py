@@ -328,7 +328,7 @@ def test_a_certificate_bundle_that_is_not_there_is_a_warning(gate: Gate, monkeyp
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "nowhere.pem")
     step = gate("fail", GITHUB_API_URL="https://127.0.0.1:1")
     assert_only_warned(step, "failed")
-    assert "the certificate file cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE" in step.warnings[0]
+    assert "the certificate file cannot be read: correct REQUESTS_CA_BUNDLE" in step.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -351,7 +351,7 @@ def test_a_proxy_that_does_not_work_is_a_warning(
 def test_a_server_that_speaks_no_tls_is_a_warning(gate: Gate, github: GitHub) -> None:
     step = gate("fail", GITHUB_API_URL=github.url.replace("http:", "https:"))
     assert_only_warned(step, "failed")
-    assert "in SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE" in step.warnings[0]
+    assert "in REQUESTS_CA_BUNDLE" in step.warnings[0]
 
 
 @pytest.mark.parametrize("location", ["https://[::1/x", "//[", "http://127.0.0.1:99999999/x", "http://127.0.0.1:x/"])

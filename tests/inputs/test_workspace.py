@@ -138,7 +138,7 @@ def test_a_link_that_leads_out_of_the_workspace_is_refused(
             ran = safe_gate("run", glob, pattern)
             assert ran.code == 3
             assert f"linked/{name}: cannot be read: a symbolic link leads out of the workspace" in ran.err
-            assert safe_gate("run", glob, pattern, "--follow-links").code == 0
+            assert safe_gate("run", glob, pattern, "--allow", "outside-links").code == 0
 
 
 def test_a_link_is_refused_where_the_workspace_is_named_by_a_link_to_it(safe_gate: SafeGate, workspace: Path) -> None:
@@ -170,7 +170,7 @@ def test_every_kind_of_file_is_refused_behind_such_a_link(safe_gate: SafeGate, w
         assert ran.code == 3, flag
         assert f"{name}: cannot be read: a symbolic link leads out of the workspace" in ran.err, flag
     assert safe_gate("validate", "config.json").code == 3
-    assert safe_gate("validate", "--follow-links", "config.json").code == 0
+    assert safe_gate("validate", "config.json", "--allow", "outside-links").code == 0
 
 
 def test_what_is_inside_of_the_workspace_or_named_outside_of_it_is_read(safe_gate: SafeGate, workspace: Path) -> None:
@@ -185,14 +185,14 @@ def test_a_variable_follows_links_and_the_config_file_cannot(
     safe_gate: SafeGate, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("c.jsonl").symlink_to("../../elsewhere/c.jsonl")
-    Path("safe.config.json").write_text('{"follow-links": true}', "utf-8")
+    Path("safe.config.json").write_text('{"allow": ["outside-links"]}', "utf-8")
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
-    assert "follow-links: cannot be set in the config file" in ran.err
+    assert "allow: cannot be set in the config file" in ran.err
     Path("safe.config.json").unlink()
-    monkeypatch.setenv("SAFE_GATE_FOLLOW_LINKS", "true")
+    monkeypatch.setenv("SAFE_GATE_ALLOW", "outside-links")
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--no-follow-links").code == 3
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--allow", "plain-http").code == 3
 
 
 LONG = "abcdefghij" * 30

@@ -427,8 +427,6 @@ def test_the_mode_of_the_action_is_nothing_to_other_commands(
     write_batch(Path("b.json"), safe_case("a"))
     monkeypatch.setenv("INPUT_MODE", "merge")
     assert safe_gate(*command).code == 0
-    if "c.jsonl" in command:
-        assert "engine: is dask, which needs a scheduler" in safe_gate(*command, "--engine", "dask").err
 
 
 def test_a_negative_zero_is_a_zero(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ def run(safe_gate: SafeGate, *arguments: str, code: int = 1) -> Ran:
 
 def to(receiver: Receiver, sink: str = "webhook") -> tuple[str, ...]:
     entry = f"otlp:{receiver.url}" if sink == "otlp" else receiver.url + PATH
-    return "--sinks", entry, "--allow-insecure"
+    return "--sinks", entry, "--allow", "plain-http"
 
 
 def in_file(path: str = "events.jsonl") -> list[dict[str, Any]]:

@@ -74,8 +74,8 @@ def checked(scheduler: str) -> Mapping[str, str]:
 
         own = _software()
     except ImportError as error:
-        words = f"is dask, which needs {error.name}, which is not installed; {recorded.NO_EXTRA}"
-        raise CannotJudge(Problem(Place("engine"), words, code=Code.UNAVAILABLE)) from None
+        words = f"names a dask scheduler, which needs {error.name}, which is not installed; {recorded.NO_EXTRA}"
+        raise CannotJudge(Problem(Place("jobs"), words, code=Code.UNAVAILABLE)) from None
     found = _ADDRESS.fullmatch(scheduler)
     if not found or not 0 < int(found["port"]) < 1 << 16:
         raise _broken(scheduler, "is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT")
@@ -125,7 +125,7 @@ def _knock(scheduler: str) -> None:
 
 
 def _broken(scheduler: str, words: str) -> CannotJudge:
-    return CannotJudge(Problem(Place("scheduler"), f"{scheduler[:80]} {words}", code=Code.UNAVAILABLE))
+    return CannotJudge(Problem(Place("jobs"), f"{scheduler[:80]} {words}", code=Code.UNAVAILABLE))
 
 
 def _wait(client: Client, scheduler: str, seconds: int, words: str) -> None:

@@ -23,11 +23,10 @@ _MOST_OF_ANSWER = 1 << 20
 class Session(requests.Session):
     """A session that keeps what became of its last request in `outcome`, and reads only the start of an answer."""
 
-    def __init__(self, ca_bundle: str) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.outcome = ""
         self.answer = b""
-        self._ca_bundle = ca_bundle
         self.headers["User-Agent"] = "safe-gate"
 
     def get_redirect_target(self, resp: requests.Response) -> None:
@@ -36,8 +35,7 @@ class Session(requests.Session):
     def request(self, method: str | bytes, url: str | bytes, *args: Any, **more: Any) -> requests.Response:
         """Send a request. `answer` holds the part of the answer's body that is read. Raises RequestException."""
         self.outcome, self.answer = "no answer", b""
-        # The environment would outrank a session's own `verify`.
-        more |= {"stream": True, "timeout": _TIMEOUT, **({"verify": self._ca_bundle} if self._ca_bundle else {})}
+        more |= {"stream": True, "timeout": _TIMEOUT}
         try:
             with super().request(method, url, *args, **more) as answer:
                 self.outcome = f"HTTP {answer.status_code}"
@@ -58,16 +56,13 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (requests.exceptions.ProxyError, "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
     (
         requests.exceptions.SSLError,
-        (
-            "the server's certificate is not trusted: set the PEM file of its authority in SAFE_GATE_CA_BUNDLE or "
-            "REQUESTS_CA_BUNDLE"
-        ),
+        ("the server's certificate is not trusted: set the PEM file of its authority in REQUESTS_CA_BUNDLE"),
     ),
     (requests.ConnectionError, "no connection"),
     (requests.exceptions.ChunkedEncodingError, "the answer ended early"),
     (HTTPError, "the answer ended early"),
     (ValueError, "the address cannot be used"),
-    (OSError, "the certificate file cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE"),
+    (OSError, "the certificate file cannot be read: correct REQUESTS_CA_BUNDLE"),
 )
 
 

@@ -67,7 +67,7 @@ def _posted(body: bytes, sink: Sink, timer: Timer) -> tuple[str, float | None]:
         "Idempotency-Key": hashlib.sha256(body).hexdigest()[:32],
         **_signature(body, sink.secret, int(time.time())),
     }
-    session = _http.Session(sink.ca_bundle)  # one that was abandoned may still be at work
+    session = _http.Session()  # one that was abandoned may still be at work
     try:
         answer = timer.within(_http.LONGEST, lambda: session.post(sink.to, data=body, headers=headers))
     except _http.ERRORS as error:

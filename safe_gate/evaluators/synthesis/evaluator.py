@@ -97,7 +97,7 @@ class Synthesis(Evaluator):
             }
         ),
     )
-    commands = MappingProxyType({"eval": (*SCORING_FLAGS, "engine", "jobs", "scheduler"), "rules": READING_FLAGS})
+    commands = MappingProxyType({"eval": (*SCORING_FLAGS, "jobs"), "rules": READING_FLAGS})
     part = PartShape(
         quotes=frozenset("text words shared cluster regex must_contain must_contain_any must_not_contain".split()),
         keys=frozenset({"summary", "results"}),

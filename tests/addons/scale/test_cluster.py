@@ -1,4 +1,4 @@
-"""`--engine dask`: who scores, on how many machines and what becomes of them changes no byte and no word."""
+"""A dask cluster: who scores, on how many machines and what becomes of them changes no byte and no word."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Cluster:
 
     def flags(self) -> tuple[str, ...]:
         """Return what a command needs to score here."""
-        return "--engine", "dask", "--scheduler", self.address
+        return "--jobs", self.address
 
 
 class Pipe:
@@ -330,15 +330,15 @@ def test_a_worker_without_safe_gate_is_refused(safe_gate: SafeGate, tmp_path: Pa
 
 @pytest.mark.parametrize(
     "address",
-    ["here", "tcp://here", "http://127.0.0.1:8786", "127.0.0.1:port", "tcp://127.0.0.1:8786/x", "inproc://1:2"],
+    ["tcp://here", "http://127.0.0.1:8786", "127.0.0.1:port", "tcp://127.0.0.1:8786/x", "inproc://1:2"],
 )
 def test_an_invalid_address_is_refused(safe_gate: SafeGate, address: str) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     for command in ("eval", "doctor"):
-        ran = safe_gate(command, "--cases", "c.jsonl", "--engine", "dask", "--scheduler", address)
+        ran = safe_gate(command, "--cases", "c.jsonl", "--jobs", address)
         assert ran.code == 3
         assert ran.err.startswith(
-            f"scheduler: {address} is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT\n"
+            f"jobs: {address} is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT\n"
         )
 
 
@@ -348,18 +348,17 @@ def test_a_scheduler_that_does_not_answer_is_reported_in_one_sentence(
 ) -> None:
     monkeypatch.setattr(cluster, "PATIENCE", 1)
     write_cases(Path("c.jsonl"), turn("a"))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--engine", "dask", "--scheduler", address)
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--jobs", address)
     assert ran.code == 3
-    assert f"scheduler: {address} cannot be reached: " in ran.err
+    assert f"jobs: {address} cannot be reached: " in ran.err
     assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
 
 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (["--engine", "dask"], "--engine: is dask, which needs a scheduler; set its address"),
-        (["--scheduler", "tcp://a:1"], "--scheduler: is for engine dask; set engine to dask, or leave it unset"),
-        (["--engine", "ray"], '--engine: is "ray"; expected one of local, dask'),
+        (["--jobs", "dask"], '--jobs: is "dask"; expected a whole number from 1 to 999, auto, or the address of a'),
+        (["--engine", "dask"], "unrecognized arguments: --engine dask"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(safe_gate: SafeGate, settings: list[str], said: str) -> None:
@@ -373,8 +372,11 @@ def test_without_the_extra_the_error_says_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     for command in ("eval", "doctor"):
-        ran = safe_gate(command, "--cases", EXAMPLES, "--engine", "dask", "--scheduler", "127.0.0.1:1")
+        ran = safe_gate(command, "--cases", EXAMPLES, "--jobs", "127.0.0.1:1")
         assert ran.code == 3
-        assert "engine: is dask, which needs distributed, which is not installed; install SAFE Gate with" in ran.err
+        assert (
+            "jobs: names a dask scheduler, which needs distributed, which is not installed; install SAFE Gate with"
+            in ran.err
+        )
         assert "instead of the action, whose image lacks it" in ran.err
         assert "install SAFE Gate with the extra `dask`" in ran.err

@@ -72,7 +72,7 @@ def test_a_collector_takes_what_otlp_sends_and_passes_it_on(safe_gate: SafeGate)
         with subprocess.Popen([command, "start", *flags], stdout=subprocess.PIPE, text=True) as collector:
             assert collector.stdout
             assert "Starting" in collector.stdout.readline()
-            assert warnings(run(safe_gate, "--sinks", f"otlp:http://{places['http']}", "--allow-insecure")) == []
+            assert warnings(run(safe_gate, "--sinks", f"otlp:http://{places['http']}", "--allow", "plain-http")) == []
             collector.terminate()  # which sends what it still holds
     kept = ("eventName", "attributes", "timeUnixNano")
     told = [[{name: one[name] for name in kept} for one in some.records] for some in (direct, beyond)]
@@ -89,7 +89,7 @@ def test_otlp_explains_in_recorded_words_only_if_asked(safe_gate: SafeGate) -> N
 
 def test_the_whole_address_of_the_logs_is_taken_too(safe_gate: SafeGate) -> None:
     with receiving() as receiver:
-        run(safe_gate, "--sinks", f"otlp:{receiver.url}/v1/logs", "--allow-insecure")
+        run(safe_gate, "--sinks", f"otlp:{receiver.url}/v1/logs", "--allow", "plain-http")
     assert receiver.records
 
 

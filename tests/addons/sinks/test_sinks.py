@@ -19,7 +19,7 @@ _SETTINGS: dict[str, Any] = {
     "sink-secret": SECRET,
     "sink-text": "full",
     "timeouts": {"sinks": 5},
-    "allow-insecure": True,
+    "allow": ["plain-http"],
 }
 
 

@@ -127,7 +127,8 @@ def test_a_slow_server_is_left_at_the_deadline(
             safe_gate,
             "--sinks",
             f"otlp:{url}" if sink == "otlp" else url,
-            "--allow-insecure",
+            "--allow",
+            "plain-http",
             "--timeouts",
             f"sinks={LONG_ENOUGH}",
         )

@@ -19,9 +19,9 @@ from tests.support.weakening import (
 BESIDE = frozenset(
     {
         *("safe_batch", "safe_outputs", "safe_concern", "safe_test_dir", "synthesis_cases", "rules", "waivers"),
-        *("report_formats", "reports", "report_dir", "gate_id", "comment_author", "ca_bundle", "text", "dry_run"),
-        *("jobs", "engine", "scheduler", "config", "github_token", "allow_head_checkout"),
-        *("timeouts", "follow_links", "sinks", "sink_secret", "sink_text", "allow_insecure"),
+        *("report_formats", "reports", "report_dir", "gate_id", "comment_author", "text", "dry_run"),
+        *("jobs", "config", "github_token", "allow"),
+        *("timeouts", "sinks", "sink_secret", "sink_text"),
         "bounds",
     }
 )
