@@ -12,20 +12,18 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
-from safe_gate.core.text.patterns import later
-
 MAX_DEPTH = 100
 MAX_VALUES = 1_000_000
 """The most values, roughly, of a text: a short one takes twenty times its text in memory."""
 
 Path = tuple[str | int, ...]
 
-_TOKEN = later(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
-_STRING = later(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-_COMMENT = later(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/', re.DOTALL)
-_INTEGER = later(r"-?[0-9]++(?!\.[0-9]|[eE][-+]?[0-9])")  # the start of a value: the rest may not be JSON
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/', re.DOTALL)
+_INTEGER = re.compile(r"-?[0-9]++(?!\.[0-9]|[eE][-+]?[0-9])")  # the start of a value: the rest may not be JSON
 _BLANKS = " \t\n\r"  # all that JSON knows
-_BETWEEN = later(r"[\s,:]*+")
+_BETWEEN = re.compile(r"[\s,:]*+")
 _decoder = json.JSONDecoder()
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
 from safe_gate.core.model import Place, Problem
-from safe_gate.core.text.patterns import later
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
@@ -23,8 +23,8 @@ MOST_KEPT = 1_000
 """The number of problems that a file, and a report, keeps. The rest are counted."""
 
 Kind = tuple[str, str, str]
-_INDEX = later(r"\[[0-9]+\]")
-_QUOTED = later(r'"(?:[^"\\]|\\.)*"|:[0-9]++|(?<![0-9])(?<! of )[0-9]++(?! [a-z])')
+_INDEX = re.compile(r"\[[0-9]+\]")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|:[0-9]++|(?<![0-9])(?<! of )[0-9]++(?! [a-z])')
 
 
 class Problems:

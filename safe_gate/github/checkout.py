@@ -7,15 +7,15 @@ secrets. Files of a pull request then need explicit permission.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from safe_gate.core.text.patterns import later
 from safe_gate.github.event import OF_A_HEAD, Context
 
 _LONGEST = 10_000_000  # characters: the refs of a large repository
-_SHA = later(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
 def root(path: Path) -> Path | None:

@@ -14,18 +14,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from safe_gate.core.text.patterns import later
 from safe_gate.github import Api, ApiError, Refusal
 from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
 
 _MOST_ENTRIES = 1_000  # per folder: GitHub silently cuts its list there
 _MOST_REQUESTS = 500  # for one commit: a job's token has 1,000 an hour, for all that the workflow does
 _LARGEST_FILE = 100_000_000  # bytes: GitHub gives no larger ones
-_SHA = later(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_TIME = later(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z", re.ASCII)
-_NAME = later(r"(?!\.\.?\Z)[^/\0\ud800-\udfff]+")
-_WRITTEN_OUT = later(rf"{_SHA.pattern}\Z|(?:refs|heads|tags)/")
-_OF_A_CLONE = later(r"(?:@|HEAD)\Z|.*(?:[\\~^:?*\[\s]|\.\.|@\{)")
+_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z", re.ASCII)
+_NAME = re.compile(r"(?!\.\.?\Z)[^/\0\ud800-\udfff]+")
+_WRITTEN_OUT = re.compile(rf"{_SHA.pattern}\Z|(?:refs|heads|tags)/")
+_OF_A_CLONE = re.compile(r"(?:@|HEAD)\Z|.*(?:[\\~^:?*\[\s]|\.\.|@\{)")
 _ADVICE = {
     Refusal.CREDENTIALS: "; the token is wrong or has expired: correct github-token",
     Refusal.PERMISSION: "; the token needs contents: read",

@@ -43,13 +43,11 @@ BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 def sha256(path: str) -> str:
     """Return the SHA-256 of a file's bytes. Raises CannotJudge if it cannot be read."""
-    name = shown(Path(path))
     try:
         with open_regular(Path(path)) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # it has all that is used
     except OSError as error:
-        words = f"cannot be read: {reason(error)}"
-        raise CannotJudge(Problem(Place(name), words, code=Code.UNREADABLE_FILE)) from error
+        raise CannotJudge(unreadable(Path(path), error)) from error
 
 
 def content(path: str) -> Any:

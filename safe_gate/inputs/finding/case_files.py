@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from functools import cache
 from mmap import ACCESS_READ, mmap
@@ -142,45 +142,14 @@ def _documents(files: CaseFiles, form: Documents, output: str) -> Expanded:
     Globs skip our own config, waivers and reports; one in the working folder that has cases is a problem, as a document
     in disguise would never be judged. `NAME*` also names outputs; these are read with their document.
     """
-    base, root = Path(files.folder), files.root
-    folder = root / base
+    root = files.root
     own = {shown(Path(name)) for name in (*files.ours, output) if name}
-    found: list[Path] = []
-    problems: list[Problem] = []
-    skipped: list[Path] = []
+    found, problems, skipped = list[Path](), list[Problem](), list[Path]()
     for pattern in files.patterns:
-        named = str(base / pattern)
-        if refused := expansion.outside(named, root):
-            problems.append(refused)
-            continue
-        candidates = (pattern, f"{pattern}.json")
-        globbed, unread = globs.matches(candidates, folder)
-        alone = () if unread else candidates  # an unreadable place counts as there
-        literals = [path for one in alone if disk.exists(path := folder / one) and not globs.is_folder(path)]
-        listed = [path for path in globbed if not globs.is_folder(path)]
-        named_json = [path for path in listed if path.suffix.lower() == ".json"]
-        ours = [path for path in named_json if _is_ours(form, path, is_named=shown(path, root) in own)]
-        batches = [path for path in named_json if path not in ours]
-        ours = expansion.distinct(ours)
-        skipped += ours
-        if root == HERE:  # at a commit it was not judged either
-            words = f"has {form.cases}, but by its name or first keys it is safe-gate's own, which a glob skips"
-            disguised = (path for path in ours if _has(path, _list_of(form.cases)))
-            problems += [Problem(Place(shown(path)), f"{words}; rename it, or take one out") for path in disguised]
-        lone = [] if files.outputs else [path for path in listed if path.name.endswith(OUTPUTS)]
-        meant = [*literals[:1], *batches, *lone]
-        problems += [disk.unreadable(path, why, root) for path, why in unread.items()]
-        if not meant and not unread and ours:
-            are = "is" if len(ours) == 1 else "are"
-            words = f"matches nothing but {_ours(ours, root)}, which {are} skipped; name the batches"
-            problems.append(Problem(Place(named), words))
-        elif not meant and not unread:
-            others = (one.input for one in EVALUATORS.values() if isinstance(one.input, Lines))
-            elsewhere = ", ".join(f"{one.plural} are named by {input_named(one.setting)}" for one in others)
-            words = f"matches .jsonl files, but no batch (.json); {elsewhere}"
-            is_other = any(path.suffix == ".jsonl" for path in listed)
-            problems.append(Problem(Place(named), words) if is_other else expansion.no_match(named, ".json", root))
-        found += meant
+        named = _named(files, form, own, pattern)
+        found += named.paths
+        problems += named.problems
+        skipped += named.skipped
     paths = expansion.distinct(path for path in found if not path.name.endswith(OUTPUTS))
     beside = {disk.location(outputs_beside(path)) for path in paths}
     for path in expansion.distinct(path for path in found if path.name.endswith(OUTPUTS)):
@@ -195,22 +164,47 @@ def _documents(files: CaseFiles, form: Documents, output: str) -> Expanded:
     return Expanded(paths, list(dict.fromkeys(problems)), skipped)  # two patterns may have the same problem
 
 
-def documents_of(evaluator: Evaluator) -> Documents:
-    """Return the form of an evaluator's input files, which must be documents."""
-    assert isinstance(evaluator.input, Documents)  # noqa: S101 - narrows a type
-    return evaluator.input
+def _named(files: CaseFiles, form: Documents, own: Set[str], pattern: str) -> Expanded:
+    """Return the documents and outputs that one pattern names; `own` are names of files of our own."""
+    root, folder = files.root, files.root / files.folder
+    named = str(Path(files.folder, pattern))
+    if refused := expansion.outside(named, root):
+        return Expanded([], [refused], [])
+    candidates = (pattern, f"{pattern}.json")
+    matched, unread = globs.matches(candidates, folder)
+    listed = [path for path in matched if not globs.is_folder(path)]
+    alone = () if unread else candidates  # an unreadable place counts as there
+    literals = [path for one in alone if disk.exists(path := folder / one) and not globs.is_folder(path)]
+    named_json = [path for path in listed if path.suffix.lower() == ".json"]
+    ours = [path for path in named_json if _is_ours(form, path, is_named=shown(path, root) in own)]
+    lone = [] if files.outputs else [path for path in listed if path.name.endswith(OUTPUTS)]
+    meant = [*literals[:1], *(path for path in named_json if path not in ours), *lone]
+    ours = expansion.distinct(ours)
+    problems = list[Problem]()
+    if root == HERE:  # at a commit it was not judged either
+        words = f"has {form.cases}, but by its name or first keys it is safe-gate's own, which a glob skips"
+        disguised = (path for path in ours if _has(path, _list_of(form.cases)))
+        problems += [Problem(Place(shown(path)), f"{words}; rename it, or take one out") for path in disguised]
+    problems += [disk.unreadable(path, why, root) for path, why in unread.items()]
+    if meant or unread:
+        pass
+    elif ours:
+        names = ", ".join(shown(path, root) for path in ours[:_MOST_NAMED]) + ", …" * (len(ours) > _MOST_NAMED)
+        what = f"{plural(len(ours), 'file')} of safe-gate's own ({names})"
+        words = f"matches nothing but {what}, which {'is' if len(ours) == 1 else 'are'} skipped; name the batches"
+        problems.append(Problem(Place(named), words))
+    elif any(path.suffix == ".jsonl" for path in listed):
+        others = (one.input for one in EVALUATORS.values() if isinstance(one.input, Lines))
+        elsewhere = ", ".join(f"{one.plural} are named by {input_named(one.setting)}" for one in others)
+        problems.append(Problem(Place(named), f"matches .jsonl files, but no batch (.json); {elsewhere}"))
+    else:
+        problems.append(expansion.no_match(named, ".json", root))
+    return Expanded(meant, problems, ours)
 
 
 def input_named(setting: str) -> str:
     """Return the name of a setting as the action's input."""
     return setting.replace("_", "-")
-
-
-def _ours(paths: Sequence[Path], root: Path) -> str:
-    """Return the number of our own files among `paths`, with the first names."""
-    names = ", ".join(shown(path, root) for path in paths[:_MOST_NAMED])
-    more = ", …" if len(paths) > _MOST_NAMED else ""
-    return f"{plural(len(paths), 'file')} of safe-gate's own ({names}{more})"
 
 
 def _is_ours(form: Documents, path: Path, *, is_named: bool) -> bool:

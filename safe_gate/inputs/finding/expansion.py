@@ -9,12 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Code, Place, Problem
-from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs.disk import DASH, HERE, STANDARD_INPUT, exists, location, shown, unreadable
 from safe_gate.inputs.finding import globs
 
-_UP_AGAIN = later(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
+_UP_AGAIN = re.compile(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
 
 
 def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE) -> tuple[list[Path], list[Problem]]:

@@ -20,7 +20,6 @@ from itertools import takewhile
 from tempfile import TemporaryFile
 from typing import IO
 
-from safe_gate.core.text.patterns import later
 from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
 
 _LAST_SECOND = 253_402_300_799  # the end of the year 9999
@@ -41,8 +40,8 @@ _ENVIRON = {
 }
 _KEPT = ("PATH", "SYSTEMROOT")
 _KINDS = {b"100644": Kind.FILE, b"100755": Kind.FILE, b"100664": Kind.FILE, b"120000": Kind.LINK}
-_MADE_AT = later(r"^committer .* (\d{1,20}) [+-]\d+$", re.MULTILINE)
-_SUFFIX = later(r"[~^:]|@\{")  # suffixes that a ref's name may have
+_MADE_AT = re.compile(r"^committer .* (\d{1,20}) [+-]\d+$", re.MULTILINE)
+_SUFFIX = re.compile(r"[~^:]|@\{")  # suffixes that a ref's name may have
 
 
 class Clone:
