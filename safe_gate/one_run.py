@@ -156,14 +156,14 @@ def _refuse(problems: Sequence[Problem]) -> None:
 def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mapping[Path, Draw]) -> Judged:
     """Print, write and publish a report; return what it is by then: another one if it cannot be written."""
     origin, problems = _origin(options, effects), judged.problems
-    shown = formats.Run(ReportView(judged.report, problems), origin, judged.recorded)
+    shown = formats.Shown(ReportView(judged.report, problems), origin, judged.recorded)
     written: list[str] = []
     try:
         writing.write_all({path: draw(shown) for path, draw in reports.items()})
         written = [disk.shown(path) for path in reports]
     except CannotJudge as error:
         judged = without_verdict((*problems, *error.problems), options, effects)
-        shown = formats.Run(ReportView(judged.report, judged.problems), origin)
+        shown = formats.Shown(ReportView(judged.report, judged.problems), origin)
         for path, draw in reports.items():
             writing.write_or_remove(path, draw(shown))  # never leave an old pass
     if judged.problems:
@@ -243,7 +243,7 @@ def begin(options: Settings, effects: Effects, reports: Mapping[Path, Draw], jud
         raise _TakenError(taken)
     words = "run did not finish, so there is no result; run again"
     judged = without_verdict((Problem(Place("safe-gate"), words, code=Code.NOT_FINISHED),), judging_options, effects)
-    shown = formats.Run(ReportView.of(judged.report), _origin(options, effects))
+    shown = formats.Shown(ReportView.of(judged.report), _origin(options, effects))
     for path, draw in reports.items():
         writing.write_or_remove(path, draw(shown))
     if reports and not options.shard:
@@ -412,15 +412,15 @@ def _without_dropped(known: Waivers | None, rules: Judging, head: Snapshot) -> W
 
 def _compared(
     found: Found, scores: Scores, rules: Judging, base: Baseline | None, snapshots: Snapshots, at: str
-) -> tuple[Found, comparison.Past | None]:
+) -> tuple[Found, comparison.BaselineRun | None]:
     """Add the comparison with the baseline to a run's result. Return it with what was read of the baseline."""
     options, past = rules.options, None
     if not options.baseline:
         return found, None
-    side = comparison.side(found.parts, rules.snapshot)
+    side = comparison.compared_run(found.parts, rules.snapshot)
     if base is not None:
         texts = kept(snapshots.head.options).texts == "all"
-        past = comparison.past(base, snapshots.of, side, rules.snapshot, at, texts=texts)
+        past = comparison.baseline_run(base, snapshots.of, side, rules.snapshot, at, texts=texts)
         comparison.refuse_skipped(base, past, (path for one in scores.measured.values() for path in one.skipped))
     named, guards = comparison.named(base, options.baseline, at), Guards.of(options.values())
     compared = comparison.against(named, past, side, guards, options.cluster_key, waived=waivers.let_pass(found))

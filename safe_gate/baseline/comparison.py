@@ -33,7 +33,7 @@ OptionsAt = Callable[[Path], Settings]
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparedRun:
     """One of two runs to compare: its parts, the digests of what scores follow from, and whether texts are withheld.
 
     `cluster_key` is the field that its cases are clustered by, "" for none; `filters` are as in `asked.FILTERS`.
@@ -46,42 +46,42 @@ class Side:
     filters: Mapping[str, Sequence[str]]
 
 
-def side(parts: Parts, run: Snapshot) -> Side:
+def compared_run(parts: Parts, run: Snapshot) -> ComparedRun:
     """Return a run as it is compared."""
-    return _side(parts, __version__, run.rules_digest(), run.settings)
+    return _compared_run(parts, __version__, run.rules_digest(), run.settings)
 
 
 def rules_of(run: Snapshot) -> Mapping[str, str]:
-    """Return the digests of the rules that score a run with all inputs, as in `Side`."""
+    """Return the digests of the rules that score a run with all inputs, as in `ComparedRun`."""
     parts = {name: evaluator.recorded(run.settings) for name, evaluator in EVALUATORS.items()}
-    return side(parts, run).rules
+    return compared_run(parts, run).rules
 
 
-def side_of_report(report: Report) -> Side:
+def run_of_report(report: Report) -> ComparedRun:
     """Return the run that left a report."""
     provenance = report.provenance
-    return _side(report.parts, report.tool.version, provenance.packs_sha256, provenance.policy)
+    return _compared_run(report.parts, report.tool.version, provenance.packs_sha256, provenance.policy)
 
 
-def _side(parts: Parts, version: str, packs_sha256: str, policy: Mapping[str, Any]) -> Side:
+def _compared_run(parts: Parts, version: str, packs_sha256: str, policy: Mapping[str, Any]) -> ComparedRun:
     rules = {
         name: digest([version, packs_sha256 if one.rule_files else "", one.scored_by(parts[name], policy)])
         for name, one in EVALUATORS.items()
     }
     own = {name: parts[name] for name in EVALUATORS}
     filters = {name: policy.get(name) or () for name in asked.FILTERS}
-    return Side(own, rules, policy["text"] != "full", policy["cluster_key"], filters)
+    return ComparedRun(own, rules, policy["text"] != "full", policy["cluster_key"], filters)
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class BaselineRun:
     """A baseline as it was judged, and its outputs judged by the run's rules if it has them.
 
     `measured` is what a commit's cases come to, with what is asked of them; it is None for a report.
     """
 
-    old: Side
-    today: Side | None = None
+    old: ComparedRun
+    today: ComparedRun | None = None
     measured: Mapping[str, measure.Measured] | None = None
 
     @property
@@ -143,45 +143,45 @@ def named_nowhere(options: Settings, roots: Sequence[Path]) -> Iterator[Problem]
                 yield expansion.no_match(pattern, suffix, roots[-1])
 
 
-def past(
+def baseline_run(
     base: Baseline,
     side_of: Callable[[Baseline], Snapshot],
-    head: Side,
+    head: ComparedRun,
     run: Snapshot,
     generated_at: str,
     *,
     texts: bool = False,
-) -> Past:
+) -> BaselineRun:
     """Return a baseline for a run, with each file read once. `side_of` returns the side of a commit.
 
     With `texts` its recorded texts are kept. Raises CannotJudge with every problem of the baseline: one that cannot be
     read is never a pass.
     """
     if base.report is not None:
-        return Past(side_of_report(base.report))
-    there = side_of(base).asked_alike(run)
+        return BaselineRun(run_of_report(base.report))
+    there = side_of(base).filtered_like(run)
     try:
-        return _past(there, head, run, generated_at, texts=texts)
+        return _scored_for(there, head, run, generated_at, texts=texts)
     except CannotJudge as error:
         raise at_baseline(base, error) from None
 
 
-def _past(there: Snapshot, head: Side, run: Snapshot, generated_at: str, *, texts: bool) -> Past:
+def _scored_for(there: Snapshot, head: ComparedRun, run: Snapshot, generated_at: str, *, texts: bool) -> BaselineRun:
     before = rules_of(there)
     others = [one for one in asked.given(there.options) if before[one.name] != head.rules[one.name]]
     # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
     today = rules_of(run) if others else {}
     again = {one.name: run.recipe(one) for one in others if today[one.name] == head.rules[one.name]}
     found = measured(there, generated_at, again=again, texts=texts)
-    old = side(sound_parts(_not_new(found, there.settings)), there)
+    old = compared_run(sound_parts(_not_new(found, there.settings)), there)
     scored_again = {name: one.again for name, one in found.items() if one.again}
     by_today = sound_parts(_not_new(scored_again, there.settings))
     is_same = {name: before[name] == head.rules[name] for name in EVALUATORS}
     parts = {name: part if is_same[name] else by_today[name] for name, part in old.parts.items()}
-    return Past(old, replace(old, parts=parts), found)
+    return BaselineRun(old, replace(old, parts=parts), found)
 
 
-def refuse_skipped(base: Baseline, past: Past, skipped: Iterable[str]) -> None:
+def refuse_skipped(base: Baseline, past: BaselineRun, skipped: Iterable[str]) -> None:
     """Raise CannotJudge for files that the baseline judged, and that a glob of the run skips as our own."""
     if base.report is not None:
         inputs = base.report.provenance.inputs
@@ -195,8 +195,8 @@ def refuse_skipped(base: Baseline, past: Past, skipped: Iterable[str]) -> None:
 
 def against(
     baseline: Against,
-    past: Past | None,
-    head: Side,
+    past: BaselineRun | None,
+    head: ComparedRun,
     guards: gate.Guards,
     cluster_key: str,
     *,
@@ -231,7 +231,7 @@ def against(
     return replace(none, status=status, without_baseline=without, parts=compared, cluster_key=head.cluster_key)
 
 
-def texts_before(past: Past, comparison: Comparison) -> dict[tuple[str, str], JsonObject]:
+def texts_before(past: BaselineRun, comparison: Comparison) -> dict[tuple[str, str], JsonObject]:
     """Return a commit's texts of the changed cases in both runs, by evaluator and id. A report has none."""
     texts: dict[tuple[str, str], JsonObject] = {}
     for evaluator, part in parts_of(comparison.parts):
@@ -243,7 +243,7 @@ def texts_before(past: Past, comparison: Comparison) -> dict[tuple[str, str], Js
     return texts
 
 
-def _named_nothing(old: Side, head: Side, protect: Sequence[str], cluster_key: str) -> Iterator[Problem]:
+def _named_nothing(old: ComparedRun, head: ComparedRun, protect: Sequence[str], cluster_key: str) -> Iterator[Problem]:
     """Yield a problem for each setting that names what no case has: it would guard nothing."""
     if any(head.filters.values()) or not (protect or cluster_key):
         return  # the filters may leave out the named case
@@ -262,12 +262,12 @@ def _named_nothing(old: Side, head: Side, protect: Sequence[str], cluster_key: s
         yield Problem(Place("cluster-key"), shown, text_free=hidden, code=Code.INVALID_SETTING)
 
 
-def alike(old: Side, new: Side) -> tuple[Side, Side]:
+def alike(old: ComparedRun, new: ComparedRun) -> tuple[ComparedRun, ComparedRun]:
     """Return two runs, both without texts if one is: stand-ins can be compared with stand-ins alone."""
     return (_withheld(old), _withheld(new)) if old.is_withheld or new.is_withheld else (old, new)
 
 
-def _withheld(one: Side) -> Side:
+def _withheld(one: ComparedRun) -> ComparedRun:
     """Return a run with stand-ins for texts: its own where it has some, for one of one would be another."""
     if one.is_withheld:
         return one

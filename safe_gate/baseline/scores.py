@@ -82,7 +82,9 @@ def kept(options: Settings) -> Keeps:
     return Keeps("all" if formats.show_texts(options.reports) else "failing", columns)
 
 
-def recorded(scores: Scores, found: Comparison | None, past: comparison.Past | None, options: Settings) -> Recorded:
+def recorded(
+    scores: Scores, found: Comparison | None, past: comparison.BaselineRun | None, options: Settings
+) -> Recorded:
     """Return the recorded texts of a run and of its baseline, as far as they are kept."""
     texts_of = kept(options).texts
     columns = {name: one.columns for name, one in scores.measured.items()}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.baseline import comparison, source
-from safe_gate.baseline.comparison import Past
+from safe_gate.baseline.comparison import BaselineRun
 from safe_gate.baseline.judging import WARN_HERE, Judging, base_commit, is_needed_by_base
 from safe_gate.baseline.snapshots import OF_INPUTS, Snapshots
 from safe_gate.baseline.source import Baseline, committed
@@ -35,7 +35,7 @@ from safe_gate.scoring.snapshot import Snapshot
 
 def of(
     compared: Baseline | None,
-    past: Past | None,
+    past: BaselineRun | None,
     cases: Mapping[str, Facts] | None,
     rules: Judging,
     effects: Effects,
@@ -175,7 +175,7 @@ def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
         reports = source.report(kept), source.report(now)
     except CannotJudge:  # a report of an earlier version, for example
         return True
-    old, new = comparison.alike(*map(comparison.side_of_report, reports))
+    old, new = comparison.alike(*map(comparison.run_of_report, reports))
     for name in EVALUATORS:
         by_others = new.rules[name] != today[name]
         found = {one.id: one for one in outcomes_of(name, new.parts[name])}

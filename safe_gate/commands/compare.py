@@ -73,7 +73,7 @@ def main(call: Call) -> int:
             raise comparison.at_baseline(new, error) from None
         if old is None:
             raise CannotJudge(_nothing_in(base))
-        past = comparison.past(old, snapshots.of, side, run, at)
+        past = comparison.baseline_run(old, snapshots.of, side, run, at)
         found = comparison.against(
             comparison.named(old, settings.baseline, at), past, side, guards, settings.cluster_key, waived=known
         )
@@ -109,14 +109,14 @@ def main(call: Call) -> int:
 
 def _head(
     new: Baseline, run: Snapshot, snapshots: Snapshots, effects: Effects
-) -> tuple[comparison.Side, Mapping[str, frozenset[str]], Mapping[str, Facts] | None]:
+) -> tuple[comparison.ComparedRun, Mapping[str, frozenset[str]], Mapping[str, Facts] | None]:
     """Return the run to compare, the cases that waivers let pass, and what is asked of all. Raises CannotJudge."""
     if new.report is not None:
-        return comparison.side_of_report(new.report), waivers.let_pass(new.report), None
+        return comparison.run_of_report(new.report), waivers.let_pass(new.report), None
     measured = comparison.measured(snapshots.narrowed(new.root), effects.generated_at)
     parts = comparison.sound_parts(measured)
     known = waivers.let_pass(Found(parts=parts, waivers=one_run.waivers_of(run.waivers.sound(), parts, effects, {})))
-    return comparison.side(parts, run), known, comparison.facts_of(measured)
+    return comparison.compared_run(parts, run), known, comparison.facts_of(measured)
 
 
 def _nothing_in(spec: str) -> Problem:

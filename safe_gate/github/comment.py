@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from safe_gate.core.text.patterns import later
 from safe_gate.github import Api, ApiError, Refusal
-from safe_gate.github.event import NO_RUN, Run
+from safe_gate.github.event import NO_RUN, WorkflowRun
 
 _ACTIONS_BOT = "github-actions[bot]"
 _LONGEST_GATE = 200
@@ -33,7 +33,7 @@ class Marker(NamedTuple):
 
     gate: str
     head: str
-    run: Run
+    run: WorkflowRun
     result: str
     text: str = ""
 
@@ -43,7 +43,7 @@ class Marker(NamedTuple):
         found = _MARKER.match(body)
         if found is None:
             return None
-        run = Run(int(found["id"]), int(found["attempt"]))
+        run = WorkflowRun(int(found["id"]), int(found["attempt"]))
         return cls(found["gate"], found["head"], run, found["result"], found["text"])
 
     def line(self) -> str:
@@ -198,7 +198,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.replace("\r\n", "\n").strip().encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _is_overwritten(api: Api, path: str, run: Run) -> bool:
+def _is_overwritten(api: Api, path: str, run: WorkflowRun) -> bool:
     """Return whether an older run has overwritten what was just written: it had read the comment before."""
     with suppress(ApiError):  # it was written despite the error
         body = api.call("GET", path).get("body")

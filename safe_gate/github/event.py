@@ -18,14 +18,14 @@ OF_A_HEAD = ("pull_request", "pull_request_review", "pull_request_review_comment
 """The events of a pull request that run the workflow of its merged head."""
 
 
-class Run(NamedTuple):
+class WorkflowRun(NamedTuple):
     """A workflow run and its attempt. Later ones compare greater."""
 
     id: int
     attempt: int
 
 
-NO_RUN = Run(0, 0)
+NO_RUN = WorkflowRun(0, 0)
 """A run we know nothing of, as outside of GitHub Actions."""
 
 
@@ -40,7 +40,7 @@ class Subject(NamedTuple):
     head_sha: str = ""
     base_sha: str = ""
     head_label: str = ""
-    trigger: Run = NO_RUN
+    trigger: WorkflowRun = NO_RUN
     trigger_workflow: str = ""
     trigger_event: str = ""
 
@@ -64,7 +64,7 @@ class Context(NamedTuple):
     from_fork: bool = False
     subject: Subject = NOTHING
     repository: str = ""
-    run: Run = NO_RUN
+    run: WorkflowRun = NO_RUN
     workflow: str = ""
     job: str = ""
     api_url: str = ""
@@ -123,7 +123,7 @@ def context(environ: Mapping[str, str]) -> Context:
         from_fork=_is_from_fork(event),
         subject=subject,
         repository=environ.get("GITHUB_REPOSITORY", ""),
-        run=Run(_whole(environ.get("GITHUB_RUN_ID")), _whole(environ.get("GITHUB_RUN_ATTEMPT"))),
+        run=WorkflowRun(_whole(environ.get("GITHUB_RUN_ID")), _whole(environ.get("GITHUB_RUN_ATTEMPT"))),
         workflow=environ.get("GITHUB_WORKFLOW", ""),
         job=environ.get("GITHUB_JOB", ""),
         api_url=environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/"),
@@ -189,7 +189,7 @@ def _workflow_run(event: Mapping[str, Any]) -> Subject:
         head_sha=_sha(run, "head_sha"),
         base_sha=_sha(_object(pull, "base"), "sha"),
         head_label=f"{owner}:{branch}" if owner and branch else "",
-        trigger=Run(_whole(run.get("id")), _whole(run.get("run_attempt"))),
+        trigger=WorkflowRun(_whole(run.get("id")), _whole(run.get("run_attempt"))),
         trigger_workflow=_text(_object(event, "workflow"), "name"),
         trigger_event=_text(run, "event"),
     )

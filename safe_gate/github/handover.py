@@ -16,7 +16,7 @@ from safe_gate.core.report import Report, Waivers
 from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate import differences, waivers
 from safe_gate.gate import rules as gate_rules
-from safe_gate.github.event import Context, Run
+from safe_gate.github.event import Context, WorkflowRun
 from safe_gate.inputs import checked, disk, schemas
 
 NAME = "safe-gate.comment.json"
@@ -42,9 +42,9 @@ class HandOver:
     report: Report
 
     @property
-    def run(self) -> Run:
+    def run(self) -> WorkflowRun:
         """The workflow run that left the file."""
-        return Run(self.run_id, self.run_attempt)
+        return WorkflowRun(self.run_id, self.run_attempt)
 
     def to_json(self) -> dict[str, Any]:
         """Return the file's content, in the shape of `schemas/publication.schema.json`."""

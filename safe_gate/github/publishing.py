@@ -90,7 +90,7 @@ def publish_run(
             left = _drafted(view, wanted.comment, context, origin, job=context.job)
             file = _leave_behind(report, left, wanted, effects)
     if context.summary_file and not wanted.dry_run:
-        _append(tuple(markdown.rungs(view, limit=SUMMARY_LIMIT, origin=origin, recorded=recorded)), effects)
+        _append(tuple(markdown.from_longest(view, limit=SUMMARY_LIMIT, origin=origin, recorded=recorded)), effects)
     are_written = _write_outputs({**view.step_outputs, **_paths(paths), "comment-file": file}, effects)
     posted = comment.Posted(preview.no_comment(wanted, context))
     if draft:
@@ -281,7 +281,7 @@ def _drafted(
         run=context.run,
         result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
     )
-    bodies = tuple(markdown.rungs(view, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded))
+    bodies = tuple(markdown.from_longest(view, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded))
     return comment.Draft(marker, bodies, mode, view.report.verdict is Verdict.PASS)
 
 

@@ -60,7 +60,7 @@ _COUNTS_ALONE = "Only the counts fit here; the JSON report has the cases."
 _NAMELESS = "Only the rules fit here; the JSON report has everything else."
 
 
-def rungs(
+def from_longest(
     view: ReportView,
     *,
     limit: int,
@@ -106,8 +106,8 @@ def scorecard(
     origin: Origin = NOWHERE,
     recorded: Recorded = NOTHING_RECORDED,
 ) -> str:
-    """Return the longest of the `rungs`."""
-    return next(rungs(view, limit=limit, origin=origin, recorded=recorded))
+    """Return the longest of the `from_longest`."""
+    return next(from_longest(view, limit=limit, origin=origin, recorded=recorded))
 
 
 def section_report(section: Section) -> str:

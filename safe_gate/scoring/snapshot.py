@@ -74,7 +74,7 @@ class Snapshot:
         rules = own_rules.matched(self.rules, asked.settings(options), root=self.root)
         return replace(self, options=options, rules=rules)
 
-    def asked_alike(self, other: Snapshot) -> Snapshot:
+    def filtered_like(self, other: Snapshot) -> Snapshot:
         """Return this side with the cases that another lets in, clustered as they are there: two runs to compare."""
         alike = {name: other.options.value(name) for name in ("cluster_key", *asked.FILTERS)}
         return replace(self, options=self.options.replace(**alike))

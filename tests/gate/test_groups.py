@@ -20,7 +20,7 @@ from safe_gate.evaluators.synthesis.names import KINDS
 from safe_gate.evaluators.synthesis.part import Labels
 from safe_gate.evaluators.synthesis.totals import Totals, report
 from safe_gate.render import SUMMARY_LIMIT
-from safe_gate.render.markdown import COMMENT_LIMIT, rungs, scorecard
+from safe_gate.render.markdown import COMMENT_LIMIT, from_longest, scorecard
 from safe_gate.render.view import ReportView
 from tests.support.cases import BAD, GOOD, REPOSITORY, SILENT, Ran, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.cases import report as judged
@@ -237,7 +237,7 @@ def test_very_many_groups_leave_the_comment_its_size(safe_gate: SafeGate) -> Non
     configure(archetypes=dict.fromkeys([*names, *(f"no {i} " + "|~" * 75 for i in range(200))], own), min_group=1)
     write_batch(Path("b.json"), *(safe_case(name[:9], archetype=name, output=SILENT) for name in names))
     assert safe_gate("run", "--safe-batch", "b").code == 1
-    texts = list(rungs(ReportView(read_report(judged())), limit=COMMENT_LIMIT))
+    texts = list(from_longest(ReportView(read_report(judged())), limit=COMMENT_LIMIT))
     assert all(len(text.encode()) <= COMMENT_LIMIT for text in texts)
     for text in texts:
         assert text.startswith(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from safe_gate.github import ApiError, Refusal, pulls
 from safe_gate.github.comment import Draft, Marker, Posted, gate_name, post
-from safe_gate.github.event import Context, Run, Subject
+from safe_gate.github.event import Context, Subject, WorkflowRun
 from tests.support.github import BOT, COMMENTS, HEAD, ONE_COMMENT, PULL_REQUEST, REPOSITORY, Answer, Gate, GitHub
 
 KEYS = st.sampled_from(["login", "user", "body", "id", "html_url", "state", "head", "base", "repo", "sha", "number"])
@@ -29,7 +29,7 @@ def bodies(github: GitHub) -> str:
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_a_marker_holds_any_name_in_one_line_that_can_be_read_back(workflow: str, gate: str) -> None:
-    marker = Marker(gate_name(workflow, gate), HEAD, Run(7, 2), "0123456789abcdef")
+    marker = Marker(gate_name(workflow, gate), HEAD, WorkflowRun(7, 2), "0123456789abcdef")
     line = marker.line()
     assert Marker.read(f"{line}\nbody") == marker
     assert re.fullmatch(r"<!-- [!-~ ]+ -->", line)
@@ -70,7 +70,7 @@ class Nonsense:
 @given(st.lists(OBJECTS, min_size=1, max_size=4))
 @settings(suppress_health_check=[HealthCheck.too_slow])  # how fast a busy machine is proves nothing
 def test_whatever_a_server_answers_is_a_status_or_a_refusal(objects: list[dict[str, Any]]) -> None:
-    marker = Marker("evals/gate", HEAD, Run(7, 2), "0123456789abcdef")
+    marker = Marker("evals/gate", HEAD, WorkflowRun(7, 2), "0123456789abcdef")
     context = Context(repository="o/r", subject=Subject(head_sha=HEAD))
     with suppress(ApiError):
         assert isinstance(pulls.number(Nonsense(objects), context), int | None)
@@ -293,7 +293,9 @@ class Racer:
     def __init__(self, run: int, comments: list[dict[str, Any]]) -> None:
         self._comments = comments
         self._go, self._paused = Semaphore(0), Semaphore(0)
-        self._draft = Draft(Marker("evals/gate", HEAD, Run(run, 1), f"{run:016x}"), ["text"], "always", passed=True)
+        self._draft = Draft(
+            Marker("evals/gate", HEAD, WorkflowRun(run, 1), f"{run:016x}"), ["text"], "always", passed=True
+        )
         self.posted: Posted | None = None
         Thread(target=self._race, daemon=True).start()
         self._paused.acquire()

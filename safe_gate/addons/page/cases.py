@@ -12,7 +12,7 @@ from safe_gate.core.shown import Mark
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.render.cases import JudgedCase, is_compared, judged_cases
 from safe_gate.render.comparison import NEWLY_FAILING
-from safe_gate.render.formats import Run
+from safe_gate.render.formats import Shown
 from safe_gate.render.jsonreport import line
 
 
@@ -35,7 +35,7 @@ def about(report: Report, recorded: Recorded) -> dict[str, Any]:
     }
 
 
-def lines(run: Run) -> Iterator[str]:
+def lines(run: Shown) -> Iterator[str]:
     """Yield a line of JSON for each case; one is held at a time."""
     texts = {name: iter(some) for name, some in run.recorded.now.items()}
     compared = parts_of(run.report.comparison.parts) if run.report.comparison else ()

@@ -26,7 +26,7 @@ from safe_gate.render.comparison import (
     weakened_remarks,
     weakened_table,
 )
-from safe_gate.render.formats import Run
+from safe_gate.render.formats import Shown
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import address, embedded, html
 from safe_gate.render.view import (
@@ -44,7 +44,7 @@ _SCRIPTS = ("text.js", "case.js", "list.js")
 _BLOCK = 1_000  # cases of one element: a browser holds no text of more than half a gigabyte
 
 
-def _draw(run: Run) -> Iterator[str]:
+def _draw(run: Shown) -> Iterator[str]:
     title = f"SAFE Gate: {_VERDICTS[run.report.verdict].lower()}"
     return page(title, chain(_body(run), _data(run)), _SCRIPTS)
 
@@ -53,7 +53,7 @@ FILES = {"safe-gate.html": _draw}
 SHOWS_TEXTS = True
 
 
-def _body(run: Run) -> Iterator[str]:
+def _body(run: Shown) -> Iterator[str]:
     view, report = run.view, run.report
     yield '<a class="skip" href="#cases">Skip to the cases</a>\n'
     yield from _header(view, run.origin)
@@ -181,7 +181,7 @@ def _details(
 # --- cases --------------------------------------------------------------------------------------
 
 
-def _list(run: Run) -> Iterator[str]:
+def _list(run: Shown) -> Iterator[str]:
     """Yield the list of cases, which the scripts fill."""
     is_any_compared = any(is_compared(run.report, name) for name in present(run.report.parts))
     if present(run.report.parts):
@@ -194,7 +194,7 @@ def _list(run: Run) -> Iterator[str]:
         yield '<button id="more" type="button" hidden>Show more</button>\n</section>\n'
 
 
-def _data(run: Run) -> Iterator[str]:
+def _data(run: Shown) -> Iterator[str]:
     """Yield the data with which the scripts fill the list of cases."""
     report = run.report
     if present(report.parts):

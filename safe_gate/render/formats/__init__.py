@@ -18,7 +18,7 @@ from safe_gate.core.report import Report
 from safe_gate.render.view import ReportView
 
 
-class Run(NamedTuple):
+class Shown(NamedTuple):
     """What the files of a run are drawn from: its report and where it comes from.
 
     `recorded` are the texts of its cases, for a format that shows them.
@@ -34,7 +34,7 @@ class Run(NamedTuple):
         return self.view.report
 
 
-Draw = Callable[[Run], Iterable[str]]
+Draw = Callable[[Shown], Iterable[str]]
 """Gives the text of a file in pieces."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from safe_gate.core.model import Verdict
 from safe_gate.core.report import Report
-from safe_gate.render.formats import Run
+from safe_gate.render.formats import Shown
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import xml
 from safe_gate.render.view import conclusion
@@ -19,14 +19,14 @@ _COLORS = {"pass": ("brightgreen", "#2a7f2e"), "fail": ("red", "#c0392b"), "erro
 _PADDING = 6  # pixels beside a text
 
 
-def _json(run: Run) -> Iterator[str]:
+def _json(run: Shown) -> Iterator[str]:
     report = run.report
     name, _ = _COLORS[report.verdict]
     shown = {"schemaVersion": 1, "label": _LABEL, "message": _message(report), "color": name}
     yield f"{line(shown | ({'isError': True} if report.verdict is Verdict.ERROR else {}))}\n"
 
 
-def _svg(run: Run) -> Iterator[str]:
+def _svg(run: Shown) -> Iterator[str]:
     report = run.report
     _, color = _COLORS[report.verdict]
     message = _message(report)

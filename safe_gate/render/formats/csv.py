@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from safe_gate.core.model import Untrusted
 from safe_gate.evaluators import parts_of
 from safe_gate.render.cases import JudgedCase, judged_cases
-from safe_gate.render.formats import Run
+from safe_gate.render.formats import Shown
 from safe_gate.render.untrusted import cell, plain, quoted
 
 _LONGEST = 32_000  # Excel takes 32,767 characters
@@ -22,7 +22,7 @@ class _Echo:
         return text
 
 
-def _draw(run: Run) -> Iterator[str]:
+def _draw(run: Shown) -> Iterator[str]:
     writer = csv.writer(_Echo())
     measures = [by for evaluator, part in parts_of(run.report.parts) for by in evaluator.measured(part)]
     header = ("evaluator", "id", "path", "line", "label", "passed", "groups", *measures, "waived", "change")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place, Untrusted
 from safe_gate.render.cases import LONGEST_MESSAGE, judged_cases, message_of, repository_path
-from safe_gate.render.formats import Run
+from safe_gate.render.formats import Shown
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import ReportView, message, rule_name
@@ -18,7 +18,7 @@ from safe_gate.render.view import ReportView, message, rule_name
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 
 
-def _draw(run: Run) -> Iterator[str]:
+def _draw(run: Shown) -> Iterator[str]:
     separator = "[\n"
     for issue in _issues(run.view, run.origin.folder):
         yield f"{separator}{line(issue)}"

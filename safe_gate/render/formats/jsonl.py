@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 from safe_gate.core.model import JsonObject, Judgement
 from safe_gate.render.cases import JudgedCase, judged_cases
-from safe_gate.render.formats import Run
+from safe_gate.render.formats import Shown
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import quoted
 
 
-def _draw(run: Run) -> Iterator[str]:
+def _draw(run: Shown) -> Iterator[str]:
     for case in judged_cases(run.view):
         row = {
             "evaluator": case.evaluator.name,

@@ -13,7 +13,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import Place, Problem, Severity, Untrusted
 from safe_gate.core.report import Report, Waiver
 from safe_gate.render.cases import WHOLE, JudgedCase, judged_cases
-from safe_gate.render.formats import Run
+from safe_gate.render.formats import Shown
 from safe_gate.render.untrusted import plain, quoted, xml
 from safe_gate.render.view import filter_of, message, rule_name
 
@@ -28,7 +28,7 @@ class _Test(NamedTuple):
     details: Sequence[str] = ()
 
 
-def _draw(run: Run) -> Iterator[str]:
+def _draw(run: Shown) -> Iterator[str]:
     report = run.report
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="SAFE Gate">\n'
     facts = [("version", report.tool.version)]

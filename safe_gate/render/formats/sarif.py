@@ -19,7 +19,7 @@ from safe_gate.core.shown import Explained
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.render.cases import WHOLE, JudgedCase, is_compared, judged_cases, message_of, repository_path
 from safe_gate.render.comparison import NEWLY_FAILING
-from safe_gate.render.formats import Run
+from safe_gate.render.formats import Shown
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import address, plain, quoted, sarif
 from safe_gate.render.view import ReportView, filter_of, message, rule_name
@@ -35,7 +35,7 @@ _WHOLE = Explained(
 )
 
 
-def _draw(source: Run) -> Iterator[str]:
+def _draw(source: Shown) -> Iterator[str]:
     view, (_, folder, *_), recorded = source
     report = view.report
     rules = _rules(report)

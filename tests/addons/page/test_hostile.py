@@ -153,7 +153,7 @@ def test_ten_thousand_cases_open_and_filter_at_once(safe_gate: SafeGate, browser
     draw = dict(formats.files(["html"]))["safe-gate.html"]
     page = Path("large.html")
     page.write_text(
-        "".join(draw(formats.Run(ReportView.of(read_report(found)), recorded=Recorded({"synthesis": texts})))),
+        "".join(draw(formats.Shown(ReportView.of(read_report(found)), recorded=Recorded({"synthesis": texts})))),
         "utf-8",
     )
     browser.call("Performance.enable", timeDomain="threadTicks")  # processor time: the machine may be busy

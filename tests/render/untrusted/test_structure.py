@@ -20,7 +20,7 @@ from safe_gate.github.annotations import annotated
 from safe_gate.model import codec
 from safe_gate.render import SUMMARY_LIMIT, console
 from safe_gate.render.jsonreport import to_json
-from safe_gate.render.markdown import COMMENT_LIMIT, rungs
+from safe_gate.render.markdown import COMMENT_LIMIT, from_longest
 from safe_gate.render.view import ReportView
 from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
 from tests.support.examples import examples
@@ -86,7 +86,7 @@ def test_markdown_renders_to_the_same_elements_and_words_around_them(
     def shape(text: str) -> list[tuple[list[str], str]]:
         found = []
         for one in ([], problems(text)):
-            for body in rungs(ReportView(recorded(text), one), limit=SUMMARY_LIMIT):
+            for body in from_longest(ReportView(recorded(text), one), limit=SUMMARY_LIMIT):
                 page = Page(body)
                 tags = [element.tag for element in page.elements if element.tag != "wbr"]  # as many as text has dots
                 found.append((tags, page.outside_code))
@@ -111,7 +111,7 @@ def test_links_lead_to_the_data_alone(recorded: Callable[[str], Report]) -> None
     @example("javascript:alert(1)//")
     @modest
     def check(text: str) -> None:
-        for body in rungs(ReportView(recorded(text), problems(text)), limit=COMMENT_LIMIT, origin=ORIGIN):
+        for body in from_longest(ReportView(recorded(text), problems(text)), limit=COMMENT_LIMIT, origin=ORIGIN):
             page = Page(body)
             links = [element.attributes["href"] for element in page.elements if element.tag == "a"]
             assert links.pop() == COMMIT
