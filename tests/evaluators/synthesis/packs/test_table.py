@@ -89,7 +89,7 @@ def test_phrases_that_a_table_does_not_hold_count_too() -> None:
     pack = json.loads(SHIPPED.read(name))
     pack["rules"].insert(1, {"id": "agency-negative/gargle", "phrase": "gargle twice", "origin": "hand"})
     changed = rules({TABLE: compiled(), name: json.dumps(pack).encode()})
-    (found,) = results(changed, ["You must gargle twice."])
+    (found,) = results(changed, ["Now gargle twice. Then you must gargle twice."])
     assert "gargle twice" in json.dumps(found)
     some = texts()[:5]
     assert results(changed, some) == results(rules({TABLE: compiled()}), some)
