@@ -110,15 +110,11 @@ def rules(
     named = classes(data)
     checks = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
     checks |= own_checks.defined(own)
-    ships = {name.rpartition("/")[2] for name in _pack_files(data)}
-    by_book = _by_book(
-        (pack, rule, f"{pack['pack']}.json" not in ships)
-        for pack in packs
-        for rule in pack["rules"]
-        if "pattern" not in rule and _counts(rule, profile)
-    )
     return Rules(
-        books={name: Book(name, some, named, table or Table({})) for name, some in by_book.items()},
+        books={
+            name: Book(f"{name}, {profile}", some, named, table or Table({}))
+            for name, some in _by_book(packs, data, profile).items()
+        },
         patterns=tuple(_patterns(pack, data) for pack in packs if _has_patterns(pack)),
         spelling=_spelling(data),
         languages=_languages(data),
@@ -129,22 +125,30 @@ def rules(
     )
 
 
-def _by_book(rules: Iterable[tuple[Pack, JsonObject, bool]]) -> dict[str, list[Rule]]:
-    """Return rules, each given with its pack and whether that is a team's own, by the book they are in."""
+def _by_book(packs: Iterable[Pack], data: Package, profile: str) -> dict[str, list[Rule]]:
+    """Return the rules of packs that count under a profile, without patterns, by the book they are in."""
+    ships = {name.rpartition("/")[2] for name in _pack_files(data)}
     found: dict[str, list[Rule]] = {name: [] for name in BOOKS}
-    for pack, rule, is_own in rules:
-        found[book_of(pack["field"], pack["group"])].append(Rule.of(rule, pack, is_own=is_own))
+    for pack in packs:
+        is_own = f"{pack['pack']}.json" not in ships
+        for rule in pack["rules"]:
+            if "pattern" not in rule and _counts(rule, profile):
+                found[book_of(pack["field"], pack["group"])].append(Rule.of(rule, pack, is_own=is_own))
     return found
 
 
 def table(data: Package) -> bytes:
     """Return the phrases of all packs that ship, compiled, as `TABLE` holds them."""
-    by_book = _by_book((pack, rule, False) for pack in shipped(data) for rule in pack["rules"])
+    every = {
+        f"{book}, {profile}": some
+        for profile in ("standard", SPEC)
+        for book, some in _by_book(shipped(data), data, profile).items()
+    }
     lists: dict[str, dict[str, Sequence[str]]] = {
         name: {name: [*dict.fromkeys(phrase for rule in some for phrase in rule.phrases)]}
-        for name, some in by_book.items()
+        for name, some in every.items()
     }
-    lists[CONTEXT] = contexts(chain.from_iterable(by_book.values()))
+    lists[CONTEXT] = contexts(chain.from_iterable(every.values()))
     named = classes(data)
     return network.written({name: network.compiled(some, named) for name, some in lists.items()}, _key(data))
 
@@ -152,7 +156,7 @@ def table(data: Package) -> bytes:
 def stored_table(data: Package) -> Table:
     """Return the content of `TABLE`, an empty table without one, or if it is from other classes or other code."""
     try:
-        return Table(network.read(data.read(TABLE), _key(data)))
+        return Table(network.Stored(data.read(TABLE), _key(data)))
     except FileNotFoundError:
         return Table({})
 
@@ -289,6 +293,7 @@ def broken_promises(pack: Pack, rule: JsonObject, data: Package) -> tuple[list[s
     """
     own = {key: value for key, value in rule.items() if key != "origin"}  # it counts under every profile
     alone = rules([{**pack, "rules": [own]}], data)
+    _ = [book.walkers for book in alone.books.values()]  # a rule without such texts may be unreadable too
     return broken_by(rule, alone, pack["group"])
 
 

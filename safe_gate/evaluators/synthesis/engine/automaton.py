@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress, count
+from itertools import chain, compress, count
 from typing import NamedTuple
 
 from safe_gate.core.text.cache import Cache
@@ -64,33 +64,45 @@ class _Leap:
         return self._by_length[length]
 
 
+class _Place(NamedTuple):
+    """A place: the labels that lead on and where to, the phrases that end here, and the gaps behind it."""
+
+    labels: frozenset[int]
+    targets: Mapping[int, Sequence[int]]
+    ends: Sequence[tuple[int, int]]
+    gaps: Sequence[tuple[int, int, int]]
+
+
 class _State(dict[Meaning, "_State | None"]):
     """A set of places, with the state that each token asked for so far leads to: None for no place.
 
     `ends` are the phrases that may end here, each with how many tokens earlier: 1 behind `$`, which is no token.
+    `leaps` are the gaps after it, those with a bound apart. `is_last` says that no token leads on.
     """
 
-    __slots__ = ("_edges", "ends", "is_last", "leaps", "places", "walker")
+    __slots__ = ("_labels", "_places", "_walker", "ends", "is_last", "leaps")
     __hash__, __eq__ = object.__hash__, object.__eq__  # type: ignore[assignment]
 
-    def __init__(self, walker: Walker, places: frozenset[int]) -> None:
+    def __init__(self, walker: Walker, places: Sequence[_Place], ends: Iterable[tuple[int, int]] = ()) -> None:
         super().__init__()
-        self.walker, self.places = walker, places
-        self._edges: dict[int, list[int]] | None = None
-        network = walker.network
-        starts = network.labels.starts
-        self.is_last = not any(starts[place] < starts[place + 1] for place in places)
-        self.ends = walker.ends(places)
-        self.leaps = walker.leaps(places)
+        self._walker, self._places = walker, places
+        self._labels = frozenset[int]().union(*[place.labels for place in places])
+        self.is_last = not self._labels
+        self.ends = tuple({*ends, *chain.from_iterable([place.ends for place in places if place.ends])})
+        gaps = [gap for place in places if place.gaps for gap in place.gaps]
+        by_bound = ([gap for gap in gaps if gap[1]], [gap for gap in gaps if not gap[1]]) if gaps else ()
+        self.leaps = tuple(_Leap(walker, some) for some in by_bound if some)
 
     def __missing__(self, meaning: Meaning) -> _State | None:
-        if self._edges is None:
-            self._edges = self.walker.edges(self.places)
-        taken = self._edges.keys() & meaning
-        found = self.walker.state(frozenset[int]().union(*map(self._edges.__getitem__, taken))) if taken else None
-        if found is not None and _LAST in meaning:
-            found = self.walker.at_end(found)
-        if self.walker.has_room():
+        walker, found = self._walker, None
+        if not self._labels.isdisjoint(meaning):
+            taken = self._labels & meaning
+            some = [(place.targets, place.labels & taken) for place in self._places]
+            found = walker.state(frozenset([target for to, labels in some for label in labels for target in to[label]]))
+            if _LAST in meaning:  # nothing follows
+                found = _State(walker, (), found.ends) if found.ends else None
+        if walker.room:
+            walker.room -= 1
             self[meaning] = found
         return found
 
@@ -99,7 +111,7 @@ class Walker:
     """Finds the phrases of one list of a network. The result depends on the phrases alone.
 
     `known_as` maps a phrase's number in the list to the numbers that hits report, if they differ. A phrase with no
-    such number is not looked for.
+    such number is not looked for. `room` is how many more steps may be kept.
     """
 
     def __init__(
@@ -109,98 +121,75 @@ class Walker:
         meanings: Cache[Meaning],
         known_as: Mapping[int, Sequence[int]] | None = None,
     ) -> None:
-        self.network, self._meanings, self._known_as = network, meanings, known_as
-        self._room = _MOST_STEPS
+        self._network, self._meanings, self._known_as = network, meanings, known_as
+        self.room = _MOST_STEPS
         self._states: dict[frozenset[int], _State] = {}
+        self._places: dict[int, _Place] = {}
         names = [*network.lists]
         number = names.index(name)
         self._first = sum(len(network.lists[one]) for one in names[:number])
         anywhere = BEGINNINGS * number
         places = (frozenset(range(anywhere, anywhere + many)) for many in range(1, BEGINNINGS + 1))
-        self._begin, self._begin_clause, self._begin_strictly = (_State(self, some) for some in places)
+        self._begin, self._begin_clause, self._begin_strictly = map(self.state, places)
 
-    def has_room(self) -> bool:
-        """Return whether one more step may be kept."""
-        self._room -= 1
-        return self._room >= 0
-
-    def state(self, places: frozenset[int]) -> _State:
-        """Return the state of some places."""
-        found = self._states.get(places)
+    def state(self, numbers: frozenset[int]) -> _State:
+        """Return the state of places, given by number."""
+        found = self._states.get(numbers)
         if found is None:
+            places = [self._places[number] if number in self._places else self._place(number) for number in numbers]
             found = _State(self, places)
-            if self.has_room():
-                self._states[places] = found
+            if self.room:
+                self._states[numbers] = found
         return found
 
-    def at_end(self, state: _State) -> _State | None:
-        """Return a state at the end of a sentence, where nothing follows."""
-        if not state.ends:
-            return None
-        last = _State(self, frozenset())
-        last.ends = state.ends
-        return last
-
-    def edges(self, places: Iterable[int]) -> dict[int, list[int]]:
-        """Return the places that labels lead to from some."""
-        starts, labels = self.network.labels
-        targets = self.network.targets.numbers
-        found: dict[int, list[int]] = {}
-        for place in places:
-            for at in range(starts[place], starts[place + 1]):
-                found.setdefault(labels[at], []).append(targets[at])
+    def _place(self, number: int) -> _Place:
+        network = self._network
+        targets: dict[int, list[int]] = {}
+        for label, target in zip(network.labels.row(number), network.targets.row(number), strict=True):
+            targets.setdefault(label, []).append(target)
+        ends: list[tuple[int, int]] = []
+        for end in network.ends.row(number):
+            phrase = end // 2 - self._first
+            known_as = (phrase,) if self._known_as is None else self._known_as.get(phrase, ())
+            ends += [(one, end % 2) for one in known_as]
+        gaps = iter(network.gaps.row(number))
+        found = self._places[number] = _Place(frozenset(targets), targets, ends, [*zip(gaps, gaps, gaps, strict=True)])
         return found
 
-    def ends(self, places: Iterable[int]) -> Sequence[tuple[int, int]]:
-        """Return the phrases that end in some places, as states have them."""
-        starts, numbers = self.network.ends
-        found: set[tuple[int, int]] = set()
-        for place in places:
-            for end in numbers[starts[place] : starts[place + 1]]:
-                phrase = end // 2 - self._first
-                known_as = (phrase,) if self._known_as is None else self._known_as.get(phrase, ())
-                found.update((one, end % 2) for one in known_as)
-        return tuple(found)
-
-    def leaps(self, places: Iterable[int]) -> Sequence[_Leap]:
-        """Return the gaps after some places, those with a bound apart."""
-        starts, numbers = self.network.gaps
-        bounded: list[tuple[int, int, int]] = []
-        unbounded: list[tuple[int, int, int]] = []
-        for place in places:
-            for at in range(starts[place], starts[place + 1], 3):
-                least, most, behind = numbers[at : at + 3]
-                (bounded if most else unbounded).append((least, most, behind))
-        return tuple(_Leap(self, gaps) for gaps in (bounded, unbounded) if gaps)
-
-    def find(self, words: Sequence[str]) -> list[PhraseHit]:
-        """Return each phrase at each token that it begins at, as long as it goes, in the tokens of sentences.
+    def find(self, words: Sequence[str]) -> Iterator[PhraseHit]:
+        """Yield each phrase at each token that it begins at, as long as it goes, in the tokens of sentences.
 
         `END` is the last token, and stands between sentences.
         """
-        return [*self._found(words)]
+        walk = _Walk(words, self._meanings)
+        first_tokens = enumerate(map(self._begin.__getitem__, walk.meanings))
+        begins = {start: (state, start + 1) for start, state in first_tokens if state is not None}
+        if self._begin.leaps:  # a phrase begins with a gap
+            begins = {start: (self._begin, start) for start in range(len(words))}
+        clauses = [0, *(at + 1 for at in compress(range(len(words) - 1), map(_STARTERS.__contains__, words)))]
+        begins |= {start: (self._begin_after(words, start), start) for start in clauses}
+        for start, (state, at) in sorted(begins.items()):
+            if ends := walk.ends(state, at):
+                for phrase, end in {phrase: end - back for end, phrase, back in ends}.items():
+                    yield PhraseHit(phrase, start, end)
 
     def first(self, words: Sequence[str]) -> PhraseHit | None:
         """Return what begins first in the tokens of a sentence, as long as it goes, if anything does."""
-        return next(self._found((*words, END)), None)
+        return next(self.find((*words, END)), None)
 
     def beginning(self, words: Sequence[str], start: int) -> PhraseHit | None:
         """Return a phrase that begins at a token of a sentence, as long as it goes, if one does."""
-        ends = self._ends(self._begin_after(words, start), start, *self._read((*words, END)))
+        ends = _Walk((*words, END), self._meanings).ends(self._begin_after(words, start), start)
         return PhraseHit(ends[-1][1], start, ends[-1][0] - ends[-1][2]) if ends else None
 
     def ending(self, words: Sequence[str], end: int) -> PhraseHit | None:
         """Return a phrase that ends right before a token of a sentence, the shortest one, if one does."""
-        read = self._read((*words, END))
+        walk = _Walk((*words, END), self._meanings)
         for start in reversed(range(end)):
-            for at, phrase, back in self._ends(self._begin_after(words, start), start, *read):
+            for at, phrase, back in walk.ends(self._begin_after(words, start), start):
                 if at - back == end:
                     return PhraseHit(phrase, start, end)
         return None
-
-    def _read(self, words: Sequence[str]) -> tuple[Sequence[Meaning], Sequence[int]]:
-        """Return the meanings of tokens, and where clauses end."""
-        return [*map(self._meanings.__getitem__, words)], [*compress(count(), map(_STOPS.__contains__, words))]
 
     def _begin_after(self, words: Sequence[str], start: int) -> _State:
         """Return what may begin at a token."""
@@ -208,81 +197,66 @@ class Walker:
             return self._begin
         return self._begin_clause if start and words[start - 1] in _AFTER_THESE else self._begin_strictly
 
-    def _found(self, words: Sequence[str]) -> Iterator[PhraseHit]:
-        meanings, stops = self._read(words)
-        states = [*map(self._begin.__getitem__, meanings)]
-        states[0] = after(self._begin_strictly, meanings[0])
-        for before in compress(range(len(words) - 1), map(_STARTERS.__contains__, words)):
-            states[before + 1] = after(self._begin_after(words, before + 1), meanings[before + 1])
-        for start, state in enumerate(states):
-            if self._begin_strictly.leaps:
-                ends = self._ends(self._begin_after(words, start), start, meanings, stops)
-            elif state is None:
-                continue
-            else:
-                ends = self._ends(state, start + 1, meanings, stops)
-            for phrase, end in {phrase: end - back for end, phrase, back in ends}.items():
-                yield PhraseHit(phrase, start, end)
 
-    def _ends(
-        self, state: _State | None, at: int, meanings: Sequence[Meaning], stops: Sequence[int]
-    ) -> list[tuple[int, int, int]]:
+class _Walk:
+    """Walks through tokens, and the states behind gaps from which each goes on, each once."""
+
+    def __init__(self, words: Sequence[str], meanings: Cache[Meaning]) -> None:
+        self.meanings = [*map(meanings.__getitem__, words)]
+        self._stops = [*compress(count(), map(_STOPS.__contains__, words))]
+        self._pending: deque[tuple[_State, int]] = deque()
+        self._seen: set[tuple[_State, int]] = set()
+        self._leapt: dict[tuple[_Leap, int], int] = {}
+
+    def ends(self, begin: _State, at: int) -> list[tuple[int, int, int]]:
         """Return where phrases end that are in a state before a token: the token, the phrase, how far earlier it ends.
 
         Shorter ones come first.
         """
         found: list[tuple[int, int, int]] = []
-        pending: _Pending | None = None
+        state: _State | None = begin
         while state is not None:
             if state.ends:
                 found += [(at, phrase, back) for phrase, back in state.ends]
             if state.leaps:
-                pending = pending or _Pending(meanings, stops)
-                pending.leap(state, at)
-            state = None if state.is_last else after(state, meanings[at])
+                self._leap(state, at)
+            state = None if state.is_last else after(state, self.meanings[at])
             at += 1
-            if state is None and pending:
-                state, at = pending.next()
+            if state is None and self._pending:
+                state, at = self._pending.popleft()
         if len(found) > 1:
             found.sort(key=_in_order)
+        if self._seen:
+            self._seen.clear()
+            self._leapt.clear()
         return found
 
-
-class _Pending:
-    """The states behind gaps from which a walk goes on, each once, and from where."""
-
-    def __init__(self, meanings: Sequence[Meaning], stops: Sequence[int]) -> None:
-        self._meanings, self._stops = meanings, stops
-        self._states: deque[tuple[_State, int]] = deque()
-        self._seen: set[tuple[_State, int]] = set()
-        self._leapt: dict[tuple[_Leap, int], int] = {}
-
-    def next(self) -> tuple[_State | None, int]:
-        """Return a state and the token that comes next, no state if none is left."""
-        return self._states.popleft() if self._states else (None, 0)
-
-    def leap(self, state: _State, at: int) -> None:
+    def _leap(self, state: _State, at: int) -> None:
         """Add what goes on behind the gaps that a state before a token has."""
         stop = self._stops[bisect_left(self._stops, at)]  # no gap holds a token that ends a clause
         for leap in state.leaps:
-            if leap.most is None:  # a gap without a bound that began earlier in the clause has seen all
-                if self._leapt.get((leap, stop), at + 1) <= at:
-                    continue
+            last = stop
+            if leap.most is not None:
+                last = min(stop, at + leap.most)
+            elif self._leapt.get((leap, stop), at + 1) <= at:
+                continue  # a gap without a bound that began earlier in the clause has seen all
+            else:
                 self._leapt[leap, stop] = at
-            last = stop if leap.most is None else min(stop, at + leap.most)
-            if leap.state.ends or leap.state.leaps:
+            behind = leap.state
+            if behind.ends or behind.leaps:
                 for place in range(at + 1, last + 1):
                     self._add(leap.after(place - at), place)
                 continue
-            following = map(leap.state.__getitem__, self._meanings[at + 1 : last + 1])
-            for place in [place for place, one in enumerate(following, at + 1) if one is not None]:
-                if (behind := leap.after(place - at)) is not None:
-                    self._add(after(behind, self._meanings[place]), place + 1)
+            following = [*map(behind.__getitem__, self.meanings[at + 1 : last + 1])]
+            if following.count(None) < len(following):
+                for place in [place for place, one in enumerate(following, at + 1) if one is not None]:
+                    if (exact := leap.after(place - at)) is not None:
+                        self._add(after(exact, self.meanings[place]), place + 1)
 
     def _add(self, state: _State | None, at: int) -> None:
         if state is not None and (state, at) not in self._seen:
             self._seen.add((state, at))
-            self._states.append((state, at))
+            self._pending.append((state, at))
 
 
 after = _State.__getitem__
@@ -305,7 +279,7 @@ def walker(phrases: Sequence[str], classes: Classes) -> Walker:
 
 def meanings(network: Network) -> Cache[Meaning]:
     """Return what tokens mean to the phrases of a network. Tokens with one meaning share it."""
-    known = Meanings(network.words)
+    known = Meanings(network)
     shared: dict[Meaning, Meaning] = {}
 
     def meaning(word: str) -> Meaning:

@@ -10,8 +10,8 @@ import hashlib
 import json
 import sys
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, chain, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain, pairwise, takewhile
 from typing import NamedTuple
 
 from safe_gate.evaluators.synthesis.engine.notation import STARTS, Gap, Options, Sequence_, parsed, sorted_out
@@ -50,15 +50,16 @@ class Rows(NamedTuple):
 class Network(NamedTuple):
     """Lists of phrases, compiled. List n begins at the places `BEGINNINGS` * n and behind.
 
-    `lists` has the phrases by the list's name. `words` has the labels that take a word, the beginning of one ("calm*"),
-    its end ("*ing") or any number. From place n, label `labels[n][i]` leads to place `targets[n][i]`. `gaps[n]` are the
-    gaps after it, three numbers each: the fewest and the most tokens, 0 for any number, and the place behind them.
-    `ends[n]` are the phrases that end at place n, by their number among all lists: twice that, and one more if the
-    phrase ends a token earlier.
+    `lists` has the phrases by the list's name. `words` are words, beginnings ("calm*") and ends of words ("*ing") and
+    the sign of any number; `meanings[n]` are the labels that take word n. From place n, label `labels[n][i]` leads to
+    place `targets[n][i]`. `gaps[n]` are the gaps after it, three numbers each: the fewest and the most tokens, 0 for
+    any number, and the place behind them. `ends[n]` are the phrases that end at place n, by their number among all
+    lists: twice that, and one more if the phrase ends a token earlier.
     """
 
     lists: Mapping[str, Sequence[str]]
-    words: Mapping[str, Sequence[int]]
+    words: Sequence[str]
+    meanings: Rows
     labels: Rows
     targets: Rows
     gaps: Rows
@@ -82,28 +83,50 @@ def key(classes: bytes, code: Iterable[bytes]) -> str:
 
 
 def written(table: Mapping[str, Network], key: str) -> bytes:
-    """Return networks by name as the bytes of a table: a line of JSON, then numbers."""
-    arrays = [one for network in table.values() for rows in network[2:] for one in rows]
-    names = {name: (network.lists, network.words) for name, network in table.items()}
-    head = {"key": key, "networks": names, "sizes": [*map(len, arrays)]}
+    """Return networks by name as the bytes of a table: a line of JSON, then each network in turn."""
+    networks = {name: _written(network) for name, network in table.items()}
+    head = {"key": key, "sizes": {name: len(content) for name, content in networks.items()}}
+    return json.dumps(head).encode() + b"\n" + b"".join(networks.values())
+
+
+def _written(network: Network) -> bytes:
+    """Return a network as a line of JSON with its texts and the sizes of its arrays, then the arrays."""
+    arrays = [one for rows in network[2:] for one in rows]
+    head = [network.lists, network.words, [*map(len, arrays)]]
     return json.dumps(head).encode() + b"\n" + b"".join(one.tobytes() for one in arrays)
 
 
-def read(content: bytes, key: str) -> dict[str, Network]:
-    """Return the networks that the bytes of a table hold, none if its key is another or if bytes are missing."""
-    line, end, numbers = content.partition(b"\n")
-    if not (end and line.startswith(b'{"key": "' + key.encode() + b'"')):
-        return {}
-    head = json.loads(line)
-    ends = [*accumulate((array("I").itemsize * size for size in head["sizes"]), initial=0)]
-    if ends[-1] != len(numbers):
-        return {}
+class Stored(Mapping[str, Network]):
+    """The networks of a table, each read when it is asked for; none if the key is another or bytes are missing."""
+
+    def __init__(self, content: bytes, key: str) -> None:
+        self._content, self._start = content, content.find(b"\n") + 1
+        is_mine = self._start and content.startswith(b'{"key": "' + key.encode() + b'"')
+        self._sizes: dict[str, int] = json.loads(content[: self._start])["sizes"] if is_mine else {}
+        if sum(self._sizes.values()) != len(content) - self._start:
+            self._sizes = {}
+        self._read: dict[str, Network] = {}
+
+    def __getitem__(self, name: str) -> Network:
+        if name not in self._read:
+            start = self._start + sum(self._sizes[one] for one in takewhile(name.__ne__, self._sizes))
+            self._read[name] = _network(self._content[start : start + self._sizes[name]])
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sizes)
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+
+def _network(content: bytes) -> Network:
+    line, _, numbers = content.partition(b"\n")
+    lists, words, sizes = json.loads(line)
+    ends = [*accumulate((array("I").itemsize * size for size in sizes), initial=0)]
     arrays = (array("I", numbers[start:end]) for start, end in pairwise(ends))
     rows = map(Rows, arrays, arrays)
-    return {
-        name: Network(lists, words, labels=next(rows), targets=next(rows), gaps=next(rows), ends=next(rows))
-        for name, (lists, words) in head["networks"].items()
-    }
+    return Network(lists, words, *rows)
 
 
 class _Compiler:
@@ -188,7 +211,8 @@ class _Compiler:
         del words["$"]
         return Network(
             lists=self._lists,
-            words=dict(sorted(words.items())),
+            words=sorted(words),
+            meanings=Rows.of(words[word] for word in sorted(words)),
             labels=Rows.of([label for label, _ in some] for some in self._edges),
             targets=Rows.of([target for _, target in some] for some in self._edges),
             gaps=Rows.of(self._gaps.get(node, ()) for node in range(len(self._edges))),
@@ -199,22 +223,21 @@ class _Compiler:
 class Meanings:
     """The labels of a network that take a word: what it means to the phrases."""
 
-    def __init__(self, words: Mapping[str, Sequence[int]]) -> None:
-        self._words = words
-        self._numbers = words.get(_NUMBER, ())
-        self._affixes: dict[tuple[int, bool], dict[str, Sequence[int]]] = {}
-        for word, labels in words.items():
+    def __init__(self, network: Network) -> None:
+        self._numbers = {word: number for number, word in enumerate(network.words)}
+        self._rows = network.meanings
+        self._affixes: dict[tuple[int, bool], dict[str, int]] = {}
+        for number, word in enumerate(network.words):
             if "*" in word:
-                self._affixes.setdefault((len(word) - 1, word[-1] == "*"), {})[word.strip("*")] = labels
+                self._affixes.setdefault((len(word) - 1, word[-1] == "*"), {})[word.strip("*")] = number
 
     def __getitem__(self, word: str) -> frozenset[int]:
-        labels = {*self._words.get(word, ())}
-        if word == "'s":
-            labels.update(self._words.get("is", ()))  # a noun's, which may be either
-        if word in BOUNDARY:
-            return frozenset({CLAUSE_END, *labels})
+        named = [word, "is"] if word == "'s" else [word]  # a noun's 's may be either
         if word[0].isdigit():
-            labels.update(self._numbers)
-        for (length, is_prefix), affixes in self._affixes.items():
-            labels.update(affixes.get(word[:length] if is_prefix else word[-length:], ()))
-        return frozenset(labels)
+            named.append(_NUMBER)
+        numbers = [self._numbers.get(one) for one in named]
+        if word not in BOUNDARY:
+            for (length, is_prefix), affixes in self._affixes.items():
+                numbers.append(affixes.get(word[:length] if is_prefix else word[-length:]))
+        labels = chain.from_iterable(self._rows.row(number) for number in numbers if number is not None)
+        return frozenset((CLAUSE_END, *labels) if word in BOUNDARY else labels)

@@ -15,9 +15,10 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from safe_gate.core.model import Hit, JsonObject
+from safe_gate.core.text.cache import Cache
 from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.core.text.patterns import later
-from safe_gate.evaluators.synthesis.engine.automaton import PhraseHit, Walker, meanings, walker
+from safe_gate.evaluators.synthesis.engine.automaton import Meaning, PhraseHit, Walker, meanings, walker
 from safe_gate.evaluators.synthesis.engine.network import Classes, Network, compiled
 from safe_gate.evaluators.synthesis.engine.tokens import Reading, Sentence
 
@@ -103,7 +104,7 @@ class Rule:
 
     @property
     def contexts(self) -> list[tuple[str, ...]]:
-        """The phrases of its conditions, by the condition."""
+        """The lists of phrases in its conditions."""
         return [*(getattr(self, name) for name in CONTEXTS), *((phrase,) for _, phrase in self.cancelled_by)]
 
 
@@ -138,14 +139,19 @@ class Table:
 
     def __init__(self, networks: Mapping[str, Network]) -> None:
         self.networks = networks
-        self._meanings = meanings(networks[CONTEXT]) if CONTEXT in networks else None
 
     def context(self, phrases: Sequence[str]) -> Walker | None:
         """Return what finds the phrases of a context, None if it is not known."""
         name = "\n".join(phrases)
-        if self._meanings is None or name not in self.networks[CONTEXT].lists:
-            return None
-        return Walker(self.networks[CONTEXT], name, self._meanings)
+        return Walker(self._contexts, name, self._meanings) if name in self._contexts.lists else None
+
+    @cached_property
+    def _contexts(self) -> Network:
+        return self.networks[CONTEXT] if self.networks else compiled({}, {})
+
+    @cached_property
+    def _meanings(self) -> Cache[Meaning]:
+        return meanings(self._contexts)
 
 
 def contexts(rules: Iterable[Rule]) -> dict[str, Sequence[str]]:
@@ -158,38 +164,41 @@ class Book:
     """Rules that look in the same field, ready to be looked for."""
 
     def __init__(self, name: str, rules: Iterable[Rule], classes: Classes, table: Table) -> None:
-        """Take a network of this name from the table, and compile what it lacks.
-
-        Raises ValueError for a rule that cannot be read.
-        """
+        """Take rules, whose phrases may be in the network of this name in the table."""
         self.rules = tuple(rules)
-        self._classes, self._table = classes, table
+        self._name, self._classes, self._table = name, classes, table
         self._contexts: dict[tuple[str, ...], Walker] = {}
         self._conditions: dict[Rule, _Conditions | None] = {}
         self._rules = [rule for rule in self.rules for _ in rule.phrases]
-        self._walkers = [*self._compiled(name)]
 
-    def _compiled(self, name: str) -> Iterator[Walker]:
+    @cached_property
+    def walkers(self) -> list[Walker]:
+        """What finds the phrases of the rules: those of the table, and others, compiled when they are first asked for.
+
+        Raises ValueError for a rule that cannot be read.
+        """
+        walkers: list[Walker] = []
         numbers: dict[str, list[int]] = {}
         for number, phrase in enumerate(phrase for rule in self.rules for phrase in rule.phrases):
             numbers.setdefault(phrase, []).append(number)
-        if network := self._table.networks.get(name):
-            known_as = {place: numbers.pop(phrase, ()) for place, phrase in enumerate(network.lists[name])}
-            yield Walker(network, name, meanings(network), known_as)
+        if network := self._table.networks.get(self._name):
+            known_as = {place: numbers.pop(one, ()) for place, one in enumerate(network.lists[self._name])}
+            walkers.append(Walker(network, self._name, meanings(network), known_as))
         if numbers:
             try:
                 network = compiled({"": [*numbers]}, self._classes)
             except ValueError as error:
                 raise next(_faults(self.rules, self._classes), error) from error
-            yield Walker(network, "", meanings(network), dict(enumerate(numbers.values())))
+            walkers.append(Walker(network, "", meanings(network), dict(enumerate(numbers.values()))))
+        return walkers
 
     def matches(self, text: Normalised, reading: Reading) -> Iterator[Match]:
         """Yield what the rules match in a text, cancelled or not, each wording once.
 
         A sentence repeated word for word counts once for a rule (labelling guide, point 2).
         """
-        hits = [hit for one in self._walkers for hit in one.find(reading.words)]
-        if len(self._walkers) > 1:
+        hits = [hit for one in self.walkers for hit in one.find(reading.words)]
+        if len(self.walkers) > 1:
             hits.sort(key=attrgetter("start"))
         numbers = [*map(reading.number, [hit.start for hit in hits])]
         sentences = {number: reading.sentence(number) for number in {*numbers}}

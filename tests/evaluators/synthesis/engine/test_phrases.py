@@ -180,7 +180,7 @@ def test_all_phrases_at_once_find_what_each_finds_alone_without_an_automaton(
 ) -> None:
     together = walker(several, CLASSES)
     for _ in range(2):  # cold and warm
-        found = together.find([*words, END])
+        found = [*together.find([*words, END])]
         for number, phrase in enumerate(several):
             assert sorted(one[1:] for one in found if one.phrase == number) == sorted(
                 one[1:] for one in naive(phrase, words)
@@ -205,13 +205,13 @@ def test_a_context_is_found_right_before_and_right_after_a_place(
 def test_a_full_cache_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     words = [*WORDS, *reversed(WORDS)]
     text = normalise(f"It is fine, u see. {'long' * 15} {'o-' * 30}! The garden was calm and it is fine, u see.")
-    plenty = walker(["a _0-2 c", "{soon}", "^ you"], CLASSES).find([*words, END])
+    plenty = [*walker(["a _0-2 c", "{soon}", "^ you"], CLASSES).find([*words, END])]
     read_before = placed(read_text(text, SPELLING))
     monkeypatch.setattr(automaton, "_MOST_STEPS", 2)
     monkeypatch.setattr(cache, "_MOST", 2)
     few, spelling = walker(["a _0-2 c", "{soon}", "^ you"], CLASSES), Spelling({"u": "you"})
     for _ in range(2):
-        assert few.find([*words, END]) == plenty
+        assert [*few.find([*words, END])] == plenty
         assert placed(read_text(text, spelling)) == read_before
         assert content(["plums", "pears", "the", "cherries", "lon" * 20]) == {"plum", "pear", "cher", "lon" * 20}
 

@@ -118,8 +118,10 @@ def test_a_table_is_the_network_that_was_written() -> None:
     made = network.compiled(
         {"a": ["{you} _0-2 calm*", "^ a (b|c|)"], "b": ["*ing _* x $", "<num> is"]}, {"you": ["you", "u all"]}
     )
-    assert network.read(network.written({"n": made}, "k"), "k") == {"n": made}
-    assert network.read(network.written({"n": made}, "k"), "other") == {}
+    other = network.compiled({"c": ["a b"]}, {})
+    table = network.written({"n": made, "o": other}, "k")
+    assert dict(network.Stored(table, "k")) == {"n": made, "o": other}
+    assert dict(network.Stored(table, "other")) == {}
 
 
 @pytest.mark.untraced
