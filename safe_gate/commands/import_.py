@@ -101,13 +101,8 @@ def main(call: Call) -> int:
     if imported.problems:
         effects.err(console.refusals(imported.problems.kept()))
     if not imported.count:
-        raise CannotJudge(
-            Problem(
-                Place("safe-gate import"),
-                "has no record that can become a case; nothing is written",
-                code=Code.NO_INPUT,
-            )
-        )
+        words = "has no record that can become a case; nothing is written"
+        raise CannotJudge(Problem(Place("safe-gate import"), words, code=Code.NO_INPUT))
     made = addons.importers.numbered(imported, request)
     if path := arguments["update"]:
         update = addons.importers.update(made, request, is_lenient=arguments["skip_invalid"])
@@ -131,7 +126,7 @@ def _shown(update: addons.importers.Update, path: str) -> Iterator[str]:
     file = console.path_words(path)
     yield f"Updated: {file}, {plural(update.changed, 'reply', 'replies')} of {update.known} changed"
     for ids, words in (
-        ([id_ for id_, _ in update.recorded.items()], "New, not in the file"),
+        ([*update.recorded], "New, not in the file"),
         (update.gone, "Gone from the recording, so with their old replies"),
         (update.unlike, "Recorded with another message, so with their old replies"),
         (update.labelled, "Changed under labels, which to check"),

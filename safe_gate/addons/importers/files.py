@@ -290,7 +290,7 @@ class _Document:
         elif self._text[end - 1] in "]}":
             self._place = end
         else:
-            raise NotReadable("breaks off", self._text.count("\n") + 1)
+            raise NotReadable("breaks off", self._here)
 
     def _value(self) -> Any:
         """Take the next value. Raises NotReadable if it is invalid, incomplete or too long, and KeyTwiceError."""

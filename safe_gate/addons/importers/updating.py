@@ -33,7 +33,7 @@ class Update:
     """
 
     request: Request
-    recorded: dict[str, Any]
+    recorded: dict[str, JsonObject]
     is_lenient: bool
     known: int = 0
     changed: int = 0
@@ -48,7 +48,7 @@ class Update:
 
         Raises CannotJudge, at the latest at the end, with every problem of the file.
         """
-        name, places = disk.shown(path), dict[str, Any]()
+        name, places = disk.shown(path), dict[str, int]()
         try:
             with disk.open_regular(path) as file:
                 for number, data in enumerate(bounds.bounded_lines(file, bounds.BOUNDS.line), 1):
@@ -69,7 +69,7 @@ class Update:
             words = "has none of the recorded ids; name their field: --map id=FIELD"
             raise CannotJudge(Problem(Place(name), words, code=Code.UNKNOWN_CASE))
 
-    def _line(self, data: bytes, place: Place, places: dict[str, Any]) -> str:
+    def _line(self, data: bytes, place: Place, places: dict[str, int]) -> str:
         """Return a line with its recorded replies. Raises CannotJudge."""
         text = disk.decode(data, place.path, place.line)
         bare = text.removeprefix("\ufeff") if place.line == 1 else text
@@ -129,7 +129,4 @@ def _replaced(line: str, values: dict[Keys, Any]) -> str:
 
 def recorded(entries: Iterator[JsonObject], request: Request, *, is_lenient: bool) -> Update:
     """Return an update by imported entries, whose ids differ."""
-    found = dict[str, Any]()
-    for entry in entries:
-        found.setdefault(entry[request.key], entry)
-    return Update(request, found, is_lenient)
+    return Update(request, {entry[request.key]: entry for entry in entries}, is_lenient)
