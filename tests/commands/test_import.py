@@ -20,7 +20,6 @@ from tests.support.importing import (
     TURNS,
     exchanges,
     imported,
-    result,
     write,
 )
 
@@ -170,13 +169,6 @@ def test_columns_that_are_there_twice_matter_where_they_are_used(
 def test_a_cell_that_says_there_is_no_error(safe_gate: SafeGate, error: str) -> None:
     Path("in.csv").write_text(f"id,prompt,response,error\na,x,y,{error}\n", "utf-8")
     assert exchanges(imported(safe_gate, "in.csv")) == [("a", "x", "y")]
-
-
-def test_an_error_that_is_an_object_is_shown_as_json(safe_gate: SafeGate) -> None:
-    write("in.jsonl", {"id": "a", "prompt": "x", "response": "", "error": {"code": None, "text": "slow"}})
-    assert 'in.jsonl:1: a: is an error: {"code": null, "text": "slow"}\n' in refused(safe_gate, "in.jsonl")
-    write("in.jsonl", result(1, "x", {"error": {"code": None}}))
-    assert 'is an error: {"code": null}\n' in refused(safe_gate, "in.jsonl")
 
 
 def test_a_mapped_message_gives_its_text(safe_gate: SafeGate) -> None:

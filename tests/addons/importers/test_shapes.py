@@ -57,11 +57,3 @@ def test_a_line_with_a_list_of_records_hides_no_later_line(safe_gate: SafeGate) 
     assert (
         "pages.jsonl: JSON objects with named fields, 2 cases" in safe_gate("import", "pages.jsonl", "--out", "-").err
     )
-
-
-def test_a_later_document_without_a_list_of_records_is_an_error(safe_gate: SafeGate) -> None:
-    write("in.jsonl", PAGE, PAGE, {"prompt": ASK, "response": REPLY})
-    ran = safe_gate("import", "in.jsonl", "--out", "cases.jsonl")
-    assert ran.code == 3
-    assert "in.jsonl:3: has no list of records, as the document before it has" in ran.err
-    assert not Path("cases.jsonl").exists()

@@ -19,9 +19,13 @@ from tests.support.importing import (
     imported,
     lm_eval,
     promptfoo,
+    request,
+    response,
     result,
     write,
 )
+
+RUN = {"id": "a", "run_type": "llm", "inputs": {"messages": [TURNS[:1]]}}
 
 
 def test_a_mapping_names_fields_and_nested_paths(safe_gate: SafeGate) -> None:
@@ -133,6 +137,19 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate) -> None:
         ('{"prompt": "x", "response": "y"}', ["--from", "parquet"], "is not Parquet; leave --from out to detect the format"),
         ("prompt,response\nx,y\n", ["--from", "jsonl"], "is not JSON objects with named fields; leave --from out"),
         ('[{"prompt": "x", "response": "y"}]', ["--from", "csv"], "is not CSV; leave --from out to detect the format"),
+        ('{"id": "a", "instruction": "Add.", "input": [2, 2], "output": "4"}', [], "1: a: has an instruction or an input that is not text; name one: --map user=FIELD"),
+        (json.dumps({"id": "a", "messages": [TURNS[0], {"role": "assistant", "content": "", "tool_calls": [{}]}]}), [], "1: a: ends with a message without text"),
+        (json.dumps({"id": "a", "messages": [*TURNS, {"role": "user", "content": ""}]}), [], "1: a: ends with a message without text; expected a reply"),
+        ('{"id": "a", "messages": 5}', ["--from", "messages"], "1: a: has no messages; expected a list of messages"),
+        (json.dumps(RUN | {"outputs": {"role": "tool", "content": "x"}}), [], "1: a: has no reply; expected text or a message"),
+        (json.dumps(RUN | {"outputs": {"messages": [TURNS[0]]}}), [], "1: a: has no reply; expected text or a message"),
+        (json.dumps(RUN | {"outputs": {"generations": [[{"text": "x"}], [{"text": "y"}]]}}), [], "1: a: has answers to 2 prompts"),
+        (json.dumps(RUN | {"inputs": {"messages": [TURNS[:1], TURNS[:1]]}, "outputs": {"text": "x"}}), [], "1: a: has 2 prompts in its input"),
+        (json.dumps(response("a", "x")), [], "1: a: answers no request of these files; name the file of requests too\n"),
+        (json.dumps(request("a", TURNS[0])), [], "1: a: has no response in these files; name the file of responses too\n"),
+        ('{"id": "a", "prompt": "x", "response": "", "error": {"code": null, "text": "slow"}}', [], '1: a: is an error: {"code": null, "text": "slow"}\n'),
+        (json.dumps(result(1, "x", {"error": {"code": None}})), [], 'is an error: {"code": null}\n'),
+        ('{"data": [{"prompt": "x", "response": "y"}]}\n' * 2 + '{"prompt": "x", "response": "y"}\n', [], "3: has no list of records, as the document before it has"),
         ("PAR1 no table", [], "is not a readable Parquet file"),
     ],
 )  # fmt: skip

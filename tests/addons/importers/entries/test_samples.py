@@ -99,20 +99,6 @@ def test_parts_of_a_text_are_one_reply(safe_gate: SafeGate) -> None:
     assert exchanges(imported(safe_gate, "in.jsonl")) == [("a", ASK, "One.Two.")]
 
 
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        (run({"generations": [[{"text": REPLY}], [{"text": OTHER}]]}), "has answers to 2 prompts"),
-        (run({"text": REPLY}) | {"inputs": {"messages": [TURNS[:1], TURNS[:1]]}}, "has 2 prompts in its input"),
-    ],
-)
-def test_a_record_of_several_prompts_is_refused(safe_gate: SafeGate, value: dict[str, Any], words: str) -> None:
-    write("in.jsonl", value)
-    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl")
-    assert ran.code == 3
-    assert f"in.jsonl:1: a: {words}" in ran.err
-
-
 def test_providers_of_promptfoo_are_samples_and_prompts_are_not(safe_gate: SafeGate) -> None:
     def row(place: int, provider: str, prompt: str, **fields: Any) -> dict[str, Any]:
         raw = {"raw": f"{prompt}: dog", "label": f"{prompt}: {{{{animal}}}}"}
@@ -145,17 +131,3 @@ def test_providers_of_promptfoo_are_samples_and_prompts_are_not(safe_gate: SafeG
 def test_samples_get_no_number_that_an_id_has(safe_gate: SafeGate, ids: list[str], expected: list[str]) -> None:
     write("in.jsonl", *({"id": id_, "prompt": ASK, "response": REPLY} for id_ in ids))
     assert [case["id"] for case in imported(safe_gate, "in.jsonl")] == expected
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        (response("a", REPLY), "a: answers no request of these files; name the file of requests too"),
-        (request("a", TURNS[0]), "a: has no response in these files; name the file of responses too"),
-    ],
-)
-def test_one_half_of_a_batch_asks_for_the_other(safe_gate: SafeGate, line: dict[str, Any], words: str) -> None:
-    write("in.jsonl", line)
-    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl")
-    assert ran.code == 3
-    assert f"in.jsonl:1: {words}\n" in ran.err

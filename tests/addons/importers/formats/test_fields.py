@@ -27,13 +27,6 @@ def test_alpaca_asks_by_its_instruction_and_its_input(safe_gate: SafeGate, name:
     assert [case["user"] for case in mapped] == ["", "Guten Tag", "Say hi."]
 
 
-def test_an_input_that_is_not_text_is_refused(safe_gate: SafeGate) -> None:
-    write("in.jsonl", {"id": "a", "instruction": "Add.", "input": [2, 2], "output": "4"})
-    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl")
-    assert ran.code == 3
-    assert "in.jsonl:1: a: has an instruction or an input that is not text; name one: --map user=FIELD" in ran.err
-
-
 @pytest.mark.parametrize("turn", [1, -1])
 def test_a_file_of_cases_with_and_without_conversations_is_imported(safe_gate: SafeGate, turn: int) -> None:
     case = {"id": "a", "user": ASK, "assistant": REPLY}
