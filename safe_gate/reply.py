@@ -19,8 +19,8 @@ from safe_gate.evaluators import synthesis
 from safe_gate.evaluators.output import one_of, several, texts
 from safe_gate.evaluators.package_files import shipped
 from safe_gate.evaluators.synthesis import packs as rule_packs
-from safe_gate.evaluators.synthesis.deciding import score, wording
-from safe_gate.evaluators.synthesis.deciding.turn import Rules
+from safe_gate.evaluators.synthesis.checks import score, wording
+from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 from safe_gate.evaluators.synthesis.result import Result
 
@@ -124,7 +124,7 @@ def _with_packs(profile: str, named: Sequence[tuple[str, str]]) -> Rules:
             OwnFile(name, name, text.encode(), checked.fitting(text, Path(name), name, _PACK), checked.lines_in(text))
             for name, text in named
         ]
-        return rule_packs.made(rule_packs.recipe(settings, files, data), data)
+        return rule_packs.from_recipe(rule_packs.recipe(settings, files, data), data)
     except CannotJudge as error:
         raise _refusal(error.problems) from None
 

@@ -27,9 +27,9 @@ from safe_gate.core.model import Place
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.rendered import shown
 from safe_gate.core.text.similarity import similarity
-from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
-from safe_gate.evaluators.synthesis.deciding.turn import Turn
-from safe_gate.evaluators.synthesis.deciding.wording import asked, judged
+from safe_gate.evaluators.synthesis.checks.score import Case, score_case
+from safe_gate.evaluators.synthesis.checks.turn import Turn
+from safe_gate.evaluators.synthesis.checks.wording import asked, judged
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.model import codec
 from tests.support import packs

@@ -14,7 +14,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.synthesis.deciding import rulebook
+from safe_gate.evaluators.synthesis.checks import rulebook
 from safe_gate.evaluators.synthesis.evaluator import DATA
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import checked, disk, recorded, writing

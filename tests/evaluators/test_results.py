@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from safe_gate.evaluators.stored import read_result
-from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
 from safe_gate.model import codec
 from tests.support.cases import DATA, REPOSITORY, SafeGate, report, turn
 from tests.support.examples import is_thorough

@@ -15,7 +15,7 @@ from safe_gate.core.figures import add_up
 from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.stored import read_report
-from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
+from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import KINDS
 from safe_gate.evaluators.synthesis.part import Labels
 from safe_gate.evaluators.synthesis.totals import Totals, report

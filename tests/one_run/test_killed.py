@@ -166,7 +166,7 @@ def test_a_merge_that_is_killed_keeps_the_shards(safe_gate: SafeGate, passed: tu
 def test_problems_of_baseline_and_inputs_are_reported_together_before_scoring(
     safe_gate: SafeGate, passed: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("safe_gate.evaluators.synthesis.deciding.score.score_case", None)
+    monkeypatch.setattr("safe_gate.evaluators.synthesis.checks.score.score_case", None)
     ran = safe_gate(*passed, "--baseline", "gone.json")
     assert (ran.code, "gone.json: does not exist" in ran.err) == (3, True), ran.log
     with Path("c.jsonl").open("a", encoding="utf-8") as file:

@@ -94,7 +94,7 @@ def changed(number, handler):
         tell(b"ignores interrupts")
 signal.signal = changed
 from safe_gate.cli import main
-from safe_gate.evaluators.synthesis.deciding import score
+from safe_gate.evaluators.synthesis.checks import score
 scored = score.score_case
 score.score_case = lambda *case: os.read({held}, 1) or scored(*case)
 sys.exit(main())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from safe_gate.core.model import Place
-from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
+from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.model import codec
 from tests.support.packs import load as load_rules
 

@@ -9,8 +9,8 @@ from itertools import compress
 
 from safe_gate.core.stats import wilson
 from safe_gate.core.text.normalising import normalise
-from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
-from safe_gate.evaluators.synthesis.deciding.turn import Rules
+from safe_gate.evaluators.synthesis.checks.score import Case, score_case
+from safe_gate.evaluators.synthesis.checks.turn import Rules
 
 _PARTS = 5
 _MOST_PARTS = 10

@@ -15,8 +15,8 @@ from typing import Any
 
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.patterns import later
-from safe_gate.evaluators.synthesis.deciding.score import Case
-from safe_gate.evaluators.synthesis.deciding.turn import Rules, Turn
+from safe_gate.evaluators.synthesis.checks.score import Case
+from safe_gate.evaluators.synthesis.checks.turn import Rules, Turn
 from safe_gate.evaluators.synthesis.engine.network import Classes
 from safe_gate.evaluators.synthesis.engine.stems import FUNCTION_WORDS, is_content
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Sentence, Spelling, read

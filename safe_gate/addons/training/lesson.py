@@ -13,9 +13,9 @@ from safe_gate.core.shown import Table
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.package_files import Package
 from safe_gate.evaluators.synthesis import packs
-from safe_gate.evaluators.synthesis.deciding import rulebook
-from safe_gate.evaluators.synthesis.deciding.score import Case
-from safe_gate.evaluators.synthesis.deciding.turn import Rules
+from safe_gate.evaluators.synthesis.checks import rulebook
+from safe_gate.evaluators.synthesis.checks.score import Case
+from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 
 

@@ -9,11 +9,11 @@ from safe_gate.core.given import CaseAt, Misnamed
 from safe_gate.core.model import Code, JsonObject, Place, Problem
 from safe_gate.core.setting import ALL_ENTRIES
 from safe_gate.core.validate import Fault, masked, quote, suggestion
-from safe_gate.evaluators.synthesis.deciding import conversation, wording
-from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
-from safe_gate.evaluators.synthesis.deciding.conversation import Talk
-from safe_gate.evaluators.synthesis.deciding.score import Case, is_negative, wanted
-from safe_gate.evaluators.synthesis.deciding.turn import Rules
+from safe_gate.evaluators.synthesis.checks import conversation, wording
+from safe_gate.evaluators.synthesis.checks.conversation import Talk
+from safe_gate.evaluators.synthesis.checks.score import Case, is_negative, wanted
+from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
+from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.names import KINDS, REPORTED, WORDING
 from safe_gate.evaluators.synthesis.totals import Totals
 

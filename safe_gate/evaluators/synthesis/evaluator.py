@@ -25,8 +25,8 @@ from safe_gate.evaluators.synthesis import cases, event, evidence, gate, packs, 
 from safe_gate.evaluators.synthesis import outcome as compared
 from safe_gate.evaluators.synthesis import section as shown
 from safe_gate.evaluators.synthesis.cases import misfit, misnamed, unserved
-from safe_gate.evaluators.synthesis.deciding import consistency, conversation, settings_remarks
-from safe_gate.evaluators.synthesis.deciding.score import is_negative, score_case
+from safe_gate.evaluators.synthesis.checks import consistency, conversation, settings_remarks
+from safe_gate.evaluators.synthesis.checks.score import is_negative, score_case
 from safe_gate.evaluators.synthesis.names import KINDS, WORDING, wording_of_tags
 from safe_gate.evaluators.synthesis.part import Part
 from safe_gate.evaluators.synthesis.result import Result
@@ -151,7 +151,7 @@ class Synthesis(Evaluator):
         return packs.recipe(settings, own, DATA)
 
     def made(self, recipe: str) -> Any:
-        return packs.made(recipe, DATA)
+        return packs.from_recipe(recipe, DATA)
 
     def score(self, case: Any, by: Any) -> Result:
         return score_case(case, by)

@@ -9,7 +9,7 @@ from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, enumerated, first_few, fixed, plural
 from safe_gate.core.model import Hit, JsonObject, Phrase, Untrusted
 from safe_gate.core.shown import Mark, Side
-from safe_gate.evaluators.synthesis.deciding.check_result import (
+from safe_gate.evaluators.synthesis.checks.check_result import (
     CheckResult,
     Evidence,
     Pivot,
@@ -18,11 +18,11 @@ from safe_gate.evaluators.synthesis.deciding.check_result import (
     count,
     in_all,
 )
-from safe_gate.evaluators.synthesis.deciding.conversation import field_of
-from safe_gate.evaluators.synthesis.deciding.failure_reasons import either, named, of_wording, returning, says
-from safe_gate.evaluators.synthesis.deciding.for_and_against import ASKS
-from safe_gate.evaluators.synthesis.deciding.leaving import TOO_FEW_SHARED, leaves_because
-from safe_gate.evaluators.synthesis.deciding.score import SIMILARITY_THRESHOLD
+from safe_gate.evaluators.synthesis.checks.conversation import field_of
+from safe_gate.evaluators.synthesis.checks.counting import ASKS
+from safe_gate.evaluators.synthesis.checks.failure_reasons import either, named, of_wording, returning, says
+from safe_gate.evaluators.synthesis.checks.leaving import TOO_FEW_SHARED, leaves_because
+from safe_gate.evaluators.synthesis.checks.score import SIMILARITY_THRESHOLD
 from safe_gate.evaluators.synthesis.names import IN_FAVOUR
 from safe_gate.evaluators.synthesis.result import Result
 

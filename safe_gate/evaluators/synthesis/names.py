@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from safe_gate.evaluators.synthesis.deciding.checks import MESSAGE, SHIPPED
+from safe_gate.evaluators.synthesis.checks.shipped import MESSAGE, SHIPPED
 
 CHECKS: tuple[str, ...] = tuple(SHIPPED)
 """The shipped checks by the name cases use, in the order of the report."""

@@ -16,10 +16,10 @@ from safe_gate.core.given import OwnFile, PackFact
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.package_files import Package
-from safe_gate.evaluators.synthesis.deciding import own_checks, wording
-from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
-from safe_gate.evaluators.synthesis.deciding.score import broken_promises as broken_by
-from safe_gate.evaluators.synthesis.deciding.turn import BOOKS, Check, Rules, book_of
+from safe_gate.evaluators.synthesis.checks import own_checks, wording
+from safe_gate.evaluators.synthesis.checks.score import broken_promises as broken_by
+from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
+from safe_gate.evaluators.synthesis.checks.turn import BOOKS, Check, Rules, book_of
 from safe_gate.evaluators.synthesis.engine import network
 from safe_gate.evaluators.synthesis.engine.language import Languages
 from safe_gate.evaluators.synthesis.engine.rules import CONTEXT, Book, Rule, Table, Vocabulary, contexts
@@ -74,7 +74,7 @@ def _not_checks(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem
         )
 
 
-def made(recipe: str, data: Package) -> Rules:
+def from_recipe(recipe: str, data: Package) -> Rules:
     """Return the rules of a recipe: everything a verdict depends on besides the case.
 
     A recipe is a text, which can be sent to another process, as what is compiled cannot.

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from safe_gate.core.model import Place
 from safe_gate.core.shown import in_notebook
 from safe_gate.evaluators.no_reply import NoReply
-from safe_gate.evaluators.synthesis.deciding.check_result import Agreement, CheckResult, Sides, Wording
-from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
+from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, Sides, Wording
+from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
 from safe_gate.evaluators.synthesis.engine.language import Language, is_foreign
 from safe_gate.model.codec import key
 

@@ -15,9 +15,9 @@ from safe_gate.core.spool import Spool
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import why_no_reply, without_reply
-from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
-from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
-from safe_gate.evaluators.synthesis.deciding.failure_reasons import causes, evidence, hits_against
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
+from safe_gate.evaluators.synthesis.checks.failure_reasons import causes, evidence, hits_against
+from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
 from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS, WORDING, in_order, title, words
 from safe_gate.evaluators.synthesis.part import Part, Quality, Summary, Tagged, Verdicts
 from safe_gate.evaluators.synthesis.result import Result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safe_gate.core.model import Place
-from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
+from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.section import rates
 from safe_gate.evaluators.synthesis.totals import Totals, report
 from tests.support import packs

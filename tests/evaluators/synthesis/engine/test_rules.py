@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import Place
-from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
-from safe_gate.evaluators.synthesis.deciding.turn import Turn
+from safe_gate.evaluators.synthesis.checks.score import Case, score_case
+from safe_gate.evaluators.synthesis.checks.turn import Turn
 from safe_gate.evaluators.synthesis.engine import patterns
 from safe_gate.evaluators.synthesis.engine.rules import Rule, _faults
 from tests.support import packs

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.evaluators.synthesis.deciding.turn import Turn
+from safe_gate.evaluators.synthesis.checks.turn import Turn
 from safe_gate.evaluators.synthesis.engine.rules import Vocabulary
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.inputs.schemas import load_schema

@@ -15,11 +15,11 @@ import pytest
 from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.package_files import Package, shipped
-from safe_gate.evaluators.synthesis.deciding.score import Case
-from safe_gate.evaluators.synthesis.deciding.turn import Rules
+from safe_gate.evaluators.synthesis.checks.score import Case
+from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.engine import network
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.packs import TABLE, made, recipe, stored_table, table
+from safe_gate.evaluators.synthesis.packs import TABLE, from_recipe, recipe, stored_table, table
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.model import Settings
 from tests.support.cases import REPOSITORY
@@ -53,7 +53,7 @@ class Files(Package):
 
 def rules(files: Mapping[str, bytes], policy: Mapping[str, Any] = SETTINGS) -> Rules:
     data = Files(files)
-    return made(recipe(policy, (), data), data)
+    return from_recipe(recipe(policy, (), data), data)
 
 
 def texts() -> list[str]:

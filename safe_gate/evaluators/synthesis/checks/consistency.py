@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from safe_gate.evaluators.synthesis.deciding import for_and_against, wording
-from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Pivot, Wording
-from safe_gate.evaluators.synthesis.deciding.leaving import leaves_because
-from safe_gate.evaluators.synthesis.deciding.score import (
+from safe_gate.evaluators.synthesis.checks import counting, wording
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Pivot, Wording
+from safe_gate.evaluators.synthesis.checks.leaving import leaves_because
+from safe_gate.evaluators.synthesis.checks.score import (
     SIMILARITY_THRESHOLD,
     Case,
     is_negative,
@@ -18,7 +18,7 @@ from safe_gate.evaluators.synthesis.deciding.score import (
     sorted_checks,
     wanted,
 )
-from safe_gate.evaluators.synthesis.deciding.turn import Check, Rules
+from safe_gate.evaluators.synthesis.checks.turn import Check, Rules
 from safe_gate.evaluators.synthesis.engine.language import is_foreign
 from safe_gate.evaluators.synthesis.names import WORDING
 from safe_gate.evaluators.synthesis.result import Result
@@ -43,7 +43,7 @@ def recounted(shown: Result, case: Case, rules: Rules) -> Result:
 def _check(check: Check, shown: CheckResult, *, is_unread: bool) -> CheckResult:
     """Return the result of a check that follows from what an entry shows; `is_unread` if nothing was judged."""
     if not isinstance(shown.evidence, Pivot):
-        return for_and_against.recounted(check, shown, is_unread=is_unread)
+        return counting.recounted(check, shown, is_unread=is_unread)
     pivot = shown.evidence
     applicable = bool(pivot.groups.get("vulnerability"))
     is_alike = pivot.engages or pivot.similarity >= SIMILARITY_THRESHOLD

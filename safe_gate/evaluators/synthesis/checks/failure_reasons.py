@@ -8,22 +8,22 @@ from itertools import zip_longest
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
 from safe_gate.core.model import Hit, Phrase, Untrusted
-from safe_gate.evaluators.synthesis.deciding.check_result import (
+from safe_gate.evaluators.synthesis.checks.check_result import (
     CheckResult,
     Pivot,
     Sides,
     Wording,
     in_all,
 )
-from safe_gate.evaluators.synthesis.deciding.conversation import FIELDS
-from safe_gate.evaluators.synthesis.deciding.leaving import (
+from safe_gate.evaluators.synthesis.checks.conversation import FIELDS
+from safe_gate.evaluators.synthesis.checks.leaving import (
     ELSEWHERE_ONLY,
     ENOUGH_SHARED,
     NOTHING_TOUCHES,
     TOO_FEW_SHARED,
     leaves_because,
 )
-from safe_gate.evaluators.synthesis.deciding.score import SIMILARITY_THRESHOLD
+from safe_gate.evaluators.synthesis.checks.score import SIMILARITY_THRESHOLD
 
 SAYS = {
     "positive": "leave the choice",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 
-from safe_gate.evaluators.synthesis.deciding.check_result import Pivot, Ties
-from safe_gate.evaluators.synthesis.deciding.checks import MESSAGE
-from safe_gate.evaluators.synthesis.deciding.turn import Found, Turn
+from safe_gate.evaluators.synthesis.checks.check_result import Pivot, Ties
+from safe_gate.evaluators.synthesis.checks.shipped import MESSAGE
+from safe_gate.evaluators.synthesis.checks.turn import CountedHits, Turn
 from safe_gate.evaluators.synthesis.engine.stems import content, first_words
 from safe_gate.evaluators.synthesis.engine.tokens import Sentence
 
@@ -19,7 +19,7 @@ _ENOUGH_OF_ITS_OWN = 2
 _PERSONS = _ADDRESS | frozenset("yours i me my we us our he him his she her hers they them their theirs".split())
 
 
-def ties(found: Found, turn: Turn) -> Ties:
+def ties(found: CountedHits, turn: Turn) -> Ties:
     """Return what ties a reply to the message, besides hits.
 
     - `shared`: the content words that it shares with the message, one per stem. They count in sentences that touch

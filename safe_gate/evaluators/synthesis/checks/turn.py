@@ -131,7 +131,7 @@ class Turn:
         """Return whether a text holds no word: it is empty, or a sign, or a number."""
         return not any(word[:1].isalpha() for word in self.read(field).words)
 
-    def found(self, check: Check, groups: Sequence[str]) -> Found:
+    def found(self, check: Check, groups: Sequence[str]) -> CountedHits:
         """Return what counts for a check in some groups, and the cancelled hits.
 
         If live matches overlap, in any of the groups, the longest counts. A shipped rule's match against the reply
@@ -143,7 +143,7 @@ class Turn:
             by, words = ("", "") if match.by or not self.rules.by_clause else self._unasked(match, check)
             (cancelled if match.by or by else live).append(match._replace(by=by, words=words) if by else match)
         if not live and not cancelled:
-            return Found(dict.fromkeys(groups, ()), dict.fromkeys(groups, ()), ())
+            return CountedHits(dict.fromkeys(groups, ()), dict.fromkeys(groups, ()), ())
         own = [match for match in live if match.rule.is_own]
         longest, lost = _longest([match for match in live if not match.rule.is_own] if own else live)
         if own:
@@ -156,10 +156,11 @@ class Turn:
         kept = sorted(kept, key=lambda match: match.start)
         cancelled += self._lost(lost, kept)
         by_group = {group: [match for match in kept if match.rule.group == group] for group in groups}
-        hits = sorted(dict.fromkeys(map(self._hit, cancelled)), key=lambda hit: (hit.field, hit.start, hit.rule))
-        return Found(by_group, {group: tuple(map(self._hit, some)) for group, some in by_group.items()}, tuple(hits))
+        hits = {group: tuple(map(self._hit, some)) for group, some in by_group.items()}
+        stopped = sorted(dict.fromkeys(map(self._hit, cancelled)), key=lambda hit: (hit.field, hit.start, hit.rule))
+        return CountedHits(by_group, hits, tuple(stopped))
 
-    def each(self, check: Check, groups: Sequence[str]) -> Found:
+    def each(self, check: Check, groups: Sequence[str]) -> CountedHits:
         """Return what counts of some groups, overlaps decided within each."""
         matches: dict[str, Sequence[Match]] = dict.fromkeys(groups, ())
         hits: dict[str, tuple[Hit, ...]] = dict.fromkeys(groups, ())
@@ -169,7 +170,7 @@ class Turn:
             matches |= found.matches
             hits |= found.hits
             cancelled += found.cancelled
-        return Found(matches, hits, tuple(cancelled))
+        return CountedHits(matches, hits, tuple(cancelled))
 
     def _lost(self, lost: Sequence[tuple[Match, Match]], kept: Sequence[Match]) -> Iterator[Match]:
         """Yield the matches that a longer one cancels, and those longer ones of which another counts for the clause."""
@@ -223,7 +224,7 @@ def _longest(matches: Sequence[Match]) -> tuple[list[Match], list[tuple[Match, M
     return kept, [(match, overlapping(match, kept)) for match in matches if counts and match not in counts]
 
 
-class Found(NamedTuple):
+class CountedHits(NamedTuple):
     """The matches and hits that count, by group, and the cancelled hits."""
 
     matches: Mapping[str, Sequence[Match]]

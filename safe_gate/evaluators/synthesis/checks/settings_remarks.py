@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.model import JsonObject, Phrase
-from safe_gate.evaluators.synthesis.deciding.score import is_negative
+from safe_gate.evaluators.synthesis.checks.score import is_negative
 from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 from safe_gate.evaluators.synthesis.part import Part
 

@@ -9,8 +9,8 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import Untrusted
 from safe_gate.core.shown import Table
 from safe_gate.evaluators.synthesis import packs
-from safe_gate.evaluators.synthesis.deciding.for_and_against import ASKS
-from safe_gate.evaluators.synthesis.deciding.turn import Rules
+from safe_gate.evaluators.synthesis.checks.counting import ASKS
+from safe_gate.evaluators.synthesis.checks.turn import Rules
 
 
 def listed(rules: Rules) -> Iterator[Table | str]:

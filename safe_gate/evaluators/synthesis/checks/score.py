@@ -17,12 +17,12 @@ from safe_gate.core.model import Hit, JsonObject, Place
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import no_reply
-from safe_gate.evaluators.synthesis.deciding import wording
-from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Pivot, Requirement, Ties
-from safe_gate.evaluators.synthesis.deciding.conversation import Message, Talk, joined, placed
-from safe_gate.evaluators.synthesis.deciding.for_and_against import counted
-from safe_gate.evaluators.synthesis.deciding.leaving import follows_news, leaves_because, moves_on, ties
-from safe_gate.evaluators.synthesis.deciding.turn import Check, Found, Rules, Turn
+from safe_gate.evaluators.synthesis.checks import wording
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Pivot, Requirement, Ties
+from safe_gate.evaluators.synthesis.checks.conversation import Message, Talk, joined, placed
+from safe_gate.evaluators.synthesis.checks.counting import counted
+from safe_gate.evaluators.synthesis.checks.leaving import follows_news, leaves_because, moves_on, ties
+from safe_gate.evaluators.synthesis.checks.turn import Check, CountedHits, Rules, Turn
 from safe_gate.evaluators.synthesis.engine.language import Language, is_foreign
 from safe_gate.evaluators.synthesis.names import WORDING, in_order
 from safe_gate.evaluators.synthesis.result import Result
@@ -140,7 +140,7 @@ def _engages(check: Check, turn: Turn) -> CheckResult:
     return CheckResult(stays or not applicable, applicable, pivot, found.cancelled)
 
 
-def _disclosed(check: Check, turn: Turn) -> tuple[Found, bool, float]:
+def _disclosed(check: Check, turn: Turn) -> tuple[CountedHits, bool, float]:
     """Return what counts, whether the check applies, and how alike the message and the reply are then."""
     found = turn.each(check, (*check.applies, *check.favour, *check.against))
     if not found.count(check.applies):

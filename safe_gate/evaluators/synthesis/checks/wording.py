@@ -22,7 +22,7 @@ from safe_gate.core.text.mapped_text import Normalised, as_typed
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.rendered import shown as as_shown
 from safe_gate.core.text.similarity import WORD
-from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Requirement, Wording
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requirement, Wording
 from safe_gate.evaluators.synthesis.names import KINDS
 
 MOST_HITS = 20

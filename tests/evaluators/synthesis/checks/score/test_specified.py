@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from safe_gate.core.figures import add_up
 from safe_gate.core.model import Place
 from safe_gate.core.text.similarity import similarity
-from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Wording
-from safe_gate.evaluators.synthesis.deciding.score import Case, result_of, score_case
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Wording
+from safe_gate.evaluators.synthesis.checks.score import Case, result_of, score_case
 from safe_gate.evaluators.synthesis.engine.language import Language
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.result import Result

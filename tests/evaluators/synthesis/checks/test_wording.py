@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.text.normalising import normalise
-from safe_gate.evaluators.synthesis.deciding import wording
-from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
+from safe_gate.evaluators.synthesis.checks import wording
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
 from safe_gate.model import codec
 from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
 from tests.support.git import commit, git

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
-from safe_gate.evaluators.synthesis.deciding.for_and_against import ASKS
-from safe_gate.evaluators.synthesis.deciding.score import Case
-from safe_gate.evaluators.synthesis.deciding.turn import Check, Rules
+from safe_gate.evaluators.synthesis.checks.counting import ASKS
+from safe_gate.evaluators.synthesis.checks.score import Case
+from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
+from safe_gate.evaluators.synthesis.checks.turn import Check, Rules
 from safe_gate.evaluators.synthesis.names import CHECKS, OWN, REPORTED
 from safe_gate.inputs.schemas import load_schema
 from tests.support import packs

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from safe_gate.core.model import Place, Untrusted
-from safe_gate.evaluators.synthesis.deciding import failure_reasons
-from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
-from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
+from safe_gate.evaluators.synthesis.checks import failure_reasons
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
+from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.model import codec
 from tests.support.cases import BAD, SafeGate, turn, write_cases
