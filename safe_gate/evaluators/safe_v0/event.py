@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from safe_gate.core.shown import BatchEvent
-from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.part import Part, Summary
 from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.model import codec
@@ -24,7 +23,7 @@ def result(one: Result, *, with_text: bool) -> dict[str, Any]:
         "test_id": one.id,
         "batch_id": one.batch,
         "archetype": one.archetype,
-        "scores": {metric: one.scores[metric] for metric in METRICS},
+        "scores": one.scores,
         "label": one.label.value,
         **({"details": codec.to_json(one.details)} if with_text else {}),
     }

@@ -22,7 +22,7 @@ def outcome(result: Result) -> Outcome:
         passed=result.passed,
         rank=RANKS[label],
         words=label.value,
-        scores={"pass": float(result.passed), **{metric: result.scores[metric] for metric in METRICS}},
+        scores={"pass": float(result.passed), **result.scores},
         violations=frozenset(result.violations),
         groups=frozenset([result.archetype]),
         cluster=result.cluster,

@@ -39,7 +39,7 @@ class Details:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Result:
-    """A case scored: each metric and the composite in [0, 1], with the needles behind them.
+    """A case scored: `figures` are each metric and the composite in [0, 1], `details` the needles behind them.
 
     `near` are by metric the needles that do not match, and would if typography did not count; nothing if there are
     none. `no_reply` says why the output is none, None for one.
@@ -48,7 +48,7 @@ class Result:
     id: Annotated[str, key("test_id")]
     batch: Annotated[str, key("batch_id")]
     archetype: str
-    scores: Mapping[str, float]
+    figures: Annotated[Mapping[str, float], key("scores")]
     details: Details
     label: Label
     place: Annotated[Place, key("source")]
@@ -73,9 +73,14 @@ class Result:
         return self.label is Label.PASS
 
     @property
+    def scores(self) -> Mapping[str, float]:
+        """The score of each metric, in [0, 1]."""
+        return {metric: self.figures[metric] for metric in METRICS}
+
+    @property
     def composite(self) -> float:
         """The weighted mean of the scores."""
-        return self.scores["composite"]
+        return self.figures["composite"]
 
     @property
     def found(self) -> Mapping[str, tuple[str, ...]]:

@@ -230,7 +230,7 @@ def score_case(case: Case, policy: Policy) -> Result:
         id=case.test_id,
         batch=case.batch_id,
         archetype=case.archetype,
-        scores={**scores, "composite": composite(scores, policy.weights_for(case.archetype))},
+        figures={**scores, "composite": composite(scores, policy.weights_for(case.archetype))},
         details=Details(
             Looked(found["CR"], missing["CR"]), Violations(found["AH"]), Looked(found["AC"], missing["AC"])
         ),

@@ -45,7 +45,7 @@ class Tally:
     @classmethod
     def of(cls, cases: Sequence[Result], thresholds: Mapping[str, Threshold]) -> Tally:
         """Return the tally of cases that have the same thresholds, by their results."""
-        scores = {name: [case.scores[name] for case in cases] for name in _SCORES}
+        scores = {name: [case.figures[name] for case in cases] for name in _SCORES}
         return cls(
             Counter(case.label.value for case in cases),
             Counter(m for m in METRICS for score in scores[m] if thresholds[m].label(score) is Label.PASS),
