@@ -95,11 +95,6 @@ def _has_part(value: dict[str, Any]) -> bool:
     return any(is_list and name in value for fields in _OUTPUTS.values() for name, is_list in fields.items())
 
 
-def detects(record: Record) -> bool:
-    """Return whether the fields of a record name both sides of an exchange."""
-    return is_known(record.value)
-
-
 def rows(records: Iterable[Record], mapping: Mapping[str, str] | None = None) -> Iterator[Row | Refused | LeftOut]:
     """Yield a row for each record by the names of its fields, or with fields at the paths of a mapping."""
     return each(lambda value: iter([row(value, mapping or {})]), records)
@@ -111,7 +106,6 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
     Raises NotACase where a field is missing or has no text.
     """
     value = {_canonical(key, value): one for key, one in value.items()}
-    pair = pair_of(value)
     id_ = id_at(value, mapping)
     if "output" in mapping:
         return Row(id_, "", at(value, mapping["output"]), fields=_others(value, _used("", "", mapping)))
@@ -119,35 +113,40 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
         is_inner = isinstance(parsed(value.get("output")), dict)
         used = _used("", "", mapping) | ({"output"} if is_inner else _OF_OUTPUTS)
         return Row(id_, "", output_of(value, mapping), fields=_others(value, used))
+    pair = pair_of(value)
     if pair is None and not {"user", "assistant"} <= mapping.keys():
         _check_output(value, id_)
         known = ", ".join(json.dumps(key[:40]) for key in list(value)[:8])
         raise NotACase(f"has no known pair of fields, but {known or 'none'}", id_, is_unnamed=True)
     user, reply = pair or ("", "")
     said = _side(value, mapping.get("user", user), "user" in mapping)
-    context = ""
+    answer = _side(value, mapping.get("assistant", reply), "assistant" in mapping)
+    used = _used(user, reply, mapping)
     if _plain(user) == "instruction" and "user" not in mapping:
         context = next((key for key in value if _plain(key) == "input"), "")
-    if context:
-        said = _instructed(said, value[context], id_)
-    answer = _side(value, mapping.get("assistant", reply), "assistant" in mapping)
-    used = _used(user, reply, mapping) | ({context.lower()} if context else set())
-    fields = _others(value, used)
-    if are_parts(answer) or are_messages(answer):
-        answer = replies_of(answer)[0][0]
-    text, left_out = (said, ()) if isinstance(said, str) or not are_parts(said) else content_of(said)
-    if are_messages(said) or are_messages(answer):
-        before = said if are_messages(said) else [{"role": "user", "content": text}]
-        after = answer if are_messages(answer) else [{"role": "assistant", "content": answer}]
-        found = ended(continued(before, after), id_)
-        text, answer, left_out = found.user, found.assistant, (*left_out, *found.left_out)
+        said = _instructed(said, value.get(context), id_)
+        used |= {context.lower()}
+    text, reply_, left_out = _exchanged(said, answer, id_)
     if not isinstance(text, str | tuple):
         raise NotACase(f"has no text in {mapping.get('user', user)}", id_)
-    if answer is None:
+    if reply_ is None:
         raise NotACase(f"has no reply in {mapping.get('assistant', reply)}", id_)
     if error := error_of(value.get("error")):
         raise NotACase(f"is an error: {error}", id_)
-    return Row(id_, text, answer, tags_at(value, mapping.get("tags", "")), {}, left_out, fields)
+    return Row(id_, text, reply_, tags_at(value, mapping.get("tags", "")), {}, left_out, _others(value, used))
+
+
+def _exchanged(said: Any, answer: Any, id_: str) -> tuple[Any, Any, tuple[str, ...]]:
+    """Return both sides of an exchange, of which each may be messages or parts, and what is left out of them."""
+    if are_parts(answer) or are_messages(answer):
+        answer = replies_of(answer)[0][0]
+    text, left_out = content_of(said) if are_parts(said) else (said, ())
+    if not (are_messages(said) or are_messages(answer)):
+        return text, answer, left_out
+    before = said if are_messages(said) else [{"role": "user", "content": text}]
+    after = answer if are_messages(answer) else [{"role": "assistant", "content": answer}]
+    found = ended(continued(before, after), id_)
+    return found.user, found.assistant, (*left_out, *found.left_out)
 
 
 def _canonical(key: str, value: Mapping[str, Any]) -> str:
