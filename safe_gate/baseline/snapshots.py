@@ -100,17 +100,9 @@ class Snapshots:
     def _open(
         self, spec: str, patterns: Sequence[Pattern], *, is_required: bool
     ) -> AbstractContextManager[source.Baseline | None]:
-        effects = self._effects
-        connect = partial(effects.connect, self._access)
-        return source.opened(
-            spec,
-            patterns,
-            effects.context,
-            connect,
-            self._access.token,
-            is_required=is_required,
-            folder=effects.folder,
-        )
+        effects, access = self._effects, self._access
+        connect = partial(effects.connect, access)
+        return source.opened(spec, patterns, effects, connect, access.token, is_required=is_required)
 
 
 @contextmanager

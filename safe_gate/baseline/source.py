@@ -24,6 +24,7 @@ from safe_gate.evaluators.stored import read_report
 from safe_gate.gate import differences
 from safe_gate.github import Api, checkout
 from safe_gate.github.contents import Contents
+from safe_gate.github.effects import Effects
 from safe_gate.github.event import OF_A_HEAD, Context
 from safe_gate.inputs import checked, disk, writing
 from safe_gate.inputs.disk import HERE
@@ -80,21 +81,20 @@ def patterns_of(options: Settings) -> tuple[Pattern, ...]:
 def opened(
     spec: str,
     patterns: Sequence[Pattern],
-    context: Context,
+    effects: Effects,
     connect: Callable[[], Api],
     token: str,
     *,
     is_required: bool,
-    folder: str,
 ) -> Iterator[Baseline | None]:
     """Give the baseline that `spec` names, with the files that patterns name; its folder is gone afterwards.
 
     `spec` is the path of a report, `base` (the event's base commit), `.` (the working folder) or a git ref. None
     stands for no baseline yet: an event that has no base commit, or a missing report unless it `is_required`. `token`
-    is GitHub's. `folder` is the working folder's path in the repository, as in `Effects`. A pattern that
-    names nothing at the commit is no error: what the files are compared to may be new. Raises CannotJudge for all
-    that cannot be read, or not in full.
+    is GitHub's. A pattern that names nothing at the commit is no error: what the files are compared to may be new.
+    Raises CannotJudge for all that cannot be read, or not in full.
     """
+    context, folder = effects.context, effects.folder
     if spec == "base" and (unknown := unknown_base(context)):
         raise _unavailable("base", f"is the base commit {unknown}; name a ref, such as main")
     if is_required and is_missing(spec):

@@ -217,17 +217,10 @@ def _baseline(options: Settings, effects: Effects) -> Facts:
     def connect() -> NoReturn:
         raise _NotAsked
 
-    patterns, context = source.patterns_of(options), effects.context
+    patterns, is_required = source.patterns_of(options), options.baseline_required
+    spec, token = options.baseline, options.github_token
     try:
-        with source.opened(
-            options.baseline,
-            patterns,
-            context,
-            connect,
-            options.github_token,
-            is_required=options.baseline_required,
-            folder=effects.folder,
-        ) as base:
+        with source.opened(spec, patterns, effects, connect, token, is_required=is_required) as base:
             if base is None:
                 words = "no baseline yet"
             else:

@@ -13,6 +13,7 @@ import pytest
 from safe_gate.baseline.source import Baseline, opened, patterns_of
 from safe_gate.core.model import CannotJudge
 from safe_gate.github import Api
+from safe_gate.github.effects import Effects
 from safe_gate.github.event import Context, Subject
 from safe_gate.settings.model import Settings
 from tests.support.github import TOKEN
@@ -46,7 +47,8 @@ def open_(
     folder: str = "evals",
 ) -> AbstractContextManager[Baseline | None]:
     patterns, is_required = patterns_of(options), options.baseline_required
-    return opened(spec, patterns, where, connect, options.github_token, is_required=is_required, folder=folder)
+    effects = Effects(print, print, "", where, folder)
+    return opened(spec, patterns, effects, connect, options.github_token, is_required=is_required)
 
 
 def refusal(baseline: AbstractContextManager[Baseline | None]) -> str:

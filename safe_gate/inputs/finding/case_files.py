@@ -100,18 +100,6 @@ def expanded(files: CaseFiles, output: str = "") -> Expanded:
     return Expanded(paths, problems, expansion.own_cases(files.patterns, root=files.root))
 
 
-def read_by(options: Settings, output: str = "") -> Iterator[Path]:
-    """Yield the files that options name for all evaluators, and where outputs may lie beside documents."""
-    for one in EVALUATORS.values():
-        if isinstance(one.input, Documents):
-            for path in expanded(of(one, options), output).paths:
-                yield from (path, outputs_beside(path))
-    documented = {one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
-    for setting, suffix in settings():
-        if setting not in documented:
-            yield from expansion.expand(options.value(setting), suffix)[0]
-
-
 def narrowed(options: Settings, root: Path) -> Settings:
     """Return options less the patterns that name no file below a folder."""
     left: dict[str, tuple[str, ...]] = {}
