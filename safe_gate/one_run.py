@@ -1,7 +1,8 @@
 """A run: settings, base, cases, scores, comparison, verdict, reports and publishing.
 
 Whatever is wrong with one of these ends the run without a verdict. Before a case is scored, reports without a verdict
-replace old ones, so a run that is killed leaves none that passed. Publishing decides nothing.
+replace old ones, so a run that is killed leaves none that passed. Publishing decides nothing. The module is not called
+`run`, because `safe_gate.run` is the function of `library.py`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from safe_gate.evaluators import BUILT_IN, EVALUATORS
 
 if TYPE_CHECKING:
     from safe_gate.commands._command import Call
-    from safe_gate.core.command import Command
+    from safe_gate.commands._description import Command
     from safe_gate.core.evaluator import Evaluator
 
 

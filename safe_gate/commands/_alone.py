@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.commands._command import Call, complain
-from safe_gate.core.command import OUT, VERBOSE, Command
+from safe_gate.commands._description import OUT, VERBOSE, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.shown import Section
 from safe_gate.evaluators.stored import part_json

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TextIO
 
 from safe_gate import commands
 from safe_gate.commands import _parsing, _terminal
-from safe_gate.core.command import Command
+from safe_gate.commands._description import Command
 from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.core.problems import first_of, number
 from safe_gate.github.annotations import Annotation

@@ -17,7 +17,7 @@ from safe_gate.evaluators import EVALUATORS, PROBLEMS
 from safe_gate.settings.model import settings
 
 if TYPE_CHECKING:
-    from safe_gate.core.command import Command
+    from safe_gate.commands._description import Command
 
 
 def read(argv: Sequence[str]) -> dict[str, Any] | CannotJudge | None:

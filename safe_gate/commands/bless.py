@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from safe_gate.baseline import source
 from safe_gate.commands._command import Call, complain
+from safe_gate.commands._description import Command
 from safe_gate.commands.verify import changed_and_gone
-from safe_gate.core.command import Command
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Phrase, Place, Problem, Untrusted, Verdict, Words
 from safe_gate.core.report import Report, Waiver

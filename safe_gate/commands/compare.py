@@ -11,7 +11,7 @@ from safe_gate.baseline.snapshots import Snapshots, opened
 from safe_gate.baseline.source import Baseline, is_missing
 from safe_gate.baseline.weakened import held_against, terms_of
 from safe_gate.commands._command import Call
-from safe_gate.core.command import JSON, QUIET, VERBOSE, Command
+from safe_gate.commands._description import JSON, QUIET, VERBOSE, Command
 from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.core.report import Found
 from safe_gate.evaluators import parts_of

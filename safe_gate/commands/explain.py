@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from safe_gate.commands._command import Call, complain
-from safe_gate.core.command import JSON, Command
+from safe_gate.commands._description import JSON, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Untrusted

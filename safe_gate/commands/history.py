@@ -8,7 +8,7 @@ from pathlib import Path
 from safe_gate import addons
 from safe_gate.baseline import source
 from safe_gate.commands._command import Call
-from safe_gate.core.command import Command
+from safe_gate.commands._description import Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Phrase
 from safe_gate.github import publishing

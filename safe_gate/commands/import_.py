@@ -9,7 +9,7 @@ from typing import Any
 
 from safe_gate import addons
 from safe_gate.commands._command import Call, complain
-from safe_gate.core.command import Command
+from safe_gate.commands._description import Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.inputs import disk, writing

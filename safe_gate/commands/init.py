@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from safe_gate.commands._command import Call
-from safe_gate.core.command import Command
+from safe_gate.commands._description import Command
 from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk, schemas, writing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from safe_gate.commands._command import Call, complain
-from safe_gate.core.command import Command
+from safe_gate.commands._description import Command
 from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.render.power import foresight
 from safe_gate.scoring import intake

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safe_gate.commands._command import Call, complain
-from safe_gate.core.command import Command
+from safe_gate.commands._description import Command
 from safe_gate.core.model import CannotJudge
 from safe_gate.github import publishing
 from safe_gate.github.effects import Effects

@@ -16,7 +16,7 @@ from typing import Any
 
 from safe_gate import __version__, one_run
 from safe_gate.commands._command import Call, complain
-from safe_gate.core.command import Command
+from safe_gate.commands._description import Command
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Config, InputFile, Phrase, Place, Problem, Untrusted, Verdict
