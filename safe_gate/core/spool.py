@@ -16,7 +16,7 @@ from safe_gate.core.model import CannotJudge, Code, Place, Problem
 
 T = TypeVar("T")
 
-_IN_MEMORY = 1 << 20
+_IN_MEMORY = 4 << 20
 """Bytes, as pickled, of the items that are held in memory: they take a few times as much there."""
 
 _AT_ONCE = 200

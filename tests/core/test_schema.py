@@ -1,0 +1,70 @@
+"""`schemas/report.schema.json` and the types of a report have the same fields, and ask for the same ones."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from safe_gate.core import comparison, report
+from safe_gate.core.model import Hit
+from safe_gate.evaluators.safe_v0 import part as safe_v0
+from safe_gate.evaluators.safe_v0.result import Details, Looked, Violations
+from safe_gate.evaluators.safe_v0.result import Result as SafeResult
+from safe_gate.evaluators.synthesis import part as synthesis
+from safe_gate.evaluators.synthesis.result import Result as SynthesisResult
+from tests.support.cases import REPOSITORY
+
+SCHEMA = json.loads((REPOSITORY / "schemas/report.schema.json").read_text("utf-8"))
+SAFE, SYNTHESIS, COMPARISON = "$defs/safe_v0", "$defs/synthesis", "$defs/synthesis_comparison"
+DETAILS = "$defs/safe_result/properties/details"
+PLACES: dict[str, type] = {
+    "properties/tool": report.Tool,
+    "properties/provenance": report.Provenance,
+    "properties/provenance/properties/digests": report.Digests,
+    "$defs/waivers": report.Waivers,
+    "$defs/baseline": comparison.Against,
+    "$defs/weakened": comparison.Weakened,
+    COMPARISON: comparison.Compared,
+    f"{COMPARISON}/properties/cases": comparison.ComparedCases,
+    "$defs/metric_comparison": comparison.MetricChange,
+    "$defs/safe_result": SafeResult,
+    DETAILS: Details,
+    f"{DETAILS}/properties/CR": Looked,
+    f"{DETAILS}/properties/AH": Violations,
+    "$defs/synthesis_result": SynthesisResult,
+    f"{SAFE}/properties/summary": safe_v0.Summary,
+    f"{SAFE}/properties/vacuity": safe_v0.Vacuity,
+    SYNTHESIS: synthesis.Part,
+    f"{SYNTHESIS}/properties/summary": synthesis.Summary,
+    f"{SYNTHESIS}/properties/vacuity": synthesis.Vacuity,
+    "$defs/rates": synthesis.Quality,
+}
+"""The types of the parts of a report, by their places in the schema."""
+
+
+def resolved(place: str) -> dict[str, Any]:
+    found: dict[str, Any] = SCHEMA
+    for key in place.split("/"):
+        while "$ref" in found:
+            found = resolved(found["$ref"].removeprefix("#/"))
+        found = found[key]
+    while "$ref" in found or "oneOf" in found:
+        found = resolved(found["$ref"].removeprefix("#/")) if "$ref" in found else found["oneOf"][-1]
+    return found
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_type_has_the_fields_of_its_schema(place: str) -> None:
+    schema, made = resolved(place), TypeAdapter(PLACES[place]).json_schema(mode="validation", by_alias=True)
+    assert set(schema["properties"]) == set(made["properties"])
+    assert set(schema.get("required", ())) == set(made.get("required", ()))
+
+
+def test_a_hit_has_the_fields_of_its_schemas() -> None:
+    made = TypeAdapter(Hit).json_schema()
+    hit, cancelled = resolved("$defs/hit"), resolved("$defs/cancelled_hit")
+    assert set(hit["properties"]) | set(cancelled["properties"]) == set(made["properties"])
+    assert set(hit["required"]) == set(made["required"])
