@@ -27,7 +27,7 @@ def policy(options: Settings) -> gate_rules.Policy:
     general = limits.by_rule(options.values())
     own_limits = {
         evaluator: {
-            group: {rule.name: own[rule.name] for rule in EVALUATORS[evaluator].group_rules if rule.name in own}
+            group: {rule.name: own[rule.name] for rule in EVALUATORS[evaluator].gate.group_rules if rule.name in own}
             for group, own in by_group.items()
         }
         for evaluator, by_group in settings.items()

@@ -240,7 +240,7 @@ def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
                 yield Problem(
                     place, f"has this case {times} times; expected each once", case_id, f"{evaluator.name}.results"
                 )
-        for rate in evaluator.rates(part):
+        for rate in evaluator.present.figures(part).rates:
             if rate.part > rate.whole:
                 words = f"has counts that no run writes ({rate.part} of {rate.whole} cases or labels); run again"
                 yield Problem(place, words, "", evaluator.name)

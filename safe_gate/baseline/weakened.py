@@ -106,7 +106,7 @@ def _terms_of_report(report: Report) -> Terms:
     cases: dict[str, dict[str, Asked]] = {name: {} for name in EVALUATORS}
     for evaluator, part in parts_of(report.parts):
         for result in results_of(part):
-            excuses = result.groups if evaluator.outcome(result).is_meant_to_fail else ()
+            excuses = result.groups if evaluator.compare.outcome(result).is_meant_to_fail else ()
             cases[evaluator.name][result.id] = Asked(result.digests["case"], None, excuses)
     return Terms(
         settings_of(report),

@@ -85,4 +85,4 @@ class Installed:
         """Score its cases. Returns 0 if all pass, 1 if not, or 3."""
         one = self._evaluator
         cases = f"--{one.input.setting.replace('_', '-')}", f"a file of {one.input.plural}"
-        return score(call, one, cases, lambda part, _: (int(any(one.failures(part))), ""))
+        return score(call, one, cases, lambda part, _: (int(any(one.gate.failures(part))), ""))

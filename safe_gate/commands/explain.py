@@ -99,10 +99,10 @@ class _Wanted:
 def _explained(files: CaseFiles, settings: JsonObject, recipe: str, wanted: _Wanted) -> Iterator[Explanation]:
     """Yield the explanations of an evaluator's cases that are wanted, and note ids and problems."""
     evaluator = files.evaluator
-    by, part = own_rules.made(evaluator.name, recipe), evaluator.recorded(settings)
+    by, part = own_rules.made(evaluator.name, recipe), evaluator.compare.recorded(settings)
 
     def explained(case: Case) -> Explanation:
-        if misfit := evaluator.misfit(case, by):
+        if evaluator.rule_files and (misfit := evaluator.rule_files.misfit(case, by)):
             raise CannotJudge(misfit)
         return explanation(evaluator, part, evaluator.score(case, by), case.texts())
 
@@ -110,12 +110,12 @@ def _explained(files: CaseFiles, settings: JsonObject, recipe: str, wanted: _Wan
         yield from _named(files, settings, explained, wanted)
         return
     for case in _selected(files, settings, wanted):
-        if misfit := evaluator.misfit(case, by):
+        if evaluator.rule_files and (misfit := evaluator.rule_files.misfit(case, by)):
             if wanted.problems[-1:] != [misfit]:  # which all turns of a conversation share
                 wanted.problems.append(misfit)
             continue
         one = explained(case)
-        if any(evaluator.failures(replace(part, results=[one.result]))):
+        if any(evaluator.gate.failures(replace(part, results=[one.result]))):
             yield one
 
 

@@ -2,43 +2,40 @@
 
 Evaluators measure, the gate judges, renderers know only the report. All other code loops over evaluators and
 names none. An evaluator does no IO: it takes bytes and values, and returns values.
+
+Here `part` is always its part of a report, and `result` is one of its `results`, of the types that `PartShape` names.
+`policy` has the settings that a report records under `provenance.policy`, by the names of options. `by` is what `made`
+returned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from safe_gate.core.given import (
     Case,
     CaseAt,
     Documents,
-    FileKind,
     Grouping,
     Imports,
     Lines,
     OwnFile,
     PartShape,
     RuleFiles,
-    Scored,
 )
-from safe_gate.core.presentation import Presentation
 from safe_gate.core.setting import SCORING_FLAGS
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import Failure, JsonObject, Problem
+    from safe_gate.core.model import Failure, JsonObject, Judgement, Metric, Outcome, Phrase
     from safe_gate.core.rules import Rule
     from safe_gate.core.setting import Group
+    from safe_gate.core.shown import BatchEvent, Explained, Finding, Mark, Rate, Section
     from safe_gate.core.validate import Fault
 
 
-class Evaluator(Presentation, Protocol):
-    """An evaluator. Methods with a body here are optional: a package overrides the ones it needs.
-
-    `part` is always its part of a report, a `part_type`. `result` is one of its `results`, a `result_type`. `policy`
-    has the settings that a report records under `provenance.policy`, by the names of options.
-    """
+class Evaluator(Protocol):
+    """An evaluator. What has a body here is optional: a package overrides what it needs."""
 
     name: str
     """Its name, in lower case with underscores. Its part of the report has the same name."""
@@ -46,26 +43,23 @@ class Evaluator(Presentation, Protocol):
     title: str
     """Its name for readers."""
 
-    part_type: type
-    """The type of its part of a report: a frozen dataclass that `model.codec` writes, with `results`."""
-
-    result_type: type
-    """The type of a result: a frozen dataclass with what `core.model.CaseResult` has."""
-
-    measures: str
-    """The word for what a case fails, as waivers write it: `metric` or `check`."""
-
     settings: type[Group]
     """Its settings: a model with a field for each."""
 
     input: Lines | Documents
     """Its input files."""
 
-    kinds: tuple[FileKind, ...]
-    """The kinds of its input files."""
-
     imports: Imports | None = None
     """What `import` writes for it, None for nothing."""
+
+    part: PartShape
+    """The shape of its part of the report."""
+
+    grouping: Grouping
+    """What cases are grouped by."""
+
+    rule_files: RuleFiles | None = None
+    """A team's files of rules that its scores depend on. The report has their digest."""
 
     @property
     def commands(self) -> Mapping[str, tuple[str, ...]]:
@@ -75,31 +69,20 @@ class Evaluator(Presentation, Protocol):
         """
         return {self.name.replace("_", "-"): SCORING_FLAGS}
 
-    part: PartShape
-    """The shape of its part of the report."""
+    @property
+    def gate(self) -> Judging:
+        """What the gate judges its part by."""
+        ...
 
-    grouping: Grouping
-    """What cases are grouped by."""
+    @property
+    def present(self) -> Presentation:
+        """How readers and sinks see its part."""
+        ...
 
-    reply: str
-    """The field of a case's recorded texts that a reader looks at first."""
-
-    guards: Mapping[str, tuple[str, str]] = MappingProxyType({})
-    """What the rules on single compared cases look for, by those that apply: `new-violations`, `label-drops`.
-
-    Each has the words for one such case and for several, such as `falls from Pass to Fail`.
-    """
-
-    compared_on: str = ""
-    """For readers: which cases the metrics of a comparison cover, if not all that both runs have."""
-
-    counting_passes: tuple[str, ...] = ()
-    """The settings of rules that count cases that pass but are meant to fail (`is_excused`)."""
-
-    rule_files: RuleFiles | None = None
-    """A team's files of rules that its scores depend on. The report has their digest."""
-
-    # --- its cases
+    @property
+    def compare(self) -> Comparing:
+        """How its part is compared between two runs."""
+        ...
 
     def faults(self, _value: JsonObject, /) -> Iterator[Fault]:
         """Yield the problems of an object of `Lines` that fits its schema."""
@@ -112,8 +95,6 @@ class Evaluator(Presentation, Protocol):
         """
         ...
 
-    # --- rules and settings that it scores by
-
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile], /) -> str:
         """Return everything that scores depend on besides cases and code, as a text for another process.
 
@@ -125,8 +106,6 @@ class Evaluator(Presentation, Protocol):
     def made(self, recipe: str, /) -> Any:
         """Return what `recipe` describes, ready for scoring. Raises CannotJudge as `recipe` does."""
         ...
-
-    # --- scores and totals; `by` is what `made` returned
 
     def score(self, case: Any, by: Any, /) -> Any:
         """Return a case's result, which depends on the case and `by` alone."""
@@ -143,58 +122,180 @@ class Evaluator(Presentation, Protocol):
         """Return the totals of some cases with their results: a value, which `+` adds to others in any order."""
         ...
 
-    def misfit(self, _case: Any, _by: Any, /) -> Problem | None:
-        """Return the problem that prevents scoring a case by `_by`, such as a check that nothing defines."""
-        return None
-
-    def unserved(self, _totals: Any, _by: Any, /) -> Iterator[Problem]:
-        """Yield a problem for whatever cases ask for but nothing checks: it would always pass."""
-        yield from ()
-
     def report(self, totals: Any, results: Sequence[Any], by: Any, generated_at: str, /) -> Any:
         """Return its part of the report, of all cases, in order."""
         ...
 
-    # --- the gate
+
+class Judging(Protocol):
+    """What the gate judges a part by: the module `gate` of an evaluator."""
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The gate's rules on its part, in the order they are reported. Each is named as its option."""
-        return ()
+        ...
 
     @property
     def group_rules(self) -> tuple[Rule, ...]:
         """The gate's rules on a group of cases, on the group's figures."""
-        return ()
+        ...
 
-    def own_rules(self, _limits: Mapping[str, Any], /) -> Iterator[tuple[Rule, Any]]:
+    @property
+    def counting_passes(self) -> tuple[str, ...]:
+        """The settings of rules that count cases that pass but are meant to fail (`is_excused`)."""
+        ...
+
+    def own_rules(self, limits: Mapping[str, Any], /) -> Iterator[tuple[Rule, Any]]:
         """Yield the gate's rules for definitions in a team's files, each with its limit, from limits by name."""
-        yield from ()
-
-    def narrowed(self, _part: Any, _results: Sequence[Any], /) -> Any:
-        """Return its part of a report over some of its results, as far as rules on rates read it.
-
-        Such a rule also judges the cases alone that the baseline has. None: it judges all cases together only.
-        """
-        return None
+        ...
 
     def failures(self, part: Any, /) -> Iterator[Failure]:
         """Yield the failing cases, each with the metrics or checks that fail. Waivers apply to these."""
         ...
 
-    def is_excused(self, _group: str, _asks: JsonObject, _policy: JsonObject, /) -> bool:
+    def narrowed(self, part: Any, results: Sequence[Any], /) -> Any:
+        """Return its part of a report over some of its results, as far as rules on rates read it.
+
+        Such a rule also judges the cases alone that the baseline has. None: it judges all cases together only.
+        """
+        ...
+
+    def is_excused(self, group: str, asks: JsonObject, policy: JsonObject, /) -> bool:
         """Return whether a group of a case says that it is meant to fail.
 
-        `_asks` is `Case.asks()` or a result's `asks`.
+        `asks` is `Case.asks()` or a result's `asks`.
         """
-        return False
+        ...
 
-    def missable(self, _key: str, _asks: JsonObject, _settings: Mapping[str, Any], /) -> Sequence[int]:
+    def missable(self, key: str, asks: JsonObject, settings: Mapping[str, Any], /) -> Sequence[int]:
         """Return how many entries of a list in what a case asks for its output may miss, for each limit on its result.
 
         Empty for a list of which it may miss none.
         """
-        return ()
+        ...
+
+
+class Figures(NamedTuple):
+    """The figures of a part for readers and programs.
+
+    `rates` begin with that of the cases that end as they should. `labels` count the cases with each label, from the
+    best to the worst. `outputs` are step outputs by name; each is empty without a part.
+    """
+
+    rates: Sequence[Rate]
+    labels: Mapping[str, int]
+    outputs: Mapping[str, str]
+
+
+class Presentation(Protocol):
+    """How readers and sinks see a part: the module `present` of an evaluator."""
+
+    @property
+    def measures(self) -> str:
+        """The word for what a case fails, as waivers write it: `metric` or `check`."""
+        ...
+
+    @property
+    def explained(self) -> Mapping[str, Explained]:
+        """The explanation of each metric or check for readers, by its name."""
+        ...
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """The fields of a case's recorded texts in reading order, each with its title."""
+        ...
+
+    @property
+    def reply(self) -> str:
+        """The field that a reader looks at first."""
+        ...
+
+    def explanation(self, by: str, /) -> Explained:
+        """Return the explanation of a metric or check, also of one that a team's files of rules define."""
+        ...
+
+    def measured(self, part: Any, /) -> Sequence[str]:
+        """Return the names of the metrics or checks that its part of the report may have judgements of, in order."""
+        ...
+
+    def section(self, part: Any, /) -> Section:
+        """Return what readers see of its part, as values without a format. Recorded text is `Untrusted`."""
+        ...
+
+    def remarks(self, part: Any, policy: JsonObject, /) -> Iterator[Phrase]:
+        """Yield what readers must know about how cases were scored, a sentence each."""
+        ...
+
+    def figures(self, part: Any, /) -> Figures:
+        """Return the figures of a part, or of None."""
+        ...
+
+    def finding(self, result: Any, /) -> Finding:
+        """Return what readers see of one case."""
+        ...
+
+    def judgements(self, part: Any, result: Any, /) -> Iterator[Judgement]:
+        """Yield the judgement of each metric or check of a case."""
+        ...
+
+    def decisions(self, part: Any, result: Any, /) -> Mapping[str, Phrase]:
+        """Return a sentence for each metric or check: how it judged a case."""
+        ...
+
+    def fields_of(self, result: Any, texts: JsonObject, /) -> Mapping[str, str]:
+        """Return the fields of one result's texts with their titles; the reply is last, unless it is `reply`."""
+        ...
+
+    def marks(self, result: Any, texts: JsonObject, /) -> Iterator[Mark]:
+        """Yield what one result found in the case's texts. The known texts are given by field."""
+        ...
+
+    def result_event(
+        self, result: Any, judgements: Sequence[Judgement], /, *, with_text: bool
+    ) -> tuple[str, dict[str, Any]]:
+        """Return the type and the data of the event of a result; recorded text only `with_text`.
+
+        For an evaluator of a package, the type is `safe.NAME.result`, and the data has `id` and `pass`
+        (`event.schema.json`).
+        """
+        ...
+
+    def batch_events(self, part: Any, /) -> Iterator[BatchEvent]:
+        """Yield an event for each batch of its part of the report.
+
+        For an evaluator of a package the type is `safe.NAME.batch` (`event.schema.json` has the data).
+        """
+        ...
+
+
+class Comparing(Protocol):
+    """How a part is compared between two runs: the module `compare` of an evaluator."""
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """How results are compared, by the scores of their outcomes."""
+        ...
+
+    @property
+    def guards(self) -> Mapping[str, tuple[str, str]]:
+        """What the rules on single compared cases look for, by those that apply: `new-violations`, `label-drops`.
+
+        Each has the words for one such case and for several, such as `falls from Pass to Fail`.
+        """
+        ...
+
+    @property
+    def compared_on(self) -> str:
+        """For readers: which cases the metrics of a comparison cover, if not all that both runs have."""
+        ...
+
+    def metric(self, name: str, /) -> Metric:
+        """Return how results are compared by a score, also by one that a team's files of rules define."""
+        ...
+
+    def outcome(self, result: Any, /) -> Outcome:
+        """Return the outcome of a result, to compare it with the same case of another run."""
+        ...
 
     def scored_by(self, part: Any, policy: JsonObject, /) -> Any:
         """Return the JSON value that scores follow from besides cases, code and files of rules.
@@ -203,10 +304,6 @@ class Evaluator(Presentation, Protocol):
         """
         ...
 
-    def recorded(self, _policy: JsonObject, /) -> Scored:
+    def recorded(self, policy: JsonObject, /) -> Any:
         """Return what its part records of the settings that it scores by, as `scored_by` reads it."""
-        return Scored({})
-
-    def step_outputs(self, _part: Any, /) -> dict[str, str]:
-        """Return the step outputs that follow from its part, by name; each is empty without a part."""
-        return {}
+        ...

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from safe_gate.core.model import Place
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import JsonObject
+    from safe_gate.core.model import JsonObject, Problem
 
 
 LineOf = Callable[[Sequence[str | int]], int]
@@ -43,13 +43,15 @@ class Lines(NamedTuple):
     """Files of lines or Parquet rows. Each is a JSON object: one case and its recorded output.
 
     `setting` is the option that names the files, `kind` the schema of a line, `plural` what the cases are called.
-    `id_key` is the key of the id. The texts under the keys `reads` are held to the bound `bounds.text`; `read_as_one`
-    yields others, each with its place, that share one bound. `chosen_by` may leave cases out.
+    `kinds` describes the kind, and `id_key` is the key of the id. The texts under the keys `reads` are held to the
+    bound `bounds.text`; `read_as_one` yields others, each with its place, that share one bound. `chosen_by` may leave
+    cases out.
     """
 
     setting: str
     kind: str
     plural: str
+    kinds: tuple[FileKind, ...] = ()
     id_key: str = "id"
     reads: tuple[str, ...] = ()
     read_as_one: Callable[[JsonObject], Iterable[Sequence[tuple[str, Any]]]] = lambda _: ()
@@ -77,6 +79,7 @@ class Documents(NamedTuple):
     outputs: str
     outputs_kind: str
     folder: str
+    kinds: tuple[FileKind, ...] = ()
     id_key: str = "id"
     reads: tuple[str, ...] = ()
     read_as_one: Callable[[JsonObject], Iterable[Sequence[tuple[str, Any]]]] = lambda _: ()
@@ -245,8 +248,9 @@ class RuleFiles(NamedTuple):
 
     `off` is the option with the ids of rules that do not count, "" for none. `digest(settings, files)` returns the
     SHA-256 of all rules that are files, `facts(files)` those rules by their ids, whether or not they are switched off.
-    `misnamed(settings, by)` yields the unknown names in settings, such as a check that it does not have; `by` returns
-    what it scores by.
+    `misnamed(settings, by)` yields the unknown names in settings, such as a check that it does not have; here `by`
+    returns what it scores by. `misfit(case, by)` returns the problem that prevents scoring a case, such as a check
+    that nothing defines. `unserved(totals, by)` yields a problem for whatever cases ask for but nothing checks.
     """
 
     setting: str
@@ -255,6 +259,8 @@ class RuleFiles(NamedTuple):
     digest: Callable[[JsonObject, Sequence[OwnFile]], str]
     facts: Callable[[Sequence[OwnFile]], Mapping[str, PackFact]]
     misnamed: Callable[[JsonObject, Callable[[], Any]], Iterable[Misnamed]]
+    misfit: Callable[[Any, Any], Problem | None]
+    unserved: Callable[[Any, Any], Iterable[Problem]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +288,7 @@ class Grouping(NamedTuple):
 class PartShape(NamedTuple):
     """What the gate knows of an evaluator's part of the report without reading it.
 
+    `kind` is its type, a frozen dataclass that `model.codec` writes, with `results`, and `result` the type of these.
     `quotes` are the keys that hold recorded text, or expectations of it, as a string or a list. `where` are the keys of
     its results for the place of a case: reports that differ only there count as the same. `keys` distinguish the part,
     in a file of its own, from other documents. `start` is a regular expression of how it begins as a file, from the
@@ -291,6 +298,8 @@ class PartShape(NamedTuple):
     entries under `properties.results`.
     """
 
+    kind: type
+    result: type
     quotes: frozenset[str]
     where: frozenset[str] = frozenset({"source"})
     keys: frozenset[str] = frozenset()

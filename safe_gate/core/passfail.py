@@ -5,75 +5,64 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Annotated, Any
 
 from safe_gate.core.digests import digest
-from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.evaluator import Evaluator, Figures
 from safe_gate.core.figures import percent, plural, share
-from safe_gate.core.given import CaseAt, Grouping, OwnFile, PartShape
+from safe_gate.core.given import CaseAt, Grouping, OwnFile, PartShape, Scored
 from safe_gate.core.model import (
     Failure,
     JsonObject,
     Judgement,
     Metric,
     Outcome,
+    Phrase,
     Place,
     Severity,
     Test,
     Untrusted,
 )
 from safe_gate.core.rules import ANY_SEVERITY, Rule, Share, anything
-from safe_gate.core.shown import Finding, Rate, Section, Table
+from safe_gate.core.shown import BatchEvent, Explained, Finding, Mark, Rate, Section, Table
 from safe_gate.core.spool import Spool
 from safe_gate.model.codec import key
 
-_OBJECT = {"type": "object"}
-_COUNT = {"type": "integer", "minimum": 0}
+
+def _object(properties: JsonObject, *optional: str, **more: Any) -> dict[str, Any]:
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "required": required, "properties": properties, "additionalProperties": False, **more}
+
+
 _TEXTS = {"type": "array", "items": {"type": "string"}}
-_FIGURES = {"type": "object", "required": ["cases", "passed"], "properties": {"cases": _COUNT, "passed": _COUNT}}
-_RESULT = {
-    "type": "object",
-    "required": ["id", "pass", "checks", "tags", "source", "digests"],
-    "properties": {
+_COUNT = {"type": "integer", "minimum": 0}
+_SUMMARY = _object({"cases": _COUNT, "passed": _COUNT})
+_RESULT = _object(
+    {
         "id": {"type": "string"},
         "pass": {"type": "boolean"},
         "checks": {"type": "object", "additionalProperties": _TEXTS},
         "tags": _TEXTS,
         "source": {"$ref": "#/$defs/source"},
-        "digests": _OBJECT,
+        "digests": {"type": "object"},
         "cluster": {"type": "string"},
     },
-    "additionalProperties": False,
-}
-
-PART: JsonObject = {
-    "type": "object",
-    "required": ["summary", "by_tag", "results"],
-    "properties": {
-        "summary": _FIGURES,
-        "by_tag": {"type": "object", "additionalProperties": _FIGURES},
-        "results": {"type": "array", "items": _RESULT},
-    },
-    "additionalProperties": False,
-}
-"""The schema of its part of the report. Under `checks` an entry has what each check found wrong, if anything."""
+    "cluster",
+)
+_BY_TAG = {"type": "object", "additionalProperties": _SUMMARY}
+_PART = _object({"summary": _SUMMARY, "by_tag": _BY_TAG, "results": {"type": "array", "items": _RESULT}})
+"""The schema of its part of the report. Under `checks` a result has what each check found wrong, if anything."""
 
 
 def case_schema(**fields: JsonObject) -> JsonObject:
     """Return the schema of a line of input with `id`, `output`, `tags`, and the schemas of fields that it needs."""
-    return {
-        "type": "object",
-        "required": ["id", "output", *fields],
-        "properties": {
-            "id": {"type": "string", "minLength": 1, "maxLength": 200, "description": "text of 1 to 200 characters"},
-            "output": {"type": "string", "description": "text: what the application answered"},
-            **fields,
-            "tags": {**_TEXTS, "description": "a list of texts"},
-        },
-        "patternProperties": {"^x_": {}},
-        "additionalProperties": False,
+    own = {
+        "id": {"type": "string", "minLength": 1, "maxLength": 200, "description": "text of 1 to 200 characters"},
+        "output": {"type": "string", "description": "text: what the application answered"},
+        **fields,
+        "tags": {**_TEXTS, "description": "a list of texts"},
     }
+    return _object(own, "tags", patternProperties={"^x_": {}})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +99,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class Summary:
     """The number of all cases or of those with a tag, and how many of them pass."""
 
     cases: int
@@ -119,7 +108,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An entry of `results[]`: a case, and what each check found wrong with it, if anything."""
+    """A case, and what each check found wrong with it, if anything. Its cases come in no batches."""
 
     id: str
     passed: Annotated[bool, key("pass")]
@@ -131,7 +120,7 @@ class Result:
 
     @property
     def batch(self) -> str:
-        """Nothing: its cases come in no batches."""
+        """Nothing."""
         return ""
 
     @property
@@ -152,38 +141,42 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Its part of the report: the figures of all cases and of each tag, and the results."""
+    """Its part of the report."""
 
-    summary: Figures
-    by_tag: Mapping[str, Figures]
+    summary: Summary
+    by_tag: Mapping[str, Summary]
     results: Sequence[Result]
 
 
 class PassFail(Evaluator):
     """An evaluator whose input is lines with `id`, `output` and, if they like, `tags`.
 
-    A package gives `name`, `title`, `settings`, `input`, `kinds`, `schemas`, `explained`, `asked` and `check`, and may
-    replace the rest. The setting `min_NAME_pass_rate` limits the share of cases that pass. The command
-    NAME scores its cases alone.
+    A package gives `name`, `title`, `settings`, `input`, `explained`, `asked` and `check`, and may replace the rest.
+    The setting `min_NAME_pass_rate` limits the share of cases that pass. The command NAME scores its cases alone.
     """
+
+    explained: Mapping[str, Explained]
+    """The explanation of each check for readers, by its name."""
 
     asked: tuple[str, ...] = ()
     """The fields of a case, besides its tags, with expectations of the output."""
 
-    part_type = Part
-    result_type = Result
-    measures = "check"
-    reply = "output"
-    grouping = Grouping(
-        noun="tag",
-        key="tags",
-        setting="",
-        figures=lambda part: part.by_tag,
-    )
+    grouping = Grouping(noun="tag", key="tags", setting="", figures=lambda part: part.by_tag)
+    measures, reply, compared_on = "check", "output", ""
+    fields = {"output": "Output"}  # noqa: RUF012
+    guards: Mapping[str, tuple[str, str]] = {}
+    group_rules: tuple[Rule, ...] = ()
+    counting_passes: tuple[str, ...] = ()
 
     @property
     def part(self) -> PartShape:  # type: ignore[override]
-        return PartShape(quotes=frozenset(self.explained), schema=PART)
+        return PartShape(Part, Result, quotes=frozenset(self.explained), schema=_PART)
+
+    @property
+    def gate(self) -> PassFail:
+        return self
+
+    present = compare = gate
 
     def check(self, value: JsonObject) -> Mapping[str, Sequence[str]]:
         """Return the faults of a case by the checks of `explained`; no entry for a check that passes."""
@@ -217,40 +210,43 @@ class PassFail(Evaluator):
 
     def report(self, totals: Any, results: Sequence[Any], by: Any, generated_at: str) -> Part:
         tags = ["", *sorted({tag for tag, _ in totals} - {""})]
-        figures = {tag: Figures(totals[tag, True] + totals[tag, False], totals[tag, True]) for tag in tags}
+        figures = {tag: Summary(totals[tag, True] + totals[tag, False], totals[tag, True]) for tag in tags}
         return Part(figures.pop(""), figures, results)
+
+    # --- gate
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        return (
-            Rule(
-                f"min-{self.name.replace('_', '-')}-pass-rate",
-                self.name,
-                self._passed,
-                forgives=anything,
-                finds=ANY_SEVERITY,
-            ),
-        )
+        name = f"min-{self.name.replace('_', '-')}-pass-rate"
+        return (Rule(name, self.name, self._passed, forgives=anything, finds=ANY_SEVERITY),)
 
     def _passed(self, part: Part) -> Share:
         cases, passed = part.summary.cases, part.summary.passed
         words = plural(cases, f"{self.title} case passes", f"{self.title} cases pass")
         return Share("Pass rate", passed, cases, f"{passed} of {words}")
 
+    def own_rules(self, limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
+        yield from ()
+
     def failures(self, part: Part) -> Iterator[Failure]:
-        for result in part.results:
-            if not result.passed:
-                yield Failure(result.id, frozenset(result.failed), result)
+        return (Failure(one.id, frozenset(one.failed), one) for one in part.results if not one.passed)
 
-    def scored_by(self, part: Part | None, policy: JsonObject) -> Any:
-        return self.name
+    def narrowed(self, part: Part, results: Sequence[Any]) -> None:
+        return None
 
-    def step_outputs(self, part: Part | None) -> dict[str, str]:
-        name = f"{self.name.replace('_', '-')}-pass-rate"
-        if part is None:
-            return {name: ""}
-        cases, passed = part.summary.cases, part.summary.passed
-        return {name: str(share(passed, cases))}
+    def is_excused(self, group: str, asks: JsonObject, policy: JsonObject) -> bool:
+        return False
+
+    def missable(self, key: str, asks: JsonObject, settings: Mapping[str, Any]) -> Sequence[int]:
+        return ()
+
+    # --- present
+
+    def explanation(self, by: str) -> Explained:
+        return self.explained[by]
+
+    def measured(self, part: Part) -> Sequence[str]:
+        return tuple(self.explained)
 
     def section(self, part: Part) -> Section:
         cases, passed = part.summary.cases, part.summary.passed
@@ -268,6 +264,17 @@ class PassFail(Evaluator):
             findings=Spool(self.finding(one) for one in part.results if not one.passed),
         )
 
+    def remarks(self, part: Part, policy: JsonObject) -> Iterator[Phrase]:
+        yield from ()
+
+    def figures(self, part: Part | None) -> Figures:
+        output = f"{self.name.replace('_', '-')}-pass-rate"
+        if part is None:
+            return Figures((), {}, {output: ""})
+        cases, passed = part.summary.cases, part.summary.passed
+        rate = Rate("Passes", "all cases", passed, cases, self.rules[0].name)
+        return Figures((rate,), {"passes": passed, "fails": cases - passed}, {output: str(share(passed, cases))})
+
     def finding(self, result: Result) -> Finding:
         evidence = tuple((Untrusted(fault),) for faults in result.checks.values() for fault in faults)
         return Finding(Untrusted(result.id), Severity.FAILING, result.words, evidence, result.place)
@@ -278,18 +285,14 @@ class PassFail(Evaluator):
             severity = Severity.FAILING if faults else None
             yield Judgement(name, "fails" if faults else "passes", severity, float(not faults), evidence)
 
-    @property
-    def fields(self) -> Mapping[str, str]:
-        return {"output": "Output"}
+    def decisions(self, part: Part, result: Result) -> Mapping[str, Phrase]:
+        return {}
 
-    def rates(self, part: Part) -> Iterator[Rate]:
-        (rule,) = self.rules
-        cases, passed = part.summary.cases, part.summary.passed
-        yield Rate("Passes", "all cases", passed, cases, rule.name)
+    def fields_of(self, result: Result, texts: JsonObject) -> Mapping[str, str]:
+        return self.fields
 
-    def labels(self, part: Part) -> Mapping[str, int]:
-        cases, passed = part.summary.cases, part.summary.passed
-        return {"passes": passed, "fails": cases - passed}
+    def marks(self, result: Result, texts: JsonObject) -> Iterator[Mark]:
+        yield from ()
 
     def result_event(
         self, result: Result, judgements: Sequence[Judgement], *, with_text: bool
@@ -297,6 +300,18 @@ class PassFail(Evaluator):
         checks = {name: faults if with_text else len(faults) for name, faults in result.checks.items()}
         data = {"id": result.id, "pass": result.passed, "tags": list(result.groups), "checks": checks}
         return f"safe.{self.name}.result", data
+
+    def batch_events(self, part: Part) -> Iterator[BatchEvent]:
+        yield from ()
+
+    # --- compare
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        return {"pass": Metric(f"The share of {self.title} cases that pass", Test.SIGN)}
+
+    def metric(self, name: str) -> Metric:
+        return self.metrics[name]
 
     def outcome(self, result: Result) -> Outcome:
         return Outcome(
@@ -312,6 +327,8 @@ class PassFail(Evaluator):
             output=result.digests["output"],
         )
 
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        return MappingProxyType({"pass": Metric(f"The share of {self.title} cases that pass", Test.SIGN)})
+    def scored_by(self, part: Part | None, policy: JsonObject) -> Any:
+        return self.name
+
+    def recorded(self, policy: JsonObject) -> Scored:
+        return Scored({})

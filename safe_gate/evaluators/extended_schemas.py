@@ -28,11 +28,11 @@ def _report(schema: _Schema, evaluator: Evaluator) -> None:
     schema["properties"][name] = _or_null(name)
     definitions[name] = evaluator.part.schema
     provenance = schema["properties"]["provenance"]["properties"]
-    provenance["inputs"]["items"]["properties"]["kind"]["enum"] += [kind.name for kind in evaluator.kinds]
+    provenance["inputs"]["items"]["properties"]["kind"]["enum"] += [kind.name for kind in evaluator.input.kinds]
     provenance["policy"]["properties"]["groups"]["properties"][name] = _ANY_OBJECT
     definitions["rules"]["items"]["properties"]["evaluator"]["enum"].append(name)
     metrics = definitions["metric_name"]["else"]["enum"]
-    metrics += [one for one in evaluator.metrics if one not in metrics]
+    metrics += [one for one in evaluator.compare.metrics if one not in metrics]
     compared = definitions["comparison"]["properties"]
     compared[name] = _or_null(f"{name}_comparison")
     compared["without_baseline"]["items"]["enum"].append(name)
@@ -44,8 +44,8 @@ def _report(schema: _Schema, evaluator: Evaluator) -> None:
 
 
 def _waiver(schema: _Schema, evaluator: Evaluator) -> None:
-    named = schema["$defs"]["waiver"]["properties"][evaluator.measures]
-    named.get("else", named)["enum"] += list(evaluator.explained)
+    named = schema["$defs"]["waiver"]["properties"][evaluator.present.measures]
+    named.get("else", named)["enum"] += list(evaluator.present.explained)
 
 
 def _shard(schema: _Schema, evaluator: Evaluator) -> None:

@@ -70,7 +70,7 @@ def _flaws(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> Iterator[str
         yield "has no name in lower case with underscores"
     if name in known or name in _TAKEN:
         yield f"has the name {name}, which is taken"
-    for member in (*Evaluator.__annotations__, "explained"):
+    for member in Evaluator.__annotations__:
         if getattr(evaluator, member, None) is None and member not in vars(Evaluator):
             yield f"has no {member}"
     if not (isinstance(evaluator.settings, type) and issubclass(evaluator.settings, Group)):
@@ -80,10 +80,11 @@ def _flaws(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> Iterator[str
     yield from (f"has the setting {one}, which is one of {others[one]}" for one in sorted(own.keys() & others.keys()))
     yield from (f"has input from the setting {one}, which its settings lack" for one in form.settings if one not in own)
     kinds = [form.kind, form.outputs_kind] if isinstance(form, Documents) else [form.kind]
-    yield from (f"has no {one} among its kinds" for one in kinds if one not in {kind.name for kind in evaluator.kinds})
-    yield from (f"has no schema {one.name}" for one in evaluator.kinds if not one.schema)
+    named = {one.name for one in form.kinds}
+    yield from (f"has no {one} among its kinds" for one in kinds if one not in named)
+    yield from (f"has no schema {one.name}" for one in form.kinds if not one.schema)
     if not evaluator.part.schema:
         yield "has no schema part"
-    general = {rule.setting for one in known.values() for rule in one.rules} - others.keys()
-    idle = (rule for rule in evaluator.rules if rule.setting not in {*own, *general})
+    general = {rule.setting for one in known.values() for rule in one.gate.rules} - others.keys()
+    idle = (rule for rule in evaluator.gate.rules if rule.setting not in {*own, *general})
     yield from (f"has the rule {rule.name}, but no setting {rule.setting}" for rule in idle)

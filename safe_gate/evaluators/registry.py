@@ -39,12 +39,13 @@ def parts_of(parts: Mapping[str, T | None]) -> Iterator[tuple[Evaluator, T]]:
 
 def outcomes_of(name: str, part: Any) -> Iterator[Outcome]:
     """Yield the outcome of each case in an evaluator's part of the report, if any, for a comparison."""
-    return (EVALUATORS[name].outcome(result) for result in results_of(part))  # `map` would end at a StopIteration
+    outcome = EVALUATORS[name].compare.outcome
+    return (outcome(result) for result in results_of(part))  # `map` would end at a StopIteration
 
 
 def sections(parts: Parts) -> tuple[Section, ...]:
     """Return the section for readers of every evaluator with a part in the report."""
-    return tuple(evaluator.section(part) for evaluator, part in parts_of(parts))
+    return tuple(evaluator.present.section(part) for evaluator, part in parts_of(parts))
 
 
 def results_of(part: Any) -> Sequence[Any]:

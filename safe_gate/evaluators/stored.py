@@ -56,12 +56,12 @@ def read_report(value: JsonObject) -> Report:
 
 def read_part(name: str, value: JsonObject | None) -> Any:
     """Return an evaluator's part of a report, None for one that was given no input."""
-    return value and codec.from_json(EVALUATORS[name].part_type, value)
+    return value and codec.from_json(EVALUATORS[name].part.kind, value)
 
 
 def read_result(name: str, value: JsonObject) -> Any:
     """Return an evaluator's result."""
-    return codec.from_json(EVALUATORS[name].result_type, value)
+    return codec.from_json(EVALUATORS[name].part.result, value)
 
 
 def _compared(comparison: Comparison) -> Comparison:
@@ -97,7 +97,7 @@ def without_texts(name: str, value: JsonObject) -> dict[str, Any]:
 
 def withheld(name: str, value: T) -> T:
     """Return an evaluator's result, or its part of a report, with a stand-in for every recorded text."""
-    if not isinstance(value, EVALUATORS[name].part_type):
+    if not isinstance(value, EVALUATORS[name].part.kind):
         return codec.from_json(type(value), without_texts(name, codec.to_json(value)))
     part: Any = value
     bare = codec.from_json(type(value), without_texts(name, codec.to_json(replace(part, results=()))))

@@ -186,11 +186,11 @@ def _compared(name: str, runs: Runs, guards: Guards) -> Compared:
         added=[Added(one, after[one].passed) for one in sorted(after.keys() - before.keys())],
         removed=[Removed(one, guards.protects(before[one])) for one in sorted(before.keys() - after.keys())],
     )
-    own = {score for triple in triples for score in triple.head.scores} - evaluator.metrics.keys()
+    own = {score for triple in triples for score in triple.head.scores} - evaluator.compare.metrics.keys()
     metrics = [
         metric
-        for score in (*evaluator.metrics, *sorted(own))
-        for metric in _metric(score, evaluator.metric(score).test, triples)
+        for score in (*evaluator.compare.metrics, *sorted(own))
+        for metric in _metric(score, evaluator.compare.metric(score).test, triples)
     ]
     news = {triple.head.id: triple for triple in triples if triple.is_news}
     every = results_of(old if news else None)
@@ -311,8 +311,8 @@ def _on_cases(evaluator: Evaluator, part: Compared, guards: Guards, waived: Set[
         one, many = f"protected {case} newly fails or is gone", f"protected {case}s newly fail or are gone"
         yield outcome("protect", lost, one, many, none)
     for guard, breaks in _SINGLE.items():
-        if guard in evaluator.guards:
-            one, many = evaluator.guards[guard]
+        if guard in evaluator.compare.guards:
+            one, many = evaluator.compare.guards[guard]
             found = [change.id for change in part.changes if breaks(change)]
             yield outcome(guard, found, f"{case} {one}", f"{case}s {many}", waived)
     if (most := guards.max_regressions) is not None:
@@ -330,7 +330,7 @@ def _on_metrics(evaluator: Evaluator, metrics: Sequence[MetricChange], guards: G
         drop = max(0.0, worst.drop)
         holds = not _is_below(guards.max_score_drop, drop)
         fall, most = apart(round(drop, _EXACT), guards.max_score_drop, _points)
-        words = f"{evaluator.metric(worst.metric).title} falls by {fall} on average" if drop else none_falls
+        words = f"{evaluator.compare.metric(worst.metric).title} falls by {fall} on average" if drop else none_falls
         yield RuleOutcome("max-score-drop", name, drop, guards.max_score_drop, holds, f"{words}, {most} allowed")
     mattering = [metric for metric in metrics if guards.matters(metric)]
     proven = [metric for metric in mattering if guards.is_real(metric) and _is_enough(metric)]
@@ -339,7 +339,7 @@ def _on_metrics(evaluator: Evaluator, metrics: Sequence[MetricChange], guards: G
         few = f"fewer than {stats.LEAST_CASES} cases net"
         relation = "more than chance" if proven else "which may be chance" if _is_enough(worst) else few
         p, _ = apart(worst.p_adjusted, guards.alpha, lambda value, digits: f"{value:.{digits}g}", 2)
-        fall = f"{evaluator.metric(worst.metric).title} falls by {_points(worst.drop)}"
+        fall = f"{evaluator.compare.metric(worst.metric).title} falls by {_points(worst.drop)}"
         words = f"{fall} ({plural(worst.worse, 'case')} worse, {worst.better} better), {relation} (p {p})"
     drop = max((metric.drop for metric in proven), default=0.0)
     yield RuleOutcome("min-drop", name, drop, guards.min_drop, not proven, words)

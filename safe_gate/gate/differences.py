@@ -51,7 +51,7 @@ def digests(report: Report) -> Digests:
     for evaluator, part in parts_of(report.parts):
         name = evaluator.name
         for result in results_of(part):
-            of = evaluator.outcome(result)
+            of = evaluator.compare.outcome(result)
             sums["cases"] += addend(digest([name, of.id, of.case]))
             sums["outputs"] += addend(digest([name, of.id, of.output]))
             told = {key: value for key, value in codec.to_json(result).items() if key not in evaluator.part.where}
@@ -62,7 +62,7 @@ def digests(report: Report) -> Digests:
                 "engine": codec.to_json(report.tool),
                 "packs": report.provenance.packs_sha256,
                 **{
-                    name: evaluator.scored_by(report.parts[name], policy)
+                    name: evaluator.compare.scored_by(report.parts[name], policy)
                     for name, evaluator in EVALUATORS.items()
                     if name in BUILT_IN or report.parts[name] is not None
                 },

@@ -53,7 +53,7 @@ _SHARED = ("max-no-reply", "max-same-reply", "max-vacuous")
 
 RULES = tuple(
     sorted(
-        (rule for evaluator in EVALUATORS.values() for rule in evaluator.rules),
+        (rule for evaluator in EVALUATORS.values() for rule in evaluator.gate.rules),
         key=lambda rule: _SHARED.index(rule.name) if rule.name in _SHARED else -1,
     )
 )
@@ -68,7 +68,7 @@ def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
     Those on what a team's files define are there only if they are set.
     """
-    own = {name for evaluator in EVALUATORS.values() for name in settings if [*evaluator.own_rules({name: None})]}
+    own = {name for evaluator in EVALUATORS.values() for name in settings if [*evaluator.gate.own_rules({name: None})]}
     return {name: settings.get(name) for name in (*LIMITS, *sorted(own))}
 
 
@@ -99,7 +99,7 @@ def verdict(outcomes: Sequence[RuleOutcome]) -> Verdict:
 def _of_cases(found: Found, policy: Policy) -> Iterator[RuleOutcome]:
     """Yield the outcomes of the rules that need no baseline."""
     waived, parts = waivers.waived(found), found.parts
-    own = (pair for evaluator in EVALUATORS.values() for pair in evaluator.own_rules(policy.limits))
+    own = (pair for evaluator in EVALUATORS.values() for pair in evaluator.gate.own_rules(policy.limits))
     for rule, limit in (*((rule, policy.limits[rule.setting]) for rule in RULES), *own):
         part = parts[rule.evaluator]
         if limit is not None and part is not None and rule.applies(part):
@@ -121,7 +121,7 @@ def _of_groups(
     for group, own in sorted(limits.items()):
         cases = figures[group].cases if group in figures else 0
         members = [failure for failure in waived if group in failure.result.groups]
-        for rule in (rule for rule in evaluator.group_rules if rule.name in own):
+        for rule in (rule for rule in evaluator.gate.group_rules if rule.name in own):
             limit, least = own[rule.name], 1 if rule.counts else min_group
             if cases >= least:
                 yield _named(rule, rule.judge(figures[group], limit, members, group), part)
@@ -154,7 +154,7 @@ def _with_known_alone(
         """Return a part over the cases that the baseline has too, None if there are no others, or only others."""
         if part is None or not (new.get(name) and (one := compared[name]) and one.cases.both):
             return None
-        return EVALUATORS[name].narrowed(part, Spool(one for one in part.results if one.id not in new[name]))
+        return EVALUATORS[name].gate.narrowed(part, Spool(one for one in part.results if one.id not in new[name]))
 
     def hidden(one: RuleOutcome, then: str) -> RuleOutcome:
         results = results_of(found.parts[one.evaluator])

@@ -28,7 +28,7 @@ class Waivable(NamedTuple):
     @classmethod
     def read(cls, entry: JsonObject) -> Waivable:
         """Return what an entry of a file of waivers is about."""
-        kind = next(evaluator.measures for evaluator in EVALUATORS.values() if evaluator.measures in entry)
+        kind = next(word for one in EVALUATORS.values() if (word := one.present.measures) in entry)
         return cls(entry["id"], kind, entry[kind])
 
 
@@ -82,7 +82,7 @@ def left_over(found: Found) -> Mapping[tuple[str, str], tuple[str, ...]]:
     applied = _applied(found)
     cases = {one[:2] for one in applied}
     failures = _failures(found.parts) if applied else ()
-    left = {(one.case_id, EVALUATORS[name].measures): by - applied for name, one, by in failures}
+    left = {(one.case_id, EVALUATORS[name].present.measures): by - applied for name, one, by in failures}
     return {case: tuple(sorted(by for *_, by in some)) for case, some in left.items() if some and case in cases}
 
 
@@ -94,8 +94,8 @@ def case_of(waiver: Waiver) -> tuple[str, str]:
 def _failures(parts: Parts) -> Iterator[tuple[str, Failure, set[Waivable]]]:
     """Yield the failing cases of every evaluator that ran, by its name, each with what a waiver may waive."""
     for evaluator, part in parts_of(parts):
-        for one in evaluator.failures(part):
-            yield evaluator.name, one, {Waivable(one.case_id, evaluator.measures, by) for by in one.by}
+        for one in evaluator.gate.failures(part):
+            yield evaluator.name, one, {Waivable(one.case_id, evaluator.present.measures, by) for by in one.by}
 
 
 def _applied(found: Found) -> set[Waivable]:

@@ -313,7 +313,7 @@ class _Compared:
             return one.excuses
         groups = one.asks.get(self.evaluator.grouping.key, ())
         every = [groups] if isinstance(groups, str) else groups
-        return [group for group in every if self.evaluator.is_excused(group, one.asks, settings)]
+        return [group for group in every if self.evaluator.gate.is_excused(group, one.asks, settings)]
 
     def _entries(self, key: str, before: JsonObject, after: JsonObject) -> Iterator[tuple[Any, ...]]:
         """Yield how a list asks for less. With more entries, an output may miss more of them: one of before, too."""
@@ -321,7 +321,7 @@ class _Compared:
         if gone:
             yield What.CHANGED if new else What.DROPPED, gone, new
         elif new:
-            could_miss, can_miss = (self.evaluator.missable(key, one, self.after) for one in (before, after))
+            could_miss, can_miss = (self.evaluator.gate.missable(key, one, self.after) for one in (before, after))
             if any(now > then for then, now in zip(could_miss, can_miss, strict=True)):
                 yield What.ADDED, None, new
 
@@ -337,7 +337,7 @@ class _Compared:
                 yield What.CHANGED, before, after
             return
         limits = self.before.get(self.evaluator.grouping.setting) or {}
-        counting = self.evaluator.counting_passes
+        counting = self.evaluator.gate.counting_passes
         counts = any(one.get(limit) is not None for one in (self.before, self.after) for limit in counting)
         gone, new = _less(before, after), _less(after, before)
         rated = {group for group in new if any(limit.startswith("min-") for limit in limits.get(group, ()))}

@@ -169,7 +169,7 @@ def publish_shard(said: str, path: str, wanted: Publishing, effects: Effects) ->
     """Publish that a shard is scored, by a summary line and outputs without a verdict."""
     _warn_of_loss(wanted.report_dir, effects)
     append_to_summary(f"{said}\n", effects, is_dry=wanted.dry_run)
-    measured = (output for one in EVALUATORS.values() for output in one.step_outputs(None))
+    measured = (output for one in EVALUATORS.values() for output in one.present.figures(None).outputs)
     values = {
         **dict.fromkeys((*measured, "total-cases"), ""),
         "verdict": "unjudged",

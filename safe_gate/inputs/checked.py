@@ -55,7 +55,7 @@ _CALLED = {
     "rule-pack": "a rule pack",
     "waivers": "a file of waivers",
     "config": "another document",
-    **{kind.name: kind.file for one in EVALUATORS.values() for kind in one.kinds},
+    **{kind.name: kind.file for one in EVALUATORS.values() for kind in one.input.kinds},
     **{kind: f"the output of safe-gate {command}" for kind, command in ALONE.items()},
 }
 

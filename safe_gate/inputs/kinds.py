@@ -22,10 +22,10 @@ from safe_gate.settings.model import WAIVERS_FILE
 OUTPUTS = ".outputs.jsonl"
 """How the name of a file of recorded outputs ends that belongs to the batch of the name before it."""
 
-_FILES = {kind.name: kind for evaluator in EVALUATORS.values() for kind in evaluator.kinds}
+_FILES = {kind.name: kind for evaluator in EVALUATORS.values() for kind in evaluator.input.kinds}
 """The kinds of input files by their names."""
 
-OWNERS = {kind.name: evaluator for evaluator in EVALUATORS.values() for kind in evaluator.kinds}
+OWNERS = {kind.name: evaluator for evaluator in EVALUATORS.values() for kind in evaluator.input.kinds}
 
 _DOCUMENTS = [one.input for one in EVALUATORS.values() if isinstance(one.input, Documents)]
 

@@ -26,7 +26,7 @@ def load_schema(name: str) -> Schema:
     """Return a schema of `schemas/` by its name without `.schema.json`, or that of what stands alone."""
     if name in ALONE:
         return load_schema("report").part("$defs", name)
-    for one in (kind for evaluator in ADDED for kind in evaluator.kinds):
+    for one in (kind for evaluator in ADDED for kind in evaluator.input.kinds):
         if one.name == name and one.schema:
             return Schema(one.schema)
     schema = json.loads(schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8"))

@@ -74,7 +74,7 @@ def judged_cases(view: ReportView) -> Iterator[JudgedCase]:
             case_id = one.id
             shown = finding if finding and finding.case_id.text == case_id else None
             finding = next(findings, None) if shown else finding
-            outcome = evaluator.outcome(one)
+            outcome = evaluator.compare.outcome(one)
             yield JudgedCase(
                 evaluator=evaluator,
                 id=case_id,
@@ -83,8 +83,8 @@ def judged_cases(view: ReportView) -> Iterator[JudgedCase]:
                 passed=outcome.passed,
                 groups=one.groups,
                 excused_by=_excuses(evaluator, one, policy) if outcome.passed and outcome.is_meant_to_fail else (),
-                judgements=tuple(evaluator.judgements(part, one)),
-                waivers=waivers.get((case_id, evaluator.measures), {}),
+                judgements=tuple(evaluator.present.judgements(part, one)),
+                waivers=waivers.get((case_id, evaluator.present.measures), {}),
                 change=changes.get(case_id, ""),
                 finding=shown,
                 result=one,
@@ -97,7 +97,7 @@ LONGEST_MESSAGE = 1_000
 
 def message_of(case: JudgedCase, judgement: Judgement) -> str:
     """Return in a line what a metric or check says of a case, with its evidence."""
-    title = "" if judgement.by == WHOLE else f"{case.evaluator.explanation(judgement.by).title}: "
+    title = "" if judgement.by == WHOLE else f"{case.evaluator.present.explanation(judgement.by).title}: "
     figure = "" if judgement.score is None else f" {judgement.score:.2f}"
     head = f"{plain(Untrusted(case.id))}: {title}{judgement.label}{figure}"
     return "; ".join((head, *map(quoted, judgement.evidence)))[:LONGEST_MESSAGE]
@@ -110,7 +110,7 @@ def repository_path(place: Place, folder: str) -> str:
 
 def _excuses(evaluator: Evaluator, result: CaseResult, policy: JsonObject) -> Sequence[str]:
     """Return the tags of a negative example that make it one."""
-    excuses = [tag for tag in result.groups if evaluator.is_excused(tag, result.asks, policy)]
+    excuses = [tag for tag in result.groups if evaluator.gate.is_excused(tag, result.asks, policy)]
     return excuses or result.groups
 
 

@@ -46,7 +46,7 @@ def comparison_section(comparison: Comparison, run: Parts) -> Section:
             "<" + ">" * 9,
             rows,
         ),
-        footer=(" ".join((_FOOTER, *filter(None, (evaluator.compared_on for evaluator, _ in parts)))),),
+        footer=(" ".join((_FOOTER, *filter(None, (evaluator.compare.compared_on for evaluator, _ in parts)))),),
         cases_title="",
         cases=Table((), "", ()),
         issues=tuple(_issues([part.cases for _, part in parts])),
@@ -218,7 +218,7 @@ def _changed(parts: Sequence[tuple[Evaluator, Compared]], run: Parts) -> Iterato
 
 
 def _finding(evaluator: Evaluator, change: Change, before: Any, result: CaseResult) -> Finding:
-    whole = next(iter(evaluator.metrics))  # the yes or no that the change itself shows
+    whole = next(iter(evaluator.compare.metrics))  # the yes or no that the change itself shows
     moved = [
         f"{metric.replace('_', ' ')} {_score(was)} to {_score(is_)}"
         for metric, (_, was, is_) in change.scores.items()
@@ -236,7 +236,7 @@ def _finding(evaluator: Evaluator, change: Change, before: Any, result: CaseResu
         what=f"{what}{protected}" + (f": {', '.join(moved)}" if moved else ""),
         evidence=tuple(_evidence(evaluator, result)),
         before=tuple(_evidence(evaluator, before)),
-        place=evaluator.finding(result).place,
+        place=evaluator.present.finding(result).place,
     )
 
 
@@ -245,10 +245,10 @@ def _score(value: float | None) -> str:
 
 
 def _evidence(evaluator: Evaluator, result: Any) -> Sequence[Phrase]:
-    outcome = evaluator.outcome(result)
+    outcome = evaluator.compare.outcome(result)
     is_feigned = outcome.is_meant_to_fail and not outcome.passed
     nothing: Phrase = ("passes, although it is a negative example" if is_feigned else "nothing found",)
-    return evaluator.finding(result).evidence or (nothing,)
+    return evaluator.present.finding(result).evidence or (nothing,)
 
 
 # --- a weakened gate -----------------------------------------------------------------------------

@@ -48,12 +48,13 @@ def _found(
 
 def _line(evaluator: Evaluator, part: Any, result: CaseResult, texts: JsonObject) -> Line:
     """Return the line around the first words of what fails, or the start of the reply if no words are against it."""
-    failing = {one.by for one in evaluator.judgements(part, result) if one.severity}
-    marks = [one for one in evaluator.marks(result, texts) if one.side is Side.AGAINST and one.by in failing]
+    failing = {one.by for one in evaluator.present.judgements(part, result) if one.severity}
+    marks = [one for one in evaluator.present.marks(result, texts) if one.side is Side.AGAINST and one.by in failing]
     if marks:
         field = marks[0].field
         return around(texts[field], [(one.start, one.end) for one in marks if one.field == field])
-    reply = evaluator.reply if evaluator.reply in texts else [*evaluator.fields_of(result, texts)][-1]
+    shown = evaluator.present
+    reply = shown.reply if shown.reply in texts else [*shown.fields_of(result, texts)][-1]
     return around(texts[reply], [])
 
 

@@ -50,21 +50,21 @@ def explanation(evaluator: Evaluator, part: Any, result: CaseResult, texts: Mapp
 
     `part` needs only what the evaluator's part of the report records of its settings (`Evaluator.recorded`).
     """
-    judgements = tuple(evaluator.judgements(part, result))
+    judgements = tuple(evaluator.present.judgements(part, result))
     told = {phrase for one in judgements for phrase in one.evidence}
-    outcome = evaluator.outcome(result)
-    fields = {field: str(texts[field]) for field in evaluator.fields_of(result, texts) if field in texts}
+    outcome = evaluator.compare.outcome(result)
+    fields = {field: str(texts[field]) for field in evaluator.present.fields_of(result, texts) if field in texts}
     return Explanation(
         evaluator=evaluator,
         result=result,
         words=outcome.words,
         passed=outcome.passed,
         is_meant_to_fail=outcome.is_meant_to_fail,
-        notes=tuple(phrase for phrase in evaluator.finding(result).evidence if phrase not in told),
+        notes=tuple(phrase for phrase in evaluator.present.finding(result).evidence if phrase not in told),
         texts=fields,
         judgements=judgements,
-        decisions=evaluator.decisions(part, result),
-        marks=tuple(evaluator.marks(result, fields)),
+        decisions=evaluator.present.decisions(part, result),
+        marks=tuple(evaluator.present.marks(result, fields)),
     )
 
 
@@ -74,7 +74,7 @@ def shown(one: Explanation) -> str:
     words = one.words + meant * one.is_meant_to_fail
     lines = [f"{plain(Untrusted(one.id))} ({plain(Untrusted(one.place.path))}:{one.place.line}): {words}"]
     lines += [f"  {quoted(note)}" for note in one.notes]
-    numbers, titles = _numbers(one), one.evaluator.fields_of(one.result, one.texts)
+    numbers, titles = _numbers(one), one.evaluator.present.fields_of(one.result, one.texts)
     for field, text in one.texts.items():
         spans = {span: number for span, number in numbers.items() if span[0] == field}
         lines += ["", f"{titles[field]}:", f"  {_marked(text, spans)}"]
@@ -95,7 +95,7 @@ def as_json(one: Explanation) -> dict[str, Any]:
         "texts": dict(one.texts),
         "judgements": {
             judgement.by: {
-                "title": one.evaluator.explanation(judgement.by).title,
+                "title": one.evaluator.present.explanation(judgement.by).title,
                 "label": judgement.label,
                 **({} if judgement.score is None else {"score": judgement.score}),
                 "decision": quoted(_decision(one, judgement)),
@@ -149,7 +149,7 @@ def _marked(text: str, spans: Mapping[_Span, int]) -> str:
 
 
 def _judged(one: Explanation, judgement: Judgement, numbers: Mapping[_Span, int]) -> Iterator[str]:
-    yield f"{one.evaluator.explanation(judgement.by).title}: {judgement.label}"
+    yield f"{one.evaluator.present.explanation(judgement.by).title}: {judgement.label}"
     found = sorted(
         (mark for mark in one.marks if mark.by == judgement.by), key=lambda mark: mark.side is Side.CANCELLED
     )
@@ -188,4 +188,4 @@ def _why(phrase: Sequence[Words]) -> str:
 
 def _decision(one: Explanation, judgement: Judgement) -> Phrase:
     """Return how a metric or check decided, else what it asks."""
-    return one.decisions.get(judgement.by) or (one.evaluator.explanation(judgement.by).asks,)
+    return one.decisions.get(judgement.by) or (one.evaluator.present.explanation(judgement.by).asks,)

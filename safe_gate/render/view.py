@@ -63,7 +63,7 @@ class ReportView:
         shown = []
         for evaluator, part in parts_of(report.parts):
             broken = [rule for rule in self.broken if rule.evaluator == evaluator.name]
-            section = evaluator.section(part)
+            section = evaluator.present.section(part)
             if waived := known[evaluator.name]:
                 words = f"{section.headline}; {plural(len(waived), 'failing case is', 'failing cases are')} waived"
                 section = section._replace(headline=words, counts=(*section.counts, f"Waived: {len(waived)}"))
@@ -142,7 +142,7 @@ class ReportView:
                 found.append(
                     (f"No baseline is set, so nothing was compared, and these rules judged nothing: {names}.",)
                 )
-        own = (remark for one, part in parts_of(report.parts) for remark in one.remarks(part, policy))
+        own = (remark for one, part in parts_of(report.parts) for remark in one.present.remarks(part, policy))
         return [*found, *departures(report.provenance), *own]
 
     @cached_property
@@ -151,7 +151,7 @@ class ReportView:
 
         `pass-rate` and `label-accuracy` are fractions from 0 to 1, like the limits of their rules.
         """
-        figures = [evaluator.step_outputs(self.report.parts[name]) for name, evaluator in EVALUATORS.items()]
+        figures = [evaluator.present.figures(self.report.parts[name]).outputs for name, evaluator in EVALUATORS.items()]
         return {
             "verdict": self.report.verdict.value,
             **{output: value for own in figures for output, value in own.items()},
@@ -164,7 +164,7 @@ def _marked(section: Section, waived: Set[str], broken: Sequence[RuleOutcome], o
 
     A rule counts cases by name, or by their severity, in its group if it has one.
     """
-    finds = {rule.name: rule.finds for rule in (*one.rules, *one.group_rules)}
+    finds = {rule.name: rule.finds for rule in (*one.gate.rules, *one.gate.group_rules)}
     finds |= dict.fromkeys(("min-drop", "max-score-drop"), ANY_SEVERITY)
     named, by_group = {name for rule in broken for name in rule.names}, dict[str, set[Severity]]()
     for rule in broken:
@@ -211,8 +211,11 @@ def section_alone(name: str, part: Any, settings: JsonObject, left_out: int) -> 
 
     `left_out` is how many cases filters leave out.
     """
-    section = EVALUATORS[name].section(part)
-    notes = (*_of_settings(settings, {name: left_out} if left_out else {}), *EVALUATORS[name].remarks(part, settings))
+    section = EVALUATORS[name].present.section(part)
+    notes = (
+        *_of_settings(settings, {name: left_out} if left_out else {}),
+        *EVALUATORS[name].present.remarks(part, settings),
+    )
     return section._replace(notes=(*section.notes, *notes))
 
 

@@ -163,7 +163,8 @@ class _Sums:
     def measured(self, settings: JsonObject, generated_at: str, problems: Sequence[Problem]) -> Measured:
         """Return what they come to with problems that were found before, but for files."""
         evaluator, by, total = self._evaluator, self._by, self._totals.total()
-        problems = (*problems, *self.problems.kept(), *evaluator.unserved(total, by))
+        unserved = evaluator.rule_files.unserved(total, by) if evaluator.rule_files else ()
+        problems = (*problems, *self.problems.kept(), *unserved)
         if not (problems or self._count):
             lacking = no_case(evaluator, settings, self.groups, self._left_out)
             problems = (lacking,) if lacking else ()

@@ -81,7 +81,7 @@ def nothing_to_judge(*, merges: bool = False) -> Problem:
 def no_rule() -> Problem:
     """Return the problem of a run in which every rule is off, or has too few cases to judge."""
     words = "no rule judges these cases: each rule is off or has too few cases; set a limit, such as"
-    some = " or ".join(evaluator.rules[0].name for evaluator in EVALUATORS.values())
+    some = " or ".join(evaluator.gate.rules[0].name for evaluator in EVALUATORS.values())
     return Problem(Place("safe-gate"), f"{words} {some}", code=Code.INVALID_SETTING)
 
 

@@ -68,8 +68,8 @@ def _columns(
                 yield {"": (case.place.column, case.place.column + 1)}
             elif line:
                 texts = case.texts()
-                reply = evaluator.reply if evaluator.reply in texts else [*texts][-1]
-                yield deciding(line, places, reply, evaluator.marks(result, texts))
+                reply = evaluator.present.reply if evaluator.present.reply in texts else [*texts][-1]
+                yield deciding(line, places, reply, evaluator.present.marks(result, texts))
             else:
                 yield {}
 
@@ -229,7 +229,7 @@ def _tallied(
             scored.append((case, result))
 
     def is_kept(result: Any) -> bool:
-        return keeps.texts == "all" or not evaluator.outcome(result).passed
+        return keeps.texts == "all" or not evaluator.compare.outcome(result).passed
 
     return Tally(
         evaluator.totals(scored, by),
@@ -245,7 +245,7 @@ def _tallied(
 
 def _misfit(evaluator: Evaluator, case: Case, by: Any, rules_of: str) -> Problem | None:
     """Return the problem of a case that cannot be scored by the rules of a commit, "" for its own."""
-    found = evaluator.misfit(case, by)
+    found = evaluator.rule_files.misfit(case, by) if evaluator.rule_files else None
     if found and rules_of:
         return replace(found, message=f"{found.message} (policy-ref base: by the rules of the base commit {rules_of})")
     return found

@@ -10,7 +10,7 @@ import pytest
 
 from safe_gate.core.given import CaseAt, Lines
 from safe_gate.core.model import JsonObject, Place
-from safe_gate.core.passfail import Figures, Part, PassFail
+from safe_gate.core.passfail import Part, PassFail, Summary
 from safe_gate.core.setting import Group
 from safe_gate.core.shown import Explained
 from safe_gate.model import codec
@@ -53,7 +53,7 @@ def test_its_results_are_values() -> None:
     good, bad = part.results
     assert (good.passed, good.failed, bad.passed, bad.failed) == (True, (), False, ("length",))
     assert bad.checks == {"length": ["has 8 characters"]}
-    assert (part.summary, part.by_tag["t"]) == (Figures(2, 1), Figures(2, 1))
+    assert (part.summary, part.by_tag["t"]) == (Summary(2, 1), Summary(2, 1))
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_every_rule_of_a_group_is_a_setting_of_its_config_and_of_the_recorded_po
     config_only = {"weights", "thresholds", "optional", *KINDS}
     policy = stored["properties"]["provenance"]["properties"]["policy"]["properties"]["groups"]["properties"]
     for evaluator, key in (("safe_v0", "archetypes"), ("synthesis", "tags")):
-        rules = {rule.name for rule in EVALUATORS[evaluator].group_rules}
+        rules = {rule.name for rule in EVALUATORS[evaluator].gate.group_rules}
         assert set(config["$defs"][key]["additionalProperties"]["properties"]) - config_only == rules
         assert set(policy[evaluator]["additionalProperties"]["properties"]) == rules
 

@@ -24,6 +24,8 @@ FITS = Explained("Fits the schema", "The output fits its schema.", "Correct eith
 LONGEST = 200  # characters of a fault: a library quotes whole values
 MOST_STEPS = 100_000  # values of a schema times those of an output: each may be compared with each
 OBJECT = {"type": "object", "description": "an object: the JSON Schema (2020-12) of the output"}
+HINTS, OWN = frozenset({"output", "schema"}), frozenset({"id", "output"})
+LINE = FileKind("json-case", "a file of JSON cases", HINTS, OWN, case_schema(schema=OBJECT))
 
 
 class Settings(Group):
@@ -39,9 +41,7 @@ class Json(PassFail):
     name = "json"
     title = "JSON"
     settings = Settings
-    input = Lines(setting="json_cases", kind="json-case", plural="JSON cases", reads=("output",))
-    hints, own, schema = frozenset({"output", "schema"}), frozenset({"id", "output"}), case_schema(schema=OBJECT)
-    kinds = (FileKind("json-case", "a file of JSON cases", hints, own, schema),)
+    input = Lines("json_cases", "json-case", "JSON cases", kinds=(LINE,), reads=("output",))
     asked = ("schema",)
     explained = MappingProxyType({"parses": PARSES, "satisfies_schema": FITS})
 

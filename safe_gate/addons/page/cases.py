@@ -24,8 +24,8 @@ def about(report: Report, recorded: Recorded) -> dict[str, Any]:
                 "name": one.name,
                 "title": one.title,
                 "noun": one.grouping.noun,
-                "checks": {by: one.explanation(by).title for by in one.measured(part)},
-                "fields": dict(one.fields),
+                "checks": {by: one.present.explanation(by).title for by in one.present.measured(part)},
+                "fields": dict(one.present.fields),
             }
             for one, part in parts_of(report.parts)
         ],
@@ -52,8 +52,8 @@ def _case(
 ) -> dict[str, Any]:
     """Return what the page shows of a case; what is empty is left out."""
     evaluator, finding = case.evaluator, case.finding
-    decided = evaluator.decisions(part, case.result)
-    fields = evaluator.fields_of(case.result, {**now, **old})
+    decided = evaluator.present.decisions(part, case.result)
+    fields = evaluator.present.fields_of(case.result, {**now, **old})
     shown = {
         "evaluator": evaluator.name,
         "id": case.id,
@@ -68,9 +68,9 @@ def _case(
         "evidence": [_as_json(one) for one in finding.evidence] if finding else [],
         "checks": [_judged(one, decided.get(one.by, ())) for one in case.judgements],
         "waivers": {by: _waived(waiver) for by, waiver in case.waivers.items()},
-        "fields": {} if fields == evaluator.fields else dict(fields),
+        "fields": {} if fields == evaluator.present.fields else dict(fields),
         "texts": {field: now[field] for field in fields if now.get(field)},
-        "marks": [_mark(one) for one in evaluator.marks(case.result, now)],
+        "marks": [_mark(one) for one in evaluator.present.marks(case.result, now)],
     }
     if change:
         shown["because"] = change.because
@@ -79,11 +79,11 @@ def _case(
     before = change.before if change else None
     if changed:
         shown["old"] = changed
-        shown["oldMarks"] = [_mark(one) for one in evaluator.marks(before, old)] if before else []
+        shown["oldMarks"] = [_mark(one) for one in evaluator.present.marks(before, old)] if before else []
     filled = {key: value for key, value in shown.items() if value not in ("", [], {}, None)}
     if before:
         # An empty list means: no evidence before.
-        filled["before"] = [_as_json(one) for one in evaluator.finding(before).evidence]
+        filled["before"] = [_as_json(one) for one in evaluator.present.finding(before).evidence]
     return filled
 
 

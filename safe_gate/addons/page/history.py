@@ -50,8 +50,11 @@ class Moment:
             report.generated_at,
             provenance.commit,
             report.verdict,
-            {one.name: tuple(rate for rate in one.rates(part) if isinstance(rate.name, str)) for one, part in parts},
-            {one.name: dict(one.labels(part)) for one, part in parts},
+            {
+                one.name: tuple(rate for rate in one.present.figures(part).rates if isinstance(rate.name, str))
+                for one, part in parts
+            },
+            {one.name: dict(one.present.figures(part).labels) for one, part in parts},
             {
                 (rule.evaluator, rule.rule): rule.threshold
                 for rule in report.rules

@@ -161,7 +161,8 @@ def _figures(view: ReportView) -> Iterator[str]:
         yield f"<section><h2>{html(evaluator.title)}</h2>\n<p>{html(section.headline)}</p>\n"
         yield from paragraphs(section.notes)
         yield from charts.rates(
-            (rate, limits.get((evaluator.name, rate.rule, rate.group))) for rate in evaluator.rates(part)
+            (rate, limits.get((evaluator.name, rate.rule, rate.group)))
+            for rate in evaluator.present.figures(part).rates
         )
         yield from folded("All figures", _details(section.metrics, section.details, section.issues))
         yield "</section>\n"

@@ -65,15 +65,15 @@ def of_run(report: Report, run: Run, *, with_text: bool) -> Iterator[Event]:
     for evaluator, part in parts_of(report.parts):
         for result in results_of(part):
             yield _of_case(evaluator, part, result, timestamp, with_text=with_text)
-        for one in evaluator.batch_events(part):
+        for one in evaluator.present.batch_events(part):
             rate, batch = Evaluation(f"{evaluator.name}.pass_rate", score=one.pass_rate), _shown(one.batch)
             yield Event(one.type, batch, timestamp, {**one.data, "timestamp": timestamp}, (rate,), batch=batch)
     yield _of_verdict(report, run, timestamp)
 
 
 def _of_case(evaluator: Evaluator, part: Any, result: CaseResult, timestamp: str, *, with_text: bool) -> Event:
-    judgements = tuple(evaluator.judgements(part, result))
-    type_, data = evaluator.result_event(result, judgements, with_text=with_text)
+    judgements = tuple(evaluator.present.judgements(part, result))
+    type_, data = evaluator.present.result_event(result, judgements, with_text=with_text)
     return Event(
         type_,
         _shown(result.id),
@@ -81,7 +81,7 @@ def _of_case(evaluator: Evaluator, part: Any, result: CaseResult, timestamp: str
         {**data, "timestamp": timestamp},
         tuple(_evaluation(evaluator, one, with_text=with_text) for one in judgements),
         batch=_shown(result.batch),
-        status="pass" if evaluator.outcome(result).passed else "fail",
+        status="pass" if evaluator.compare.outcome(result).passed else "fail",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -16,35 +16,22 @@ from safe_gate.core.given import (
     Imports,
     OwnFile,
     PartShape,
-    Scored,
 )
-from safe_gate.core.model import JsonObject, Judgement
+from safe_gate.core.model import JsonObject
 from safe_gate.core.setting import SCORING_FLAGS
-from safe_gate.evaluators.safe_v0 import cases, event, evidence, gate, totals
-from safe_gate.evaluators.safe_v0 import outcome as compared
-from safe_gate.evaluators.safe_v0 import section as shown
+from safe_gate.evaluators.safe_v0 import cases, compare, gate, present, totals
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.part import Part
 from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import Policy, score_case
-from safe_gate.evaluators.safe_v0.settings import Settings, missable
+from safe_gate.evaluators.safe_v0.settings import Settings
 
 
 class SafeV0(Evaluator):
     """Whether a clinical pipeline finds what it must, avoids what it must, and says what it must."""
 
     name = "safe_v0"
-    part_type = Part
-    result_type = Result
     title = "SAFE v0"
-    measures = "metric"
-    reply = "summary"
-    guards = MappingProxyType(
-        {
-            "new-violations": ("newly uses a forbidden term", "newly use a forbidden term"),
-            "label-drops": ("falls from Pass to Fail", "fall from Pass to Fail"),
-        }
-    )
     settings = Settings
     input = Documents(
         setting="safe_batch",
@@ -54,23 +41,23 @@ class SafeV0(Evaluator):
         outputs="safe_outputs",
         outputs_kind="safe-output",
         folder="safe_test_dir",
+        kinds=(
+            FileKind(
+                "safe-batch",
+                file="a SAFE v0 batch",
+                hints=frozenset({"test_cases"}),
+                own=frozenset({"test_cases"}),
+            ),
+            FileKind(
+                "safe-output",
+                file="a file of recorded outputs",
+                hints=frozenset({"test_id"}),
+                own=frozenset({"test_id"}),
+            ),
+        ),
         id_key="test_id",
         reads=("output", "expectations"),
         chosen_by=ChosenBy("safe_concern", "concern_id"),
-    )
-    kinds = (
-        FileKind(
-            "safe-batch",
-            file="a SAFE v0 batch",
-            hints=frozenset({"test_cases"}),
-            own=frozenset({"test_cases"}),
-        ),
-        FileKind(
-            "safe-output",
-            file="a file of recorded outputs",
-            hints=frozenset({"test_id"}),
-            own=frozenset({"test_id"}),
-        ),
     )
     imports = Imports(
         file="recorded.outputs.jsonl",
@@ -84,6 +71,8 @@ class SafeV0(Evaluator):
     )
     commands = MappingProxyType({"score": (*SCORING_FLAGS, "report_dir")})
     part = PartShape(
+        Part,
+        Result,
         quotes=frozenset("found missing violations new_violations signal term phrase CR AH AC cluster".split()),
         where=frozenset({"source", "batch_id"}),
         keys=frozenset({"report_type"}),
@@ -97,32 +86,9 @@ class SafeV0(Evaluator):
         figures=lambda part: part.by_archetype,
     )
 
-    def missable(self, key: str, asks: JsonObject, settings: Mapping[str, Any]) -> Sequence[int]:
-        return missable(key, asks, settings)
-
-    rules = gate.RULES
-    group_rules = gate.GROUP_RULES
-    explained = shown.EXPLAINED
-    fields = evidence.FIELDS
-    metrics = compared.COMPARED
-    failures = staticmethod(totals.failures)
-    section = staticmethod(shown.section)
-    finding = staticmethod(shown.finding)
-    judgements = staticmethod(shown.judgements)
-    rates = staticmethod(shown.rates)
-    labels = staticmethod(shown.labels)
-    marks = staticmethod(evidence.marks)
-    decisions = staticmethod(evidence.decisions)
-    outcome = staticmethod(compared.outcome)
+    gate, present, compare = gate, present, compare
     parse = staticmethod(cases.parse)
     report = staticmethod(totals.report)
-    narrowed = staticmethod(totals.narrowed)
-    batch_events = staticmethod(event.batches)
-
-    def result_event(
-        self, result: Any, judgements: Sequence[Judgement], *, with_text: bool
-    ) -> tuple[str, dict[str, Any]]:
-        return event.RESULT, event.result(result, with_text=with_text)
 
     def score(self, case: Any, by: Any) -> Result:
         return score_case(case, by)
@@ -136,12 +102,3 @@ class SafeV0(Evaluator):
 
     def made(self, recipe: str) -> Any:
         return Policy.of(json.loads(recipe))
-
-    def scored_by(self, part: Any, policy: JsonObject) -> Any:
-        return part.policy if part else None
-
-    def recorded(self, policy: JsonObject) -> Scored:
-        return Scored(Policy.of(policy).to_json())
-
-    def step_outputs(self, part: Any) -> dict[str, str]:
-        return {"pass-rate": str(part.rates.pass_rate) if part else ""}

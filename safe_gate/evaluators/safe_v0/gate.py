@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from safe_gate.core.figures import plural
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from safe_gate.core.figures import add_up, plural
+from safe_gate.core.given import Scored
+from safe_gate.core.model import Failure, JsonObject
 from safe_gate.core.rules import ANY_SEVERITY, FAILING, Count, Rule, Share, anything, no_reply
 from safe_gate.evaluators import same_reply
-from safe_gate.evaluators.safe_v0.metrics import Label
+from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.part import Archetype, Part
+from safe_gate.evaluators.safe_v0.result import Result
+from safe_gate.evaluators.safe_v0.score import RecordedPolicy
+from safe_gate.evaluators.safe_v0.totals import Tally, archetype_of
+from safe_gate.evaluators.same_reply import Frequent, same_replies
 
 
 def _labelled_pass(part: Part) -> Share:
@@ -31,7 +41,7 @@ def _group_passed(group: Archetype) -> Share:
     return _passed(group.passed, group.cases)
 
 
-RULES = (
+rules = (
     Rule("min-pass-rate", "safe_v0", _labelled_pass, forgives=anything, finds=ANY_SEVERITY),
     Rule(
         "max-fail-labels",
@@ -52,5 +62,69 @@ RULES = (
 )
 """The rules on all cases; each is named as its option."""
 
-GROUP_RULES = (Rule("min-pass-rate", "safe_v0", _group_passed, forgives=anything, finds=ANY_SEVERITY),)
+group_rules = (Rule("min-pass-rate", "safe_v0", _group_passed, forgives=anything, finds=ANY_SEVERITY),)
 """The rules on the cases of one archetype, on its figures in `by_archetype`."""
+
+counting_passes = ()
+
+
+def own_rules(_limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
+    """Yield nothing: no team defines a metric."""
+    yield from ()
+
+
+def failures(part: Part | Scored) -> Iterator[Failure]:
+    """Yield the cases of a report that are not labelled Pass, with the metrics below their threshold of Pass."""
+    policy = RecordedPolicy(part.policy)
+    for result in part.results:
+        if not result.passed:
+            thresholds = policy.thresholds_for(result.archetype)
+            low = frozenset(metric for metric in METRICS if result.scores[metric] < thresholds[metric].pass_)
+            yield Failure(result.id, low, result)
+
+
+def narrowed(part: Part, results: Sequence[Result]) -> Part:
+    """Return a report with the rates over some of its results.
+
+    Vacuous scores stay those of all: they follow from expectations, and fewer of these weaken the gate.
+    """
+    policy, replies = RecordedPolicy(part.policy), Frequent()
+    by_archetype: dict[str, Tally] = {}
+    for one in results:
+        replies += Frequent.of([one.digests["reply"]])
+        tally = Tally.of([one], policy.thresholds_for(one.archetype))
+        by_archetype[one.archetype] = by_archetype.get(one.archetype, Tally()) + tally
+    whole = add_up(by_archetype.values(), Tally())
+    return replace(
+        part,
+        total_cases=whole.count,
+        rates=whole.rates(),
+        by_archetype={name: archetype_of(tally) for name, tally in by_archetype.items()},
+        same_reply=same_replies(replies, results),
+        results=results,
+    )
+
+
+def is_excused(_group: str, _asks: JsonObject, _policy: JsonObject) -> bool:
+    """Return False: no archetype is meant to fail."""
+    return False
+
+
+def missable(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any]) -> Sequence[int]:
+    """Return how many entries of a list of a case may be missed, or used, by each threshold of its metric.
+
+    The threshold for review counts only if the gate limits failing labels.
+
+    >>> [missable("CR", {"CR": ["fever"] * count}, {"cr_pass": 0.8}) for count in (1, 4, 5)]
+    [(0,), (0,), (1,)]
+    >>> missable("AH", {"AH": ["fault", "zebra"]}, {"ah_pass": 1.0, "ah_review": 0.5, "max_fail_labels": 0})
+    (0, 1)
+    """
+    if key not in METRICS or (key == "AH" and settings.get("strict_ah")):
+        return ()
+    count, archetype = len(asks[key] or ()), (settings.get("archetypes") or {}).get(asks.get("archetype"), {})
+    own = archetype.get("thresholds", {}).get(key, {})
+    levels = ("pass",) if settings.get("max_fail_labels") is None else ("pass", "review")
+    limits = (own.get(level, settings.get(f"{key.lower()}_{level}")) for level in levels)
+    shares = [1 - missed / count if key == "AH" else (count - missed) / count for missed in range(1, count + 1)]
+    return tuple(sum(share >= limit for share in shares) for limit in limits if limit is not None)

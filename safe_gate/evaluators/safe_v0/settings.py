@@ -154,23 +154,3 @@ class Settings(Group):
         for archetype, overrides in (self.archetypes or {}).items():
             if not any({**weights, **overrides.get("weights", {})}.values()):
                 yield Contradiction(nowhere, key=("archetypes", archetype, "weights"))
-
-
-def missable(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any]) -> Sequence[int]:
-    """Return how many entries of a list of a case may be missed, or used, by each threshold of its metric.
-
-    The threshold for review counts only if the gate limits failing labels.
-
-    >>> [missable("CR", {"CR": ["fever"] * count}, {"cr_pass": 0.8}) for count in (1, 4, 5)]
-    [(0,), (0,), (1,)]
-    >>> missable("AH", {"AH": ["fault", "zebra"]}, {"ah_pass": 1.0, "ah_review": 0.5, "max_fail_labels": 0})
-    (0, 1)
-    """
-    if key not in METRICS or (key == "AH" and settings.get("strict_ah")):
-        return ()
-    count, archetype = len(asks[key] or ()), (settings.get("archetypes") or {}).get(asks.get("archetype"), {})
-    own = archetype.get("thresholds", {}).get(key, {})
-    levels = ("pass",) if settings.get("max_fail_labels") is None else ("pass", "review")
-    limits = (own.get(level, settings.get(f"{key.lower()}_{level}")) for level in levels)
-    shares = [1 - missed / count if key == "AH" else (count - missed) / count for missed in range(1, count + 1)]
-    return tuple(sum(share >= limit for share in shares) for limit in limits if limit is not None)

@@ -6,13 +6,11 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import nsmallest
 
 from safe_gate.core.figures import ExactSum, add_up, share
-from safe_gate.core.given import Scored
-from safe_gate.core.model import Failure
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.part import (
@@ -27,7 +25,7 @@ from safe_gate.evaluators.safe_v0.part import (
     Vacuous,
 )
 from safe_gate.evaluators.safe_v0.result import Result
-from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, RecordedPolicy, Threshold
+from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, Threshold
 from safe_gate.evaluators.same_reply import Frequent, same_replies
 
 WORST = 5
@@ -177,7 +175,7 @@ def report(totals: Totals, results: Sequence[Result], policy: Policy, generated_
         total_cases=whole.count,
         summary=Summary.of(whole.count, whole.rates()),
         rates=whole.rates(),
-        by_archetype={name: _archetype(tally) for name, tally in sorted(totals.by_archetype.items())},
+        by_archetype={name: archetype_of(tally) for name, tally in sorted(totals.by_archetype.items())},
         by_batch={
             batch: Batch(",".join(sorted(totals.concerns[batch])), tally.count, tally.rates())
             for batch, tally in sorted(totals.by_batch.items())
@@ -200,29 +198,8 @@ def report(totals: Totals, results: Sequence[Result], policy: Policy, generated_
     )
 
 
-def narrowed(part: Part, results: Sequence[Result]) -> Part:
-    """Return a report with the rates over some of its results.
-
-    Vacuous scores stay those of all: they follow from expectations, and fewer of these weaken the gate.
-    """
-    policy, replies = RecordedPolicy(part.policy), Frequent()
-    by_archetype: dict[str, Tally] = {}
-    for one in results:
-        replies += Frequent.of([one.digests["reply"]])
-        tally = Tally.of([one], policy.thresholds_for(one.archetype))
-        by_archetype[one.archetype] = by_archetype.get(one.archetype, Tally()) + tally
-    whole = add_up(by_archetype.values(), Tally())
-    return replace(
-        part,
-        total_cases=whole.count,
-        rates=whole.rates(),
-        by_archetype={name: _archetype(tally) for name, tally in by_archetype.items()},
-        same_reply=same_replies(replies, results),
-        results=results,
-    )
-
-
-def _archetype(tally: Tally) -> Archetype:
+def archetype_of(tally: Tally) -> Archetype:
+    """Return the figures of an archetype."""
     return Archetype(
         cases=tally.count,
         mean_CR=tally.mean("CR"),
@@ -232,16 +209,6 @@ def _archetype(tally: Tally) -> Archetype:
         pass_rate=tally.pass_rate(),
         interval=tally.pass_rate_interval(),
     )
-
-
-def failures(part: Part | Scored) -> Iterator[Failure]:
-    """Yield the cases of a report that are not labelled Pass, with the metrics below their threshold of Pass."""
-    policy = RecordedPolicy(part.policy)
-    for result in part.results:
-        if not result.passed:
-            thresholds = policy.thresholds_for(result.archetype)
-            low = frozenset(metric for metric in METRICS if result.scores[metric] < thresholds[metric].pass_)
-            yield Failure(result.id, low, result)
 
 
 def _interval(part: int, whole: int) -> Interval:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from safe_gate.core.figures import plural
+from safe_gate.core.model import Failure, JsonObject
 from safe_gate.core.rules import ANY_SEVERITY, FAILING, REVIEW, Count, Rule, Share, anything, no_reply
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import same_reply
-from safe_gate.evaluators.synthesis.names import OWN, REPORTED, words
+from safe_gate.evaluators.synthesis.checks.score import is_negative
+from safe_gate.evaluators.synthesis.names import KINDS, OWN, REPORTED, WORDING, words
 from safe_gate.evaluators.synthesis.part import Part, Summary, Tagged
 from safe_gate.evaluators.synthesis.result import Result
+from safe_gate.evaluators.synthesis.totals import Totals, report
 
 
 def _label_accuracy(check: str = "") -> Rule:
@@ -88,7 +91,7 @@ def _group_agreement(group: Tagged) -> Share:
     return _agreement("Label accuracy", group.labels.matched, group.labels.total, "no case has labels")
 
 
-RULES = (
+rules = (
     Rule("min-synthesis-pass-rate", "synthesis", _as_expected, forgives=anything, finds=ANY_SEVERITY),
     Rule(
         "max-unexpected-failures",
@@ -120,9 +123,36 @@ RULES = (
 )
 """The rules on all cases; each is named as its option."""
 
-GROUP_RULES = (
+group_rules = (
     Rule("max-unexpected-failures", "synthesis", _unexpected_failures, forgives=anything, counts=True, finds=FAILING),
     Rule("min-pass-rate", "synthesis", _group_as_expected, forgives=anything, finds=ANY_SEVERITY),
     Rule("min-label-accuracy", "synthesis", _group_agreement, blames=_disagrees),
 )
 """The rules on the cases of one tag, on its figures in `by_tag`."""
+
+counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
+
+
+def failures(part: Part) -> Iterator[Failure]:
+    """Yield the cases of a report that fail unexpectedly, with the checks they fail."""
+    for case in part.results:
+        if not case.passed and not case.is_as_expected:
+            yield Failure(case.id, frozenset(case.failed), case)
+
+
+def narrowed(_part: Part, results: Sequence[Result]) -> Part:
+    """Return a report over some of its results."""
+    return report(Totals.of(results), results)
+
+
+def is_excused(group: str, asks: JsonObject, policy: JsonObject) -> bool:
+    """Return whether a tag says that a case is meant to fail."""
+    of_tags = policy.get("tags") or {}
+    is_worded = any(one.get(kind) for one in (asks, *map(of_tags.get, asks["tags"])) if one for kind in KINDS)
+    checks = (*asks["checks"], *[WORDING] * is_worded)
+    return bool(is_negative([group], policy.get("profile", "standard"), checks))
+
+
+def missable(_key: str, _asks: JsonObject, _settings: Mapping[str, Any]) -> Sequence[int]:
+    """Return nothing: no reply may miss what a case asks for."""
+    return ()

@@ -6,11 +6,10 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from safe_gate.core.figures import share
-from safe_gate.core.model import Failure
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.same_reply import Frequent, same_replies
 from safe_gate.evaluators.synthesis.names import in_order
@@ -173,13 +172,6 @@ def _tagged(found: Mapping[str, int]) -> Tagged:
     cases = as_expected + found["unexpected_failures"] + found["unexpected_passes"]
     interval, labels = Interval(*wilson(as_expected, cases)), Labels(found["labels"], found["matched"])
     return Tagged(cases, as_expected, found["unexpected_failures"], as_expected / cases, interval, labels)
-
-
-def failures(part: Part) -> Iterator[Failure]:
-    """Yield the cases of a report that fail unexpectedly, with the checks they fail."""
-    for case in part.results:
-        if not case.passed and not case.is_as_expected:
-            yield Failure(case.id, frozenset(case.failed), case)
 
 
 def _accuracy(labels: Counter[tuple[str, bool]], checks: Sequence[str]) -> Accuracy:

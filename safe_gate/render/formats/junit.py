@@ -96,7 +96,7 @@ def _tests(case: JudgedCase) -> Iterator[_Test]:
             outcome, why = "skipped", _waived(case.waivers[one.by])
         elif one.severity is Severity.FAILING:
             figure = "" if one.score is None else f" {one.score:.2f}"
-            outcome, why = "failure", f"{case.evaluator.explanation(one.by).title}{figure}: {one.label}"
+            outcome, why = "failure", f"{case.evaluator.present.explanation(one.by).title}{figure}: {one.label}"
         details = [_where(case.place), *map(quoted, one.evidence)] if outcome else []
         yield _Test(f"{case.evaluator.name}.{one.by}", f"{_whole(case.id)} {one.by}", outcome, why, details)
     for one in case.to_see():

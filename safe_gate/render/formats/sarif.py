@@ -84,7 +84,7 @@ def _rules(report: Report) -> list[dict[str, Any]]:
 def _explanations(name: str, part: JsonObject) -> Iterator[tuple[str, Explained]]:
     """Yield what the results of an evaluator can be about."""
     evaluator = EVALUATORS[name]
-    yield from ((by, evaluator.explanation(by)) for by in evaluator.measured(part))
+    yield from ((by, evaluator.present.explanation(by)) for by in evaluator.present.measured(part))
     yield WHOLE, _WHOLE
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.model import Recorded, Untrusted
 from safe_gate.core.shown import Side
-from safe_gate.evaluators.safe_v0.evidence import marks
+from safe_gate.evaluators.safe_v0.present import marks
 from safe_gate.evaluators.stored import read_report
 from safe_gate.render import formats
 from safe_gate.render.untrusted import embedded, html

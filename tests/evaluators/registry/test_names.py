@@ -18,13 +18,13 @@ EXCEPTIONS: Mapping[str, str] = {
     "commands/rules.py": "the command on the rules of Synthesis",
     "commands/score.py": "the command that scores SAFE v0 batches alone",
     "commands/starter/": "the files that `init` writes: samples and a recording script for the built-in evaluators",
-    "runs/calls.py": "how a call gives cases as values",
-    "runs/reply.py": "the function that scores one reply",
+    "library.py": "how a call gives cases as values",
+    "reply.py": "the function that scores one reply",
     "settings/model.py": "the settings of the built-in evaluators are groups of `Settings`",
 }
 """Where they are named, and why."""
 
-_BY = [name for one in BUILT_IN.values() for name in one.explained]
+_BY = [name for one in BUILT_IN.values() for name in one.present.explained]
 _ORDINARY = {"wording"}
 """Names that are words of their own, such as of a module in `render/`."""
 

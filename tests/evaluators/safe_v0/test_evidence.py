@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from safe_gate.evaluators.safe_v0.evidence import marks
+from safe_gate.evaluators.safe_v0.present import marks
 from tests.support.safe_v0 import scored
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.evaluators.safe_v0.settings import missable
+from safe_gate.evaluators.safe_v0.gate import missable
 
 GENERAL = {"cr_pass": 0.8, "cr_review": 0.5, "ah_pass": 1.0, "ah_review": 0.5}
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from safe_gate.core.model import Metric, Outcome, Test
-from safe_gate.evaluators.synthesis.names import REPORTED, words
+from collections.abc import Mapping
+from typing import Any
+
+from safe_gate.core.given import Scored
+from safe_gate.core.model import JsonObject, Metric, Outcome, Test
+from safe_gate.evaluators.synthesis.names import REPORTED, wording_of_tags, words
 from safe_gate.evaluators.synthesis.result import Result
 
 
-def pass_rate(check: str) -> Metric:
+def _pass_rate(check: str) -> Metric:
     """Return how the verdicts of a check are compared."""
     return Metric(f"The pass rate of {words(check)}", Test.SIGN)
 
 
-COMPARED = {
+metrics = {
     "as_expected": Metric("The share of cases that end as expected", Test.SIGN),
-    **{check: pass_rate(check) for check in REPORTED},
+    **{check: _pass_rate(check) for check in REPORTED},
 }
 """The scores of an outcome: all are a yes or no."""
 
@@ -39,3 +43,25 @@ def outcome(case: Result) -> Outcome:
         output=case.digests["output"],
         is_meant_to_fail=case.is_negative_example,
     )
+
+
+guards: Mapping[str, tuple[str, str]] = {}
+compared_on = "Checks: without negative examples; a check that does not apply passes."
+
+
+def metric(name: str) -> Metric:
+    """Return how results are compared by a score, also by a check that a pack defines."""
+    return metrics.get(name) or _pass_rate(name)
+
+
+def scored_by(_part: object, policy: JsonObject) -> Any:
+    """Return the settings that scores follow from."""
+    context = policy["context"]
+    words = wording_of_tags(policy.get("tags"))
+    more = ([] if context == 1 else [context], [words] if words else [])
+    return [policy["profile"], *(one for some in more for one in some)]
+
+
+def recorded(_policy: JsonObject) -> Scored:
+    """Return no settings: a report records none of its own."""
+    return Scored({})

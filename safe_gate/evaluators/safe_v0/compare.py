@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from safe_gate.core.model import Metric, Outcome, Test
-from safe_gate.evaluators.safe_v0.metrics import METRICS
-from safe_gate.evaluators.safe_v0.result import Result
-from safe_gate.evaluators.safe_v0.score import RANKS
+from typing import Any
 
-COMPARED = {
+from safe_gate.core.given import Scored
+from safe_gate.core.model import JsonObject, Metric, Outcome, Test
+from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.evaluators.safe_v0.part import Part
+from safe_gate.evaluators.safe_v0.result import Result
+from safe_gate.evaluators.safe_v0.score import RANKS, Policy
+
+metrics = {
     "pass": Metric("The share of cases labelled Pass", Test.SIGN),
     **{metric: Metric(metric, Test.SIGN_FLIP) for metric in METRICS},
 }
@@ -29,3 +33,25 @@ def outcome(result: Result) -> Outcome:
         case=result.digests["case"],
         output=result.digests["output"],
     )
+
+
+guards = {
+    "new-violations": ("newly uses a forbidden term", "newly use a forbidden term"),
+    "label-drops": ("falls from Pass to Fail", "fall from Pass to Fail"),
+}
+compared_on = ""
+
+
+def metric(name: str) -> Metric:
+    """Return how results are compared by a score."""
+    return metrics[name]
+
+
+def scored_by(part: Part | Scored | None, _policy: JsonObject) -> Any:
+    """Return the policy that a report records."""
+    return part.policy if part else None
+
+
+def recorded(policy: JsonObject) -> Scored:
+    """Return what a report records of its settings."""
+    return Scored(Policy.of(policy).to_json())

@@ -1,23 +1,23 @@
-"""The SAFE v0 section of a report for readers (SAFE v0 spec sections 5.2 and 5.3).
-
-Pure: from the report alone, so that a stored report shows the same.
-"""
+"""How readers and sinks see a SAFE v0 report (SAFE v0 spec sections 5.2, 5.3 and 8). Pure: from the report alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
+from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import first_few, percent, plural, score, share, with_interval
 from safe_gate.core.given import Scored
-from safe_gate.core.model import Judgement, Phrase, Severity, Untrusted, Words
-from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
+from safe_gate.core.model import JsonObject, Judgement, Phrase, Severity, Untrusted, Words
+from safe_gate.core.shown import BatchEvent, Cause, Explained, Finding, Mark, Rate, Section, Side, Table
 from safe_gate.core.spool import Spool
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import why_no_reply, without_reply
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
-from safe_gate.evaluators.safe_v0.part import Archetype, Part, Vacuous
+from safe_gate.evaluators.safe_v0.part import Archetype, Part, Summary, Vacuous
 from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import RecordedPolicy
+from safe_gate.model import codec
 
 _TOP_ISSUES = 3
 _MOST_QUOTED = 20  # missing items shown per case: hundreds would leave no room for other cases
@@ -163,7 +163,7 @@ def finding(case: Result) -> Finding:
     )
 
 
-def rates(part: Part) -> Iterator[Rate]:
+def _rates(part: Part) -> Iterator[Rate]:
     """Yield the cases labelled Pass, those that pass each metric, then those of each archetype labelled Pass."""
     total = part.total_cases
     yield Rate("Labelled Pass", "all cases", part.rates.labels[Label.PASS], total, "min-pass-rate")
@@ -173,13 +173,13 @@ def rates(part: Part) -> Iterator[Rate]:
         yield Rate("Labelled Pass, by archetype", Untrusted(name), group.passed, group.cases, "min-pass-rate", name)
 
 
-def labels(part: Part) -> dict[str, int]:
+def _labels(part: Part) -> dict[str, int]:
     """Return how many cases have each label."""
     counts = part.rates.labels
     return {label.value: counts[label] for label in Label}
 
 
-EXPLAINED = {
+explained = {
     "CR": Explained(
         "Correct recall",
         "The signals that a case must find are in the recorded signals or the summary.",
@@ -201,6 +201,31 @@ EXPLAINED = {
 """The explanation of each metric in other formats."""
 
 
+measures, reply = "metric", "summary"
+
+
+def explanation(by: str) -> Explained:
+    """Return the explanation of a metric."""
+    return explained[by]
+
+
+def measured(_part: Part) -> Sequence[str]:
+    """Return the metrics."""
+    return METRICS
+
+
+def remarks(_part: Part, _policy: JsonObject) -> Iterator[Phrase]:
+    """Yield nothing: the notes of the section say it."""
+    yield from ()
+
+
+def figures(part: Part | None) -> Figures:
+    """Return the rates of a report, how many cases have each label, and the pass rate as a step output."""
+    if part is None:
+        return Figures((), {}, {"pass-rate": ""})
+    return Figures(tuple(_rates(part)), _labels(part), {"pass-rate": str(part.rates.pass_rate)})
+
+
 def judgements(part: Part | Scored, case: Result) -> Iterator[Judgement]:
     """Yield what each metric says of a case, by the thresholds of its archetype."""
     thresholds = RecordedPolicy(part.policy).thresholds_for(case.archetype)
@@ -219,3 +244,90 @@ _COUNTED = {"CR": "missing signal", "AH": "forbidden term", "AC": "missing phras
 def _quoted(noun: str, texts: Sequence[str]) -> Iterator[Phrase]:
     if texts:
         yield (f"{noun}{'s' if len(texts) > 1 else ''} ", *first_few(texts, len(texts), _MOST_QUOTED))
+
+
+fields = {"signals": "Signals", "summary": "Summary", "followup_questions": "Follow-up questions"}
+
+_LOOKED = {
+    "CR": (("signals", "summary"), Side.FOR, "is a required signal"),
+    "AH": (("followup_questions",), Side.AGAINST, "is a forbidden term"),
+    "AC": (("summary",), Side.FOR, "is a required phrase"),
+}
+"""By metric: in which fields of the output its needles are found, which way they count, and what they are."""
+
+_MOST = 50  # places of one needle in one text that are marked
+
+
+def fields_of(_result: Result, _texts: JsonObject) -> Mapping[str, str]:
+    """Return the fields of a case's texts with their titles."""
+    return fields
+
+
+def marks(case: Result, texts: JsonObject) -> Iterator[Mark]:
+    """Yield the places of each metric's needles in the texts. Like scoring, this ignores case."""
+    for metric, (fields, side, says) in _LOOKED.items():
+        for field in fields:
+            text = texts.get(field, "")
+            lowered, places = _lowered(text)
+            for needle in dict.fromkeys(case.found[metric]):
+                for start, end in _places(needle.lower(), lowered):
+                    begin, stop = places[start], places[end - 1] + 1
+                    yield Mark(field, begin, stop, text[begin:stop], side, metric, says)
+
+
+def _lowered(text: str) -> tuple[str, list[int] | range]:
+    """Return a text in lower case, and of each of its characters the place that it comes from."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered, range(len(text))
+    return lowered, [place for place, char in enumerate(text) for _ in char.lower()]
+
+
+def _places(needle: str, text: str) -> Iterator[tuple[int, int]]:
+    end = 0
+    for _ in range(_MOST if needle else 0):
+        start = text.find(needle, end)
+        if start < 0:
+            return
+        end = start + len(needle)
+        yield start, end
+
+
+def decisions(part: Part | Scored, case: Result) -> Mapping[str, Phrase]:
+    """Return for each metric how it came to its score and label."""
+    policy = RecordedPolicy(part.policy)
+    thresholds = policy.thresholds_for(case.archetype)
+    told: dict[str, Phrase] = {}
+    for metric in METRICS:
+        limits = thresholds[metric]
+        if metric == "AH":
+            strict = ", and under strict-ah one is enough" if policy.strict_ah else ""
+            counted = f"{plural(len(case.against[metric]), 'forbidden term')} used{strict}"
+        else:
+            found, total = len(case.found[metric]), len(case.found[metric]) + len(case.against[metric])
+            noun = "signal" if metric == "CR" else "phrase"
+            counted = f"{found} of {plural(total, f'required {noun}')} found" if total else f"no {noun} is required"
+        shown = score(case.scores[metric])
+        limited = f"Pass from {score(limits.pass_)}, Review from {score(limits.review)}."
+        told[metric] = (f"{counted[0].upper()}{counted[1:]}: {shown}. {limited}",)
+    return told
+
+
+def result_event(one: Result, _judgements: Sequence[Judgement], *, with_text: bool) -> tuple[str, dict[str, Any]]:
+    """Return the event of a case. The matched texts are in it only `with_text`."""
+    return "safe.v0.result", {
+        "test_id": one.id,
+        "batch_id": one.batch,
+        "archetype": one.archetype,
+        "scores": one.scores,
+        "label": one.label.value,
+        **({"details": codec.to_json(one.details)} if with_text else {}),
+    }
+
+
+def batch_events(part: Part) -> Iterator[BatchEvent]:
+    """Yield the event of each batch, in the order of the ids."""
+    for batch, figures in part.by_batch.items():
+        summary = codec.to_json(Summary.of(figures.total_cases, figures.rates))
+        data = {"concern_id": figures.concern_id, "batch_id": batch, "summary": summary}
+        yield BatchEvent("safe.v0.batch", batch, data, figures.rates.pass_rate)
