@@ -171,7 +171,7 @@ def test_a_run_is_compared_with_a_report_verified_and_waived(gate: Gate) -> None
     against = ("--baseline", "before/safe-gate.json", "--max-regressions", "0", "--min-json-pass-rate", "0")
     ran = gate("run", "--json-cases", "c.jsonl", *against)
     assert ran.returncode == 1
-    assert "1 JSON case newly fails, 0 allowed" in ran.stdout
+    assert "max-regressions" in ran.stdout
     assert "whole" in gate("compare", "before/safe-gate.json", "reports/safe-gate.json").stdout
     waived = ("--reason", "known", "--owner", "me", "--expires", "2027-01-01")
     assert gate("bless", "reports/safe-gate.json", "--waivers", "w.json", *waived).returncode == 0

@@ -104,8 +104,7 @@ def test_a_case_without_a_reply_breaks_the_gate_and_is_named(safe_gate: SafeGate
     sentence = '2 cases have no reply, so the recording is broken: "mute", "down".'
     assert sentence in ran.out
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    words = "2 cases have no reply, so the recording is broken, 0 allowed"
-    assert f"{words}**: <code>mute</code>, <code>down</code> (`max-no-reply`)" in markdown
+    assert "**: <code>mute</code>, <code>down</code> (`max-no-reply`)" in markdown
     found = report()
     (broken,) = (rule for rule in found["rules"] if not rule["passed"])
     assert (broken["rule"], broken["names"]) == ("max-no-reply", ["mute", "down"])

@@ -461,8 +461,7 @@ def test_a_report_folder_whose_name_is_not_utf_8_leaves_the_verdict_alone(
 
 
 def test_a_broken_rule_is_an_error_annotation_on_github_alone(gate: Gate, safe_gate: Callable[..., Ran]) -> None:
-    error = "::error title=SAFE Gate%3A max-unexpected-failures::1 unexpected failure, 0 allowed"
-    assert error in gate("fail").ran.out.split("\n")
+    assert "\n::error title=SAFE Gate%3A max-unexpected-failures::" in gate("fail").ran.out
     with pytest.MonkeyPatch.context() as outside:
         outside.delenv("GITHUB_ACTIONS")
         assert "::" not in safe_gate("run", "--cases", "cases.jsonl").log

@@ -44,9 +44,12 @@ def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGat
     assert Path("summary").read_text("utf-8").startswith("### ❌ SAFE Gate failed · 2 of 2 rules broken")
     # The cases after the rules, failing ones first, each at its line where that lies in the repository, else with its path.
     annotations = [line.partition("%0A")[0] for line in ran.out.splitlines() if line.startswith("::")]
+    broken, annotations = annotations[:2], annotations[2:]
+    assert [line.split("::")[1] for line in broken] == [
+        "error title=SAFE Gate%3A min-pass-rate",
+        "error title=SAFE Gate%3A max-unexpected-failures",
+    ]
     assert annotations == [
-        "::error title=SAFE Gate%3A min-pass-rate::Pass rate 40.0%25 is below 80.0%25: 2 of 5 SAFE v0 cases labelled Pass (95 %25 interval 12 to 77 %25)",
-        "::error title=SAFE Gate%3A max-unexpected-failures::1 unexpected failure, 0 allowed",
         "::error title=SAFE Gate%3A t,file=c.jsonl,line=1::fails agency language, unverifiable reassurance, topic pivot",
         f"::warning title=SAFE Gate%3A I25-BATCH1-002::{batch}:63: Review: CR 0.67, AC 0.50",
         f"::warning title=SAFE Gate%3A I25-BATCH1-003::{batch}:95: Review: AH 0.50",
@@ -74,8 +77,8 @@ def test_failing_cases_are_annotated_at_their_lines_ten_of_a_level_at_most(safe_
     found = [line for line in ran.out.splitlines() if line.startswith("::")]
     errors = [line for line in found if line.startswith("::error")]
     assert len(errors) == 10
-    assert errors[0].startswith("::error title=SAFE Gate%3A min-pass-rate::Pass rate 0.0%25 is below 80.0%25: ")
-    assert errors[1] == "::error title=SAFE Gate%3A max-unexpected-failures::15 unexpected failures, 0 allowed"
+    assert errors[0].startswith("::error title=SAFE Gate%3A min-pass-rate::")
+    assert errors[1].startswith("::error title=SAFE Gate%3A max-unexpected-failures::")
     assert errors[2].startswith(
         "::error title=SAFE Gate%3A s,file=b.json,line=1::Fail: CR 0.00, AC 0.00"
         '%0Amissing signal "fever"%0Amissing phrase "went home"'

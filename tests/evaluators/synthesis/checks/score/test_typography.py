@@ -205,7 +205,6 @@ def test_disguised_letters_are_reported_and_change_no_verdict(safe_gate: SafeGat
     assert '1 reply has disguised letters, read as the ones they look like: "dressed".' in ran.out
     (broken,) = (rule for rule in report()["rules"] if not rule["passed"])
     assert (broken["rule"], broken["value"], broken["names"]) == ("max-disguised", 1, ["dressed"])
-    assert broken["message"] == "1 reply has disguised letters, 0 allowed"
     assert f"{dressed['disguised_letters']} disguised letters" in Path("reports/safe-gate.md").read_text("utf-8")
     assert (
         safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "2", "--max-disguised", "1").code
