@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from enum import Enum
 from functools import cache
 from typing import Any, TypeVar
 
@@ -19,7 +20,16 @@ T = TypeVar("T")
 def to_json(value: Any, kind: Any = None) -> Any:
     """Return a value as JSON; `kind` is its type, if the value does not tell."""
     of: Any = kind or type(value)
-    return _adapter(of).dump_python(value, mode="json", by_alias=True, exclude_defaults=True)
+    return _plain(_adapter(of).dump_python(value, by_alias=True, exclude_defaults=True))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value in the types of JSON. The library's own mode for them changes names with half a surrogate pair."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value.value if isinstance(value, Enum) else value
 
 
 def from_json(kind: type[T], value: Any) -> T:
