@@ -208,8 +208,8 @@ def _expected(name: str, value: Any) -> str:
     """Return what a setting expects if a value is of another type, which nothing else checks; else no text."""
     setting = next((one for one in every_setting() if one.name == name), None)
     is_list = isinstance(value, list) and all(isinstance(one, str) for one in value)
-    if setting is None or isinstance(value, str):
-        return ""
+    if setting is None or isinstance(value, str) or (setting.entries and isinstance(value, Mapping)):
+        return ""  # entries are read one by one
     if setting.is_list:
         return "" if is_list else "text, or a list of texts"
     if setting.by_name:

@@ -38,7 +38,7 @@ from safe_gate.core.model import (
 )
 from safe_gate.core.problems import first_of
 from safe_gate.core.report import Earlier, Found, Provenance, Report, Tool, Waiver, Waivers
-from safe_gate.core.setting import OFF, Setting
+from safe_gate.core.setting import OFF, Setting, flat
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import differences, waivers
 from safe_gate.gate import rules as gate_rules
@@ -507,5 +507,5 @@ def _as_words(setting: Setting, flag: str, value: Any) -> list[str]:
     if value is None:
         return [flag, OFF]
     if isinstance(value, Mapping):
-        return [flag, *(f"{key}={number}" for key, number in value.items())]
+        return [flag, *(f"{key}={number}" for key, number in flat(value).items())]
     return [flag, *value] if isinstance(value, tuple) else [f"{flag}={value}"]

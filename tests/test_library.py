@@ -159,7 +159,7 @@ def test_a_run_takes_cases_batches_and_outputs_as_values(inputs: dict[str, Any],
 def test_an_output_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
     output = {"signals": ["Cough"], "summary": "She went home.", "followup_questions": ["Which policy?"]}
     write_batch(Path("b.json"), safe_case("a", output=output))
-    safe_gate("run", "--safe-batch", "b.json", "--cr-pass", "1", "--cr-review", "0", "--ah-weight", "3")
+    safe_gate("run", "--safe-batch", "b.json", "--thresholds", "CR.pass=1", "CR.review=0", "--weights", "AH=3")
     (entry,) = report()["safe_v0"]["results"]
     scored = score_output(
         **output,  # type: ignore[arg-type]
@@ -266,12 +266,15 @@ def test_a_run_returns_what_the_command_writes_and_does_nothing_else(
     safe_gate: SafeGate, inputs: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b.json", "--cr-pass", "0.9").code == 1
+    assert (
+        safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b.json", "--thresholds", "CR.pass=0.9").code
+        == 1
+    )
     written = report()
     before = sorted(Path().rglob("*"))
     monkeypatch.setenv("SAFE_GATE_MAX_UNEXPECTED_FAILURES", "5")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    done = run(**inputs, cr_pass=0.9)
+    done = run(**inputs, thresholds={"CR": {"pass": 0.9}})
     assert (sorted(Path().rglob("*")), *capsys.readouterr()) == (before, "", "")
     assert isinstance(done, Run)
     assert (done.verdict, done.exit_code, done.passed) == ("fail", 1, False)
@@ -314,7 +317,10 @@ def test_a_run_takes_settings_as_python_has_them(inputs: dict[str, Any]) -> None
         ({"tags": {"a": {"min-pass-rat": 1}}}, "run(): tags.a.min-pass-rat: is not a known field (did you mean"),
         ({"synthesis_cases": "nowhere.jsonl"}, "nowhere.jsonl: "),
         ({"synthesis_cases": "c.jsonl", "min_pass_rate": 2}, "min-pass-rate: is 2; expected a number from 0 to 1"),
-        ({"cr_pass": 0.2, "cr_review": 0.5}, "cr-pass: is 0.2, below 0.5 (cr-review); expected pass >= review"),
+        (
+            {"thresholds": {"CR": {"pass": 0.2}}},
+            "CR.pass: is 0.2, below 0.5 (the default of thresholds.CR.review); expected",
+        ),
         ({"synthesis_cases": "broken.jsonl"}, "broken.jsonl:1: a: checks: is an empty list"),
         ({"config": "nowhere.json"}, "nowhere.json: cannot be read"),
         ({"config": 5}, "run(): config: is int; expected text"),

@@ -7,7 +7,7 @@ The types here convert what a flag, a variable or a config file gives: `Text`, `
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin
 
@@ -106,10 +106,12 @@ Share = Annotated[Number, Ge(0), Le(1)]
 class Entries:
     """Marks a setting with entries by name: an object of a config file, elsewhere `NAME=VALUE`, one per line.
 
-    A value alone is that of the entry `general`, if there is one. Sources merge by entry.
+    A value alone is that of the entry `general`, if there is one. Sources merge by entry. `variables` are the variables
+    of entries. Entries of entries are named with a full stop, as `CR.pass`.
     """
 
     general: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, value: Any) -> dict[str, Any]:
         """Return the entries that a value sets. Raises ValueError for one without a name, or given twice."""
@@ -120,7 +122,32 @@ class Entries:
         entries = {name.strip(): one for name, _, one in pairs}
         if "" in entries or len(entries) < len(pairs):
             raise ValueError("a name is missing or given twice")
-        return entries
+        return nested(entries) if self.variables else entries
+
+
+def nested(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Return entries by name as mappings of mappings: those with one start of their names together.
+
+    >>> nested({"CR.pass": 0.8, "CR.review": 0.5})
+    {'CR': {'pass': 0.8, 'review': 0.5}}
+    """
+    found: dict[str, Any] = {}
+    for name, value in entries.items():
+        *outer, last = name.split(".")
+        inner = found
+        for part in outer:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return found
+
+
+def flat(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of mappings of mappings by name, as `nested` takes them."""
+    found: dict[str, Any] = {}
+    for name, one in value.items():
+        inner = flat(one) if isinstance(one, Mapping) else {"": one}
+        found |= {f"{name}.{last}" if last else name: leaf for last, leaf in inner.items()}
+    return found
 
 
 # --- names ------------------------------------------------------------------------------------------
@@ -291,7 +318,10 @@ def _setting(name: str, one: FieldInfo, names: Names) -> Setting:
 def _entries(kind: Any) -> Iterator[Setting]:
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         for name, one in kind.model_fields.items():
-            yield _setting(name, one, Names("advanced", flags={}, env=(), key=()))
+            entry = _setting(one.alias or name, one, Names("advanced", flags={}, env=(), key=()))
+            yield from (inner._replace(name=f"{name}.{inner.name}") for inner in entry.entries)
+            if not entry.entries:
+                yield entry
 
 
 def _first(metadata: Sequence[Any], *types: type) -> Any:

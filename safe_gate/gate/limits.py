@@ -14,7 +14,7 @@ from safe_gate.evaluators import EVALUATORS
 def _general() -> Mapping[str, str]:
     """Return the settings that are several limits, each with the entry that a number alone stands for."""
     every = (setting for evaluator in EVALUATORS.values() for setting in settings_of(evaluator.settings))
-    return {setting.name: setting.by_name.general for setting in every if setting.by_name}
+    return {setting.name: setting.by_name.general for setting in every if setting.by_name and not setting.entries}
 
 
 def by_rule(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.settings.destinations import Sink
 from safe_gate.settings.model import Settings
-from safe_gate.settings.sources import Source, in_config, of_default
+from safe_gate.settings.sources import CONFIG_FILE, Source, in_config, of_default
 
 A_NUMBER_OF_JOBS = later("[1-9][0-9]{0,2}")
 
@@ -23,7 +23,7 @@ def contradictions(options: Settings, origins: Mapping[str, Source], config: Con
         yield origins["jobs"].unfit(options.jobs, "a whole number from 1 to 999, auto, or the address of a scheduler")
     for found in (one for name in EVALUATORS for one in options.group(name).contradictions()):
         first, *others = [origins.get(name, of_default(name)) for name in found.options] or [in_config(config)]
-        if found.key and (not found.options or first.field or any(one.field for one in others)):
+        if found.key and (not found.options or any(one.kind == CONFIG_FILE for one in (first, *others))):
             yield in_config(config, *found.key).problem(found.message)
         elif found.key:
             yield Problem(Place(found.key[0]), found.message, code=Code.INVALID_SETTING)

@@ -332,7 +332,7 @@ class Settings(BaseSettings):
         """Return the value of a setting by its name, which no two groups share; named entries as a mapping."""
         group = _groups()[name]
         found = getattr(self.group(group) if group else self, name)
-        return found.model_dump() if isinstance(found, Strict) else found
+        return found.model_dump(by_alias=True) if isinstance(found, Strict) else found
 
     def values(self) -> dict[str, Any]:
         """Return the values of all settings, by name."""

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from safe_gate.core.model import CannotJudge, Config, Problem
-from safe_gate.core.setting import AS_RUN, OFF, Setting
+from safe_gate.core.setting import AS_RUN, OFF, Setting, flat, nested
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators import PROBLEMS
 from safe_gate.settings.contradictions import contradictions, misplaced, unfit_sink, unfit_sinks
 from safe_gate.settings.destinations import Sink
 from safe_gate.settings.model import CONFIG_FILES, OF_COMMANDS, Settings, settings
 from safe_gate.settings.sources import (
+    CONFIG_FILE,
     IN_PYTHON,
     MODES,
     PATHS,
@@ -28,6 +29,7 @@ from safe_gate.settings.sources import (
     from_config,
     from_environ,
     from_flags,
+    in_config,
     is_blank,
     misused_inputs,
     moved,
@@ -79,7 +81,7 @@ def resolve(
         problems += error.problems
         config, is_known = _NO_CONFIG, False
     sources = of_flags, of_environ, moved(config, from_config(config), others={*of_flags, *of_environ})
-    origins = {name: origin for source in reversed(sources) for name, (origin, _) in source.items()}
+    origins = {name: origin for source in reversed(sources) for name, origin in _origins(source, config).items()}
     try:
         options = Settings.merged(own, *map(_values, sources))
     except ValidationError as error:
@@ -101,13 +103,36 @@ def _of_command(flags: Mapping[str, Any], command: str) -> tuple[dict[str, Any],
 
 
 def _values(source: Given) -> dict[str, Any]:
-    """Return the values of a source by name, with limits by name as a mapping, so that sources merge by entry."""
-    values = {name: value for name, (_, value) in source.items()}
-    for setting in settings():
+    """Return the values of a source by name, entries by name as a mapping, so that sources merge by entry."""
+    values = {name: value for name, (_, value) in source.items() if "." not in name}
+    for setting in (one for one in settings() if one.by_name):
+        start = f"{setting.name}."
+        own = {name.removeprefix(start): value for name, (_, value) in source.items() if name.startswith(start)}
         if setting.by_name and setting.name in values:
             with suppress(ValueError):  # the field refuses what is left as it is
                 values[setting.name] = setting.by_name.of(values[setting.name])
+                own |= flat(values[setting.name])
+        if own:
+            values[setting.name] = nested(own) if setting.entries else own
     return values
+
+
+def _origins(source: Given, config: Config) -> dict[str, Source]:
+    """Return where the settings of a source come from, by name, and known entries by `SETTING.ENTRY`."""
+    origins = {name: origin for name, (origin, _) in source.items()}
+    for setting in (one for one in settings() if one.entries):
+        value = _values(source).get(setting.name)
+        for entry in flat(value) if isinstance(value, Mapping) else ():
+            name = f"{setting.name}.{entry}"
+            origin = origins.get(setting.name, origins.get(name))
+            if origin and origin.kind == CONFIG_FILE:
+                origin = in_config(config, *setting.key, *entry.split("."))
+            elif origin and name not in source:
+                origin = origin._replace(field=entry)
+            if origin:
+                origins[name] = origin
+                origins.setdefault(setting.name, origin)
+    return origins
 
 
 def _explained(error: ValidationError, origins: Mapping[str, Source]) -> Iterator[Problem]:
@@ -123,7 +148,7 @@ def _explained(error: ValidationError, origins: Mapping[str, Source]) -> Iterato
         entry = ".".join(map(str, fault["loc"][place + 1 :])) if by_name[name].by_name else ""
         if (name, entry) not in seen:
             seen.add((name, entry))
-            yield _unfit(by_name[name], entry, fault["input"], origins[name])
+            yield _unfit(by_name[name], entry, fault["input"], origins.get(f"{name}.{entry}", origins[name]))
 
 
 def _unfit(setting: Setting, entry: str, given: Any, origin: Source) -> Problem:
@@ -131,7 +156,7 @@ def _unfit(setting: Setting, entry: str, given: Any, origin: Source) -> Problem:
     known = {one.name: one for one in setting.entries}
     if entry and known and entry not in known:
         return origin.problem(f"has no entry {quote(entry)}{suggestion(entry, [*known], quoted=False)}")
-    if entry and entry != getattr(setting.by_name, "general", ""):
+    if entry and not known and entry != getattr(setting.by_name, "general", ""):
         origin = origin._replace(field=f"{origin.field}.{entry}" if origin.field else entry)
     expected = _expected(known[entry]) if entry in known else "a number from 0 to 1" if entry else _expected(setting)
     return origin.unfit(_in_words(given), expected)

@@ -91,13 +91,17 @@ def is_blank(value: Any) -> bool:
 def from_environ(environ: Mapping[str, str]) -> Given:
     """Return what action inputs and variables set; inputs come first.
 
-    An input that is left out arrives as an empty string, which counts as not set. Some shells drop
-    variables with hyphens, so the spelling with underscores is read too.
+    The variable of an entry is under `SETTING.ENTRY`. An input that is left out arrives as an empty string, which
+    counts as not set. Some shells drop variables with hyphens, so the spelling with underscores is read too.
     """
     found = {}
     for one in settings():
-        for name in _variables(one):
+        of_entries = one.by_name.variables if one.by_name else {}
+        for name, entry in of_entries.items():
             if environ.get(name, "").strip():
+                found[f"{one.name}.{entry}"] = (Source("variable", Place(name)), environ[name])
+        for name in _variables(one):
+            if environ.get(name, "").strip() and name not in of_entries:
                 is_input = name.startswith("INPUT_")
                 place = Place(f"{name} (input {one.input})" if is_input else name)
                 found[one.name] = (Source("input" if is_input else "variable", place), environ[name])

@@ -106,7 +106,7 @@ The baseline evals/baseline.json becomes reports/safe-gate.json, verdict fail:
 def test_what_fails_by_other_rules_newly_fails_too(safe_gate: SafeGate) -> None:
     output = safe_case("s")["output"] | {"followup_questions": ["Which policy?"]}
     flags = ("--min-pass-rate", "0")
-    run(safe_gate, [turn("t")], [safe_case("s", output=output)], *flags, "--ah-pass", "0", "--ah-review", "0")
+    run(safe_gate, [turn("t")], [safe_case("s", output=output)], *flags, "--thresholds", "AH.pass=0", "AH.review=0")
     assert safe_gate("bless", "--baseline", BASELINE).code == 0
     run(safe_gate, [turn("t")], [safe_case("s", output=output)], *flags)
     ran = safe_gate("bless", "--baseline", BASELINE)

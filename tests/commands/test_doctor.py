@@ -80,7 +80,8 @@ def test_the_doctor_names_the_source_of_every_setting(
     assert found["synthesis-cases"] == ("a.jsonl b.jsonl", "--synthesis-cases")
     assert found["max-fail-labels"] == ("3", "INPUT_MAX-FAIL-LABELS (input max-fail-labels)")
     assert found["strict-ah"] == ("true", "SAFE_V0_AH_STRICT")
-    assert found["cr-pass"] == ("0.7", "my.json: thresholds.CR.pass")
+    assert '"CR": {"pass": 0.7,' in found["thresholds"][0]
+    assert found["thresholds"][1] == "my.json: thresholds"
     assert found["max-unexpected-failures"] == ("0", "default")
     assert found["min-label-accuracy"] == ("off", "default")
     assert found["github-token"] == ("(not shown)", "INPUT_GITHUB-TOKEN (input github-token)")

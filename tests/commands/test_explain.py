@@ -58,7 +58,7 @@ def test_a_case_of_safe_v0_shows_what_was_found_and_what_is_missing(safe_gate: S
 
 @pytest.mark.usefixtures("files")
 def test_thresholds_of_the_run_and_of_an_archetype_decide_in_an_explanation(safe_gate: SafeGate) -> None:
-    assert "Correct recall: Review" in safe_gate("explain", "lost", *CASES, "--cr-review", "0").out
+    assert "Correct recall: Review" in safe_gate("explain", "lost", *CASES, "--thresholds", "CR.review=0").out
     write_batch(Path("b.json"), safe_case("lost", archetype="Delay", **NO_FEVER))
     own = {"safe-batch": ["b.json"], "archetypes": {"Delay": {"thresholds": {"CR": {"pass": 0, "review": 0}}}}}
     Path("safe-gate.config.json").write_text(json.dumps(own), "utf-8")

@@ -267,8 +267,12 @@ def test_what_cannot_be_recomputed_is_not_checked(safe_gate: SafeGate, made: dic
     policy = made["provenance"]["policy"]
     for setting, value, words in (
         ("archetypes", {"A": {"CR": 7}}, "provenance.policy: archetypes.A.CR: is not a known field"),
-        ("cr_pass", 0.1, "thresholds.CR.pass: is 0.1, below 0.5 (r.json: thresholds.CR.review)"),
-        ("cr_pass", 7, "provenance.policy.cr_pass: is 7, more than 1; expected a number"),
+        (
+            "thresholds",
+            {"CR": {"pass": 0.1}},
+            "thresholds.CR.pass: is 0.1, below 0.5 (the default of thresholds.CR.review)",
+        ),
+        ("weights", {"AH": -7}, "provenance.policy.weights.AH: is -7, more than 1; expected a number"),
     ):
         made["provenance"]["policy"] = policy | {setting: value}
         wrong = safe_gate("verify", write(signed(made), Path("r.json")))
@@ -348,7 +352,7 @@ def test_digests_know_no_order_of_cases_and_no_files(safe_gate: SafeGate, tmp_pa
     [
         ((), set()),
         (("--min-pass-rate", "0.25"), {"policy", "all"}),
-        (("--cr-review", "0.25"), {"rules", "policy", "all"}),
+        (("--thresholds", "CR.review=0.25"), {"rules", "policy", "all"}),
         (("--text", "none"), {"policy", "results", "all"}),
         (("--rules-off", "pivot-indicator/selling"), {"rules", "policy", "all"}),
     ],

@@ -20,7 +20,6 @@ from safe_gate.core.given import (
 from safe_gate.core.model import JsonObject
 from safe_gate.core.setting import SCORING_FLAGS
 from safe_gate.evaluators.safe_v0 import cases, compare, gate, present, totals
-from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.part import Part
 from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import Policy, score_case
@@ -97,8 +96,8 @@ class SafeV0(Evaluator):
         return totals.Totals.of(scored, by)
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
-        parts = [f"{metric.lower()}_{part}" for metric in METRICS for part in ("pass", "review", "weight")]
-        return json.dumps({name: settings[name] for name in (*parts, "strict_ah", "safe_match", "archetypes")})
+        names = "thresholds", "weights", "strict_ah", "safe_match", "archetypes"
+        return json.dumps({name: settings[name] for name in names})
 
     def made(self, recipe: str) -> Any:
         return Policy.of(json.loads(recipe))

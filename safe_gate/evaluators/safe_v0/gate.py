@@ -115,9 +115,10 @@ def missable(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any]) -> 
 
     The threshold for review counts only if the gate limits failing labels.
 
-    >>> [missable("CR", {"CR": ["fever"] * count}, {"cr_pass": 0.8}) for count in (1, 4, 5)]
+    >>> [missable("CR", {"CR": ["fever"] * count}, {"thresholds": {"CR": {"pass": 0.8}}}) for count in (1, 4, 5)]
     [(0,), (0,), (1,)]
-    >>> missable("AH", {"AH": ["fault", "zebra"]}, {"ah_pass": 1.0, "ah_review": 0.5, "max_fail_labels": 0})
+    >>> thresholds = {"AH": {"pass": 1.0, "review": 0.5}}
+    >>> missable("AH", {"AH": ["fault", "zebra"]}, {"thresholds": thresholds, "max_fail_labels": 0})
     (0, 1)
     """
     if key not in METRICS or (key == "AH" and settings.get("strict_ah")):
@@ -125,6 +126,7 @@ def missable(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any]) -> 
     count, archetype = len(asks[key] or ()), (settings.get("archetypes") or {}).get(asks.get("archetype"), {})
     own = archetype.get("thresholds", {}).get(key, {})
     levels = ("pass",) if settings.get("max_fail_labels") is None else ("pass", "review")
-    limits = (own.get(level, settings.get(f"{key.lower()}_{level}")) for level in levels)
+    general = settings.get("thresholds", {}).get(key, {})
+    limits = (own.get(level, general.get(level)) for level in levels)
     shares = [1 - missed / count if key == "AH" else (count - missed) / count for missed in range(1, count + 1)]
     return tuple(sum(share >= limit for share in shares) for limit in limits if limit is not None)

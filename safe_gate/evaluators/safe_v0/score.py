@@ -84,12 +84,7 @@ class Policy:
     @classmethod
     def of(cls, settings: JsonObject) -> Policy:
         """Return the policy that settings ask for, by the names of options."""
-        lower = {metric: metric.lower() for metric in METRICS}
-        weights = {metric: settings[f"{name}_weight"] for metric, name in lower.items()}
-        thresholds = {
-            metric: {"pass": settings[f"{name}_pass"], "review": settings[f"{name}_review"]}
-            for metric, name in lower.items()
-        }
+        weights, thresholds = settings["weights"], settings["thresholds"]
 
         def labelled(own: Mapping[str, Mapping[str, float]]) -> dict[str, Threshold]:
             merged = {metric: {**general, **own.get(metric, {})} for metric, general in thresholds.items()}

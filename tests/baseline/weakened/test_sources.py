@@ -22,8 +22,8 @@ def test_a_report_as_baseline_gives_limits_and_digests(safe_gate: SafeGate, base
     assert ran.code == 0, ran.log
     assert section() == [
         ("setting", "min-pass-rate", "", "looser"),
-        ("setting", "cr-pass", "", "looser"),
-        ("setting", "ac-weight", "", "changed"),
+        ("setting", "thresholds", "CR.pass", "looser"),
+        ("setting", "weights", "AC", "changed"),
         ("setting", "allow-removed", "", "looser"),
         ("setting", "protect", "<b>@octo | x", "dropped"),
         ("rule", "", "", "changed"),
@@ -40,7 +40,7 @@ def test_a_report_as_baseline_shows_changed_thresholds_and_changed_cases(safe_ga
     assert safe_gate("run", "--report-dir", "old").code == 0
     put(only | {"thresholds": {"CR": {"pass": 0.6}}, "strictAH": True}, turn("a"), cases=(full(),))
     assert safe_gate("run", "--baseline", "old/safe-gate.json").code == 0
-    assert section() == [("setting", "cr-pass", "", "looser"), ("synthesis", "a", "", "changed")]
+    assert section() == [("setting", "thresholds", "CR.pass", "looser"), ("synthesis", "a", "", "changed")]
 
 
 def test_the_events_base_commit_shows_more_than_a_report(

@@ -8,7 +8,7 @@ import pytest
 
 from safe_gate.evaluators.safe_v0.gate import missable
 
-GENERAL = {"cr_pass": 0.8, "cr_review": 0.5, "ah_pass": 1.0, "ah_review": 0.5}
+GENERAL = {"thresholds": {"CR": {"pass": 0.8, "review": 0.5}, "AH": {"pass": 1.0, "review": 0.5}}}
 
 
 @pytest.mark.parametrize(

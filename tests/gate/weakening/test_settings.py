@@ -55,7 +55,6 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
         ("max_score_drop", 0.1, 0.2, "looser"),
         ("min_drop", 0.02, 0.1, "looser"),
         ("alpha", 0.05, 0.01, "looser"),
-        ("ah_review", 0.5, 0.4, "looser"),
         ("strict_ah", True, False, "looser"),
         ("allow_removed", False, True, "looser"),
         ("baseline_required", True, False, "looser"),
@@ -77,7 +76,6 @@ def test_a_setting_that_asks_for_less_is_named_and_its_opposite_is_not(
 @pytest.mark.parametrize(
     ("name", "before", "after"),
     [
-        ("cr_weight", 1.0, 2.0),
         ("safe_match", "literal", "normalised"),
         ("profile", "standard", "spec"),
         ("cluster_key", "", "x_topic"),
@@ -115,14 +113,21 @@ def test_an_entry_of_a_mapping_of_limits_that_is_lowered_or_gone_is_named() -> N
     assert found(base, terms(min_label_accuracy=None)) == everything
 
 
+def test_thresholds_and_weights_are_named_by_metric() -> None:
+    base, head = (terms(thresholds={"AH": {"pass": 1.0, "review": level}}, weights={"CR": 1.0}) for level in (0.5, 0.4))
+    assert both_ways(base, head) == ([("setting", "thresholds", "AH.review", "looser")], [])
+    weighed = [("setting", "weights", "CR", "changed")]
+    assert both_ways(terms(weights={"CR": 1.0}), terms(weights={"CR": 2.0})) == (weighed, weighed)
+
+
 def test_limits_of_an_archetype_replace_the_general_ones() -> None:
-    base = terms(cr_pass=0.8, archetypes={"A.b": {"thresholds": {"CR": {"pass": 0.9}}}})
-    assert both_ways(base, terms(cr_pass=0.8)) == (
+    base = terms(archetypes={"A.b": {"thresholds": {"CR": {"pass": 0.9}}}})
+    assert both_ways(base, terms()) == (
         [("setting", "archetypes", "A.b.thresholds.CR.pass", "looser")],
         [],
     )
-    laxer = terms(cr_pass=0.8, archetypes={"A": {"thresholds": {"CR": {"pass": 0.1}}, "min-pass-rate": 0.5}})
-    assert both_ways(terms(cr_pass=0.8), laxer) == (
+    laxer = terms(archetypes={"A": {"thresholds": {"CR": {"pass": 0.1}}, "min-pass-rate": 0.5}})
+    assert both_ways(terms(), laxer) == (
         [("setting", "archetypes", "A.thresholds.CR.pass", "looser")],
         [("setting", "archetypes", "A.min-pass-rate", "looser")],
     )
@@ -152,6 +157,8 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "on_weakened": st.sampled_from(["warn", "fail"]),
     "policy_ref": st.sampled_from(["head", "base"]),
     "comment": st.sampled_from(["always", "on-failure", "never"]),  # changes tells as much as always
+    "thresholds": st.fixed_dictionaries({"CR": st.fixed_dictionaries({"pass": st.sampled_from([0.5, 1.0])})}),
+    "weights": st.fixed_dictionaries({"CR": st.sampled_from([1.0, 2.0]), "AH": st.sampled_from([1.0, 2.0])}),
     "archetypes": st.none()
     | st.dictionaries(
         st.sampled_from("AB"),
