@@ -342,10 +342,12 @@ def test_a_package_that_cannot_stand_beside_others_is_named(
         RUNS=example(name="import"),
         UNTITLED=example(title=None),
         ELSEWHERE=example(input=Lines(setting="json_case", kind="json-case", plural="JSON cases")),
-        KINDLESS=example(kinds=()),
+        KINDLESS=example(input=example().input._replace(kinds=())),
         FORMLESS=example(part=example().part._replace(schema={})),
         WITHOUT_OUTPUTS=example(
-            input=Documents("json_cases", "json-case", "", "", "json_cases", "json-output", "json_cases")
+            input=Documents(
+                "json_cases", "json-case", "", "", "json_cases", "json-output", "json_cases", example().input.kinds
+            )
         ),
         UNLIMITED=example(settings=Unlimited),
         FOREIGN=example(settings=object),
