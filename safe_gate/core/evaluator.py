@@ -23,6 +23,7 @@ from safe_gate.core.given import (
     OwnFile,
     PartShape,
     RuleFiles,
+    Scored,
 )
 from safe_gate.core.setting import SCORING_FLAGS
 
@@ -128,7 +129,7 @@ class Evaluator(Protocol):
 
 
 class Judging(Protocol):
-    """What the gate judges a part by: the module `gate` of an evaluator."""
+    """What the gate judges a part by: the module `gate` of an evaluator, or an object with what it needs."""
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -145,34 +146,34 @@ class Judging(Protocol):
         """The settings of rules that count cases that pass but are meant to fail (`is_excused`)."""
         ...
 
-    def own_rules(self, limits: Mapping[str, Any], /) -> Iterator[tuple[Rule, Any]]:
+    def own_rules(self, _limits: Mapping[str, Any], /) -> Iterator[tuple[Rule, Any]]:
         """Yield the gate's rules for definitions in a team's files, each with its limit, from limits by name."""
-        ...
+        yield from ()
 
     def failures(self, part: Any, /) -> Iterator[Failure]:
         """Yield the failing cases, each with the metrics or checks that fail. Waivers apply to these."""
         ...
 
-    def narrowed(self, part: Any, results: Sequence[Any], /) -> Any:
+    def narrowed(self, _part: Any, _results: Sequence[Any], /) -> Any:
         """Return its part of a report over some of its results, as far as rules on rates read it.
 
         Such a rule also judges the cases alone that the baseline has. None: it judges all cases together only.
         """
-        ...
+        return None
 
-    def is_excused(self, group: str, asks: JsonObject, policy: JsonObject, /) -> bool:
+    def is_excused(self, _group: str, _asks: JsonObject, _policy: JsonObject, /) -> bool:
         """Return whether a group of a case says that it is meant to fail.
 
-        `asks` is `Case.asks()` or a result's `asks`.
+        `_asks` is `Case.asks()` or a result's `asks`.
         """
-        ...
+        return False
 
-    def missable(self, key: str, asks: JsonObject, settings: Mapping[str, Any], /) -> Sequence[int]:
+    def missable(self, _key: str, _asks: JsonObject, _settings: Mapping[str, Any], /) -> Sequence[int]:
         """Return how many entries of a list in what a case asks for its output may miss, for each limit on its result.
 
         Empty for a list of which it may miss none.
         """
-        ...
+        return ()
 
 
 class Figures(NamedTuple):
@@ -212,19 +213,19 @@ class Presentation(Protocol):
 
     def explanation(self, by: str, /) -> Explained:
         """Return the explanation of a metric or check, also of one that a team's files of rules define."""
-        ...
+        return self.explained[by]
 
-    def measured(self, part: Any, /) -> Sequence[str]:
+    def measured(self, _part: Any, /) -> Sequence[str]:
         """Return the names of the metrics or checks that its part of the report may have judgements of, in order."""
-        ...
+        return tuple(self.explained)
 
     def section(self, part: Any, /) -> Section:
         """Return what readers see of its part, as values without a format. Recorded text is `Untrusted`."""
         ...
 
-    def remarks(self, part: Any, policy: JsonObject, /) -> Iterator[Phrase]:
+    def remarks(self, _part: Any, _policy: JsonObject, /) -> Iterator[Phrase]:
         """Yield what readers must know about how cases were scored, a sentence each."""
-        ...
+        yield from ()
 
     def figures(self, part: Any, /) -> Figures:
         """Return the figures of a part, or of None."""
@@ -238,17 +239,17 @@ class Presentation(Protocol):
         """Yield the judgement of each metric or check of a case."""
         ...
 
-    def decisions(self, part: Any, result: Any, /) -> Mapping[str, Phrase]:
+    def decisions(self, _part: Any, _result: Any, /) -> Mapping[str, Phrase]:
         """Return a sentence for each metric or check: how it judged a case."""
-        ...
+        return {}
 
-    def fields_of(self, result: Any, texts: JsonObject, /) -> Mapping[str, str]:
+    def fields_of(self, _result: Any, _texts: JsonObject, /) -> Mapping[str, str]:
         """Return the fields of one result's texts with their titles; the reply is last, unless it is `reply`."""
-        ...
+        return self.fields
 
-    def marks(self, result: Any, texts: JsonObject, /) -> Iterator[Mark]:
+    def marks(self, _result: Any, _texts: JsonObject, /) -> Iterator[Mark]:
         """Yield what one result found in the case's texts. The known texts are given by field."""
-        ...
+        yield from ()
 
     def result_event(
         self, result: Any, judgements: Sequence[Judgement], /, *, with_text: bool
@@ -260,12 +261,12 @@ class Presentation(Protocol):
         """
         ...
 
-    def batch_events(self, part: Any, /) -> Iterator[BatchEvent]:
+    def batch_events(self, _part: Any, /) -> Iterator[BatchEvent]:
         """Yield an event for each batch of its part of the report.
 
         For an evaluator of a package the type is `safe.NAME.batch` (`event.schema.json` has the data).
         """
-        ...
+        yield from ()
 
 
 class Comparing(Protocol):
@@ -291,7 +292,7 @@ class Comparing(Protocol):
 
     def metric(self, name: str, /) -> Metric:
         """Return how results are compared by a score, also by one that a team's files of rules define."""
-        ...
+        return self.metrics[name]
 
     def outcome(self, result: Any, /) -> Outcome:
         """Return the outcome of a result, to compare it with the same case of another run."""
@@ -304,6 +305,6 @@ class Comparing(Protocol):
         """
         ...
 
-    def recorded(self, policy: JsonObject, /) -> Any:
+    def recorded(self, _policy: JsonObject, /) -> Any:
         """Return what its part records of the settings that it scores by, as `scored_by` reads it."""
-        ...
+        return Scored({})

@@ -8,23 +8,22 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from safe_gate.core.digests import digest
-from safe_gate.core.evaluator import Evaluator, Figures
+from safe_gate.core.evaluator import Comparing, Evaluator, Figures, Judging, Presentation
 from safe_gate.core.figures import percent, plural, share
-from safe_gate.core.given import CaseAt, Grouping, OwnFile, PartShape, Scored
+from safe_gate.core.given import CaseAt, Grouping, OwnFile, PartShape
 from safe_gate.core.model import (
     Failure,
     JsonObject,
     Judgement,
     Metric,
     Outcome,
-    Phrase,
     Place,
     Severity,
     Test,
     Untrusted,
 )
 from safe_gate.core.rules import ANY_SEVERITY, Rule, Share, anything
-from safe_gate.core.shown import BatchEvent, Explained, Finding, Mark, Rate, Section, Table
+from safe_gate.core.shown import Explained, Finding, Rate, Section, Table
 from safe_gate.core.spool import Spool
 from safe_gate.model.codec import key
 
@@ -148,7 +147,7 @@ class Part:
     results: Sequence[Result]
 
 
-class PassFail(Evaluator):
+class PassFail(Evaluator, Judging, Presentation, Comparing):
     """An evaluator whose input is lines with `id`, `output` and, if they like, `tags`.
 
     A package gives `name`, `title`, `settings`, `input`, `explained`, `asked` and `check`, and may replace the rest.
@@ -225,28 +224,10 @@ class PassFail(Evaluator):
         words = plural(cases, f"{self.title} case passes", f"{self.title} cases pass")
         return Share("Pass rate", passed, cases, f"{passed} of {words}")
 
-    def own_rules(self, limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
-        yield from ()
-
     def failures(self, part: Part) -> Iterator[Failure]:
         return (Failure(one.id, frozenset(one.failed), one) for one in part.results if not one.passed)
 
-    def narrowed(self, part: Part, results: Sequence[Any]) -> None:
-        return None
-
-    def is_excused(self, group: str, asks: JsonObject, policy: JsonObject) -> bool:
-        return False
-
-    def missable(self, key: str, asks: JsonObject, settings: Mapping[str, Any]) -> Sequence[int]:
-        return ()
-
     # --- present
-
-    def explanation(self, by: str) -> Explained:
-        return self.explained[by]
-
-    def measured(self, part: Part) -> Sequence[str]:
-        return tuple(self.explained)
 
     def section(self, part: Part) -> Section:
         cases, passed = part.summary.cases, part.summary.passed
@@ -263,9 +244,6 @@ class PassFail(Evaluator):
             issues=(),
             findings=Spool(self.finding(one) for one in part.results if not one.passed),
         )
-
-    def remarks(self, part: Part, policy: JsonObject) -> Iterator[Phrase]:
-        yield from ()
 
     def figures(self, part: Part | None) -> Figures:
         output = f"{self.name.replace('_', '-')}-pass-rate"
@@ -285,15 +263,6 @@ class PassFail(Evaluator):
             severity = Severity.FAILING if faults else None
             yield Judgement(name, "fails" if faults else "passes", severity, float(not faults), evidence)
 
-    def decisions(self, part: Part, result: Result) -> Mapping[str, Phrase]:
-        return {}
-
-    def fields_of(self, result: Result, texts: JsonObject) -> Mapping[str, str]:
-        return self.fields
-
-    def marks(self, result: Result, texts: JsonObject) -> Iterator[Mark]:
-        yield from ()
-
     def result_event(
         self, result: Result, judgements: Sequence[Judgement], *, with_text: bool
     ) -> tuple[str, dict[str, Any]]:
@@ -301,17 +270,11 @@ class PassFail(Evaluator):
         data = {"id": result.id, "pass": result.passed, "tags": list(result.groups), "checks": checks}
         return f"safe.{self.name}.result", data
 
-    def batch_events(self, part: Part) -> Iterator[BatchEvent]:
-        yield from ()
-
     # --- compare
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
         return {"pass": Metric(f"The share of {self.title} cases that pass", Test.SIGN)}
-
-    def metric(self, name: str) -> Metric:
-        return self.metrics[name]
 
     def outcome(self, result: Result) -> Outcome:
         return Outcome(
@@ -329,6 +292,3 @@ class PassFail(Evaluator):
 
     def scored_by(self, part: Part | None, policy: JsonObject) -> Any:
         return self.name
-
-    def recorded(self, policy: JsonObject) -> Scored:
-        return Scored({})
