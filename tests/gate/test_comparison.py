@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 from safe_gate.core.comparison import Added, Compared, ComparedParts, Removed
 from safe_gate.core.digests import digest
 from safe_gate.core.stats import smallest_drop
+from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.gate.comparison import Guards, Runs, Status, judge, smallest_visible, status
 from safe_gate.gate.comparison import compare as compare_runs
+from safe_gate.model.codec import from_json
 
 METRICS = ("CR", "AH", "AC")
 LABELS = ("Fail", "Review", "Pass")
@@ -41,7 +44,16 @@ def result(id_: str, scores: tuple[float, float, float], *, cluster: str = "") -
 
 
 def compare(baseline: Part, today: Part | None, head: Part, guards: Guards, same_rules: Any, **more: Any) -> Any:
-    return compare_runs(Runs(baseline, today, head, same_rules, **more), guards)
+    runs = Runs(_typed(baseline), today and _typed(today), _typed(head), same_rules, **more)
+    return compare_runs(runs, guards)
+
+
+def _typed(parts: Part) -> Part:
+    return {name: own and SimpleNamespace(results=[*map(_result, own["results"])]) for name, own in parts.items()}
+
+
+def _result(value: dict[str, Any]) -> Result:
+    return from_json(Result, value)
 
 
 def part(*results: dict[str, Any]) -> Part:
@@ -295,7 +307,7 @@ def test_replacing_one_forbidden_term_by_another_is_a_new_violation_at_equal_sco
     assert broken == {"new-violations"}
     (change,) = safe(found).changes
     assert (change.scores, change.steps) == ({}, 0)
-    assert change.before == base["safe_v0"]["results"][0]  # the evidence, as it is another output
+    assert change.before == _result(base["safe_v0"]["results"][0])  # the evidence, as it is another output
 
 
 def test_an_evaluator_that_is_gone_lost_all_its_cases() -> None:

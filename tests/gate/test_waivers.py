@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -376,10 +377,9 @@ def waivers(pairs: Mapping[tuple[str, str], str]) -> list[Waiver]:
 
 def measured(failing: Mapping[str, set[str]]) -> dict[str, Any]:
     results = [
-        {"id": name, "pass": not by, "is_negative_example": False, "checks": {c: {"pass": c not in by} for c in CHECKS}}
-        for name, by in failing.items()
+        SimpleNamespace(id=name, passed=not by, is_as_expected=not by, failed=tuple(by)) for name, by in failing.items()
     ]
-    return {"safe_v0": None, "synthesis": {"results": results}}
+    return {"safe_v0": None, "synthesis": SimpleNamespace(results=results)}
 
 
 @given(cases, pairs, st.randoms(use_true_random=False))
@@ -391,7 +391,7 @@ def test_every_waiver_has_one_fate_and_none_lets_a_case_pass_that_fails_by_more(
     fates = sorted_out(listed, parts, "2026-01-15")
     assert sorted((one.case_id, one.name) for some in fates for one in some) == sorted(given_)
     random.shuffle(listed)
-    random.shuffle(parts["synthesis"]["results"])
+    random.shuffle(parts["synthesis"].results)
     assert sorted_out(listed, parts, "2026-01-15") == fates
     in_force = {pair for pair, day in given_.items() if day == "2026-01-15"}
     found = Found(parts=parts, waivers=Waivers("", "", *fates))
