@@ -18,7 +18,7 @@ from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Rules, Turn
 from safe_gate.evaluators.synthesis.engine.network import Classes
-from safe_gate.evaluators.synthesis.engine.stems import FUNCTION_WORDS, is_content
+from safe_gate.evaluators.synthesis.engine.stems import is_content
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Sentence, Spelling, read
 from safe_gate.evaluators.synthesis.names import GROUPS
 
@@ -34,6 +34,10 @@ TAUGHT = ("positive", "negative", "mind_reading", "guarantee", "vulnerability", 
 _MARKS = {"pivot": "leaves"}  # the mark of a group, if its name differs
 _LONGEST = 6
 _MODALS = frozenset({"should", "must", "will", "can", "would", "could", "not"})
+_FUNCTION_WORDS = frozenset(
+    "the a an of to in and or but if so as at by for from with on off out up down that this these those it is am are "
+    "was were be been being do does did not no 's there then than about over into".split()
+)
 _PLACE = later(r"[^a-z0-9]+")
 
 
@@ -183,7 +187,7 @@ def _phrases(words: Sequence[str], names: Mapping[str, str]) -> set[str]:
     """Return the phrases of a clause: runs of 2 to 6 tokens, as words or as classes, with one gap or none."""
     plain = ["^", *(word if word[0].isalpha() else "<num>" if word[0].isdigit() else "_" for word in words)]
     named = [
-        f"{{{names[word]}}}" if word in names and word not in FUNCTION_WORDS else token
+        f"{{{names[word]}}}" if word in names and word not in _FUNCTION_WORDS else token
         for word, token in zip(["^", *words], plain, strict=True)
     ]
     tells = [False, *(word in _MODALS or is_content(word) for word in words)]

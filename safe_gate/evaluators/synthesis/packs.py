@@ -17,9 +17,8 @@ from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.package_files import Package
 from safe_gate.evaluators.synthesis.checks import own_checks, wording
-from safe_gate.evaluators.synthesis.checks.score import broken_promises as broken_by
 from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
-from safe_gate.evaluators.synthesis.checks.turn import BOOKS, Check, Rules, book_of
+from safe_gate.evaluators.synthesis.checks.turn import BOOKS, Check, Rules, Turn, book_of
 from safe_gate.evaluators.synthesis.engine import network
 from safe_gate.evaluators.synthesis.engine.language import Languages
 from safe_gate.evaluators.synthesis.engine.rules import CONTEXT, Book, Rule, Table, Vocabulary, contexts
@@ -294,7 +293,15 @@ def broken_promises(pack: Pack, rule: JsonObject, data: Package) -> tuple[list[s
     own = {key: value for key, value in rule.items() if key != "origin"}  # it counts under every profile
     alone = rules([{**pack, "rules": [own]}], data)
     _ = [book.walkers for book in alone.books.values()]  # a rule without such texts may be unreadable too
-    return broken_by(rule, alone, pack["group"])
+
+    def first(text: str) -> str:
+        turn = Turn(text, text, alone)
+        live = (match for match in turn.matches(pack["group"]) if not match.by)
+        found = min(live, key=lambda match: match.start, default=None)
+        return found.hit(turn.texts[pack["field"]], "").text if found else ""
+
+    missed = [text for text in rule.get("hit", ()) if not first(text)]
+    return missed, [(text, found) for text in rule.get("miss", ()) if (found := first(text))]
 
 
 def _unknown(off: Iterable[str], packs: Sequence[Pack]) -> Iterator[Problem]:

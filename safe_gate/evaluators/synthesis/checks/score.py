@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from safe_gate.core.digests import digest
-from safe_gate.core.model import Hit, JsonObject, Place
+from safe_gate.core.model import Hit, Place
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import no_reply
@@ -150,22 +150,6 @@ def _disclosed(check: Check, turn: Turn) -> tuple[CountedHits, bool, float]:
 
 _DECIDES: Mapping[str, Callable[[Check, Turn], CheckResult]] = {"stays": _stays, "engages": _engages}
 """How a check decides that does not count clauses."""
-
-
-def broken_promises(rule: JsonObject, alone: Rules, group: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the `hit` texts that a rule alone does not hit, and the `miss` texts that it hits.
-
-    Each `miss` text comes with its first match.
-    """
-
-    def first(text: str) -> str:
-        turn = Turn(text, text, alone)
-        live = (match for match in turn.matches(group) if not match.by)
-        found = min(live, key=lambda match: match.start, default=None)
-        return found.hit(turn.texts[alone.fields[group]], "").text if found else ""
-
-    missed = [text for text in rule.get("hit", ()) if not first(text)]
-    return missed, [(text, found) for text in rule.get("miss", ()) if (found := first(text))]
 
 
 def score_case(case: Case, rules: Rules) -> Result:

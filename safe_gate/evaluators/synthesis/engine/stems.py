@@ -7,10 +7,6 @@ from itertools import compress
 
 from safe_gate.core.text.cache import Cache
 
-FUNCTION_WORDS = frozenset(
-    "the a an of to in and or but if so as at by for from with on off out up down that this these those it is am are "
-    "was were be been being do does did not no 's there then than about over into".split()
-)
 _STOP = frozenset(
     "the a an of to in and or but if so as at by for from with on off out up down that this these those it is am "
     "are was were be been being do does did not no there than about over into i me my mine we us our you "
