@@ -392,16 +392,6 @@ def test_a_check_that_a_change_removes_is_named_and_its_cases_are_compared(safe_
     assert report()["comparison"]["synthesis"]["cases"]["both"] == 2
 
 
-def test_shards_with_a_check_of_a_pack_make_the_whole_report(safe_gate: SafeGate) -> None:
-    write_packs(pack())
-    write_cases(Path("c.jsonl"), *(shop(f"c{number}", OFFER if number % 3 else NONE) for number in range(9)))
-    for number in (1, 2):
-        safe_gate(*RUN, "--shard", f"{number}/2", "--report-dir", f"s{number}")
-    merged = safe_gate("merge", "s1/safe-gate.shard-1-of-2.json", "s2/safe-gate.shard-2-of-2.json", *RUN[1:])
-    assert merged.code == 1, merged.log
-    assert report()["synthesis"]["summary"]["by_check"][CHECK] == {"passed": 3, "failed": 6, "not_applicable": 0}
-
-
 def test_the_list_of_rules_shows_the_checks_of_packs(safe_gate: SafeGate) -> None:
     write_packs(pack())
     out = safe_gate("rules", "--rules", "rules/*.json").out

@@ -392,22 +392,6 @@ def test_rules_on_tags_that_changed_are_rules_that_changed(safe_gate: SafeGate) 
     assert [one["field"] for one in report()["weakened"]["findings"]] == ["crisis.must_contain.911"]
 
 
-def test_shards_make_the_whole_report(safe_gate: SafeGate) -> None:
-    replies = ("Call 988.", "Call me.", "Calm down.")
-    write_cases(
-        Path("c.jsonl"),
-        *(case(f"c{n}", replies[n % 3], must_contain=["call"], must_not_contain=["me"]) for n in range(9)),
-    )
-    for number in (1, 2):
-        safe_gate(*RUN, "--shard", f"{number}/2", "--report-dir", f"s{number}")
-    merged = safe_gate("merge", "s1/safe-gate.shard-1-of-2.json", "s2/safe-gate.shard-2-of-2.json", *RUN[1:])
-    assert merged.code == 1, merged.log
-    assert report()["synthesis"]["summary"]["by_check"]["wording"] == {"passed": 3, "failed": 6, "not_applicable": 0}
-    shard = Path("s1/safe-gate.shard-1-of-2.json")
-    shard.write_text(shard.read_text("utf-8").replace('"pass": false', '"pass": true', 1), "utf-8")
-    assert safe_gate("merge", str(shard), "s2/safe-gate.shard-2-of-2.json", *RUN[1:]).code == 3
-
-
 def test_in_a_conversation_every_judged_reply_is_looked_at(safe_gate: SafeGate) -> None:
     messages = [
         {"role": "user", "content": "Hello."},

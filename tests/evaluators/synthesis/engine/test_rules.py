@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from itertools import islice
 from typing import Any
 
 import pytest
@@ -12,8 +11,7 @@ from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Turn
 from safe_gate.evaluators.synthesis.engine import patterns
-from safe_gate.evaluators.synthesis.engine.rules import Rule, _faults
-from tests.support import packs
+from safe_gate.evaluators.synthesis.engine.rules import Rule
 from tests.support.cases import SafeGate
 from tests.support.pack_files import write_pack
 from tests.support.packs import SPEC, shipped
@@ -179,7 +177,3 @@ def test_a_match_that_begins_with_a_line_break_stands_in_the_sentence_of_its_wor
 def test_a_class_that_names_itself_ends() -> None:
     rule = Rule.of({"id": "own/a", "phrase": "{a}"}, {"group": "pivot", "classes": {"a": ["{a}"]}})
     assert [phrase.strip("()") for phrase in rule.phrases] == ["{a}"]
-
-
-def test_rules_that_are_well_written_have_no_faults() -> None:
-    assert list(_faults(islice(packs.load().all, 3), packs.classes())) == []
