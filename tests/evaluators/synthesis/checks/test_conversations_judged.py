@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from safe_gate.core.given import CaseAt
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.checks.conversation import read_as_one, text_of
+from safe_gate.model import codec
 from tests.support import packs
 from tests.support.cases import BAD, GOOD, SYNTHESIS, SafeGate, report, turn, write_cases
 from tests.support.conversations import AWAY, SETTINGS, TOLD, evaluated, refused, said, talk
@@ -208,7 +209,7 @@ def test_every_hit_quotes_the_message_that_it_names(some: list[tuple[str, str]],
     found = list(SYNTHESIS.parse(case, CaseAt(Place("c.jsonl", 1), ""), SETTINGS))
     assert [one.id for one in found] == [f"a@{n}" for n, one in enumerate(messages) if one["role"] == "assistant"]
     for one in found:
-        result = SYNTHESIS.score(one, packs.load())
+        result = codec.to_json(SYNTHESIS.score(one, packs.load()))
         for hit in hits(result):
             text = text_of(messages[int(hit["field"][len("messages[") : -1])]["content"])
             assert text[hit["start"] : hit["end"]] == hit["text"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
 from safe_gate.evaluators.synthesis.checks.turn import Check, Rules
 from safe_gate.evaluators.synthesis.names import CHECKS, OWN, REPORTED
 from safe_gate.inputs.schemas import load_schema
+from safe_gate.model import codec
 from tests.support import packs
 from tests.support.cases import REPOSITORY
 
@@ -39,9 +41,9 @@ def case(user: str, reply: str, check: str = "a/b") -> Case:
 def found(definition: dict[str, Any], user: str, reply: str, profile: str = "standard") -> dict[str, Any]:
     by = rules(profile, a_b=definition)
     entry = SYNTHESIS.score(case(user, reply), by)
-    assert load_schema("report").part("$defs", "synthesis_result").faults(entry) == ()
+    assert load_schema("report").part("$defs", "synthesis_result").faults(codec.to_json(entry)) == ()
     assert SYNTHESIS.recounted(entry, case(user, reply), by) == entry
-    check: dict[str, Any] = entry["checks"]["a/b"]
+    check: dict[str, Any] = codec.to_json(entry)["checks"]["a/b"]
     return check
 
 
@@ -101,8 +103,8 @@ def test_an_entry_that_was_changed_is_not_what_its_evidence_gives(
     groups = {"for": ["positive"], "against": ["negative"], "applies": ["vulnerability"] if applies else []}
     by = rules(a_b={**groups, "decides": decides})
     entry = SYNTHESIS.score(case(user, reply), by)
-    check = entry["checks"]["a/b"]
-    changed = {**entry, "checks": {"a/b": {**check, "pass": not check["pass"]}}}
+    check = entry.checks["a/b"]
+    changed = replace(entry, checks={"a/b": replace(check, passed=not check.passed)})
     assert SYNTHESIS.recounted(changed, case(user, reply), by) == entry
 
 
@@ -122,8 +124,8 @@ def test_a_verdict_of_a_shipped_check_that_was_changed_is_not_what_its_evidence_
     by, judged = rules(profile), case(SAD, reply, name)
     entry = SYNTHESIS.score(judged, by)
     assert SYNTHESIS.recounted(entry, judged, by) == entry
-    check = entry["checks"][name]
-    changed = {**entry, "checks": {name: {**check, "pass": not check["pass"]}}}
+    check = entry.checks[name]
+    changed = replace(entry, checks={name: replace(check, passed=not check.passed)})
     assert SYNTHESIS.recounted(changed, judged, by) == entry
 
 
@@ -142,7 +144,7 @@ def test_evidence_names_the_hits_against_and_what_is_missing() -> None:
     assert words[0].startswith("guarantee Everything will be fine")
     assert words[1] == "no clause of acknowledgment or follow up"
     assert words[2].startswith("the message has vulnerability I feel so ashamed")
-    assert [hit.text for hit in judgement.hits] == [entry["checks"]["a/b"]["against"]["guarantee"][0]["text"]]
+    assert [hit.text for hit in judgement.hits] == [entry.checks["a/b"].hits["guarantee"][0].text]
     assert SYNTHESIS.present.decisions(part, entry)["a/b"] == (
         "0 clauses for the reply and 1 clause against it. A reply passes with a clause for it and none against it.",
     )

@@ -20,6 +20,7 @@ from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.engine import network
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.packs import TABLE, from_recipe, recipe, stored_table, table
+from safe_gate.model import codec
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.model import Settings
 from tests.support.cases import REPOSITORY
@@ -62,7 +63,7 @@ def texts() -> list[str]:
     return [" ".join(said[at : at + 10]) for at in range(0, len(said), 40)]
 
 
-def results(rules: Rules, some: Sequence[str]) -> list[Mapping[str, Any]]:
+def results(rules: Rules, some: Sequence[str]) -> list[Any]:
     cases = (Case("a", one, one, CHECKS, {}, (), Place("")) for one in some)
     return [EVALUATORS["synthesis"].score(case, rules) for case in cases]
 
@@ -90,7 +91,7 @@ def test_phrases_that_a_table_does_not_hold_count_too() -> None:
     pack["rules"].insert(1, {"id": "agency-negative/gargle", "phrase": "gargle twice", "origin": "hand"})
     changed = rules({TABLE: compiled(), name: json.dumps(pack).encode()})
     (found,) = results(changed, ["Now gargle twice. Then you must gargle twice."])
-    assert "gargle twice" in json.dumps(found)
+    assert "gargle twice" in json.dumps(codec.to_json(found))
     some = texts()[:5]
     assert results(changed, some) == results(rules({TABLE: compiled()}), some)
 
