@@ -19,7 +19,7 @@ from safe_gate.commands._command import Call, complain
 from safe_gate.commands._description import Command
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, Config, InputFile, Phrase, Place, Problem, Untrusted, Verdict
+from safe_gate.core.model import CannotJudge, Config, InputFile, JsonObject, Phrase, Place, Problem, Untrusted, Verdict
 from safe_gate.core.report import Digests, Earlier, Report, Waivers
 from safe_gate.core.setting import OFF
 from safe_gate.core.shown import Table
@@ -64,12 +64,12 @@ def main(call: Call) -> int:
 
 def _verified(path: str, effects: Effects) -> int:
     """Show whether a report holds, and return the exit code. Raises CannotJudge where that cannot be found out."""
-    report, recorded = _read(path)
+    content, report, recorded = _read(path)
     contents = differences.digests(report)
     changed, gone = changed_and_gone(report)
     again = None if changed or gone else _recomputed(path, report, effects)
     made = differences.digests(again) if again else None
-    every = differences.differences(report_json(report), report_json(again)) if again else iter(())
+    every = differences.differences(content, report_json(again)) if again else iter(())
     differing = [*islice(every, _MOST_DIFFERENCES + 1)]
     if contents != recorded:
         code, reason = 1, "its digests do not match its contents"
@@ -108,11 +108,15 @@ def _held(recorded: str, found: str) -> str:
     return "holds" if found == recorded else f"gives {found[:12]}"
 
 
-def _read(path: str) -> tuple[Report, Digests]:
-    """Return a report that has a verdict, of this version, and its digests. Raises CannotJudge for any other."""
+def _read(path: str) -> tuple[JsonObject, Report, Digests]:
+    """Return a report that has a verdict, of this version: as it is written and as it is read, and its digests.
+
+    What is read leaves out what follows from the rest, such as a score. Raises CannotJudge for any other report.
+    """
     place = Place(disk.shown(Path(path)))
     try:
-        report = read_report(checked.document(path, "report"))
+        written = checked.document(path, "report")
+        report = read_report(written)
     except CannotJudge:
         content = disk.content(path)
         tool = content.get("tool") if isinstance(content, Mapping) else None
@@ -128,7 +132,7 @@ def _read(path: str) -> tuple[Report, Digests]:
         raise CannotJudge(
             Problem(place, "has no digests; expected a report of safe-gate run", "", "provenance.digests")
         )
-    return report, report.provenance.digests
+    return written, report, report.provenance.digests
 
 
 def _of_another(place: Place, version: str) -> Problem:

@@ -43,7 +43,10 @@ SafeGate = Callable[..., Ran]
 
 def signed(report: dict[str, Any]) -> dict[str, Any]:
     """Return a report with the digests of what it holds, if it fits the schema."""
-    return report if load_schema("report").faults(report) else report_json(with_digests(read_report(report)))
+    if load_schema("report").faults(report):
+        return report
+    digests = report_json(with_digests(read_report(report)))["provenance"]["digests"]
+    return {**report, "provenance": {**report["provenance"], "digests": digests}}
 
 
 def report(path: str = "reports/safe-gate.json") -> dict[str, Any]:
