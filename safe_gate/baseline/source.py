@@ -20,7 +20,7 @@ from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
 from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.registry import results_of
-from safe_gate.evaluators.stored import read_report
+from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate import differences
 from safe_gate.github import Api, checkout
 from safe_gate.github.contents import Contents
@@ -215,10 +215,11 @@ def report(path: str) -> Report:
 def any_report(path: str) -> Report:
     """Return a report as `report` does, or one without a verdict, which has no case. Raises CannotJudge."""
     place = Place(disk.shown(Path(path)))
-    found = read_report(checked.document(path, "report"))
+    content = checked.document(path, "report")
+    found = read_report(content)
     if found.verdict is Verdict.ERROR:
         return found
-    if found.provenance.digests != differences.digests(found):
+    if found.provenance.digests != differences.digests(found) or report_json(found) != content:
         what = "its digests do not match its contents" if found.provenance.digests else "has no digests"
         words = f"{what}, so no run wrote it; run again"
         raise CannotJudge(Problem(place, words, "", "provenance.digests", code=Code.BASE_UNAVAILABLE))

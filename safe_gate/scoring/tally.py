@@ -196,9 +196,10 @@ def _tallied(
         return result if text == "full" else withheld(evaluator.name, result)
 
     def recounted(case: Any, result: Any) -> Any:
+        cluster = case.cluster
         if text != "full":
-            case = replace(case, cluster=without_texts(evaluator.name, {"cluster": case.cluster})["cluster"])
-        again = evaluator.recounted(result, case, by)
+            cluster = without_texts(evaluator.name, {"cluster": cluster})["cluster"]
+        again = evaluator.recounted(result, replace(case, cluster=cluster), by)
         return fresh(case) if again is None else again
 
     left_out = list[str]()

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,9 +103,24 @@ class Content(NamedTuple):
         return cls(
             Shard(shard["index"], shard["of"]),
             shard["cases"],
-            {name: [read_result(name, one) for one in value[name]] for name in present(value)},
+            {name: [_sound(name, one) for one in value[name]] for name in present(value)},
             codec.from_json(Provenance, value["provenance"]),
         )
+
+
+def _sound(name: str, value: JsonObject) -> Any:
+    """Return a result. Raises CannotJudge if what follows from its evidence, such as a score, contradicts it."""
+    result = read_result(name, value)
+    if first := next(differences.differences({"": value}, {"": codec.to_json(result)}), None):
+        raise CannotJudge(_contradiction("", result.id, first))
+    return result
+
+
+def _contradiction(name: str, case_id: str, first: differences.Difference) -> Problem:
+    given, advice = "its evidence and its case give", "the shard was changed, so run it again"
+    words = f"is {first.first}, but {given} {first.second}; {advice}"
+    field = first.pointer.strip("/").replace("/", ".")
+    return Problem(Place(name), words, case_id, field, text_free=f"is not what {given}; {advice}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +146,7 @@ class Shards:
         first = next(differences.differences(there, again), None)
         if first is None:
             return result
-        name = self.names[_index(evaluator, case_id, len(self.names)) - 1]
-        given, advice = "its evidence and its case give", "the shard was changed, so run it again"
-        words = f"is {first.first}, but {given} {first.second}; {advice}"
-        field = first.pointer.strip("/").replace("/", ".")
-        return Problem(Place(name), words, case_id, field, text_free=f"is not what {given}; {advice}")
+        return _contradiction(self.names[_index(evaluator, case_id, len(self.names)) - 1], case_id, first)
 
     def strangers(self, provenance: Provenance) -> Iterator[Problem]:
         """Yield a problem for each way in which shards differ from the merging run, at the first such shard."""
@@ -210,7 +221,10 @@ def document(path: str) -> Content:
     ]
     if faults:
         raise CannotJudge(*(Problem(place, fault.message, "", fault.field, fault.text_free) for fault in faults))
-    return Content.from_json(found)
+    try:
+        return Content.from_json(found)
+    except CannotJudge as error:
+        raise CannotJudge(*(replace(one, place=place) for one in error.problems)) from None
 
 
 def _no_whole(contents: Mapping[str, Content]) -> Iterator[Problem]:
