@@ -59,7 +59,7 @@ def _run(arguments: list[str], say: _Print, told: dict[str, Any]) -> int:
     try:
         Path.cwd()
     except FileNotFoundError:
-        from safe_gate.core.model import Code, Place, Problem
+        from safe_gate.model.problems import Code, Place, Problem
 
         words = "the working folder no longer exists; change to another one"
         told["problems"] = (Problem(Place("safe-gate"), words, code=Code.UNREADABLE_FILE),)
@@ -111,7 +111,8 @@ def _surprised(
     error: BaseException, argv: list[str], environ: Mapping[str, str], say: _Print, told: dict[str, Any]
 ) -> int:
     """Report an internal error or lack of memory in a sentence; for `run` also in reports and on GitHub. Returns 3."""
-    from safe_gate.core.model import Code, Place, Problem, Untrusted
+    from safe_gate.model.problems import Code, Place, Problem
+    from safe_gate.model.untrusted import Untrusted
     from safe_gate.render.untrusted import plain
 
     what = f"internal error: {type(error).__name__}"

@@ -15,8 +15,6 @@ from typing import Any
 
 from safe_gate import one_run
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, RuleOutcome, Verdict, reason
-from safe_gate.core.shown import in_notebook
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.stored import read_report, report_json
@@ -24,6 +22,10 @@ from safe_gate.github.effects import Effects, time_of
 from safe_gate.inputs import config_file, disk
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.inputs.writing import temporary_folder
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.outcome import RuleOutcome, Verdict
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem, reason
+from safe_gate.model.shown import in_notebook
 from safe_gate.render import console, jsonreport
 from safe_gate.render.untrusted import quoted
 from safe_gate.render.view import conclusion, message, rule_name, state

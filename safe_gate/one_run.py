@@ -22,22 +22,6 @@ from safe_gate.baseline.scores import Scores, kept, own_cases, recorded, score
 from safe_gate.baseline.snapshots import Snapshots, opened
 from safe_gate.baseline.source import Baseline
 from safe_gate.core.figures import plural
-from safe_gate.core.model import (
-    NOTHING_RECORDED,
-    CannotJudge,
-    Code,
-    InputFile,
-    Origin,
-    Parts,
-    Place,
-    Problem,
-    Recorded,
-    RuleOutcome,
-    Untrusted,
-    Verdict,
-)
-from safe_gate.core.problems import first_of
-from safe_gate.core.report import Earlier, Found, Provenance, Report, Tool, Waiver, Waivers
 from safe_gate.core.setting import OFF, Setting, flat
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import differences, waivers
@@ -51,6 +35,11 @@ from safe_gate.inputs.finding.commit_files import Missing
 from safe_gate.inputs.finding.git import Clone
 from safe_gate.inputs.read_by_run import read_by, replaced
 from safe_gate.model import codec
+from safe_gate.model.outcome import RuleOutcome, Verdict
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of
+from safe_gate.model.report import Earlier, Found, InputFile, Origin, Parts, Provenance, Report, Tool, Waiver, Waivers
+from safe_gate.model.results import NOTHING_RECORDED, Recorded
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
 from safe_gate.render.untrusted import plain, quoted

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from safe_gate.core.given import OwnFile
-from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.evaluators import synthesis
 from safe_gate.evaluators.output import one_of, several, texts
 from safe_gate.evaluators.package_files import shipped
@@ -23,6 +22,7 @@ from safe_gate.evaluators.synthesis.checks import score, wording
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 from safe_gate.evaluators.synthesis.result import Result
+from safe_gate.model.problems import CannotJudge, Place, Problem
 
 Profile = Literal["standard", "spec"]
 Wanted = str | Mapping[str, str]

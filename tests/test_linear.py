@@ -23,7 +23,6 @@ from typing import Any
 import pytest
 
 from safe_gate.addons.importers import files
-from safe_gate.core.model import Place
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.rendered import shown
 from safe_gate.core.text.similarity import similarity
@@ -32,6 +31,7 @@ from safe_gate.evaluators.synthesis.checks.turn import Turn
 from safe_gate.evaluators.synthesis.checks.wording import asked, judged
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.model import codec
+from safe_gate.model.problems import Place
 from tests.support import packs
 from tests.support.cases import REPOSITORY
 from tests.support.counted_calls import calls

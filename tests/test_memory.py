@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core import spool
-from safe_gate.core.spool import Spool
+from safe_gate.model import spool
+from safe_gate.model.spool import Spool
 from tests.support.cases import GOOD, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 from tests.support.memory import on_linux, peak

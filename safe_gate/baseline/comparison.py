@@ -11,10 +11,7 @@ from typing import Any
 
 from safe_gate import __version__
 from safe_gate.baseline.source import Baseline
-from safe_gate.core.comparison import Against, Comparison
 from safe_gate.core.digests import digest
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Parts, Place, Problem
-from safe_gate.core.report import Report
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.evaluators.stored import withheld
@@ -22,6 +19,10 @@ from safe_gate.gate import comparison as gate
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.inputs.finding.case_files import narrowed
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.comparison import Against, Comparison
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.report import Parts, Report
 from safe_gate.scoring import asked, measure, refusals
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot

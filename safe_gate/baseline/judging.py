@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from safe_gate.baseline import comparison, source
 from safe_gate.baseline.snapshots import Snapshots
-from safe_gate.core.model import CannotJudge, Code, InputFile, JsonObject, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import limits
 from safe_gate.gate import rules as gate_rules
@@ -16,6 +15,9 @@ from safe_gate.gate.comparison import Guards
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import own_rules
 from safe_gate.inputs.finding.commit_files import Pattern
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.report import InputFile
 from safe_gate.scoring import asked, unknown_names
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.model import Settings, config_paths

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from safe_gate.baseline import comparison
 from safe_gate.baseline.judging import Judging
 from safe_gate.baseline.snapshots import Snapshots
-from safe_gate.core.comparison import Comparison
-from safe_gate.core.model import CannotJudge, Code, InputFile, Parts, Place, Problem, Recorded
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.github.effects import Effects
+from safe_gate.model.comparison import Comparison
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.report import InputFile, Parts
+from safe_gate.model.results import Recorded
 from safe_gate.render import formats
 from safe_gate.scoring import asked, facts, intake, measure, refusals, unknown_names
 from safe_gate.scoring.facts import Facts

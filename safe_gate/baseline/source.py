@@ -16,8 +16,6 @@ from pathlib import Path, PurePath
 from typing import TypeVar
 
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
-from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.evaluators.stored import read_report, report_json
@@ -32,6 +30,9 @@ from safe_gate.inputs.finding import expansion, globs
 from safe_gate.inputs.finding.case_files import settings
 from safe_gate.inputs.finding.commit_files import Commit, Kind, Missing, Pattern, Selection
 from safe_gate.inputs.finding.git import Clone
+from safe_gate.model.outcome import Verdict
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.report import Report
 from safe_gate.settings.model import WAIVERS_FILE, Settings, config_paths
 
 _MOST_BYTES = 2_000_000_000

@@ -16,10 +16,7 @@ from safe_gate.baseline.comparison import BaselineRun
 from safe_gate.baseline.judging import WARN_HERE, Judging, base_commit, is_needed_by_base
 from safe_gate.baseline.snapshots import OF_INPUTS, Snapshots
 from safe_gate.baseline.source import Baseline, committed
-from safe_gate.core.comparison import Weakened, Weakening
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, Outcome
-from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import weakening
@@ -28,6 +25,10 @@ from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk, own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import case_files, expansion
+from safe_gate.model.comparison import Weakened, Weakening
+from safe_gate.model.problems import CannotJudge
+from safe_gate.model.report import Report
+from safe_gate.model.results import Outcome
 from safe_gate.scoring import asked, facts
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, TextIO
 from safe_gate import commands
 from safe_gate.commands import _parsing, _terminal
 from safe_gate.commands._description import Command
-from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
-from safe_gate.core.problems import first_of, number
 from safe_gate.github.annotations import Annotation
 from safe_gate.github.effects import Effects, time_of
 from safe_gate.inputs import config_file, disk
+from safe_gate.model.outcome import Verdict
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of, number
 from safe_gate.render import console, jsonreport
 from safe_gate.scoring import progress, refusals
 from safe_gate.settings import reading

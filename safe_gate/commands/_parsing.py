@@ -10,10 +10,10 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from safe_gate import __version__, commands
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.core.setting import HEADINGS, Setting
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, PROBLEMS
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings.model import settings
 
 if TYPE_CHECKING:

@@ -18,9 +18,6 @@ from safe_gate.commands._command import Call, complain
 from safe_gate.commands._description import Command
 from safe_gate.commands.verify import changed_and_gone
 from safe_gate.core.figures import enumerated, plural
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Phrase, Place, Problem, Untrusted, Verdict, Words
-from safe_gate.core.report import Report, Waiver
-from safe_gate.core.shown import Table
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of
@@ -29,6 +26,12 @@ from safe_gate.gate.comparison import Guards, Runs, compare
 from safe_gate.gate.waivers import Waivable, failing
 from safe_gate.inputs import checked, disk, writing
 from safe_gate.inputs.kinds import kind_of
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.outcome import Verdict
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.report import Report, Waiver
+from safe_gate.model.shown import Table
+from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render import console, jsonreport
 from safe_gate.render.view import filtered
 from safe_gate.settings.model import WAIVERS_FILE

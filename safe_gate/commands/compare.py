@@ -12,8 +12,6 @@ from safe_gate.baseline.source import Baseline, is_missing
 from safe_gate.baseline.weakened import held_against, terms_of
 from safe_gate.commands._command import Call
 from safe_gate.commands._description import JSON, QUIET, VERBOSE, Command
-from safe_gate.core.model import CannotJudge, Code, Place, Problem, Verdict
-from safe_gate.core.report import Found
 from safe_gate.evaluators import parts_of
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import waivers, weakening
@@ -23,6 +21,9 @@ from safe_gate.inputs import writing
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.read_by_run import keep_inputs, read_by
 from safe_gate.model import codec
+from safe_gate.model.outcome import Verdict
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.report import Found
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import comparison_section, headline
 from safe_gate.scoring.facts import Facts

@@ -14,8 +14,6 @@ from safe_gate.commands._command import Call, complain, reporting_options
 from safe_gate.commands._description import JSON, SHARD, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
-from safe_gate.core.model import CannotJudge, Problem, Untrusted, Words
-from safe_gate.core.report import Waiver
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.github import checkout, handover, preview, publishing
 from safe_gate.github.effects import Effects
@@ -24,6 +22,9 @@ from safe_gate.inputs import checked, disk
 from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.inputs.read_by_run import replaced
+from safe_gate.model.problems import CannotJudge, Problem
+from safe_gate.model.report import Waiver
+from safe_gate.model.untrusted import Untrusted, Words
 from safe_gate.render import console
 from safe_gate.scoring import asked, measure, progress, refusals, snapshot, tally, unknown_names
 from safe_gate.scoring.snapshot import Snapshot

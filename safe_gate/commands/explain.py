@@ -10,11 +10,13 @@ from safe_gate.commands._command import Call, complain
 from safe_gate.commands._description import JSON, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Untrusted
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs import own_rules
 from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.finding.case_files import CaseFiles
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render.explain import Explanation, as_json, explanation, shown
 from safe_gate.render.untrusted import plain
 from safe_gate.scoring import asked, intake, refusals

@@ -6,8 +6,8 @@ from safe_gate import commands
 from safe_gate.commands import _parsing
 from safe_gate.commands._command import Call
 from safe_gate.commands._description import Command
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.core.validate import quote, suggestion
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 COMMAND = Command(
     place=17,

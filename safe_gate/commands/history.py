@@ -10,10 +10,11 @@ from safe_gate.baseline import source
 from safe_gate.commands._command import Call
 from safe_gate.commands._description import Command
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, Phrase
 from safe_gate.github import publishing
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.finding import expansion
+from safe_gate.model.problems import CannotJudge
+from safe_gate.model.untrusted import Phrase
 from safe_gate.render import console
 
 NAME = "safe-gate.history"

@@ -11,9 +11,9 @@ from safe_gate import addons
 from safe_gate.commands._command import Call, complain
 from safe_gate.commands._description import Command
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.finding import expansion
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.render import console
 
 _STREAM = "-"

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from safe_gate.commands._command import Call
 from safe_gate.commands._description import Command
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk, schemas, writing
 from safe_gate.inputs.finding.commit_files import Missing
 from safe_gate.inputs.finding.git import Clone
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.render import console
 from safe_gate.settings.model import CONFIG_FILES
 

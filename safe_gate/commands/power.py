@@ -6,7 +6,7 @@ import re
 
 from safe_gate.commands._command import Call, complain
 from safe_gate.commands._description import Command
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.render.power import foresight
 from safe_gate.scoring import intake
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from safe_gate.commands._command import Call, complain
 from safe_gate.commands._description import Command
-from safe_gate.core.model import CannotJudge
 from safe_gate.github import publishing
 from safe_gate.github.effects import Effects
+from safe_gate.model.problems import CannotJudge
 from safe_gate.settings.destinations import Publishing
 
 COMMAND = Command(

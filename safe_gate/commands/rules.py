@@ -11,8 +11,6 @@ from safe_gate import addons
 from safe_gate.commands._command import Call
 from safe_gate.commands._description import Command
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
-from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.checks import rulebook
 from safe_gate.evaluators.synthesis.evaluator import DATA
@@ -20,6 +18,9 @@ from safe_gate.github.effects import Effects
 from safe_gate.inputs import checked, disk, recorded, writing
 from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.own_rules import made, read
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.shown import Table
 from safe_gate.render import console, jsonreport, tables
 from safe_gate.scoring import asked, intake
 from safe_gate.settings.model import Settings

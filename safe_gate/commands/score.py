@@ -9,13 +9,13 @@ from typing import Any
 from safe_gate.commands._alone import Ending, score
 from safe_gate.commands._command import Call
 from safe_gate.commands._description import VERBOSE, Command
-from safe_gate.core.shown import Section
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.safe_v0.metrics import Label
 from safe_gate.evaluators.safe_v0.part import Part
 from safe_gate.evaluators.stored import part_json
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.read_by_run import keep_inputs, read_by
+from safe_gate.model.shown import Section
 from safe_gate.render import console, jsonreport, markdown
 from safe_gate.settings.model import Settings
 

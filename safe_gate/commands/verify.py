@@ -19,15 +19,19 @@ from safe_gate.commands._command import Call, complain
 from safe_gate.commands._description import Command
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, Config, InputFile, JsonObject, Phrase, Place, Problem, Untrusted, Verdict
-from safe_gate.core.report import Digests, Earlier, Report, Waivers
 from safe_gate.core.setting import OFF
-from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate import differences, limits
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import checked, disk, schemas
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.config import Config
+from safe_gate.model.outcome import Verdict
+from safe_gate.model.problems import CannotJudge, Place, Problem
+from safe_gate.model.report import Digests, Earlier, InputFile, Report, Waivers
+from safe_gate.model.shown import Table
+from safe_gate.model.untrusted import Phrase, Untrusted
 from safe_gate.render import console
 from safe_gate.settings.model import Settings, settings
 from safe_gate.settings.reading import read

@@ -1,1 +1,1 @@
-"""Values, text, statistics, digests and validation, which every other package uses. Pure."""
+"""Text, statistics, digests, settings and validation, which every other package uses. Pure."""

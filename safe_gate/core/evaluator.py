@@ -28,11 +28,13 @@ from safe_gate.core.given import (
 from safe_gate.core.setting import SCORING_FLAGS
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import Failure, JsonObject, Judgement, Metric, Outcome, Phrase
     from safe_gate.core.rules import Rule
     from safe_gate.core.setting import Group
-    from safe_gate.core.shown import BatchEvent, Explained, Finding, Mark, Rate, Section
     from safe_gate.core.validate import Fault
+    from safe_gate.model.codec import JsonObject
+    from safe_gate.model.results import Failure, Judgement, Metric, Outcome
+    from safe_gate.model.shown import BatchEvent, Explained, Finding, Mark, Rate, Section
+    from safe_gate.model.untrusted import Phrase
 
 
 class Evaluator(Protocol):

@@ -8,10 +8,11 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from safe_gate.core.model import Place
+from safe_gate.model.problems import Place
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import JsonObject, Problem
+    from safe_gate.model.codec import JsonObject
+    from safe_gate.model.problems import Problem
 
 
 LineOf = Callable[[Sequence[str | int]], int]

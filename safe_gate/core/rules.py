@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import apart, fixed, plural
-from safe_gate.core.model import Failure, RuleOutcome, Severity
 from safe_gate.core.stats import wilson
+from safe_gate.model.outcome import RuleOutcome
+from safe_gate.model.results import Failure, Severity
 
 
 class Count(NamedTuple):

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Documents
-from safe_gate.core.model import Code, Place, Problem, is_interrupt, reason
 from safe_gate.core.setting import Group
 from safe_gate.core.text.patterns import later
+from safe_gate.model.problems import Code, Place, Problem, is_interrupt, reason
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -21,9 +21,9 @@ from typing import Any
 
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.jsontext import JsonError, parse
-from safe_gate.core.model import Phrase
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.package_files import shipped
+from safe_gate.model.untrusted import Phrase
 
 
 class NoReply(StrEnum):

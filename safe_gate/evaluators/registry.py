@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import Outcome, Parts
-from safe_gate.core.shown import Section
 from safe_gate.evaluators.installed import installed
 from safe_gate.evaluators.safe_v0.evaluator import SafeV0
 from safe_gate.evaluators.synthesis.evaluator import Synthesis
+from safe_gate.model.report import Parts
+from safe_gate.model.results import Outcome
+from safe_gate.model.shown import Section
 
 BUILT_IN: Mapping[str, Evaluator] = {one.name: one for one in (SafeV0(), Synthesis())}
 """The evaluators that ship, which every report has a key for."""

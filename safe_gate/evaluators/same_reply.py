@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from safe_gate.core.digests import digest
 from safe_gate.core.figures import first_few, plural
-from safe_gate.core.model import Phrase
 from safe_gate.core.rules import Rule, Share
+from safe_gate.model.untrusted import Phrase
 
 _KEPT = 19
 """So many replies are kept. Any that more than one in 20 cases has is among them."""

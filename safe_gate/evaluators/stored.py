@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from safe_gate.core.comparison import Comparison
 from safe_gate.core.digests import stand_in
-from safe_gate.core.model import JsonObject, Verdict
-from safe_gate.core.problems import number
-from safe_gate.core.report import SCHEMA_VERSION, Report
-from safe_gate.core.spool import Spool
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.model import codec
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.comparison import Comparison
+from safe_gate.model.outcome import Verdict
+from safe_gate.model.problems import number
+from safe_gate.model.report import SCHEMA_VERSION, Report
+from safe_gate.model.spool import Spool
 
 Results = Callable[[Iterator[Any]], Iterable[Any]]
 """Makes the JSON of results one value: `list`, or `iter` for a writer that takes them one at a time."""

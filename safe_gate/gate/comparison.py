@@ -14,7 +14,13 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from safe_gate.core import stats
-from safe_gate.core.comparison import (
+from safe_gate.core.digests import digest
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.figures import apart, fixed, plural
+from safe_gate.core.rules import Count
+from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
+from safe_gate.evaluators.registry import results_of
+from safe_gate.model.comparison import (
     Added,
     Change,
     Compared,
@@ -24,13 +30,9 @@ from safe_gate.core.comparison import (
     MetricChange,
     Removed,
 )
-from safe_gate.core.digests import digest
-from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.figures import apart, fixed, plural
-from safe_gate.core.model import Outcome, Parts, RuleOutcome, Test
-from safe_gate.core.rules import Count
-from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
-from safe_gate.evaluators.registry import results_of
+from safe_gate.model.outcome import RuleOutcome
+from safe_gate.model.report import Parts
+from safe_gate.model.results import Outcome, Test
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from safe_gate.core.digests import addend, digest, of_all, of_sum
-from safe_gate.core.model import JsonObject
-from safe_gate.core.report import Digests, Report
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import BUILT_IN, EVALUATORS, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.model import codec
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.report import Digests, Report
 
 _OF_THE_RUN = later(
     "|".join(

@@ -10,16 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from safe_gate.core.comparison import ComparedParts
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import apart, plural
-from safe_gate.core.model import Failure, RuleOutcome, Verdict
-from safe_gate.core.report import Found, Waivers
 from safe_gate.core.rules import Rule
-from safe_gate.core.spool import Spool
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import comparison, waivers, weakening
+from safe_gate.model.comparison import ComparedParts
+from safe_gate.model.outcome import RuleOutcome, Verdict
+from safe_gate.model.report import Found, Waivers
+from safe_gate.model.results import Failure
+from safe_gate.model.spool import Spool
 
 GroupLimits = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Limits by evaluator, by the name of a group of cases (an archetype or a tag) and by rule."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from safe_gate.core.model import Failure, JsonObject, Parts
-from safe_gate.core.report import Found, Waiver
 from safe_gate.evaluators import EVALUATORS, parts_of
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.report import Found, Parts, Waiver
+from safe_gate.model.results import Failure
 
 
 class Waivable(NamedTuple):

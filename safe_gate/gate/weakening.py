@@ -14,16 +14,17 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
-from safe_gate.core.comparison import Against, Weakened, Weakening
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import PackFact, Way
-from safe_gate.core.model import JsonObject, RuleOutcome
-from safe_gate.core.report import Report, Waiver
 from safe_gate.core.rules import Count
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.stored import without_texts
 from safe_gate.gate import limits
 from safe_gate.gate.waivers import Waivable
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.comparison import Against, Weakened, Weakening
+from safe_gate.model.outcome import RuleOutcome
+from safe_gate.model.report import Report, Waiver
 
 
 class What(StrEnum):

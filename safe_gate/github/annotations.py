@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import Place, Problem, RuleOutcome, Severity, Untrusted
-from safe_gate.core.problems import in_order, number
-from safe_gate.core.shown import Finding
+from safe_gate.model.outcome import RuleOutcome
+from safe_gate.model.problems import Place, Problem, in_order, number
+from safe_gate.model.results import Severity
+from safe_gate.model.shown import Finding
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render.console import problem as problem_line
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import ReportView, message, ranked, rule_name

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.github import Api, checkout, event
 from safe_gate.github.event import Context
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 if TYPE_CHECKING:
     from safe_gate.settings.destinations import Access

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from safe_gate.core.jsontext import parse
-from safe_gate.core.model import Origin
 from safe_gate.core.text.patterns import later
+from safe_gate.model.report import Origin
 
 OF_A_HEAD = ("pull_request", "pull_request_review", "pull_request_review_comment")
 """The events of a pull request that run the workflow of its merged head."""

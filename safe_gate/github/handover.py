@@ -11,13 +11,15 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Verdict
-from safe_gate.core.report import Report, Waivers
 from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate import differences, waivers
 from safe_gate.gate import rules as gate_rules
 from safe_gate.github.event import Context, WorkflowRun
 from safe_gate.inputs import checked, disk, schemas
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.outcome import Verdict
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.report import Report, Waivers
 
 NAME = "safe-gate.comment.json"
 """The file's name in the report folder."""

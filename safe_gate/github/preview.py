@@ -10,9 +10,9 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
-from safe_gate.core.model import Untrusted, Words
 from safe_gate.core.setting import Setting
 from safe_gate.github.event import Context
+from safe_gate.model.untrusted import Untrusted, Words
 from safe_gate.settings.destinations import Publishing
 from safe_gate.settings.model import settings
 

@@ -13,24 +13,17 @@ from pathlib import Path
 from urllib.parse import quote
 
 from safe_gate import addons
-from safe_gate.core.model import (
-    NOTHING_RECORDED,
-    CannotJudge,
-    Code,
-    Origin,
-    Place,
-    Problem,
-    Recorded,
-    Untrusted,
-    Verdict,
-)
-from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.github import Api, ApiError, Refusal, comment, handover, preview, pulls, runner_files
 from safe_gate.github.annotations import Annotation, annotated, of_refusal
 from safe_gate.github.effects import Effects
 from safe_gate.github.event import NO_RUN, Context
 from safe_gate.inputs import disk, writing
+from safe_gate.model.outcome import Verdict
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.report import Origin, Report
+from safe_gate.model.results import NOTHING_RECORDED, Recorded
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render import SUMMARY_LIMIT, console, jsonreport, markdown
 from safe_gate.render.untrusted import plain
 from safe_gate.render.view import ReportView

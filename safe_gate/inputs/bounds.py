@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any, BinaryIO
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import JsonObject
+from safe_gate.model.codec import JsonObject
 from safe_gate.settings.model import Bounds
 
 BOUNDS = Bounds()

@@ -11,7 +11,6 @@ from typing import Any
 
 from safe_gate.core.given import LineOf
 from safe_gate.core.jsontext import places
-from safe_gate.core.model import CannotJudge, InputFile, Place, Problem
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate.waivers import Waivable, twins
@@ -19,6 +18,8 @@ from safe_gate.inputs.disk import BOM, HERE, WRITTEN_BY_HAND, data_of, decode, p
 from safe_gate.inputs.finding.expansion import named_or_default
 from safe_gate.inputs.kinds import id_of, kind_of_document
 from safe_gate.inputs.schemas import ADDED, ALONE, load_schema
+from safe_gate.model.problems import CannotJudge, Place, Problem
+from safe_gate.model.report import InputFile
 from safe_gate.settings.model import WAIVERS_FILE
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, parse
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.inputs.finding import globs
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 _follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case, CaseAt, Documents
 from safe_gate.core.jsontext import JsonError, item_places, parse
-from safe_gate.core.model import CannotJudge, Code, InputFile, JsonObject, Place, Problem
 from safe_gate.inputs import checked, disk, kinds, schemas
 from safe_gate.inputs.bounds import long_text
 from safe_gate.inputs.disk import shown
@@ -19,6 +18,9 @@ from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.inputs.finding.case_files import CaseFiles, input_named, outputs_beside
 from safe_gate.inputs.kinds import id_of
 from safe_gate.inputs.recorded import Skipped, cluster_of, recorded_outputs, twin, twin_of
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.report import InputFile
 from safe_gate.settings.model import Settings
 
 

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 from safe_gate.core.digests import digest as digest_of
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import OwnFile, PackFact
-from safe_gate.core.model import CannotJudge, JsonObject, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import expansion
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge, Problem
 
 
 class Own(NamedTuple):

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk
 from safe_gate.inputs.finding import case_files, expansion
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings.model import WAIVERS_FILE, Settings, config_paths
 
 

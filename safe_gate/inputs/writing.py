@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory, gettempdir
 
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.inputs.disk import reason, shown
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 _DEVICES = Path("/dev")
 _DRAFT = (".safe-gate-", ".tmp")

@@ -16,6 +16,9 @@ from pydantic import Field, PlainSerializer, TypeAdapter, model_serializer, mode
 
 T = TypeVar("T")
 
+JsonObject = Mapping[str, Any]
+"""A parsed JSON object whose shape a schema in `schemas/` has already vouched for."""
+
 
 def to_json(value: Any, kind: Any = None) -> Any:
     """Return a value as JSON; `kind` is its type, if the value does not tell."""

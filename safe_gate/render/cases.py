@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import CaseResult, JsonObject, Judgement, Place, Severity, Untrusted
-from safe_gate.core.report import Report, Waiver
-from safe_gate.core.shown import Finding
 from safe_gate.evaluators import parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.gate.waivers import case_of
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Place
+from safe_gate.model.report import Report, Waiver
+from safe_gate.model.results import CaseResult, Judgement, Severity
+from safe_gate.model.shown import Finding
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import ReportView
 

@@ -6,7 +6,13 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from safe_gate.core.comparison import (
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.figures import first_few, fixed, percent, plural, score, with_interval
+from safe_gate.core.stats import wilson
+from safe_gate.evaluators import EVALUATORS, parts_of
+from safe_gate.evaluators.registry import results_of
+from safe_gate.gate.comparison import smallest_visible
+from safe_gate.model.comparison import (
     Against,
     Change,
     Compared,
@@ -16,15 +22,11 @@ from safe_gate.core.comparison import (
     Weakened,
     Weakening,
 )
-from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.figures import first_few, fixed, percent, plural, score, with_interval
-from safe_gate.core.model import CaseResult, Parts, Phrase, Severity, Test, Untrusted, Words
-from safe_gate.core.shown import Finding, Section, Table
-from safe_gate.core.spool import Spool
-from safe_gate.core.stats import wilson
-from safe_gate.evaluators import EVALUATORS, parts_of
-from safe_gate.evaluators.registry import results_of
-from safe_gate.gate.comparison import smallest_visible
+from safe_gate.model.report import Parts
+from safe_gate.model.results import CaseResult, Severity, Test
+from safe_gate.model.shown import Finding, Section, Table
+from safe_gate.model.spool import Spool
+from safe_gate.model.untrusted import Phrase, Untrusted, Words
 
 NEWLY_FAILING = "newly failing"
 """The news of a case that a change made fail."""

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from textwrap import wrap
 
-from safe_gate.core.comparison import Comparison, Weakened
 from safe_gate.core.figures import plural
-from safe_gate.core.model import Phrase, Problem, RuleOutcome, Severity, Untrusted, Words
-from safe_gate.core.problems import Kind, in_order, kind_of, number
-from safe_gate.core.shown import Section, Table
+from safe_gate.model.comparison import Comparison, Weakened
+from safe_gate.model.outcome import RuleOutcome
+from safe_gate.model.problems import Kind, Problem, in_order, kind_of, number
+from safe_gate.model.results import Severity
+from safe_gate.model.shown import Section, Table
+from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render import tables
 from safe_gate.render.comparison import WEAKENED_ROWS, notes, weakened_headline, weakened_remarks, weakened_table
 from safe_gate.render.untrusted import plain, quoted

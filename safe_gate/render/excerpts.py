@@ -7,11 +7,15 @@ from itertools import groupby
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import CaseResult, JsonObject, Parts, Place, Recorded, Untrusted
-from safe_gate.core.shown import Finding, Side
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import parts_of
 from safe_gate.evaluators.registry import results_of
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Place
+from safe_gate.model.report import Parts
+from safe_gate.model.results import CaseResult, Recorded
+from safe_gate.model.shown import Finding, Side
+from safe_gate.model.untrusted import Untrusted
 
 LONGEST = 200
 """Characters that a line has at most."""

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import CaseResult, Judgement, Phrase, Place, Untrusted, Words
-from safe_gate.core.shown import Mark, Side
+from safe_gate.model.problems import Place
+from safe_gate.model.results import CaseResult, Judgement
+from safe_gate.model.shown import Mark, Side
+from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render.untrusted import plain, quoted
 
 _ALL = 1_000_000  # characters: an explanation shows the whole text

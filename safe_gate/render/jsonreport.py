@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
-from safe_gate.core.model import JsonObject
+from safe_gate.model.codec import JsonObject
 
 _any = json.JSONEncoder(allow_nan=False).encode
 _SCALARS: Mapping[type, Callable[[Any], str]] = {

@@ -5,20 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from safe_gate.core.comparison import Comparison, Weakened
 from safe_gate.core.figures import plural
-from safe_gate.core.model import (
-    NOTHING_RECORDED,
-    NOWHERE,
-    Origin,
-    Problem,
-    Recorded,
-    Untrusted,
-    Verdict,
-)
-from safe_gate.core.problems import in_order, number
-from safe_gate.core.report import Report
-from safe_gate.core.shown import Section, Table
+from safe_gate.model.comparison import Comparison, Weakened
+from safe_gate.model.outcome import Verdict
+from safe_gate.model.problems import Problem, in_order, number
+from safe_gate.model.report import NOWHERE, Origin, Report
+from safe_gate.model.results import NOTHING_RECORDED, Recorded
+from safe_gate.model.shown import Section, Table
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render import excerpts
 from safe_gate.render import markdown_parts as parts
 from safe_gate.render.comparison import (

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from safe_gate.core.model import Origin, Phrase, Place, Severity, Untrusted
-from safe_gate.core.shown import HELD, Finding, Section, Table
 from safe_gate.core.text.patterns import later
+from safe_gate.model.problems import Place
+from safe_gate.model.report import Origin
+from safe_gate.model.results import Severity
+from safe_gate.model.shown import HELD, Finding, Section, Table
+from safe_gate.model.untrusted import Phrase, Untrusted
 from safe_gate.render import excerpts
 from safe_gate.render.comparison import NEWLY_FAILING
 from safe_gate.render.untrusted import address, markdown, quotation

@@ -8,8 +8,8 @@ from textwrap import fill
 
 from safe_gate.core import stats
 from safe_gate.core.figures import percent, plural
-from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.model.shown import Table
 from safe_gate.render.console import table
 
 _FIXED = {"no case": 0.0, "2% of cases": 0.02, "5% of cases": 0.05}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from math import inf
 
-from safe_gate.core.shown import Table
 from safe_gate.core.text.patterns import later
+from safe_gate.model.shown import Table
 from safe_gate.render.untrusted import plain
 
 _ALIGN = {"<": "left", ">": "right", "^": "center"}

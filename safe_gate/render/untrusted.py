@@ -9,8 +9,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
-from safe_gate.core.model import Untrusted, Words
 from safe_gate.core.text.patterns import later
+from safe_gate.model.untrusted import Untrusted, Words
 
 LONGEST = 160
 """Recorded text is shown up to this many characters, then cut with an ellipsis."""

@@ -11,15 +11,19 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import enumerated, first_few, plural
-from safe_gate.core.model import JsonObject, Phrase, Problem, RuleOutcome, Severity, Untrusted, Verdict, Words
-from safe_gate.core.report import Provenance, Report, Waiver
 from safe_gate.core.rules import ANY_SEVERITY
-from safe_gate.core.shown import Cause, Finding, Section, Table
-from safe_gate.core.spool import Spool
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import limits
 from safe_gate.gate.waivers import case_of, left_over, let_pass
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.outcome import RuleOutcome, Verdict
+from safe_gate.model.problems import Problem
+from safe_gate.model.report import Provenance, Report, Waiver
+from safe_gate.model.results import Severity
+from safe_gate.model.shown import Cause, Finding, Section, Table
+from safe_gate.model.spool import Spool
+from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render.comparison import NEWLY_FAILING, comparison_section, with_news
 
 

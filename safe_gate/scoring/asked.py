@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import CannotJudge, JsonObject
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import config_file, own_rules
 from safe_gate.inputs.disk import HERE
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge
 from safe_gate.settings.model import Settings
 
 FILTERS = ("tag", "not_tag")

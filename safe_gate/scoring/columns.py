@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
 from safe_gate.core.jsontext import Path, units
-from safe_gate.core.shown import Mark, Side
 from safe_gate.core.text.patterns import later
+from safe_gate.model.shown import Mark, Side
 
 Span = tuple[int, int]
 """The columns of the first character and of the one after the last."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import CannotJudge, InputFile
-from safe_gate.core.spool import Spool
 from safe_gate.gate.weakening import Asked
+from safe_gate.model.problems import CannotJudge
+from safe_gate.model.report import InputFile
+from safe_gate.model.spool import Spool
 from safe_gate.scoring import asked, intake, refusals
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.scoring.tally import Fact

@@ -7,11 +7,12 @@ from typing import Generic, TypeVar
 
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.given import Case, Lines
-from safe_gate.core.model import InputFile, JsonObject, Problem
-from safe_gate.core.problems import Problems
 from safe_gate.inputs import documents, recorded
 from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.finding.case_files import CaseFiles
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Problem, Problems
+from safe_gate.model.report import InputFile
 from safe_gate.render.untrusted import quoted
 from safe_gate.scoring.asked import given, is_wanted, selects, settings
 from safe_gate.scoring.refusals import as_shown, none_wanted

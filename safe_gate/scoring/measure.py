@@ -17,12 +17,13 @@ from safe_gate import addons
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import Sum
 from safe_gate.core.given import Lines
-from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Place, Problem
-from safe_gate.core.problems import Problems
-from safe_gate.core.spool import Spool
 from safe_gate.inputs import own_rules, recorded
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import case_files
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge, Place, Problem, Problems
+from safe_gate.model.report import InputFile
+from safe_gate.model.spool import Spool
 from safe_gate.scoring import asked, progress, workers
 from safe_gate.scoring.intake import Part, parts_of
 from safe_gate.scoring.refusals import as_shown, no_case, too_many_tags

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set, Sized
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import Code, JsonObject, Place, Problem
 from safe_gate.core.validate import LONGEST_QUOTE, masked, quote, suggestion
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Code, Place, Problem
 
 
 def too_many_tags(most: int) -> Problem:

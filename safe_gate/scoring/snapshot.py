@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem
-from safe_gate.core.report import Waiver
 from safe_gate.inputs import checked, disk, own_rules
 from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.finding.case_files import CaseFiles
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge, Problem
+from safe_gate.model.report import InputFile, Waiver
 from safe_gate.scoring import asked
 from safe_gate.settings.model import Settings
 

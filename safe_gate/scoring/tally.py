@@ -14,10 +14,11 @@ from typing import Any, Literal, NamedTuple
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.jsontext import offsets
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, is_interrupt, reason
 from safe_gate.evaluators import BUILT_IN, EVALUATORS
 from safe_gate.evaluators.stored import withheld, without_texts
 from safe_gate.inputs import own_rules, recorded
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem, is_interrupt, reason
 from safe_gate.scoring.asked import is_wanted, selects
 from safe_gate.scoring.columns import deciding
 from safe_gate.scoring.intake import Part

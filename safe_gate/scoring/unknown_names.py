@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import config_file, own_rules
 from safe_gate.inputs.disk import HERE
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.scoring import asked, refusals
 from safe_gate.scoring.measure import Measured
 from safe_gate.settings.model import Settings

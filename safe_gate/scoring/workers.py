@@ -10,7 +10,7 @@ from itertools import chain, islice
 from threading import Thread
 from typing import Any, TypeVar
 
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -7,9 +7,10 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from safe_gate.core.given import Documents
-from safe_gate.core.model import Code, Config, Place, Problem
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.model.config import Config
+from safe_gate.model.problems import Code, Place, Problem
 from safe_gate.settings.destinations import Sink
 from safe_gate.settings.model import Settings
 from safe_gate.settings.sources import CONFIG_FILE, Source, in_config, of_default

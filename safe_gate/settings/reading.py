@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from safe_gate.core.model import CannotJudge, Config, Problem
 from safe_gate.core.setting import AS_RUN, OFF, Setting, flat, nested
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators import PROBLEMS
+from safe_gate.model.config import Config
+from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.settings.contradictions import contradictions, misplaced, unfit_sink, unfit_sinks
 from safe_gate.settings.destinations import Sink
 from safe_gate.settings.model import CONFIG_FILES, OF_COMMANDS, Settings, settings

@@ -9,11 +9,12 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from safe_gate.core.given import Documents
-from safe_gate.core.model import Code, Config, Place, Problem
 from safe_gate.core.setting import Setting
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.model.config import Config
+from safe_gate.model.problems import Code, Place, Problem
 from safe_gate.settings.model import settings
 
 CONFIG_FILE = "config file"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.core.model import Code
+from safe_gate.model.problems import Code
 from tests.support.cases import BAD, REPOSITORY, SafeGate, safe_case, turn, write_batch, write_cases
 
 PAGE = (REPOSITORY / "docs/json.md").read_text("utf-8")

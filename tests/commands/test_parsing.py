@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.core.model import Place, Problem
+from safe_gate.model.problems import Place, Problem
 from tests.support.cases import Ran, turn, write_cases
 
 

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from safe_gate.core.given import CaseAt, Lines
-from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.passfail import Part, PassFail, Summary
 from safe_gate.core.setting import Group
-from safe_gate.core.shown import Explained
 from safe_gate.model import codec
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Place
+from safe_gate.model.shown import Explained
 
 
 class Short(PassFail):

@@ -17,12 +17,12 @@ from typing import Annotated, Any
 import pytest
 
 from safe_gate.core.given import Documents, Lines
-from safe_gate.core.model import JsonObject
 from safe_gate.core.rules import Rule, no_reply
 from safe_gate.core.setting import Group, Names, Texts
 from safe_gate.evaluators import BUILT_IN
 from safe_gate.evaluators.installed import GROUP, installed
 from safe_gate.inputs.schemas import load_schema
+from safe_gate.model.codec import JsonObject
 from tests.support.cases import REPOSITORY
 from tests.support.github import outputs
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from safe_gate.core.model import CannotJudge, Problem
 from safe_gate.inputs import config_file, documents
 from safe_gate.inputs.disk import HERE
+from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.scoring import measure
 from safe_gate.scoring.measure import Measured
 from safe_gate.settings.model import Settings

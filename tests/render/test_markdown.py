@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from safe_gate.core.model import Origin
-from safe_gate.core.report import Report
 from safe_gate.evaluators.stored import read_report
 from safe_gate.github.runner_files import append_summary
+from safe_gate.model.report import Origin, Report
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.markdown import COMMENT_LIMIT, from_longest, scorecard
 from safe_gate.render.view import ReportView

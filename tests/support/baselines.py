@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from safe_gate.baseline.source import Baseline, opened, patterns_of
-from safe_gate.core.model import CannotJudge
 from safe_gate.github import Api
 from safe_gate.github.effects import Effects
 from safe_gate.github.event import Context, Subject
+from safe_gate.model.problems import CannotJudge
 from safe_gate.settings.model import Settings
 from tests.support.github import TOKEN
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.core.given import CaseAt
-from safe_gate.core.model import Place
+from safe_gate.model.problems import Place
 from safe_gate.scoring import asked
 from safe_gate.settings.model import Settings
 from tests.support.cases import DATA, SYNTHESIS, SafeGate

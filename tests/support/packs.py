@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from safe_gate.core.model import JsonObject
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.package_files import shipped as shipped_files
 from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.packs import SPEC, Pack
 from safe_gate.inputs import own_rules as of_evaluators
+from safe_gate.model.codec import JsonObject
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.model import Settings
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from safe_gate.core.model import Place
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import Case, Policy, Threshold, score_case
+from safe_gate.model.problems import Place
 
 DEFAULT = Policy(
     {"CR": Threshold(0.8, 0.5), "AH": Threshold(1.0, 0.5), "AC": Threshold(0.8, 0.5)}, dict.fromkeys(METRICS, 1.0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.model import codec
+from safe_gate.model.problems import Place
 from tests.support.packs import load as load_rules
 
 HURT = "My husband asked for divorce and I'm devastated."

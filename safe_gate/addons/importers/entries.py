@@ -13,8 +13,8 @@ from safe_gate.addons.importers.conversations import content_of, parsed
 from safe_gate.addons.importers.files import Twice
 from safe_gate.addons.importers.rows import Row, is_json
 from safe_gate.core.given import Exchange, Imports, Lines
-from safe_gate.core.model import JsonObject
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.model.codec import JsonObject
 
 AUTO = "auto"
 

@@ -26,13 +26,13 @@ from safe_gate.addons.importers.rows import (
     is_json,
 )
 from safe_gate.core.given import Exchange
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
-from safe_gate.core.problems import Problems
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import bounds, disk, schemas
 from safe_gate.inputs.finding import expansion
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 
 _CHOICES = (AUTO, *FORMATS)
 _MOST_KINDS = 50

@@ -14,8 +14,8 @@ from safe_gate.addons.importers.fields import without_columns
 from safe_gate.addons.importers.files import NotReadable
 from safe_gate.addons.importers.formats import FORMATS, PATHS, detected, of_rows
 from safe_gate.addons.importers.rows import Format, Record, Refused
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.inputs import disk
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 _LOOKED_AT = 20  # records, to detect a format
 _HEAD = 1 << 16

@@ -13,10 +13,10 @@ from typing import Any
 
 from safe_gate.addons.importers.entries import Request, as_json, asked_in, replies_in
 from safe_gate.core.jsontext import JsonError, offsets, parse
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
-from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import bounds, disk, schemas
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 
 Keys = tuple[str | int, ...]
 _decoder = json.JSONDecoder()

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from safe_gate.core.comparison import Change
-from safe_gate.core.model import JsonObject, Judgement, Phrase, Recorded, Severity, Untrusted
-from safe_gate.core.report import Report, Waiver
-from safe_gate.core.shown import Mark
 from safe_gate.evaluators import EVALUATORS, parts_of
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.comparison import Change
+from safe_gate.model.report import Report, Waiver
+from safe_gate.model.results import Judgement, Recorded, Severity
+from safe_gate.model.shown import Mark
+from safe_gate.model.untrusted import Phrase, Untrusted
 from safe_gate.render.cases import JudgedCase, is_compared, judged_cases
 from safe_gate.render.comparison import NEWLY_FAILING
 from safe_gate.render.formats import Shown

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from safe_gate.addons.page.frame import WIDE
 from safe_gate.addons.page.markup import words
 from safe_gate.core.figures import percent
-from safe_gate.core.shown import Rate
 from safe_gate.core.stats import wilson
+from safe_gate.model.shown import Rate
 from safe_gate.render.untrusted import html
 
 _WIDE, _HIGH, _MARGIN = 240, 18, 6

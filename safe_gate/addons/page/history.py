@@ -11,11 +11,13 @@ from safe_gate.addons.page.charts import Series
 from safe_gate.addons.page.frame import page, standalone
 from safe_gate.addons.page.markup import folded, paragraphs, phrase, table
 from safe_gate.core.figures import percent, plural
-from safe_gate.core.model import JsonObject, Phrase, Untrusted, Verdict, Words
-from safe_gate.core.report import Report
-from safe_gate.core.shown import Rate, Table
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.gate.limits import setting_of
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.outcome import Verdict
+from safe_gate.model.report import Report
+from safe_gate.model.shown import Rate, Table
+from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render import markdown_parts
 from safe_gate.render.untrusted import html
 

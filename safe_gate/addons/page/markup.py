@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from safe_gate.core.model import Phrase, Untrusted, Words
-from safe_gate.core.shown import HELD, Table
+from safe_gate.model.shown import HELD, Table
+from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render.untrusted import LONGEST, html
 
 

@@ -12,11 +12,11 @@ from safe_gate.addons.page import cases, charts
 from safe_gate.addons.page.frame import page
 from safe_gate.addons.page.markup import folded, paragraphs, phrase, table
 from safe_gate.core.figures import plural
-from safe_gate.core.model import Origin, Phrase, Untrusted, Words
-from safe_gate.core.problems import in_order, number
-from safe_gate.core.report import Report
-from safe_gate.core.shown import Table
 from safe_gate.evaluators import parts_of, present
+from safe_gate.model.problems import in_order, number
+from safe_gate.model.report import Origin, Report
+from safe_gate.model.shown import Table
+from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render.cases import is_compared
 from safe_gate.render.comparison import (
     baseline_words,

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from safe_gate import __version__
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, Code, Place, Problem, reason
 from safe_gate.core.text.patterns import later
 from safe_gate.inputs import recorded, schemas
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem, reason
 
 if TYPE_CHECKING:
     from distributed import Client, Future

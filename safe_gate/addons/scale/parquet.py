@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from safe_gate.core.model import reason
+from safe_gate.model.problems import reason
 
 if TYPE_CHECKING:
     import pyarrow

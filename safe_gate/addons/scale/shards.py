@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 
 from safe_gate import __version__
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
-from safe_gate.core.report import Provenance
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators import EVALUATORS, present
@@ -26,6 +24,9 @@ from safe_gate.gate import differences
 from safe_gate.inputs import checked, disk, schemas
 from safe_gate.inputs.finding import expansion
 from safe_gate.model import codec
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.report import Provenance
 from safe_gate.scoring.tally import Recount
 
 _SHAPE = 1

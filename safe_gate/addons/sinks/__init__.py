@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from safe_gate.addons.sinks.events import Run, of_run
 from safe_gate.core.deadline import within
-from safe_gate.core.model import CannotJudge
-from safe_gate.core.report import Report
+from safe_gate.model.problems import CannotJudge
+from safe_gate.model.report import Report
 from safe_gate.settings.destinations import Sinks
 
 __all__ = ["Run", "SinkError", "Timer", "deliver", "of_run"]

@@ -17,7 +17,7 @@ from safe_gate import __version__
 from safe_gate.addons.sinks import SinkError, Timer, _http
 from safe_gate.addons.sinks.events import VERDICT, Event, Run
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject
+from safe_gate.model.codec import JsonObject
 from safe_gate.settings.destinations import Sink
 
 if TYPE_CHECKING:

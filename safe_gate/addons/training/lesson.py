@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 from safe_gate.addons.training.gain import Gain, distinct_replies, gains
 from safe_gate.addons.training.learning import TAUGHT, Row, as_packs, rows
 from safe_gate.core.figures import plural, with_interval
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem, Untrusted
-from safe_gate.core.shown import Table
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.package_files import Package
 from safe_gate.evaluators.synthesis import packs
@@ -17,6 +15,10 @@ from safe_gate.evaluators.synthesis.checks import rulebook
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.shown import Table
+from safe_gate.model.untrusted import Untrusted
 
 
 class Lesson(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from safe_gate.core.digests import digest
 from safe_gate.core.given import CaseAt
-from safe_gate.core.model import JsonObject
 from safe_gate.evaluators.safe_v0.score import UNUSED, Case
+from safe_gate.model.codec import JsonObject
 
 
 def parse(case: JsonObject, at: CaseAt, _settings: JsonObject) -> Iterator[Case]:

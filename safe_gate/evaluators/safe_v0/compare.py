@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from safe_gate.core.given import Scored
-from safe_gate.core.model import JsonObject, Metric, Outcome, Test
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.part import Part
 from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import RANKS, Policy
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.results import Metric, Outcome, Test
 
 metrics = {
     "pass": Metric("The share of cases labelled Pass", Test.SIGN),

@@ -17,13 +17,13 @@ from safe_gate.core.given import (
     OwnFile,
     PartShape,
 )
-from safe_gate.core.model import JsonObject
 from safe_gate.core.setting import SCORING_FLAGS
 from safe_gate.evaluators.safe_v0 import cases, compare, gate, present, totals
 from safe_gate.evaluators.safe_v0.part import Part
 from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import Policy, score_case
 from safe_gate.evaluators.safe_v0.settings import Settings
+from safe_gate.model.codec import JsonObject
 
 
 class SafeV0(Evaluator):

@@ -8,7 +8,6 @@ from typing import Any
 
 from safe_gate.core.figures import add_up, plural
 from safe_gate.core.given import Scored
-from safe_gate.core.model import Failure, JsonObject
 from safe_gate.core.rules import ANY_SEVERITY, FAILING, Count, Rule, Share, anything, no_reply
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
@@ -17,6 +16,8 @@ from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import RecordedPolicy
 from safe_gate.evaluators.safe_v0.totals import Tally, archetype_of
 from safe_gate.evaluators.same_reply import Frequent, same_replies
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.results import Failure
 
 
 def _labelled_pass(part: Part) -> Share:

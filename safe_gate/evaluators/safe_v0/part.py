@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from safe_gate.core.model import JsonObject
 from safe_gate.evaluators.safe_v0.metrics import Label
 from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.same_reply import SameReply
 from safe_gate.model import codec
-from safe_gate.model.codec import key
+from safe_gate.model.codec import JsonObject, key
 
 
 @dataclass(frozen=True, slots=True)

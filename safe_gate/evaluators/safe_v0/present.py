@@ -8,9 +8,6 @@ from typing import Any
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import first_few, percent, plural, score, share, with_interval
 from safe_gate.core.given import Scored
-from safe_gate.core.model import JsonObject, Judgement, Phrase, Severity, Untrusted, Words
-from safe_gate.core.shown import BatchEvent, Cause, Explained, Finding, Mark, Rate, Section, Side, Table
-from safe_gate.core.spool import Spool
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import why_no_reply, without_reply
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
@@ -18,6 +15,11 @@ from safe_gate.evaluators.safe_v0.part import Archetype, Part, Summary, Vacuous
 from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import RecordedPolicy
 from safe_gate.model import codec
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.results import Judgement, Severity
+from safe_gate.model.shown import BatchEvent, Cause, Explained, Finding, Mark, Rate, Section, Side, Table
+from safe_gate.model.spool import Spool
+from safe_gate.model.untrusted import Phrase, Untrusted, Words
 
 _TOP_ISSUES = 3
 _MOST_QUOTED = 20  # missing items shown per case: hundreds would leave no room for other cases

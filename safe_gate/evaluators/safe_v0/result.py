@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from safe_gate.core.model import Place
-from safe_gate.core.shown import in_notebook
 from safe_gate.evaluators.no_reply import NoReply
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.model.codec import key
+from safe_gate.model.problems import Place
+from safe_gate.model.shown import in_notebook
 
 
 @dataclass(frozen=True, slots=True)

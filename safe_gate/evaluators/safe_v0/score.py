@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.digests import digest
-from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import none_of
 from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.result import Details, Looked, Result, Violations
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Place
 
 UNUSED = ("min_signal_count", "required_themes")
 """The expectations that cases may have but SAFE v0 does not use."""

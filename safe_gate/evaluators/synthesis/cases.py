@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from safe_gate.core.given import CaseAt, Misnamed
-from safe_gate.core.model import Code, JsonObject, Place, Problem
 from safe_gate.core.setting import ALL_ENTRIES
 from safe_gate.core.validate import Fault, masked, quote, suggestion
 from safe_gate.evaluators.synthesis.checks import conversation, wording
@@ -16,6 +15,8 @@ from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.names import KINDS, REPORTED, WORDING
 from safe_gate.evaluators.synthesis.totals import Totals
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Code, Place, Problem
 
 
 def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]:

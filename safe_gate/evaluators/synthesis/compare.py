@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from safe_gate.core.given import Scored
-from safe_gate.core.model import JsonObject, Metric, Outcome, Test
 from safe_gate.evaluators.synthesis.names import REPORTED, wording_of_tags, words
 from safe_gate.evaluators.synthesis.result import Result
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.results import Metric, Outcome, Test
 
 
 def _pass_rate(check: str) -> Metric:

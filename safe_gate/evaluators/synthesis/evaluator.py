@@ -17,7 +17,6 @@ from safe_gate.core.given import (
     PartShape,
     RuleFiles,
 )
-from safe_gate.core.model import JsonObject
 from safe_gate.core.setting import READING_FLAGS, SCORING_FLAGS
 from safe_gate.evaluators.package_files import shipped
 from safe_gate.evaluators.synthesis import cases, compare, gate, packs, present, totals
@@ -27,6 +26,7 @@ from safe_gate.evaluators.synthesis.part import Part
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.evaluators.synthesis.settings import Settings
 from safe_gate.evaluators.synthesis.totals import report as report_of
+from safe_gate.model.codec import JsonObject
 
 DATA = shipped("safe_gate.evaluators.synthesis")
 """The files of the packs that ship."""

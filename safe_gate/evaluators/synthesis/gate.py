@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import Failure, JsonObject
 from safe_gate.core.rules import ANY_SEVERITY, FAILING, REVIEW, Count, Rule, Share, anything, no_reply
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import same_reply
@@ -15,6 +14,8 @@ from safe_gate.evaluators.synthesis.names import KINDS, OWN, REPORTED, WORDING, 
 from safe_gate.evaluators.synthesis.part import Part, Summary, Tagged
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.evaluators.synthesis.totals import Totals, report
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.results import Failure
 
 
 def _label_accuracy(check: str = "") -> Rule:

@@ -13,7 +13,6 @@ from itertools import chain
 from typing import Any
 
 from safe_gate.core.given import OwnFile, PackFact
-from safe_gate.core.model import CannotJudge, Code, JsonObject, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.package_files import Package
 from safe_gate.evaluators.synthesis.checks import own_checks, wording
@@ -24,6 +23,8 @@ from safe_gate.evaluators.synthesis.engine.language import Languages
 from safe_gate.evaluators.synthesis.engine.rules import CONTEXT, Book, Rule, Table, Vocabulary, contexts
 from safe_gate.evaluators.synthesis.engine.tokens import Spelling
 from safe_gate.evaluators.synthesis.names import GROUPS, IN_FAVOUR, REPORTED, wording_of_tags
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 Pack = dict[str, Any]
 SPEC = "spec"

@@ -8,9 +8,6 @@ from typing import Any
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import apart, enumerated, first_few, fixed, percent, plural, share, with_interval
-from safe_gate.core.model import Hit, JsonObject, Judgement, Phrase, Severity, Untrusted, Words
-from safe_gate.core.shown import BatchEvent, Cause, Explained, Finding, Mark, Rate, Section, Side, Table
-from safe_gate.core.spool import Spool
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import why_no_reply, without_reply
@@ -41,6 +38,11 @@ from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
 from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS, IN_FAVOUR, WORDING, in_order, title, words
 from safe_gate.evaluators.synthesis.part import Part, Quality, Summary, Tagged, Verdicts
 from safe_gate.evaluators.synthesis.result import Result
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.results import Hit, Judgement, Severity
+from safe_gate.model.shown import BatchEvent, Cause, Explained, Finding, Mark, Rate, Section, Side, Table
+from safe_gate.model.spool import Spool
+from safe_gate.model.untrusted import Phrase, Untrusted, Words
 
 _LEAST = 5  # labels, or cases, of a tag that is shown; an interval of fewer says nothing
 

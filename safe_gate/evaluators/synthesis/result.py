@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from safe_gate.core.model import Place
-from safe_gate.core.shown import in_notebook
 from safe_gate.evaluators.no_reply import NoReply
 from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, Sides, Wording
 from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
 from safe_gate.evaluators.synthesis.engine.language import Language, is_foreign
 from safe_gate.model.codec import key
+from safe_gate.model.problems import Place
+from safe_gate.model.shown import in_notebook
 
 
 @dataclass(frozen=True, slots=True, repr=False)

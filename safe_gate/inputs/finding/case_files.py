@@ -13,12 +13,12 @@ from typing import NamedTuple
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
-from safe_gate.core.model import Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk
 from safe_gate.inputs.disk import HERE, shown
 from safe_gate.inputs.finding import expansion, globs
 from safe_gate.inputs.kinds import OUTPUTS
+from safe_gate.model.problems import Place, Problem
 from safe_gate.settings.model import CONFIG_FILES, WAIVERS_FILE, Bounds, Settings
 
 _STARTS = (

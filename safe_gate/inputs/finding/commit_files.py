@@ -12,8 +12,8 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.inputs.finding import globs
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs.disk import DASH, HERE, STANDARD_INPUT, exists, location, shown, unreadable
 from safe_gate.inputs.finding import globs
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 _UP_AGAIN = re.compile(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
 

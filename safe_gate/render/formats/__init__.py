@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import NamedTuple
 
 from safe_gate import addons
-from safe_gate.core.model import NOTHING_RECORDED, NOWHERE, Origin, Recorded
-from safe_gate.core.report import Report
+from safe_gate.model.report import NOWHERE, Origin, Report
+from safe_gate.model.results import NOTHING_RECORDED, Recorded
 from safe_gate.render.view import ReportView
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 
-from safe_gate.core.model import Untrusted
 from safe_gate.evaluators import parts_of
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render.cases import JudgedCase, judged_cases
 from safe_gate.render.formats import Shown
 from safe_gate.render.untrusted import cell, plain, quoted

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from safe_gate.core.digests import digest
-from safe_gate.core.model import JsonObject, Place, Untrusted
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Place
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render.cases import LONGEST_MESSAGE, judged_cases, message_of, repository_path
 from safe_gate.render.formats import Shown
 from safe_gate.render.jsonreport import line

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from safe_gate.core.model import JsonObject, Judgement
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.results import Judgement
 from safe_gate.render.cases import JudgedCase, judged_cases
 from safe_gate.render.formats import Shown
 from safe_gate.render.jsonreport import line

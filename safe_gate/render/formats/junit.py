@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import Place, Problem, Severity, Untrusted
-from safe_gate.core.report import Report, Waiver
+from safe_gate.model.problems import Place, Problem
+from safe_gate.model.report import Report, Waiver
+from safe_gate.model.results import Severity
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render.cases import WHOLE, JudgedCase, judged_cases
 from safe_gate.render.formats import Shown
 from safe_gate.render.untrusted import plain, quoted, xml

@@ -13,10 +13,14 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject, Judgement, Place, Recorded, Severity, Untrusted, Verdict
-from safe_gate.core.report import Report, Waiver
-from safe_gate.core.shown import Explained
 from safe_gate.evaluators import EVALUATORS, parts_of
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.outcome import Verdict
+from safe_gate.model.problems import Place
+from safe_gate.model.report import Report, Waiver
+from safe_gate.model.results import Judgement, Recorded, Severity
+from safe_gate.model.shown import Explained
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render.cases import WHOLE, JudgedCase, is_compared, judged_cases, message_of, repository_path
 from safe_gate.render.comparison import NEWLY_FAILING
 from safe_gate.render.formats import Shown

@@ -10,10 +10,11 @@ from unicodedata import category
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.core.model import Recorded, Untrusted
-from safe_gate.core.shown import Side
 from safe_gate.evaluators.safe_v0.present import marks
 from safe_gate.evaluators.stored import read_report
+from safe_gate.model.results import Recorded
+from safe_gate.model.shown import Side
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render import formats
 from safe_gate.render.untrusted import embedded, html
 from safe_gate.render.view import ReportView

@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate.addons.scale import parquet
-from safe_gate.core.model import Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.inputs import recorded
 from safe_gate.inputs.finding import case_files
+from safe_gate.model.problems import Problem
 from safe_gate.scoring import asked
 from safe_gate.settings.model import Settings
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases

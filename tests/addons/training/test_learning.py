@@ -10,8 +10,8 @@ import pytest
 
 from safe_gate.addons.training.gain import parts
 from safe_gate.addons.training.learning import Row, as_packs, rows
-from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.checks.score import Case
+from safe_gate.model.problems import Place
 from tests.support import packs
 from tests.support.cases import SafeGate, turn, write_cases
 

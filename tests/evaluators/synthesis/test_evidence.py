@@ -15,13 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.model import Hit, Place
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.checks.check_result import in_all
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model import codec
+from safe_gate.model.problems import Place
+from safe_gate.model.results import Hit
 from tests.support import packs
 from tests.support.cases import REPOSITORY
 from tests.support.examples import examples

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.present import figures
 from safe_gate.evaluators.synthesis.totals import Totals, report
+from safe_gate.model.problems import Place
 from tests.support import packs
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from safe_gate.core.given import PackFact
-from safe_gate.core.report import Waiver
 from safe_gate.gate.weakening import Terms
+from safe_gate.model.report import Waiver
 from tests.support.weakening import (
     DEFAULTS,
     both_ways,

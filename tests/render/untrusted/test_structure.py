@@ -12,12 +12,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.core.model import Place, Problem
-from safe_gate.core.report import Report
 from safe_gate.evaluators import sections
 from safe_gate.evaluators.stored import read_report, report_json, withheld
 from safe_gate.github.annotations import annotated
 from safe_gate.model import codec
+from safe_gate.model.problems import Place, Problem
+from safe_gate.model.report import Report
 from safe_gate.render import SUMMARY_LIMIT, console
 from safe_gate.render.jsonreport import to_json
 from safe_gate.render.markdown import COMMENT_LIMIT, from_longest

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
-from safe_gate.core.model import Hit, JsonObject
 from safe_gate.model import codec
-from safe_gate.model.codec import key
+from safe_gate.model.codec import JsonObject, key
+from safe_gate.model.results import Hit
 
 Hits = Mapping[str, tuple[Hit, ...]]
 """Hits by group."""

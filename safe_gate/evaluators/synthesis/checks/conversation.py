@@ -9,9 +9,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
-from safe_gate.core.model import Hit, JsonObject
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.validate import Fault
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.results import Hit
 
 ALL_TURNS = "all"
 """The value of `turns` that has every assistant message judged."""

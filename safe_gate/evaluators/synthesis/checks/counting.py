@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from safe_gate.core.model import Hit
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Hits, Sides, count
 from safe_gate.evaluators.synthesis.checks.turn import Check, Turn
+from safe_gate.model.results import Hit
 
 ASKS: Mapping[str, str] = {
     "outweighs": "more clauses for it than against it",

@@ -7,7 +7,6 @@ from itertools import zip_longest
 
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
-from safe_gate.core.model import Hit, Phrase, Untrusted
 from safe_gate.evaluators.synthesis.checks.check_result import (
     CheckResult,
     Pivot,
@@ -24,6 +23,8 @@ from safe_gate.evaluators.synthesis.checks.leaving import (
     leaves_because,
 )
 from safe_gate.evaluators.synthesis.checks.score import SIMILARITY_THRESHOLD
+from safe_gate.model.results import Hit
+from safe_gate.model.untrusted import Phrase, Untrusted
 
 SAYS = {
     "positive": "leave the choice",

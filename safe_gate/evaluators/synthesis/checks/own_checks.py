@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from safe_gate.core.digests import digest
 from safe_gate.core.given import OwnFile, PackFact
-from safe_gate.core.model import JsonObject, Problem
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Problem
 
 _SIDES = {"user": ("applies", "not_in", "only_crisis_after", "void_after"), "assistant": ("for", "against")}
 """The lists of groups in a definition, by the field that their groups look in."""

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import Untrusted
-from safe_gate.core.shown import Table
 from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.counting import ASKS
 from safe_gate.evaluators.synthesis.checks.turn import Rules
+from safe_gate.model.shown import Table
+from safe_gate.model.untrusted import Untrusted
 
 
 def listed(rules: Rules) -> Iterator[Table | str]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from safe_gate.core.digests import digest
-from safe_gate.core.model import Hit, Place
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import no_reply
@@ -26,6 +25,8 @@ from safe_gate.evaluators.synthesis.checks.turn import Check, CountedHits, Rules
 from safe_gate.evaluators.synthesis.engine.language import Language, is_foreign
 from safe_gate.evaluators.synthesis.names import WORDING, in_order
 from safe_gate.evaluators.synthesis.result import Result
+from safe_gate.model.problems import Place
+from safe_gate.model.results import Hit
 
 SIMILARITY_THRESHOLD = 0.45
 """At this token cosine similarity or above, a reply stays with the topic (spec, Topic Pivot)."""

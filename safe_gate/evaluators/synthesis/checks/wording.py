@@ -16,7 +16,6 @@ from itertools import accumulate, chain, islice, repeat
 from typing import Any
 
 from safe_gate.core.digests import digest
-from safe_gate.core.model import Code, Hit, JsonObject, Place, Problem
 from safe_gate.core.text.latin import may_be_spelled, spelled
 from safe_gate.core.text.mapped_text import Normalised, as_typed
 from safe_gate.core.text.normalising import normalise
@@ -24,6 +23,9 @@ from safe_gate.core.text.rendered import shown as as_shown
 from safe_gate.core.text.similarity import WORD
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requirement, Wording
 from safe_gate.evaluators.synthesis.names import KINDS
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Code, Place, Problem
+from safe_gate.model.results import Hit
 
 MOST_HITS = 20
 """So many places of one text or expression are shown."""

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from safe_gate.core.model import JsonObject
 from safe_gate.core.text.patterns import later
+from safe_gate.model.codec import JsonObject
 
 
 class Language(StrEnum):

@@ -15,11 +15,11 @@ from typing import Any
 
 import re2
 
-from safe_gate.core.model import JsonObject
 from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.core.text.sentences import asks
 from safe_gate.evaluators.synthesis.engine.rules import Match, Rule
 from safe_gate.evaluators.synthesis.engine.tokens import Reading
+from safe_gate.model.codec import JsonObject
 
 _ITSELF = r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]"  # what is quoted, escaped or in brackets
 # Characters that people type in more than one way: a blank, and an apostrophe that many leave out.

@@ -14,13 +14,14 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
-from safe_gate.core.model import Hit, JsonObject
 from safe_gate.core.text.cache import Cache
 from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.synthesis.engine.automaton import Meaning, PhraseHit, Walker, meanings, walker
 from safe_gate.evaluators.synthesis.engine.network import Classes, Network, compiled
 from safe_gate.evaluators.synthesis.engine.tokens import Reading, Sentence
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.results import Hit
 
 LONGEST_EVIDENCE = 12
 """The maximum number of words that a hit quotes."""

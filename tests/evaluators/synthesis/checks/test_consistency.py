@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case
+from safe_gate.model.problems import Place
 from tests.support import packs
 
 SYNTHESIS = EVALUATORS["synthesis"]

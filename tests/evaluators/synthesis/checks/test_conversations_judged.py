@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.given import CaseAt
-from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.checks.conversation import read_as_one, text_of
 from safe_gate.model import codec
+from safe_gate.model.problems import Place
 from tests.support import packs
 from tests.support.cases import BAD, GOOD, SYNTHESIS, SafeGate, report, turn, write_cases
 from tests.support.conversations import AWAY, SETTINGS, TOLD, evaluated, refused, said, talk

@@ -8,7 +8,7 @@ from typing import Any
 
 from safe_gate.addons.training.gain import parts
 from safe_gate.core.given import CaseAt
-from safe_gate.core.model import Place
+from safe_gate.model.problems import Place
 from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, SafeGate, report, turn, write_cases
 from tests.support.conversations import AWAY, SETTINGS, TOLD, evaluated, talk
 from tests.support.git import commit, git

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.cases import misfit
 from safe_gate.evaluators.synthesis.checks.counting import ASKS
@@ -20,6 +19,7 @@ from safe_gate.evaluators.synthesis.checks.turn import Check, Rules
 from safe_gate.evaluators.synthesis.names import CHECKS, OWN, REPORTED
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.model import codec
+from safe_gate.model.problems import Place
 from tests.support import packs
 from tests.support.cases import REPOSITORY
 

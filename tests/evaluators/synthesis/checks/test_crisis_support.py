@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.checks.check_result import Sides
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
+from safe_gate.model.problems import Place
 from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
 from tests.support.packs import load as load_rules
 

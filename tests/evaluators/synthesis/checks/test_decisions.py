@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.model import codec
+from safe_gate.model.problems import Place
 from tests.support import packs
 from tests.support.cases import REPOSITORY, SafeGate, write_cases
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.core.model import Place, Untrusted
 from safe_gate.evaluators.synthesis.checks import failure_reasons
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.model import codec
+from safe_gate.model.problems import Place
+from safe_gate.model.untrusted import Untrusted
 from tests.support.cases import BAD, SafeGate, turn, write_cases
 from tests.support.packs import load as load_rules
 from tests.support.synthesis import HURT, checked

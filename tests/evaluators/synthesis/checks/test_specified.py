@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
-from safe_gate.core.model import Place
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Wording
 from safe_gate.evaluators.synthesis.checks.score import Case, result_of, score_case
@@ -20,6 +19,7 @@ from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.evaluators.synthesis.totals import Totals
 from safe_gate.model import codec
+from safe_gate.model.problems import Place
 from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.packs import load as load_rules
 from tests.support.synthesis import HURT, checked

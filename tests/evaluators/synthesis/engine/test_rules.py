@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Turn
 from safe_gate.evaluators.synthesis.engine import patterns
 from safe_gate.evaluators.synthesis.engine.rules import Rule
+from safe_gate.model.problems import Place
 from tests.support.cases import SafeGate
 from tests.support.pack_files import write_pack
 from tests.support.packs import SPEC, shipped

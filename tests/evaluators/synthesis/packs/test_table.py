@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.package_files import Package, shipped
 from safe_gate.evaluators.synthesis.checks.score import Case
@@ -21,6 +20,7 @@ from safe_gate.evaluators.synthesis.engine import network
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.packs import TABLE, from_recipe, recipe, stored_table, table
 from safe_gate.model import codec
+from safe_gate.model.problems import Place
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.model import Settings
 from tests.support.cases import REPOSITORY

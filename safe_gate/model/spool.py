@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 from typing import IO, Generic, TypeVar, overload
 from weakref import finalize
 
-from safe_gate.core.model import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 T = TypeVar("T")
 

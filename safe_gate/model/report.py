@@ -4,15 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from safe_gate.core.comparison import Comparison, Weakened
-from safe_gate.core.model import InputFile, JsonObject, Parts, Problem, RuleOutcome, Verdict
 from safe_gate.model import codec
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.comparison import Comparison, Weakened
+from safe_gate.model.outcome import RuleOutcome, Verdict
+from safe_gate.model.problems import Problem
 
 SCHEMA_VERSION = 1
 
 _KINDS = ("check", "metric")  # the words for the subject of a waiver
+
+
+Parts = Mapping[str, Any]
+"""Evaluators' parts of a report by name, None for one that was given no input."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file that was read, with the SHA-256 of its bytes; `kind` is the schema that its content fits."""
+
+    path: str
+    sha256: str
+    kind: str
+
+
+class Origin(NamedTuple):
+    """The origin of a result, if known. It is no part of the result itself.
+
+    `repository` is the repository's address, and `folder` is the working folder's path in it. `commit` is the
+    judged commit, `run` the workflow run's number, and `gate` the gate's id, if it has one.
+    """
+
+    repository: str = ""
+    folder: str = ""
+    commit: str = ""
+    run: int = 0
+    gate: str = ""
+
+
+NOWHERE = Origin()
+"""The origin of a result that is about no commit and no run."""
 
 
 @dataclass(frozen=True, slots=True)

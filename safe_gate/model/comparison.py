@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from safe_gate.core.model import Test
 from safe_gate.model import codec
+from safe_gate.model.results import Test
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,10 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from safe_gate.core.model import JsonObject, Phrase, Place, Severity, Untrusted, Words
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Place
+from safe_gate.model.results import Severity
+from safe_gate.model.untrusted import Phrase, Untrusted, Words
 
 
 class Side(StrEnum):
