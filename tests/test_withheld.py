@@ -183,9 +183,9 @@ def test_problems_quote_nothing(published: Callable[..., dict[str, str]]) -> Non
     [
         ('{"id": "T-1", "user": S}', "is not valid JSON: a character is not expected here, at column 23"),
         ('{"kanari": 1, "kanari": 2}', "is not valid JSON: a key appears twice in one object"),
-        ('{"user": 8675309}', "user: is a number; expected "),
-        ('{"user": -8675.309}', "user: is a number; expected "),
-        ('{"user": false}', "user: is false; expected "),
+        ('{"id": "T-1", "user": 8675309, "assistant": "Hi."}', "user: is a number; expected "),
+        ('{"id": "T-1", "user": -8675.309, "assistant": "Hi."}', "user: is a number; expected "),
+        ('{"id": "T-1", "user": false, "assistant": "Hi."}', "user: is false; expected "),
         ('{"checks": ["topic_pivotkanari"]}', "checks[0]: text of 17 characters is not allowed; expected one of"),
     ],
 )

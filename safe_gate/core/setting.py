@@ -107,7 +107,7 @@ class Entries:
     """Marks a setting with entries by name: an object of a config file, elsewhere `NAME=VALUE`, one per line.
 
     A value alone is that of the entry `general`, if there is one. Sources merge by entry. `variables` are the variables
-    of entries. Entries of entries are named with a full stop, as `CR.pass`.
+    of entries. Entries of entries are named with a full stop, as `a.least`.
     """
 
     general: str = ""
@@ -128,8 +128,8 @@ class Entries:
 def nested(entries: Mapping[str, Any]) -> dict[str, Any]:
     """Return entries by name as mappings of mappings: those with one start of their names together.
 
-    >>> nested({"CR.pass": 0.8, "CR.review": 0.5})
-    {'CR': {'pass': 0.8, 'review': 0.5}}
+    >>> nested({"a.least": 0.8, "a.most": 0.9})
+    {'a': {'least': 0.8, 'most': 0.9}}
     """
     found: dict[str, Any] = {}
     for name, value in entries.items():

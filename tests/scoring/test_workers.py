@@ -50,7 +50,7 @@ def test_an_invalid_number_of_jobs_is_refused(safe_gate: SafeGate, jobs: str) ->
     ran = safe_gate("eval", "--cases", "c.jsonl", f"--jobs={jobs}")
     assert ran.code == 3
     assert ran.err.startswith("--jobs: is ")
-    assert "; expected a whole number from 1 to 999, or auto\n" in ran.err
+    assert "; expected a whole number from 1 to 999, auto, or the address of a scheduler\n" in ran.err
 
 
 def test_a_process_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
