@@ -44,8 +44,8 @@ from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import Ranked, ReportView, ranked
-from safe_gate.scoring import asked, refusals, tally
-from safe_gate.scoring.snapshot import Snapshot
+from safe_gate.scoring import asked, measure, refusals
+from safe_gate.scoring.asked import Snapshot
 from safe_gate.settings.destinations import Publishing
 from safe_gate.settings.model import Settings
 from safe_gate.settings.model import settings as every_setting
@@ -99,7 +99,7 @@ def judge(
         if not unread:
             begin(rules.options)
         seeks_weaker = not unread and _seeks_weakening(base, rules, options.on_weakened, effects)
-        source = tally.unscored if unread else merged.source if merged else tally.scored
+        source = measure.unscored if unread else merged.source if merged else measure.scored
         scores = score(rules, snapshots, effects, source, keeps_facts=seeks_weaker)
         try:
             _refuse((*scores.problems, *unread) if unread else ())
@@ -126,7 +126,7 @@ def recompute(options: Settings, effects: Effects, earlier: Earlier) -> Report:
     """
     with opened(options, effects, lambda _: options) as snapshots:
         rules = judging.of(effects, snapshots)
-        scores = score(rules, snapshots, effects, tally.scored)
+        scores = score(rules, snapshots, effects, measure.scored)
         waived = earlier.waivers
         if earlier.waivers_stand:
             _refuse(scores.problems)

@@ -18,7 +18,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import own_rules
 from safe_gate.inputs.recorded import Part
 from safe_gate.model import codec
-from safe_gate.scoring import asked, tally
+from safe_gate.scoring import asked, measure
 from safe_gate.settings.model import Settings
 from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.counted_calls import calls
@@ -221,11 +221,11 @@ def test_a_reply_costs_no_more_than_a_case_of_eval() -> None:
     cases = [json.loads(line) for line in data.splitlines()]
     evaluator, settings = EVALUATORS["synthesis"], asked.settings(Settings())
     recipe = own_rules.recipe(evaluator, settings, own_rules.NO_FILES)
-    scoring = tally.Scoring("synthesis", recipe, settings, tally.scored)
+    scoring = measure.Scoring("synthesis", recipe, settings, measure.scored)
     part = Part("empathy.jsonl", 1, data)
 
     def evaluated() -> None:
-        assert tally.tallied((scoring,), (part, True))[0].cases == len(cases)
+        assert measure.tallied((scoring,), (part, True))[0].cases == len(cases)
 
     def called() -> None:
         for case in cases:

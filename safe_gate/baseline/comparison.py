@@ -24,9 +24,9 @@ from safe_gate.model.comparison import Against, Comparison
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Parts, Report
 from safe_gate.scoring import asked, measure, refusals
-from safe_gate.scoring.facts import Facts
-from safe_gate.scoring.snapshot import Snapshot
-from safe_gate.scoring.tally import Keeps
+from safe_gate.scoring.asked import Snapshot
+from safe_gate.scoring.intake import Facts
+from safe_gate.scoring.measure import Keeps
 from safe_gate.settings.model import Settings
 
 OptionsAt = Callable[[Path], Settings]

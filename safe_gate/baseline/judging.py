@@ -18,14 +18,14 @@ from safe_gate.inputs.finding.commit_files import Pattern
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import InputFile
-from safe_gate.scoring import asked, unknown_names
-from safe_gate.scoring.snapshot import Snapshot
+from safe_gate.scoring import asked, refusals
+from safe_gate.scoring.asked import Snapshot
 from safe_gate.settings.model import Settings, config_paths
 
 
 def policy(options: Settings) -> gate_rules.Policy:
     """Return the limits of the gate's rules under these options."""
-    settings = {name: unknown_names.groups_limited(one, options.values()) for name, one in EVALUATORS.items()}
+    settings = {name: refusals.groups_limited(one, options.values()) for name, one in EVALUATORS.items()}
     general = limits.by_rule(options.values())
     own_limits = {
         evaluator: {

@@ -15,10 +15,10 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import InputFile, Parts
 from safe_gate.model.results import Recorded
 from safe_gate.render import formats
-from safe_gate.scoring import asked, facts, intake, measure, refusals, unknown_names
-from safe_gate.scoring.facts import Facts
-from safe_gate.scoring.snapshot import Snapshot
-from safe_gate.scoring.tally import Keeps, ResultSource
+from safe_gate.scoring import asked, intake, measure, refusals
+from safe_gate.scoring.asked import Snapshot
+from safe_gate.scoring.intake import Facts
+from safe_gate.scoring.measure import Keeps, ResultSource
 from safe_gate.settings.model import Settings
 
 
@@ -69,9 +69,9 @@ def score(
     if not measured:
         problems = [refusals.nothing_to_judge(merges=bool(rules.options.shards))]
     # A change that other settings judge must not add a name that leaves every later run without a verdict.
-    problems += unknown_names.unknown(head, measured)
+    problems += refusals.unknown(head, measured)
     if rules.base:
-        unknown = unknown_names.unknown(rules.snapshot, measured)
+        unknown = refusals.unknown(rules.snapshot, measured)
         problems += comparison.at_baseline(rules.base, CannotJudge(*unknown)).problems
     return Scores(measured, tuple(problems))
 
@@ -109,7 +109,7 @@ def own_cases(scores: Scores, rules: Judging, head: Snapshot) -> Mapping[str, Fa
     found: dict[str, Facts] = {}
     before = {file.path: file for file in scores.inputs}
     for evaluator in asked.given(head.options):
-        found[evaluator.name], files = facts.read(evaluator, head)
+        found[evaluator.name], files = intake.read(evaluator, head)
         if changed := [file.path for file in files if before.get(file.path, file) != file]:
             words = "was changed while it was read; run again"
             raise CannotJudge(*(Problem(Place(path), words, code=Code.UNREADABLE_FILE) for path in changed))

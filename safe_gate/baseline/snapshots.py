@@ -15,8 +15,8 @@ from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding.commit_files import Pattern
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Base
-from safe_gate.scoring import asked, snapshot
-from safe_gate.scoring.snapshot import Snapshot
+from safe_gate.scoring import asked
+from safe_gate.scoring.asked import Snapshot
 from safe_gate.settings.destinations import Access
 from safe_gate.settings.model import Settings
 
@@ -122,7 +122,7 @@ def opened(options: Settings, effects: Effects, options_at: comparison.OptionsAt
 
     @cache
     def snapshot_at(root: Path) -> Snapshot:
-        return snapshot.taken(settings_at(root), root)
+        return asked.taken(settings_at(root), root)
 
     @cache
     def narrowed(root: Path) -> Snapshot:

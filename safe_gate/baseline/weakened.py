@@ -29,9 +29,9 @@ from safe_gate.model.comparison import Weakened, Weakening
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Report
 from safe_gate.model.results import Outcome
-from safe_gate.scoring import asked, facts
-from safe_gate.scoring.facts import Facts
-from safe_gate.scoring.snapshot import Snapshot
+from safe_gate.scoring import asked, intake
+from safe_gate.scoring.asked import Snapshot
+from safe_gate.scoring.intake import Facts
 
 
 def of(
@@ -125,7 +125,7 @@ def _terms_at(side: Snapshot, head: Path, cases: Mapping[str, Facts] | None = No
     Raises CannotJudge with every problem.
     """
     if cases is None:
-        cases = {one.name: facts.read(one, side)[0] for one in asked.given(side.options)}
+        cases = {one.name: intake.read(one, side)[0] for one in asked.given(side.options)}
     return Terms(
         settings=_settings(side, head),
         cases=cases,

@@ -15,7 +15,7 @@ from safe_gate.inputs.read_by_run import keep_inputs, read_by
 from safe_gate.model.shown import Section
 from safe_gate.render import console, jsonreport
 from safe_gate.render.view import section_alone
-from safe_gate.scoring import asked, intake, measure, refusals, unknown_names
+from safe_gate.scoring import asked, intake, measure, refusals
 from safe_gate.settings.model import Settings
 
 Ending = tuple[int, str]
@@ -55,7 +55,7 @@ def score(
         return complain((refusals.missing(*cases),), effects)
     measured = measure.part(evaluator, options, effects.generated_at, path)
     intake.report_skipped(measured.skipped, setting.replace("_", "-"), effects.err)
-    unknown = unknown_names.unknown_groups(options, {evaluator.name: measured}, is_selection=setting in call.flags)
+    unknown = refusals.unknown_groups(options, {evaluator.name: measured}, is_selection=setting in call.flags)
     problems = (*measured.problems, *unknown)
     if measured.part is None or problems:
         return complain(problems, effects)

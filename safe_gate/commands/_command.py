@@ -17,7 +17,7 @@ from safe_gate.inputs import config_file, disk
 from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of, number
 from safe_gate.render import console, jsonreport
-from safe_gate.scoring import progress, refusals
+from safe_gate.scoring import refusals, workers
 from safe_gate.settings import reading
 from safe_gate.settings.model import OF_COMMANDS, Settings, settings
 from safe_gate.settings.sources import CONFIG_FILE, is_allowed
@@ -40,7 +40,7 @@ class Call(NamedTuple):
         resolved = resolved or self.resolved()
         self.warn(resolved.warnings)
         if resolved.options.quiet:
-            progress.listen(lambda _: None)
+            workers.listen(lambda _: None)
         return resolved.options
 
     def judging(self) -> tuple[Settings, Effects]:

@@ -15,7 +15,7 @@ from typing import TextIO
 
 from safe_gate.core.text.patterns import later
 from safe_gate.render import tables
-from safe_gate.scoring import progress
+from safe_gate.scoring import workers
 
 Print = Callable[[str, TextIO], None]
 """Prints a line to a stream."""
@@ -62,7 +62,7 @@ def printer(environ: Mapping[str, str], printed: Print) -> Print:
         return printed
     shown = Progress(sys.stderr)
     if sys.stderr.isatty():
-        progress.listen(shown.add)
+        workers.listen(shown.add)
 
     def say(line: str, stream: TextIO) -> None:
         shown.clear()

@@ -26,8 +26,8 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Found
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import comparison_section, headline
-from safe_gate.scoring.facts import Facts
-from safe_gate.scoring.snapshot import Snapshot
+from safe_gate.scoring.asked import Snapshot
+from safe_gate.scoring.intake import Facts
 
 COMMAND = Command(
     place=7,

@@ -26,8 +26,8 @@ from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.model.report import Waiver
 from safe_gate.model.untrusted import Untrusted, Words
 from safe_gate.render import console
-from safe_gate.scoring import asked, measure, progress, refusals, snapshot, tally, unknown_names
-from safe_gate.scoring.snapshot import Snapshot
+from safe_gate.scoring import asked, measure, refusals, workers
+from safe_gate.scoring.asked import Snapshot
 from safe_gate.settings.destinations import Publishing
 from safe_gate.settings.model import Settings
 
@@ -138,7 +138,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     ]:
         own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(disk.shown, skipped))}"
         facts.append(("skipped", Untrusted(own)))
-    counts, found = _cases(snapshot.taken(options.on_this_machine(), disk.HERE))
+    counts, found = _cases(asked.taken(options.on_this_machine(), disk.HERE))
     facts += counts
     problems += (one for one in found if one not in problems)
     problems += refusals.as_shown(tuple(_unfit(options, effects)), options.text)
@@ -153,13 +153,13 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
 
 def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
     """Return how many cases a run would score, and all that is wrong with them and with what they are scored by."""
-    progress.listen(lambda _: None)  # which says that cases are scored
+    workers.listen(lambda _: None)  # which says that cases are scored
     measured = {
-        one.name: measure.part(one, side.options, "", own=side.rules, source=tally.unscored)
+        one.name: measure.part(one, side.options, "", own=side.rules, source=measure.unscored)
         for one in asked.given(side.options)
     }
     problems = [problem for one in measured.values() for problem in one.problems]
-    problems += unknown_names.unknown(side, measured)
+    problems += refusals.unknown(side, measured)
     counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in measured.items()]
     return [] if problems else counts, problems
 

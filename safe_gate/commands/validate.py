@@ -18,7 +18,7 @@ from safe_gate.inputs.finding import case_files
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Problem, Problems
 from safe_gate.model.report import InputFile
-from safe_gate.scoring import asked, measure, progress, tally, unknown_names
+from safe_gate.scoring import asked, measure, refusals, workers
 from safe_gate.settings.model import Settings
 from safe_gate.settings.reading import read
 
@@ -117,9 +117,9 @@ def _under(
     elif packs and evaluator.rule_files:
         problems = [problem for path in packs for problem in _document(path, evaluator.rule_files.kind)]
     if cases:
-        progress.listen(lambda _: None)  # which says that cases are scored
+        workers.listen(lambda _: None)  # which says that cases are scored
         passes_over = options is None or bool(problems)
-        measured = measure.part(evaluator, here, "", own=own, source=tally.unscored, passes_over=passes_over)
+        measured = measure.part(evaluator, here, "", own=own, source=measure.unscored, passes_over=passes_over)
         problems += measured.problems
         yield measured.cases
     yield from dict.fromkeys(problems)
@@ -169,7 +169,7 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
             own = own_rules.read(settings)
             with_rules = [one for one in EVALUATORS.values() if one.rule_files]
             yield from (problem for one in with_rules for problem in _of_rules(one, settings, own, path))
-            yield from unknown_names.misnamed(options, EVALUATORS, own)
+            yield from refusals.misnamed(options, EVALUATORS, own)
     except CannotJudge as error:
         yield from error.problems
 

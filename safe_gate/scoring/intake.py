@@ -1,20 +1,24 @@
-"""Shell: cases on their way to be scored, with their problems and their files."""
+"""Shell: cases on their way to be scored, with their problems and files, and what is asked of them. Reads files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Generic, TypeVar
+from functools import cached_property
+from typing import Generic, NamedTuple, TypeVar
 
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.given import Case, Lines
+from safe_gate.gate.weakening import Asked
 from safe_gate.inputs import documents, recorded
 from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.problems import Problem, Problems
+from safe_gate.model.problems import CannotJudge, Problem, Problems
 from safe_gate.model.report import InputFile
+from safe_gate.model.spool import Spool
 from safe_gate.render.untrusted import quoted
-from safe_gate.scoring.asked import given, is_wanted, selects, settings
+from safe_gate.scoring.asked import Snapshot, given, is_wanted, selects, settings, unfiltered
 from safe_gate.scoring.refusals import as_shown, none_wanted
 from safe_gate.settings.model import Settings
 
@@ -61,9 +65,9 @@ def case_counts(options: Settings) -> tuple[dict[str, int], tuple[Problem, ...]]
     counts, own = dict[str, int](), settings(options)
     problems: tuple[Problem, ...] = ()
     for evaluator in given(options):
-        intake = Intake(cases(case_files.of(evaluator, options), own))
-        counts[evaluator.name] = sum(1 for _ in intake.cases())
-        found = intake.problems
+        taken = Intake(cases(case_files.of(evaluator, options), own))
+        counts[evaluator.name] = sum(1 for _ in taken.cases())
+        found = taken.problems
         if not found and not counts[evaluator.name] and (lacking := none_wanted(evaluator, own)):
             found = (lacking,)
         problems += found
@@ -116,3 +120,53 @@ class Intake(Generic[T]):
             elif not self._found:
                 self.count += 1
                 yield item
+
+
+class Fact(NamedTuple):
+    """What is asked of a case: its id, its digest and its expectations, as `weakening.Asked` has them."""
+
+    id: str
+    digest: str
+    asks: JsonObject
+
+    @classmethod
+    def of(cls, case: Case) -> Fact:
+        """Return what is asked of a case."""
+        asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
+        return cls(case.id, case.digests()["case"], asks)
+
+
+class Facts:
+    """What is asked of the cases of an evaluator, by id: a `weakening.OfCases`."""
+
+    def __init__(self, facts: Sequence[Fact]) -> None:
+        self._facts = facts
+
+    def items(self) -> Iterator[tuple[str, Asked]]:
+        """Yield what is asked of each case, with its id."""
+        for one in self._facts:
+            yield one.id, Asked(one.digest, one.asks)
+
+    def get(self, case_id: str) -> Asked | None:
+        """Return what is asked of a case, None if there is no such case."""
+        if (index := self._by_id.get(case_id)) is None:
+            return None
+        found = self._facts[index]
+        return Asked(found.digest, found.asks)
+
+    @cached_property
+    def _by_id(self) -> dict[str, int]:
+        return {one.id: index for index, one in enumerate(self._facts)}
+
+
+def read(evaluator: Evaluator, side: Snapshot) -> tuple[Facts, list[InputFile]]:
+    """Return what is asked of the cases of a side, and their files; scores none.
+
+    Filters leave no case out: a case that is left out here may be judged elsewhere. Raises CannotJudge with every
+    problem of the cases.
+    """
+    taken = Intake(cases(side.files_of(evaluator), unfiltered(side.settings)))
+    found = Spool(map(Fact.of, taken.cases()))
+    if taken.problems:
+        raise CannotJudge(*as_shown(taken.problems, side.options.text))
+    return Facts(found), taken.inputs

@@ -1,4 +1,4 @@
-"""Shell: a function applied to many items by several processes, in the order of the items. Starts processes."""
+"""Shell: a function applied to many items by several processes, in order, and its progress. Starts processes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,26 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from itertools import chain, islice
 from threading import Thread
 from typing import Any, TypeVar
 
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+
+_listener: ContextVar[Callable[[int], None] | None] = ContextVar("listener", default=None)
+
+
+def listen(listener: Callable[[int], None]) -> None:
+    """Let a function hear of cases from here on: their number, each time some are scored."""
+    _listener.set(listener)
+
+
+def report_scored(cases: int) -> None:
+    """Say that some cases are scored."""
+    if listener := _listener.get():
+        listener(cases)
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

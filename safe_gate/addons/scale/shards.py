@@ -27,7 +27,7 @@ from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Provenance
-from safe_gate.scoring.tally import Recount
+from safe_gate.scoring.measure import Recount
 
 _SHAPE = 1
 _DIGEST = later('"[0-9a-f]{40,64}"')
@@ -66,7 +66,7 @@ class Shard:
         return _index(evaluator, case_id, self.of) == self.index
 
     def source(self, evaluator: str, case_id: str, score: Callable[[], Any], _recount: Recount) -> Any:
-        """Return the result of a case that is in the shard: a `tally.ResultSource`."""
+        """Return the result of a case that is in the shard: a `measure.ResultSource`."""
         return score() if self.has(evaluator, case_id) else None
 
 
@@ -136,7 +136,7 @@ class Shards:
     names: Sequence[str]
 
     def source(self, evaluator: str, case_id: str, _score: Callable[[], Any], recount: Recount) -> Any:
-        """Return the result of a case that some shard holds: a `tally.ResultSource`. Raises nothing.
+        """Return the result of a case that some shard holds: a `measure.ResultSource`. Raises nothing.
 
         A result that contradicts itself, or its case, is a problem.
         """
