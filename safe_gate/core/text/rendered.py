@@ -10,7 +10,7 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.text.markup import LINES_OF_HTML, uncommented
+from safe_gate.core.text.characters import LINES_OF_HTML, uncommented
 from safe_gate.core.text.patterns import later
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.text.characters import MARKS, replacements
 from safe_gate.core.text.normalising import _SIGNS, _joins_previous, normalise
-from safe_gate.core.text.similarity import similarity, words
+from safe_gate.core.text.words import similarity, words
 
 WHITE = " \t\n\r\x0b\x0c\x85\xa0\u1680\u2003\u2009\u2028\u2029\u202f\u3000"
 INVISIBLE = "\xad\u034f\u200b\u200c\u200d\u200e\u2060\ufeff"

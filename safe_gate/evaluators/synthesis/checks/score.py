@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from safe_gate.core.digests import digest
-from safe_gate.core.text.similarity import similarity
+from safe_gate.core.text.words import similarity
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import no_reply
 from safe_gate.evaluators.synthesis.checks import wording

@@ -20,7 +20,7 @@ from safe_gate.core.text.latin import may_be_spelled, spelled
 from safe_gate.core.text.mapped_text import Normalised, as_typed
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.rendered import shown as as_shown
-from safe_gate.core.text.similarity import WORD
+from safe_gate.core.text.words import WORD
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requirement, Wording
 from safe_gate.evaluators.synthesis.names import KINDS
 from safe_gate.model.codec import JsonObject

@@ -15,8 +15,7 @@ from typing import Any
 
 import re2
 
-from safe_gate.core.text.mapped_text import Normalised
-from safe_gate.core.text.sentences import asks
+from safe_gate.core.text.mapped_text import Normalised, asks
 from safe_gate.evaluators.synthesis.engine.rules import Match, Rule
 from safe_gate.evaluators.synthesis.engine.tokens import Reading
 from safe_gate.model.codec import JsonObject

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import compress
 
-from safe_gate.core.text.cache import Cache
+from safe_gate.core.text.words import Cache
 
 _STOP = frozenset(
     "the a an of to in and or but if so as at by for from with on off out up down that this these those it is am "

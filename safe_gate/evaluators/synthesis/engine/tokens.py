@@ -14,10 +14,9 @@ from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
-from safe_gate.core.text.cache import Cache
-from safe_gate.core.text.mapped_text import Normalised
+from safe_gate.core.text.mapped_text import LONGEST_SENTENCE, Normalised, may_end_at_emoji, sentence_ends, without_links
 from safe_gate.core.text.patterns import later
-from safe_gate.core.text.sentences import LONGEST_SENTENCE, may_end_at_emoji, sentence_ends, without_links
+from safe_gate.core.text.words import Cache
 from safe_gate.model.codec import JsonObject
 
 BOUNDARY = frozenset(',;:—!?."\n')

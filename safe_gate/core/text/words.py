@@ -5,12 +5,29 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from operator import mul
-from typing import Any
+from typing import Any, TypeVar
 
-from safe_gate.core.text.cache import Cache
+_MOST, _LONGEST = 30_000, 40
+
+T = TypeVar("T")
+
+
+class Cache(dict[str, T]):
+    """A cache of a function of texts. It skips long texts, and keeps what it has when it is full."""
+
+    def __init__(self, function: Callable[[str], T]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, text: str) -> T:
+        found = self._function(text)
+        if len(text) <= _LONGEST and len(self) < _MOST:
+            self[text] = found
+        return found
+
 
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
