@@ -7,8 +7,7 @@ from collections.abc import Sequence, Set
 from safe_gate.evaluators.synthesis.checks.check_result import Pivot, Ties
 from safe_gate.evaluators.synthesis.checks.shipped import MESSAGE
 from safe_gate.evaluators.synthesis.checks.turn import CountedHits, Turn
-from safe_gate.evaluators.synthesis.engine.stems import content, first_words
-from safe_gate.evaluators.synthesis.engine.tokens import Sentence
+from safe_gate.evaluators.synthesis.engine.tokens import Sentence, content, first_words
 
 _ADDRESS = frozenset({"you", "your", "yourself"})
 _BACK = frozenset("he him his she her hers".split())
