@@ -68,7 +68,7 @@ lock: ## resolve the dependencies again, with hashes (needs uv: pip install uv)
 	$(LOCK) --group build --output-file requirements-build.txt
 	$(LOCK) pyproject.toml --extra dask --extra otel --extra zstd --group dev --output-file requirements-dev.txt
 
-$(TABLE): $(SYNTHESIS)/classes.json $(wildcard $(SYNTHESIS)/packs/*/*.json) $(SYNTHESIS)/engine/network.py $(SYNTHESIS)/engine/notation.py | $(RUNNABLE)
+$(TABLE): $(SYNTHESIS)/classes.json $(wildcard $(SYNTHESIS)/packs/*/*.json) $(SYNTHESIS)/engine/network.py | $(RUNNABLE)
 	$(BIN)/python hatch_build.py
 
 clean:

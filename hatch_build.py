@@ -27,11 +27,9 @@ class TableHook(BuildHookInterface[Any]):
 def write() -> None:
     """Write the table beside the packs of this tree."""
     sys.path.insert(0, str(ROOT))
-    from safe_gate.evaluators.package_files import shipped
     from safe_gate.evaluators.synthesis import packs
 
-    data = shipped("safe_gate.evaluators.synthesis")
-    (data.folder / packs.TABLE).write_bytes(packs.table(data))
+    (packs.FOLDER / packs.TABLE).write_bytes(packs.table())
 
 
 if __name__ == "__main__":

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from safe_gate.core.given import OwnFile
-from safe_gate.evaluators import synthesis
 from safe_gate.evaluators.output import one_of, several, texts
-from safe_gate.evaluators.package_files import shipped
+from safe_gate.evaluators.synthesis import own_packs
 from safe_gate.evaluators.synthesis import packs as rule_packs
 from safe_gate.evaluators.synthesis.checks import score, wording
 from safe_gate.evaluators.synthesis.checks.turn import Rules
@@ -84,7 +83,7 @@ def _wanted(argument: str, given: Iterable[Wanted]) -> tuple[Wanted, ...]:
 
 @lru_cache(maxsize=8)
 def _as_shipped(profile: str) -> Rules:
-    return rule_packs.as_shipped(shipped(synthesis.__name__), profile)
+    return rule_packs.as_shipped(profile)
 
 
 def _packs(given: Iterable[str | os.PathLike[str] | Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
@@ -118,13 +117,12 @@ def _with_packs(profile: str, named: Sequence[tuple[str, str]]) -> Rules:
     from safe_gate.inputs import checked
 
     settings = {"profile": profile, "default_checks": DEFAULT_CHECKS, "tags": None, "rules_off": ()}
-    data = shipped(synthesis.__name__)
     try:
         files = [
             OwnFile(name, name, text.encode(), checked.fitting(text, Path(name), name, _PACK), checked.lines_in(text))
             for name, text in named
         ]
-        return rule_packs.from_recipe(rule_packs.recipe(settings, files, data), data)
+        return rule_packs.from_recipe(own_packs.recipe(settings, files))
     except CannotJudge as error:
         raise _refusal(error.problems) from None
 

@@ -13,7 +13,6 @@ from safe_gate.commands._description import Command
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.checks import rulebook
-from safe_gate.evaluators.synthesis.evaluator import DATA
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import checked, disk, recorded, writing
 from safe_gate.inputs.finding import case_files
@@ -85,7 +84,7 @@ def _train(patterns: Sequence[str], settings: JsonObject, config: str, out: str,
     Without a folder nothing is written.
     """
     recipe = asked.recipe(_SYNTHESIS, settings, read(settings), config)
-    lesson = addons.training.taught(_cases(patterns), settings, recipe, DATA)
+    lesson = addons.training.taught(_cases(patterns), settings, recipe)
     paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
     others = [path for path in paths if not _may_replace(path)] if out else []
     if others:

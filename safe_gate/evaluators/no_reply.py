@@ -17,12 +17,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.text.patterns import later
-from safe_gate.evaluators.package_files import shipped
 from safe_gate.model.untrusted import Phrase
 
 
@@ -235,6 +235,6 @@ def _expanded(pattern: str, classes: Mapping[str, list[str]]) -> str:
 @cache
 def _data() -> dict[str, Any]:
     """Return `no_reply.json`. A rule is on a line unless it says otherwise, and tells `what` there is in its place."""
-    data: dict[str, Any] = json.loads(shipped("safe_gate.evaluators").read("no_reply.json"))
+    data: dict[str, Any] = json.loads(Path(__file__).with_name("no_reply.json").read_bytes())
     rules = [{"in": "line", "what": "", **rule} for rule in data["rules"]]
     return {**data, "rules": rules, "talks": re.compile(data["talks"], re.IGNORECASE)}

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.package_files import shipped as shipped_files
-from safe_gate.evaluators.synthesis import packs
+from safe_gate.evaluators.synthesis import own_packs, packs
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.packs import SPEC, Pack
 from safe_gate.inputs import own_rules as of_evaluators
@@ -17,8 +16,6 @@ from safe_gate.scoring.asked import settings
 from safe_gate.settings.model import Settings
 
 __all__ = ["SPEC", "broken_promises", "check", "classes", "digest", "load", "rules", "selected", "shipped"]
-
-DATA = shipped_files("safe_gate.evaluators.synthesis")
 
 
 def load(profile: str = "standard", **own: Any) -> Rules:
@@ -30,22 +27,22 @@ def load(profile: str = "standard", **own: Any) -> Rules:
 
 def rules(some: Sequence[Pack], profile: str = "standard") -> Rules:
     """Return packs made ready to score by."""
-    return packs.rules(some, DATA, profile)
+    return packs.rules(some, profile)
 
 
 def shipped() -> tuple[Pack, ...]:
     """Return the packs that ship."""
-    return packs.shipped(DATA)
+    return packs.shipped()
 
 
 def selected(off: Sequence[str] = ()) -> list[Pack]:
     """Return the packs that ship, less what is switched off."""
-    return packs.selected((), off, DATA)
+    return packs.selected((), off)
 
 
 def classes() -> Mapping[str, Sequence[str]]:
     """Return the word classes."""
-    return packs.classes(DATA)
+    return packs.classes()
 
 
 def digest(own: Sequence[str] = (), root: Path = Path()) -> str:
@@ -62,4 +59,4 @@ def check(own: Sequence[str], root: Path = Path()) -> str:
 
 def broken_promises(pack: Pack, rule: JsonObject) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the texts that a rule of a pack, alone, does not hit, and those that it must not hit and does."""
-    return packs.broken_promises(pack, rule, DATA)
+    return own_packs.broken_promises(pack, rule)

@@ -9,7 +9,6 @@ from safe_gate.addons.training.gain import Gain, distinct_replies, gains
 from safe_gate.addons.training.learning import TAUGHT, Row, as_packs, rows
 from safe_gate.core.figures import plural, with_interval
 from safe_gate.core.stats import wilson
-from safe_gate.evaluators.package_files import Package
 from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks import rulebook
 from safe_gate.evaluators.synthesis.checks.score import Case
@@ -28,7 +27,7 @@ class Lesson(NamedTuple):
     shown: Sequence[Table | str]
 
 
-def taught(cases: Sequence[Any], settings: JsonObject, recipe: str, data: Package) -> Lesson:
+def taught(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
     """Return the rules learned from marked cases, compared with the rules that settings name. Raises CannotJudge.
 
     `recipe` is made from the settings.
@@ -40,16 +39,16 @@ def taught(cases: Sequence[Any], settings: JsonObject, recipe: str, data: Packag
             )
         )
     teams = rulebook.own(recipe)
-    today = packs.selected(teams, settings["rules_off"], data)
-    table = packs.stored_table(data)
+    today = packs.selected(teams, settings["rules_off"])
+    table = packs.stored_table()
 
     def ready(some: Sequence[packs.Pack]) -> Rules:
-        return packs.rules(some, data, own=teams, table=table)
+        return packs.rules(some, own=teams, table=table)
 
     rules = ready(today)
 
     def learned(some: Sequence[Case]) -> list[Row]:
-        return rows(some, rules, packs.classes(data), TAUGHT)
+        return rows(some, rules, packs.classes(), TAUGHT)
 
     found = learned(cases)
     made = as_packs(found)

@@ -18,8 +18,7 @@ from safe_gate.core.given import (
     RuleFiles,
 )
 from safe_gate.core.setting import READING_FLAGS, SCORING_FLAGS
-from safe_gate.evaluators.package_files import shipped
-from safe_gate.evaluators.synthesis import cases, compare, gate, packs, present, totals
+from safe_gate.evaluators.synthesis import cases, compare, gate, own_packs, packs, present, totals
 from safe_gate.evaluators.synthesis.checks import consistency, conversation
 from safe_gate.evaluators.synthesis.checks.score import score_case
 from safe_gate.evaluators.synthesis.part import Part
@@ -27,9 +26,6 @@ from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.evaluators.synthesis.settings import Settings
 from safe_gate.evaluators.synthesis.totals import report as report_of
 from safe_gate.model.codec import JsonObject
-
-DATA = shipped("safe_gate.evaluators.synthesis")
-"""The files of the packs that ship."""
 
 
 def _imported(one: Exchange) -> JsonObject:
@@ -105,8 +101,8 @@ class Synthesis(Evaluator):
         setting="rules",
         off="rules_off",
         kind="rule-pack",
-        digest=lambda settings, own: packs.digest(settings, own, DATA),
-        facts=lambda own: packs.facts(own, DATA),
+        digest=own_packs.digest,
+        facts=own_packs.facts,
         misnamed=cases.misnamed,
         misfit=cases.misfit,
         unserved=cases.unserved,
@@ -118,10 +114,10 @@ class Synthesis(Evaluator):
     recounted = staticmethod(consistency.recounted)
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
-        return packs.recipe(settings, own, DATA)
+        return own_packs.recipe(settings, own)
 
     def made(self, recipe: str) -> Any:
-        return packs.from_recipe(recipe, DATA)
+        return packs.from_recipe(recipe)
 
     def score(self, case: Any, by: Any) -> Result:
         return score_case(case, by)

@@ -1,6 +1,6 @@
 """Finds all phrases in tokens in one pass. Pure.
 
-`notation.py` says how a phrase is written. From each token a walk takes the phrases that begin there, all at once, as
+`network.py` says how a phrase is written. From each token a walk takes the phrases that begin there, all at once, as
 far as they have no gap. The walk becomes deterministic as it goes: each step from a set of places is worked out once
 and kept, as long as there is room. What stands behind a gap is looked for only where the words before it stand.
 """

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.engine import automaton, tokens
 from safe_gate.evaluators.synthesis.engine.automaton import PhraseHit, walker
-from safe_gate.evaluators.synthesis.engine.notation import Gap, Sequence_, parsed
+from safe_gate.evaluators.synthesis.engine.network import Gap, Sequence_, parsed
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, END, Reading, Spelling, content
 from safe_gate.evaluators.synthesis.engine.tokens import read as read_text
 from tests.support import packs

@@ -6,60 +6,61 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import pytest
 
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.package_files import Package, shipped
+from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.engine import network
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.packs import TABLE, from_recipe, recipe, stored_table, table
+from safe_gate.evaluators.synthesis.own_packs import recipe
+from safe_gate.evaluators.synthesis.packs import TABLE, from_recipe, stored_table, table
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.model import Settings
 from tests.support.cases import REPOSITORY
 
-SHIPPED = shipped("safe_gate.evaluators.synthesis")
 SETTINGS = settings(Settings())
 
 
 @cache
 def compiled() -> bytes:
     """Return the table of the packs that ship."""
-    return table(SHIPPED)
+    return table()
 
 
-class Files(Package):
-    """The files of the package, some of them others; no table unless it is one of these."""
+read = packs.read
 
-    others: Mapping[str, bytes]
 
-    def __init__(self, others: Mapping[str, bytes]) -> None:
-        super().__init__(SHIPPED.folder, SHIPPED.names)
-        object.__setattr__(self, "others", others)
+@contextmanager
+def reading(others: Mapping[str, bytes]) -> Iterator[None]:
+    """Let the packs read some files with other contents; no table unless it is one of these."""
 
-    def read(self, name: str) -> bytes:
-        if name in self.others:
-            return self.others[name]
-        if name == TABLE:
+    def other(name: str) -> bytes:
+        if name not in others and name == TABLE:
             raise FileNotFoundError(name)
-        return SHIPPED.read(name)
+        return others[name] if name in others else read(name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packs, "read", other)
+        yield
 
 
 def rules(files: Mapping[str, bytes], policy: Mapping[str, Any] = SETTINGS) -> Rules:
-    data = Files(files)
-    return from_recipe(recipe(policy, (), data), data)
+    with reading(files):
+        return from_recipe(recipe(policy, ()))
 
 
 def texts() -> list[str]:
-    packs = [json.loads(SHIPPED.read(name)) for name in SHIPPED.names if name.startswith("packs/")]
-    said = [text for pack in packs for rule in pack["rules"] for text in (*rule.get("hit", ()), *rule.get("miss", ()))]
+    every = [json.loads(read(name)) for name in packs.files()]
+    said = [text for pack in every for rule in pack["rules"] for text in (*rule.get("hit", ()), *rule.get("miss", ()))]
     return [" ".join(said[at : at + 10]) for at in range(0, len(said), 40)]
 
 
@@ -87,7 +88,7 @@ def test_a_table_finds_what_the_packs_find(others: Mapping[str, Any]) -> None:
 @pytest.mark.untraced
 def test_phrases_that_a_table_does_not_hold_count_too() -> None:
     name = "packs/agency/agency-negative.json"
-    pack = json.loads(SHIPPED.read(name))
+    pack = json.loads(read(name))
     pack["rules"].insert(1, {"id": "agency-negative/gargle", "phrase": "gargle twice", "origin": "hand"})
     changed = rules({TABLE: compiled(), name: json.dumps(pack).encode()})
     (found,) = results(changed, ["Now gargle twice. Then you must gargle twice."])
@@ -96,23 +97,27 @@ def test_phrases_that_a_table_does_not_hold_count_too() -> None:
     assert results(changed, some) == results(rules({TABLE: compiled()}), some)
 
 
-@pytest.mark.parametrize("name", ["classes.json", "engine/network.py", "engine/notation.py"])
+@pytest.mark.parametrize("name", ["classes.json", "engine/network.py"])
 def test_a_table_of_other_classes_or_other_code_is_not_read(name: str) -> None:
-    assert not stored_table(Files({TABLE: compiled(), name: SHIPPED.read(name) + b"\n"})).networks
+    with reading({TABLE: compiled(), name: read(name) + b"\n"}):
+        assert not stored_table().networks
 
 
 @pytest.mark.untraced
 def test_a_table_is_read_beside_the_classes_and_the_code_that_it_was_made_of() -> None:
-    files = ("classes.json", "engine/network.py", "engine/notation.py")
-    changed = {name: SHIPPED.read(name) + b"\n" for name in files}
-    assert stored_table(Files({TABLE: table(Files(changed)), **changed})).networks
+    files = ("classes.json", "engine/network.py")
+    changed = {name: read(name) + b"\n" for name in files}
+    with reading(changed):
+        made = table()
+    with reading({TABLE: made, **changed}):
+        assert stored_table().networks
 
 
 @pytest.mark.parametrize(("end", "more"), [(0, b""), (100, b""), (-4, b""), (None, b"\0\0\0\0")])
 def test_a_table_that_is_cut_or_longer_is_not_read(end: int | None, more: bytes) -> None:
-    assert stored_table(Files({TABLE: compiled()})).networks
-    assert not stored_table(Files({})).networks
-    assert not stored_table(Files({TABLE: compiled()[:end] + more})).networks
+    for content, is_read in ({TABLE: compiled()}, True), ({}, False), ({TABLE: compiled()[:end] + more}, False):
+        with reading(content):
+            assert bool(stored_table().networks) == is_read
 
 
 def test_a_table_is_the_network_that_was_written() -> None:
@@ -127,10 +132,7 @@ def test_a_table_is_the_network_that_was_written() -> None:
 
 @pytest.mark.untraced
 def test_a_table_does_not_depend_on_the_order_of_sets() -> None:
-    code = (
-        "import sys; from safe_gate.evaluators.package_files import shipped; from safe_gate.evaluators.synthesis import packs;"
-        "sys.stdout.buffer.write(packs.table(shipped('safe_gate.evaluators.synthesis')))"
-    )
+    code = "import sys; from safe_gate.evaluators.synthesis import packs; sys.stdout.buffer.write(packs.table())"
     environ = {**os.environ, "PYTHONHASHSEED": "7"}
     ran = subprocess.run([sys.executable, "-c", code], env=environ, cwd=REPOSITORY, capture_output=True, check=True)
     assert ran.stdout == compiled()
