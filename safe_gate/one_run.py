@@ -28,8 +28,7 @@ from safe_gate.gate import differences, waivers
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate.comparison import Guards
 from safe_gate.github import handover, publishing
-from safe_gate.github.checkout import foreign_checkout
-from safe_gate.github.effects import Effects
+from safe_gate.github.effects import Effects, foreign_checkout
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.finding.commit_files import Missing
 from safe_gate.inputs.finding.git import Clone

@@ -20,9 +20,9 @@ from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate import differences
-from safe_gate.github import Api, checkout
+from safe_gate.github import Api
 from safe_gate.github.contents import Contents
-from safe_gate.github.effects import Effects
+from safe_gate.github.effects import Effects, is_merge_of_event, root_in_sight
 from safe_gate.github.event import OF_A_HEAD, Context
 from safe_gate.inputs import checked, disk, writing
 from safe_gate.inputs.disk import HERE
@@ -134,9 +134,9 @@ def _unavailable(what: str, words: str) -> CannotJudge:
 def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
     """Yield the checkouts that have files while the working folder is in none: a commit has other paths."""
     here = Path.cwd()
-    if checkout.root_in_sight(here) is None:
+    if root_in_sight(here) is None:
         paths = [here / path for path in (*expansion.expand(patterns)[0], *map(Path, patterns))]
-        for root in sorted({root for path in paths if (root := checkout.root_in_sight(path.parent))}):
+        for root in sorted({root for path in paths if (root := root_in_sight(path.parent))}):
             words = "is a checkout, but the working folder is outside any checkout, so paths differ from the commit's"
             advice = "check out into the working folder itself"
             yield Problem(Place(disk.shown(root)), f"{words}; {advice}", code=Code.BASE_UNAVAILABLE)
@@ -169,7 +169,7 @@ def committed(spec: str) -> str:
     if not path.is_absolute() and ".." not in path.parts:
         return spec
     here = Path.cwd()
-    if (root := checkout.root_in_sight(here)) is None:
+    if (root := root_in_sight(here)) is None:
         return ""
     there = Path(os.path.normpath(here / path))  # links stay unresolved: the change may have added them
     top = next((above for above in reversed(there.parents) if os.path.realpath(above) == os.path.realpath(root)), None)
@@ -295,7 +295,7 @@ def _base(context: Context, sources: _Sources) -> tuple[str, str]:
     event may name an older commit. It counts for every other checkout, or a change could choose its own base.
     """
     named = f"named by the event {context.event}"
-    if not checkout.is_merge_of_event(context):
+    if not is_merge_of_event(context):
         return context.subject.base_sha, named
     try:
         parents = _from_first(sources, lambda source: source.commit(context.sha).parents)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TextIO
 from safe_gate import commands
 from safe_gate.commands import _parsing, _terminal
 from safe_gate.commands._description import Command
-from safe_gate.github.annotations import Annotation
 from safe_gate.github.effects import Effects, time_of
+from safe_gate.github.runner_files import Annotation
 from safe_gate.inputs import config_file, disk
 from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of, number

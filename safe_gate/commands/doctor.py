@@ -15,8 +15,8 @@ from safe_gate.commands._description import JSON, SHARD, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.github import checkout, handover, preview, publishing
-from safe_gate.github.effects import Effects
+from safe_gate.github import handover, preview, publishing
+from safe_gate.github.effects import Effects, commit_of
 from safe_gate.github.preview import Facts
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.finding import case_files, expansion
@@ -100,7 +100,7 @@ def _text(words: Words) -> str:
 
 def _commit(effects: Effects) -> Words:
     """Return the commit that a run would judge: the event's, or the checkout's."""
-    event, own = effects.context.head_sha, checkout.commit_of(Path.cwd())
+    event, own = effects.context.head_sha, commit_of(Path.cwd())
     if event:
         return Untrusted(event if event == own or not own else f"{event}, of the event; the checkout is at {own}")
     return Untrusted(f"{own}, of the checkout") if own else "unknown: no commit is checked out here"

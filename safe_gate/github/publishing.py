@@ -14,10 +14,10 @@ from urllib.parse import quote
 
 from safe_gate import addons
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.github import Api, ApiError, Refusal, comment, handover, preview, pulls, runner_files
-from safe_gate.github.annotations import Annotation, annotated, of_refusal
+from safe_gate.github import Api, ApiError, Refusal, comment, handover, preview, runner_files
 from safe_gate.github.effects import Effects
 from safe_gate.github.event import NO_RUN, Context
+from safe_gate.github.runner_files import Annotation, annotated, of_refusal
 from safe_gate.inputs import disk, writing
 from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -87,7 +87,9 @@ def publish_run(
     are_written = _write_outputs({**view.step_outputs, **_paths(paths), "comment-file": file}, effects)
     posted = comment.Posted(preview.no_comment(wanted, context))
     if draft:
-        posted = _post(draft, wanted, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
+        posted = _post(
+            draft, wanted, effects, lambda api: comment.pull_request_of(api, context), "skipped-no-pull-request"
+        )
         if context.broken_event_file and posted.status == "skipped-no-pull-request":
             why = f"the event file {context.broken_event_file} cannot be read, so no pull request is known"
             _warn(f"The comment was not posted: {why}", effects)
@@ -196,7 +198,11 @@ def post_later(wanted: Publishing, effects: Effects) -> bool:
         _show(draft.bodies[0], effects)
     are_written = _write_outputs(ReportView.of(found.report).step_outputs, effects)
     posted = _post(
-        draft, wanted, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
+        draft,
+        wanted,
+        effects,
+        lambda api: comment.confirmed_pull_request(api, context, found.pull_request),
+        "skipped-outdated",
     )
     effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
     if posted.status == "skipped-outdated":

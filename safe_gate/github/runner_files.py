@@ -1,4 +1,6 @@
-"""The files through which a step tells the runner its outputs and its summary.
+"""What a step tells its runner: outputs and the summary by files, annotations by lines of the log.
+
+Annotations are escaped as `@actions/core` does: `%` first, then line ends; in properties `:` and `,` too.
 
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 """
@@ -6,10 +8,20 @@ https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-comm
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+from safe_gate.core.figures import plural
+from safe_gate.model.outcome import RuleOutcome
+from safe_gate.model.problems import Place, Problem, in_order, number
+from safe_gate.model.results import Severity
+from safe_gate.model.shown import Finding
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render import SUMMARY_LIMIT
+from safe_gate.render.console import problem as problem_line
+from safe_gate.render.untrusted import plain, quoted
+from safe_gate.render.view import ReportView, message, ranked, rule_name
 
 
 def write_outputs(path: str, values: Mapping[str, str]) -> None:
@@ -50,3 +62,114 @@ def _line_end(path: str) -> str:
     with file.open("rb") as written:
         written.seek(-1, os.SEEK_END)
         return "" if written.read() == b"\n" else "\n"
+
+
+MOST = 10
+"""The runner shows ten annotations of a level a step and drops the rest."""
+
+_MOST_RULES = 4
+_MESSAGE_LIMIT = 4_096  # the runner cuts at so many UTF-16 units; UTF-8 never has fewer bytes
+_LEVELS = {"error": MOST, "warning": MOST - 4, "notice": MOST}  # four warnings may follow, of what was not published
+_LEVEL_OF = {
+    True: {Severity.FAILING: "error", Severity.REVIEW: "warning"},
+    False: {Severity.FAILING: "warning", Severity.REVIEW: "notice"},
+}
+"""The level of a case's annotation. A case within the rules' limits is never an error."""
+
+
+class Annotation(NamedTuple):
+    """What a reviewer is shown on the job, or beside a line of a file if it has one.
+
+    `level` is error, warning or notice; `file` is relative to the repository's root.
+    """
+
+    level: str
+    message: str
+    title: str = ""
+    file: str = ""
+    line: int = 0
+
+    def command(self) -> str:
+        r"""Return the line of the log that makes the runner show it.
+
+        >>> Annotation("error", "50% of 2,\nbroken", title="a:b").command()
+        '::error title=a%3Ab::50%25 of 2,%0Abroken'
+        """
+        properties = {"title": self.title, "file": self.file, "line": str(self.line) if self.line else ""}
+        escaped = {key: _data(value).replace(":", "%3A").replace(",", "%2C") for key, value in properties.items()}
+        given = ",".join(f"{key}={value}" for key, value in escaped.items() if value)
+        return f"::{self.level}{' ' if given else ''}{given}::{_data(_cut(self.message))}"
+
+
+def annotated(view: ReportView, folder: str = "") -> tuple[Annotation, ...]:
+    """Return what a run annotates: broken rules, input problems and cases at their places, failing ones first.
+
+    Of each level there are as many as the runner shows, the last one for those that are left out.
+    `folder` is the working folder's path in the repository.
+    """
+    problems = view.problems
+    noun = "problem" if problems else "case"
+    fixed = [*_broken_rules(view.broken), *_input_problems(problems, folder)]
+    shown: list[Annotation] = []
+    for level, most in _LEVELS.items():
+        ours = [one for one in fixed if one.level == level]
+        findings = (one for section in view.sections for one in section.findings)
+        found = ranked((one for one in findings if _LEVEL_OF[one.breaks][one.severity] == level), most)
+        total = len(ours) + found.number + (number(problems) - len(problems)) * (level == "error")
+        ours += (_case(finding, level, folder) for finding in found.first)
+        shown += _rolled_up(ours, total, most, noun, "the log and the report")
+    return tuple(shown)
+
+
+def of_refusal(problems: Sequence[Problem], folder: str) -> Sequence[Annotation]:
+    """Return what is annotated where there is no report, but problems: as many as the runner shows."""
+    return _rolled_up(list(_input_problems(problems, folder)), number(problems), MOST, "problem", "the log")
+
+
+def _rolled_up(ours: Sequence[Annotation], total: int, most: int, noun: str, where: str) -> Sequence[Annotation]:
+    """Return the first annotations of a level. If there are too many, the last one counts the rest."""
+    if total <= most:
+        return ours
+    more = plural(total - most + 1, f"more {noun}")
+    return (*ours[: most - 1], Annotation(ours[0].level, f"{more}: see {where}", "SAFE Gate"))
+
+
+def _broken_rules(broken: Sequence[RuleOutcome]) -> Iterator[Annotation]:
+    """Yield the first broken rules, to leave room for cases."""
+    for rule in broken[:_MOST_RULES]:
+        yield Annotation("error", quoted(message(rule)), f"SAFE Gate: {rule_name(rule)}")
+    if more := len(broken[_MOST_RULES:]):
+        words = f"{plural(more, 'more rule is', 'more rules are')} broken: see the log and the report"
+        yield Annotation("error", words, "SAFE Gate")
+
+
+def _input_problems(problems: Sequence[Problem], folder: str) -> Iterator[Annotation]:
+    """Yield each problem at its place."""
+    for problem in in_order(problems):
+        yield _at(problem.place, "error", problem_line(problem), "SAFE Gate: cannot judge", folder)
+
+
+def _case(finding: Finding, level: str, folder: str) -> Annotation:
+    what = finding.what + f" ({finding.news})" * bool(finding.news)
+    message = "\n".join((what, *(quoted(phrase) for phrase in finding.evidence)))
+    placed = _at(finding.place, level, message, f"SAFE Gate: {plain(finding.case_id)}", folder)
+    if placed.file:
+        return placed
+    where = f"{finding.place.path}:{finding.place.line}"
+    return placed._replace(message=f"{plain(Untrusted(where), len(where))}: {message}")
+
+
+def _at(place: Place, level: str, message: str, title: str, folder: str) -> Annotation:
+    """Return an annotation at its place, or without one if GitHub could not find it there."""
+    path = place.within(folder)
+    found = path and place.line and plain(Untrusted(path), len(path)) == path
+    return Annotation(level, message, title, path, place.line) if found else Annotation(level, message, title)
+
+
+def _cut(text: str) -> str:
+    data = text.encode("utf-8", "surrogatepass")
+    return text if len(data) <= _MESSAGE_LIMIT else data[: _MESSAGE_LIMIT - 3].decode("utf-8", "ignore") + "…"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

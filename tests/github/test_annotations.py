@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.github.annotations import Annotation
-from safe_gate.github.runner_files import write_outputs
+from safe_gate.github.runner_files import Annotation, write_outputs
 
 # What `core.error`, `core.warning` and `core.notice` write for a message and its properties.
 ANNOTATIONS: list[tuple[str, str, dict[str, Any], str]] = [

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.github import ApiError, Refusal, pulls
+from safe_gate.github import ApiError, Refusal, comment
 from safe_gate.github.comment import Draft, Marker, Posted, gate_name, post
 from safe_gate.github.event import Context, Subject, WorkflowRun
 from tests.support.github import BOT, COMMENTS, HEAD, ONE_COMMENT, PULL_REQUEST, REPOSITORY, Answer, Gate, GitHub
@@ -73,7 +73,7 @@ def test_whatever_a_server_answers_is_a_status_or_a_refusal(objects: list[dict[s
     marker = Marker("evals/gate", HEAD, WorkflowRun(7, 2), "0123456789abcdef")
     context = Context(repository="o/r", subject=Subject(head_sha=HEAD))
     with suppress(ApiError):
-        assert isinstance(pulls.number(Nonsense(objects), context), int | None)
+        assert isinstance(comment.pull_request_of(Nonsense(objects), context), int | None)
         assert post(Nonsense(objects), "o/r", 2, Draft(marker, ["long", "short"], "always", passed=True)).status
 
 

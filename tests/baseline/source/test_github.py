@@ -154,7 +154,7 @@ def test_a_folder_above_the_working_folder_that_may_not_be_searched_is_no_checko
     def locked(folder: Path) -> Path | None:
         raise PermissionError(13, "Permission denied", str(folder))
 
-    monkeypatch.setattr("safe_gate.github.checkout.root", locked)
+    monkeypatch.setattr("safe_gate.github.effects.root", locked)
     assert "main: is neither a .json file nor a readable commit" in refusal(open_("main"))
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.github.annotations import Annotation, annotated
+from safe_gate.github.runner_files import Annotation, annotated
 from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import Place, Problem
 from safe_gate.model.report import Provenance, Report, Tool

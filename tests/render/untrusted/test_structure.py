@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from safe_gate.evaluators import sections
 from safe_gate.evaluators.stored import read_report, report_json, withheld
-from safe_gate.github.annotations import annotated
+from safe_gate.github.runner_files import annotated
 from safe_gate.model import codec
 from safe_gate.model.problems import Place, Problem
 from safe_gate.model.report import Report
