@@ -20,7 +20,7 @@ from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.github.effects import Effects, time_of
 from safe_gate.inputs import config_file, disk
-from safe_gate.inputs.schemas import load_schema
+from safe_gate.inputs.checked import load_schema
 from safe_gate.inputs.writing import temporary_folder
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.outcome import RuleOutcome, Verdict

@@ -30,9 +30,8 @@ from safe_gate.gate.comparison import Guards
 from safe_gate.github import handover, publishing
 from safe_gate.github.effects import Effects, foreign_checkout
 from safe_gate.inputs import disk, writing
-from safe_gate.inputs.finding.commit_files import Missing
-from safe_gate.inputs.finding.git import Clone
-from safe_gate.inputs.read_by_run import read_by, replaced
+from safe_gate.inputs.case_files import read_by, replaced
+from safe_gate.inputs.commit_files import Clone, Missing
 from safe_gate.model import codec
 from safe_gate.model.outcome import RuleOutcome, Verdict
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of

@@ -100,10 +100,9 @@ def _packs(given: Iterable[str | os.PathLike[str] | Mapping[str, Any]]) -> tuple
 
 
 def _read(pattern: str) -> Iterator[tuple[str, str]]:
-    from safe_gate.inputs import disk
-    from safe_gate.inputs.finding import expansion
+    from safe_gate.inputs import disk, globs
 
-    paths, problems = expansion.expand([pattern], ".json")
+    paths, problems = globs.expand([pattern], ".json")
     if problems:
         raise _refusal(problems)
     try:

@@ -13,7 +13,7 @@ import pytest
 
 from safe_gate.core.digests import is_stand_in, stand_in
 from safe_gate.evaluators.stored import without_texts
-from safe_gate.inputs.schemas import load_schema
+from safe_gate.inputs.checked import load_schema
 from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
 
 # A word in every place of the input that holds text; ids, concerns, archetypes, tags are names and stay.

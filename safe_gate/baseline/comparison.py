@@ -16,9 +16,9 @@ from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.evaluators.stored import withheld
 from safe_gate.gate import comparison as gate
+from safe_gate.inputs import case_files, globs
+from safe_gate.inputs.case_files import narrowed
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.finding import case_files, expansion
-from safe_gate.inputs.finding.case_files import narrowed
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.comparison import Against, Comparison
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -141,7 +141,7 @@ def named_nowhere(options: Settings, roots: Sequence[Path]) -> Iterator[Problem]
     for name, suffix in case_files.settings():
         for pattern in options.value(name):
             if not any(pattern in one.value(name) for one in left):
-                yield expansion.no_match(pattern, suffix, roots[-1])
+                yield globs.no_match(pattern, suffix, roots[-1])
 
 
 def baseline_run(

@@ -14,7 +14,7 @@ from safe_gate.gate import rules as gate_rules
 from safe_gate.gate.comparison import Guards
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import own_rules
-from safe_gate.inputs.finding.commit_files import Pattern
+from safe_gate.inputs.commit_files import Pattern
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import InputFile

@@ -11,8 +11,8 @@ from pathlib import Path
 from safe_gate.baseline import comparison, source
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.github.effects import Effects
+from safe_gate.inputs.commit_files import Pattern
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.finding.commit_files import Pattern
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Base
 from safe_gate.scoring import asked

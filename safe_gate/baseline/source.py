@@ -24,12 +24,10 @@ from safe_gate.github import Api
 from safe_gate.github.contents import Contents
 from safe_gate.github.effects import Effects, is_merge_of_event, root_in_sight
 from safe_gate.github.event import OF_A_HEAD, Context
-from safe_gate.inputs import checked, disk, writing
+from safe_gate.inputs import checked, disk, globs, writing
+from safe_gate.inputs.case_files import settings
+from safe_gate.inputs.commit_files import Clone, Commit, Kind, Missing, Pattern, Selection
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.finding import expansion, globs
-from safe_gate.inputs.finding.case_files import settings
-from safe_gate.inputs.finding.commit_files import Commit, Kind, Missing, Pattern, Selection
-from safe_gate.inputs.finding.git import Clone
 from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Report
@@ -48,7 +46,7 @@ class Baseline:
     `name` is what the user calls it: a path, a ref, `base` or `.`. `commit` is the full id of the commit, or of the
     one that the report judged. `made_at` is the time of the commit or report (ISO 8601 in UTC). Both are "" if
     unknown. `report` is as a run wrote it, or None if there are files. Then `root` holds these files and stands for
-    the working folder (see `expansion.expand`). `why` says why `base` is this commit, "" for other names.
+    the working folder (see `globs.expand`). `why` says why `base` is this commit, "" for other names.
     """
 
     name: str
@@ -100,7 +98,7 @@ def opened(
         raise _unavailable("base", f"is the base commit {unknown}; name a ref, such as main")
     if is_required and is_missing(spec):
         advice = "correct the path, or set baseline-required: false for the first run of a new gate"
-        raise _unavailable(spec, f"does not exist{expansion.close_to(spec)}; {advice}")
+        raise _unavailable(spec, f"does not exist{globs.close_to(spec)}; {advice}")
     if (spec == "base" and not context.subject.base_sha) or is_missing(spec):
         yield None
     elif spec == ".":
@@ -112,11 +110,11 @@ def opened(
         sources = _sources(context, connect, token)
         ref, why = _base(context, sources) if spec == "base" else (_ref(spec), "")
         with writing.temporary_folder() as top:
-            (top / ".git").mkdir()  # the top of a repository, as `expansion.outside` knows it
+            (top / ".git").mkdir()  # the top of a repository, as `globs.outside` knows it
             root = top / folder
             root.mkdir(parents=True, exist_ok=True)
             paths = [pattern.path for pattern in patterns]
-            outside = (one for path in paths if (one := expansion.outside(path, root)))
+            outside = (one for path in paths if (one := globs.outside(path, root)))
             if refused := (*outside, *_strays(paths)):
                 raise CannotJudge(*refused)
             selection = Selection.of(patterns, folder)
@@ -135,7 +133,7 @@ def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
     """Yield the checkouts that have files while the working folder is in none: a commit has other paths."""
     here = Path.cwd()
     if root_in_sight(here) is None:
-        paths = [here / path for path in (*expansion.expand(patterns)[0], *map(Path, patterns))]
+        paths = [here / path for path in (*globs.expand(patterns)[0], *map(Path, patterns))]
         for root in sorted({root for path in paths if (root := root_in_sight(path.parent))}):
             words = "is a checkout, but the working folder is outside any checkout, so paths differ from the commit's"
             advice = "check out into the working folder itself"

@@ -22,9 +22,8 @@ from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import weakening
 from safe_gate.gate.weakening import WEAKER, Asked, Terms, What, settings_of
 from safe_gate.github.effects import Effects
-from safe_gate.inputs import disk, own_rules
+from safe_gate.inputs import case_files, disk, globs, own_rules
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.model.comparison import Weakened, Weakening
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Report
@@ -219,7 +218,7 @@ def _files_of(name: str, side: Snapshot) -> set[Path]:
         if name == one.input.setting or (isinstance(one.input, Documents) and name == one.input.folder):
             files = case_files.of(one, side.options)
             return set(map(disk.location, case_files.expanded(files).paths))
-    paths, _ = expansion.expand(side.options.value(name))
+    paths, _ = globs.expand(side.options.value(name))
     return set(map(disk.location, paths))
 
 

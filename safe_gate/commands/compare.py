@@ -18,8 +18,8 @@ from safe_gate.gate import waivers, weakening
 from safe_gate.gate.comparison import Guards, Status, judge
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import writing
+from safe_gate.inputs.case_files import keep_inputs, read_by
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.read_by_run import keep_inputs, read_by
 from safe_gate.model import codec
 from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem

@@ -18,10 +18,8 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.github import handover, preview, publishing
 from safe_gate.github.effects import Effects, commit_of
 from safe_gate.github.preview import Facts
-from safe_gate.inputs import checked, disk
-from safe_gate.inputs.finding import case_files, expansion
-from safe_gate.inputs.finding.case_files import CaseFiles
-from safe_gate.inputs.read_by_run import replaced
+from safe_gate.inputs import case_files, checked, disk, globs
+from safe_gate.inputs.case_files import CaseFiles, replaced
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.model.report import Waiver
 from safe_gate.model.untrusted import Untrusted, Words
@@ -116,15 +114,15 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         outputs = options.value(form.outputs) if isinstance(form, Documents) else ()
         searches[form.setting] = options.value(form.setting), partial(_found, case_files.of(evaluator, options))
         if isinstance(form, Documents):
-            searches[form.outputs] = outputs, expansion.expand
+            searches[form.outputs] = outputs, globs.expand
     for evaluator in EVALUATORS.values() if searches else ():
         if evaluator.rule_files and (own := options.value(evaluator.rule_files.setting)):
-            searches[evaluator.rule_files.setting] = own, partial(expansion.expand, suffix=".json")
+            searches[evaluator.rule_files.setting] = own, partial(globs.expand, suffix=".json")
     if not searches:
         return [("nothing", "")], [refusals.nothing_to_judge()]
     problems = [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
     if options.mode == "merge":  # whose problems `_unfit` names with all that is wrong with shards
-        searches["shards"] = options.shards, expansion.expand
+        searches["shards"] = options.shards, globs.expand
     facts: Facts = [
         (name.replace("_", "-"), Untrusted(f"{plural(len(search([pattern])[0]), 'file')} of {pattern}"))
         for name, (patterns, search) in searches.items()

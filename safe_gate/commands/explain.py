@@ -11,9 +11,8 @@ from safe_gate.commands._description import JSON, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.validate import suggestion
-from safe_gate.inputs import own_rules
-from safe_gate.inputs.finding import case_files
-from safe_gate.inputs.finding.case_files import CaseFiles
+from safe_gate.inputs import case_files, own_rules
+from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.untrusted import Untrusted

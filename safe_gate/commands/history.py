@@ -11,8 +11,7 @@ from safe_gate.commands._command import Call
 from safe_gate.commands._description import Command
 from safe_gate.core.figures import plural
 from safe_gate.github import publishing
-from safe_gate.inputs import disk, writing
-from safe_gate.inputs.finding import expansion
+from safe_gate.inputs import disk, globs, writing
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.untrusted import Phrase
 from safe_gate.render import console
@@ -61,7 +60,7 @@ def read(patterns: Sequence[str]) -> tuple[list[addons.page.history.Moment], int
 
     One report is held at a time. Raises CannotJudge.
     """
-    paths, problems = expansion.expand(patterns, ".json")
+    paths, problems = globs.expand(patterns, ".json")
     found: dict[tuple[str, str], addons.page.history.Moment] = {}
     copies = 0
     for path in paths:

@@ -11,8 +11,7 @@ from safe_gate import addons
 from safe_gate.commands._command import Call, complain
 from safe_gate.commands._description import Command
 from safe_gate.core.figures import plural
-from safe_gate.inputs import disk, writing
-from safe_gate.inputs.finding import expansion
+from safe_gate.inputs import disk, globs, writing
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.render import console
 
@@ -161,7 +160,7 @@ def _check_target(arguments: Mapping[str, Any]) -> None:
         raise CannotJudge(Problem(Place("--out"), words, code=Code.USAGE))
     if path == _STREAM and not update:
         return
-    if disk.is_among(path, expansion.expand(arguments["sources"])[0]):
+    if disk.is_among(path, globs.expand(arguments["sources"])[0]):
         raise CannotJudge(Problem(Place(flag), f"names {path}, which is imported; name another file", code=Code.USAGE))
     if not update and not arguments["force"] and disk.holds_something(Path(path)):
         words = f"names {path}, which exists; set --force to replace it with all its labels"

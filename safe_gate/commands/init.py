@@ -12,9 +12,8 @@ from pathlib import Path
 from safe_gate.commands._command import Call
 from safe_gate.commands._description import Command
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import disk, schemas, writing
-from safe_gate.inputs.finding.commit_files import Missing
-from safe_gate.inputs.finding.git import Clone
+from safe_gate.inputs import checked, disk, writing
+from safe_gate.inputs.commit_files import Clone, Missing
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.render import console
 from safe_gate.settings.model import CONFIG_FILES
@@ -97,7 +96,7 @@ def _platforms() -> tuple[list[str], str]:
 
 def _wanted(platforms: list[str]) -> Mapping[Path, str]:
     """Return the files for a repository on some platforms: their texts by path."""
-    wanted = {_SCHEMA: schemas.schema_folder().joinpath("config.schema.json").read_text("utf-8")}
+    wanted = {_SCHEMA: checked.schema_folder().joinpath("config.schema.json").read_text("utf-8")}
     for folder in (_STARTER / name for name in ("any", *platforms)):
         found = (file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
         wanted |= {file.relative_to(folder): file.read_text("utf-8") for file in found}

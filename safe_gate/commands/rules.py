@@ -14,8 +14,7 @@ from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.checks import rulebook
 from safe_gate.github.effects import Effects
-from safe_gate.inputs import checked, disk, recorded, writing
-from safe_gate.inputs.finding import case_files
+from safe_gate.inputs import case_files, checked, disk, recorded, writing
 from safe_gate.inputs.own_rules import made, read
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem

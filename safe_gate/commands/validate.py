@@ -13,8 +13,7 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import checked, config_file, disk, documents, kinds, own_rules, recorded
-from safe_gate.inputs.finding import case_files
+from safe_gate.inputs import case_files, checked, config_file, disk, documents, kinds, own_rules, recorded
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Problem, Problems
 from safe_gate.model.report import InputFile

@@ -24,7 +24,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate import differences, limits
 from safe_gate.github.effects import Effects
-from safe_gate.inputs import checked, disk, schemas
+from safe_gate.inputs import checked, disk
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.config import Config
 from safe_gate.model.outcome import Verdict
@@ -217,7 +217,7 @@ def _options(path: str, report: Report) -> Settings:
             for key in setting.key[:-1]:
                 inner = inner.setdefault(key, {})
             inner[setting.key[-1]] = value
-    if faults := schemas.load_schema("config").faults(config):
+    if faults := checked.load_schema("config").faults(config):
         raise CannotJudge(*(Problem(Place(name), one.message, "", f"provenance.policy: {one.field}") for one in faults))
     options = read({}, {}, lambda _: Config(name, config), command="verify")
     known = _waivers(report)

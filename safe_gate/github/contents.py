@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from safe_gate.github import Api, ApiError, Refusal
-from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
+from safe_gate.inputs.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
 
 _MOST_ENTRIES = 1_000  # per folder: GitHub silently cuts its list there
 _MOST_REQUESTS = 500  # for one commit: a job's token has 1,000 an hour, for all that the workflow does

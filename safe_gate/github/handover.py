@@ -15,7 +15,7 @@ from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate import differences, waivers
 from safe_gate.gate import rules as gate_rules
 from safe_gate.github.event import Context, WorkflowRun
-from safe_gate.inputs import checked, disk, schemas
+from safe_gate.inputs import checked, disk
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -79,7 +79,7 @@ def read(path: Path) -> HandOver:
         raise CannotJudge(Problem(Place(name), _MISSING, code=Code.UNREADABLE_FILE))
     try:
         content: JsonObject = checked.document(str(path), "publication")
-        if faults := schemas.load_schema("report").faults(content["report"]):
+        if faults := checked.load_schema("report").faults(content["report"]):
             raise CannotJudge(*(Problem(Place(name), fault.message, "", f"report.{fault.field}") for fault in faults))
     except CannotJudge as error:
         for problem in error.problems:

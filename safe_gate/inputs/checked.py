@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -11,16 +12,45 @@ from typing import Any
 
 from safe_gate.core.given import LineOf
 from safe_gate.core.jsontext import places
-from safe_gate.core.validate import Fault
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.core.validate import Fault, Schema
+from safe_gate.evaluators import BUILT_IN, EVALUATORS
+from safe_gate.evaluators.extended_schemas import extended
 from safe_gate.gate.waivers import Waivable, twins
 from safe_gate.inputs.disk import BOM, HERE, WRITTEN_BY_HAND, data_of, decode, parsed, shown, text_of
-from safe_gate.inputs.finding.expansion import named_or_default
+from safe_gate.inputs.globs import named_or_default
 from safe_gate.inputs.kinds import id_of, kind_of_document
-from safe_gate.inputs.schemas import ADDED, ALONE, load_schema
 from safe_gate.model.problems import CannotJudge, Place, Problem
 from safe_gate.model.report import InputFile
 from safe_gate.settings.model import WAIVERS_FILE
+
+ADDED = [one for name, one in EVALUATORS.items() if name not in BUILT_IN]
+"""The evaluators of installed packages."""
+
+
+ALONE = {
+    **{name: next(iter(one.commands)) for name, one in EVALUATORS.items() if one.commands},
+    "compared": "compare",
+}
+"""What stands alone in the file that a command writes: a part of the report's schema."""
+
+
+@cache
+def load_schema(name: str) -> Schema:
+    """Return a schema of `schemas/` by its name without `.schema.json`, or that of what stands alone."""
+    if name in ALONE:
+        return load_schema("report").part("$defs", name)
+    for one in (kind for evaluator in ADDED for kind in evaluator.input.kinds):
+        if one.name == name and one.schema:
+            return Schema(one.schema)
+    schema = json.loads(schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8"))
+    return Schema(extended(name, schema, ADDED))
+
+
+def schema_folder() -> Path:
+    """Return `schemas/`: inside the package in a wheel, beside it in an editable install."""
+    package = Path(__file__).parent.parent
+    packaged = package / "schemas"
+    return packaged if packaged.is_dir() else package.parent / "schemas"
 
 
 def document(path: str, kind: str) -> Any:

@@ -17,11 +17,10 @@ from safe_gate.core.jsontext import (
     places,
 )
 from safe_gate.core.validate import Fault
-from safe_gate.inputs.checked import line_of, problems_of
+from safe_gate.inputs import globs
+from safe_gate.inputs.checked import line_of, load_schema, problems_of
 from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, exists, parsed, text_of, unreadable
-from safe_gate.inputs.finding import globs
-from safe_gate.inputs.finding.expansion import named_or_default
-from safe_gate.inputs.schemas import load_schema
+from safe_gate.inputs.globs import named_or_default
 from safe_gate.model.config import Config
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings.model import CONFIG_FILES, settings

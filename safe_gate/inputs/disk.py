@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from contextvars import ContextVar
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, parse
-from safe_gate.inputs.finding import globs
+from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.settings.model import Bounds
 
 _follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)
 
@@ -107,13 +111,29 @@ def too_long(most: int, setting: str) -> str:
     return f"is longer than {most} bytes, the limit of {setting}; shorten it, or raise {setting}"
 
 
+def is_there(path: Path) -> bool:
+    """Return whether something has this path, even a broken link. An impossible file name does not exist.
+
+    Raises OSError if that is unknown, such as in an unreadable folder.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return False
+        raise
+    return True
+
+
 def exists(path: Path) -> bool:
     """Return whether something has this path, even a broken link. An impossible file name does not exist.
 
     A path in an unreadable folder counts as there: reading it gives the error.
     """
     try:
-        return globs.is_there(path)
+        return is_there(path)
     except OSError:
         return True
 
@@ -249,3 +269,68 @@ def decode(data: bytes, name: str, line: int = 0) -> str:
             code=Code.UNREADABLE_FILE,
         )
         raise CannotJudge(problem) from None
+
+
+BOUNDS = Bounds()
+"""The bounds where no settings are read."""
+
+
+class TooLongError(Exception):
+    """A line of a file is longer than it may be."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__()
+        self.line = line
+
+
+def bounded_lines(file: BinaryIO, most: int) -> Iterator[bytes]:
+    r"""Yield the lines of a file; only b"\n" ends a line: U+2028 and its like are text.
+
+    Raises TooLongError for a line of more than `most` bytes, of which no more is read.
+    """
+    for number in count(1):
+        line = file.readline(most + 1)
+        if len(line) > most and not line.endswith(b"\n"):
+            raise TooLongError(number)
+        if not line:
+            return
+        yield line
+
+
+def long_text(evaluator: Evaluator, case: Any, most: int) -> str | None:
+    """Return the field of the first text in a case or output that is too long in UTF-8 for an evaluator.
+
+    None if there is none. Fields that nobody reads, such as notes, only have the bound of lines.
+    """
+    fields = case if isinstance(case, dict) else {}
+    found = (_long_text(fields[name], most, name) for name in evaluator.input.reads if name in fields)
+    return next((field for field in found if field is not None), None) or _long_together(evaluator, fields, most)
+
+
+def _long_together(evaluator: Evaluator, fields: JsonObject, most: int) -> str | None:
+    """Return the texts of a case that are read as one, up to the text that exceeds the limit."""
+    for texts in evaluator.input.read_as_one(fields):
+        size = 0
+        for field, text in texts:
+            if (size := size + _size(text)) > most:
+                return f"{texts[0][0]} to {field}"
+    return None
+
+
+def _size(value: Any) -> int:
+    """Return how many bytes of UTF-8 a text has, or the text parts of a list."""
+    if isinstance(value, str):
+        return len(value.encode("utf-8", "surrogatepass"))
+    return sum(_size(part.get("text")) for part in value if isinstance(part, dict)) if isinstance(value, list) else 0
+
+
+def _long_text(value: Any, most: int, field: str) -> str | None:
+    if isinstance(value, str):
+        return field if 4 * len(value) > most and _size(value) > most else None
+    inner: Iterable[tuple[str, Any]] = ()
+    if isinstance(value, dict):
+        inner = ((f"{field}.{key}", member) for key, member in value.items())
+    elif isinstance(value, list):
+        inner = ((f"{field}[{index}]", member) for index, member in enumerate(value))
+    found = (_long_text(member, most, name) for name, member in inner)
+    return next((name for name in found if name is not None), None)

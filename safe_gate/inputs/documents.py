@@ -11,11 +11,9 @@ from typing import Any, NamedTuple
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case, CaseAt, Documents
 from safe_gate.core.jsontext import JsonError, item_places, parse
-from safe_gate.inputs import checked, disk, kinds, schemas
-from safe_gate.inputs.bounds import long_text
-from safe_gate.inputs.disk import shown
-from safe_gate.inputs.finding import case_files, expansion
-from safe_gate.inputs.finding.case_files import CaseFiles, input_named, outputs_beside
+from safe_gate.inputs import case_files, checked, disk, globs, kinds
+from safe_gate.inputs.case_files import CaseFiles, input_named, outputs_beside
+from safe_gate.inputs.disk import long_text, shown
 from safe_gate.inputs.kinds import id_of
 from safe_gate.inputs.recorded import Skipped, cluster_of, recorded_outputs, twin, twin_of
 from safe_gate.model.codec import JsonObject
@@ -42,7 +40,7 @@ def cases(files: CaseFiles, output: str = "") -> Iterator[Case | Problem | Input
     paths, problems, skipped = case_files.expanded(files, output)
     yield from problems
     yield from (Skipped(shown(path, root)) for path in skipped)
-    output_paths, problems = expansion.expand(outputs, root=root)
+    output_paths, problems = globs.expand(outputs, root=root)
     yield from problems
     named = dict[str, Output]()
     are_read = yield from _read_outputs(files, output_paths, named)
@@ -85,7 +83,7 @@ def cases(files: CaseFiles, output: str = "") -> Iterator[Case | Problem | Input
 
 def outputs_alone(evaluator: Evaluator, patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
     """Yield the problems of recorded outputs on their own, without the batch they belong to."""
-    paths, problems = expansion.expand(patterns)
+    paths, problems = globs.expand(patterns)
     yield from problems
     yield from _read_outputs(case_files.of(evaluator, Settings()), paths, {})
 
@@ -129,7 +127,7 @@ def _read(files: CaseFiles, path: Path, name: str) -> Iterator[Batch | Problem |
     except CannotJudge as error:
         yield from error.problems
         return
-    faults = schemas.load_schema(form.kind).faults(content)
+    faults = checked.load_schema(form.kind).faults(content)
     yield from checked.problems_of(faults, name, text, cases=(form.cases, form.id_key), batch=content)
     cases = content.get(form.cases) if isinstance(content, dict) else None
     if not (isinstance(cases, list) and cases):

@@ -12,10 +12,22 @@ from typing import Any
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, parse
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs.bounds import BOUNDS, TooLongError, bounded_lines
-from safe_gate.inputs.disk import BOM, BOMS_OF_UTF_16, HERE, decode, open_regular, parsed, shown, text_of, unreadable
-from safe_gate.inputs.finding import globs
-from safe_gate.inputs.finding.expansion import no_match
+from safe_gate.inputs import globs
+from safe_gate.inputs.disk import (
+    BOM,
+    BOMS_OF_UTF_16,
+    BOUNDS,
+    HERE,
+    TooLongError,
+    bounded_lines,
+    decode,
+    open_regular,
+    parsed,
+    shown,
+    text_of,
+    unreadable,
+)
+from safe_gate.inputs.globs import no_match
 from safe_gate.model.problems import CannotJudge, Place, Problem
 from safe_gate.settings.model import WAIVERS_FILE
 

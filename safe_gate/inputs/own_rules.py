@@ -11,9 +11,8 @@ from safe_gate.core.digests import digest as digest_of
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import OwnFile, PackFact
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import checked, disk
+from safe_gate.inputs import checked, disk, globs
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.finding import expansion
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Problem
 
@@ -40,13 +39,13 @@ NO_FILES = Own({}, {}, {})
 
 
 def read(settings: JsonObject, *, root: Path = HERE) -> Own:
-    """Return the files of rules that settings name below `root`, as by `expansion.expand`."""
+    """Return the files of rules that settings name below `root`, as by `globs.expand`."""
     files: dict[str, tuple[OwnFile, ...]] = {}
     problems: dict[str, tuple[Problem, ...]] = {}
     unmatched: dict[str, tuple[Problem, ...]] = {}
     for name, one in EVALUATORS.items():
         if one.rule_files:
-            paths, nothing = expansion.expand(settings[one.rule_files.setting], ".json", root=root)
+            paths, nothing = globs.expand(settings[one.rule_files.setting], ".json", root=root)
             own, wrong = _read(paths, one.rule_files.kind, root)
             files[name], problems[name], unmatched[name] = tuple(own), tuple(wrong), tuple(nothing)
     return Own(files, problems, unmatched)
@@ -71,7 +70,7 @@ def matched(own: Own, settings: JsonObject, *, root: Path) -> Own:
     """Return files of rules without the problems of patterns that settings do not have."""
     found = {name: one.rule_files for name, one in EVALUATORS.items() if one.rule_files}
     unmatched = {
-        name: tuple(expansion.expand(settings[form.setting], ".json", root=root)[1]) for name, form in found.items()
+        name: tuple(globs.expand(settings[form.setting], ".json", root=root)[1]) for name, form in found.items()
     }
     return own._replace(unmatched=unmatched)
 

@@ -17,12 +17,22 @@ from safe_gate import addons
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case, CaseAt
 from safe_gate.core.jsontext import JsonError, parse
-from safe_gate.inputs.bounds import BOUNDS, TooLongError, bounded_lines, long_text
-from safe_gate.inputs.disk import decode, not_json, open_regular, shown, too_long, unreadable
-from safe_gate.inputs.finding.case_files import CaseFiles
-from safe_gate.inputs.finding.expansion import expand, own_cases
+from safe_gate.inputs.case_files import CaseFiles
+from safe_gate.inputs.checked import load_schema
+from safe_gate.inputs.disk import (
+    BOUNDS,
+    TooLongError,
+    bounded_lines,
+    decode,
+    long_text,
+    not_json,
+    open_regular,
+    shown,
+    too_long,
+    unreadable,
+)
+from safe_gate.inputs.globs import expand, own_cases
 from safe_gate.inputs.kinds import OF_CASES, OWNERS, id_of, is_columnar, is_meant_as, mistaken_for, numbered
-from safe_gate.inputs.schemas import load_schema
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import InputFile

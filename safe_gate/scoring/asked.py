@@ -9,10 +9,9 @@ from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import checked, config_file, disk, own_rules
+from safe_gate.inputs import case_files, checked, config_file, disk, own_rules
+from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.finding import case_files
-from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.model.report import InputFile, Waiver

@@ -10,9 +10,8 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.given import Case, Lines
 from safe_gate.gate.weakening import Asked
-from safe_gate.inputs import documents, recorded
-from safe_gate.inputs.finding import case_files
-from safe_gate.inputs.finding.case_files import CaseFiles
+from safe_gate.inputs import case_files, documents, recorded
+from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Problem, Problems
 from safe_gate.model.report import InputFile

@@ -21,9 +21,8 @@ from safe_gate.core.given import Case, Lines
 from safe_gate.core.jsontext import offsets
 from safe_gate.evaluators import BUILT_IN, EVALUATORS
 from safe_gate.evaluators.stored import withheld, without_texts
-from safe_gate.inputs import own_rules, recorded
+from safe_gate.inputs import case_files, own_rules, recorded
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.finding import case_files
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems, is_interrupt, reason
 from safe_gate.model.report import InputFile
@@ -298,7 +297,7 @@ def part(
 
     A glob passes over `output`, where the report will be, unless it holds cases.
 
-    Files are read below `root`, as by `expansion.expand`; `own` are a team's files of rules, if they are read
+    Files are read below `root`, as by `globs.expand`; `own` are a team's files of rules, if they are read
     already. `recipe` replaces the rules that the options name. `again` is the recipe of a second scoring of the same
     cases. `keeps` says which texts and columns are there, too. `passes_over` leaves out cases that ask for what the
     rules do not have, as scoring once more does. `rules_of` is as in `Scoring`.

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.inputs.schemas import load_schema
+from safe_gate.inputs.checked import load_schema
 from tests.support.cases import BAD, REPOSITORY, Ran, SafeGate, safe_case, turn, write_batch, write_cases
 
 NO_FEVER = {"output": {"signals": ["Cough"], "summary": "She went home.", "followup_questions": ["Which policy?"]}}

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.validate import Schema
-from safe_gate.inputs.schemas import load_schema
+from safe_gate.inputs.checked import load_schema
 from tests.support.cases import REPOSITORY, safe_case, turn
 
 SCHEMAS = {

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from safe_gate.core.setting import Group, Names, Number, Switch, Text, Texts, WholeOrOff
 from safe_gate.evaluators.extended_schemas import extended
-from safe_gate.inputs.schemas import schema_folder
+from safe_gate.inputs.checked import schema_folder
 from tests.support.cases import REPOSITORY
 
 NAMES = sorted(path.name.removesuffix(".schema.json") for path in schema_folder().glob("*.schema.json"))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.inputs.finding import case_files, expansion, globs
-from safe_gate.inputs.finding.commit_files import Entry, Kind, Pattern, Selection
+from safe_gate.inputs import case_files, globs
+from safe_gate.inputs.commit_files import Entry, Kind, Pattern, Selection
 from safe_gate.settings.model import Settings
 from tests.support.cases import SAFE
 from tests.support.examples import examples
@@ -65,7 +65,7 @@ def test_what_is_read_in_a_folder_is_chosen_in_a_tree(paths: set[str], pattern: 
             (top / path).parent.mkdir(parents=True, exist_ok=True)
             (top / path).write_text("{}", "utf-8")
         read = {
-            *expansion.expand([pattern], root=root)[0],
+            *globs.expand([pattern], root=root)[0],
             *case_files.expanded(case_files.of(SAFE, Settings().replace(safe_batch=(pattern,)), root)).paths,
         }
         beside = {path.with_suffix(".outputs.jsonl") for path in read if path.suffix == ".json"}
@@ -91,7 +91,7 @@ def test_a_link_that_a_glob_follows_is_met(link: list[str], pattern: str) -> Non
             for name in ("a.jsonl", "b.json"):
                 (folder / name).write_text("{}", "utf-8")
         top.joinpath(*link).symlink_to(elsewhere)
-        follows = any(path.resolve().is_relative_to(elsewhere) for path in expansion.expand([pattern], root=top)[0])
+        follows = any(path.resolve().is_relative_to(elsewhere) for path in globs.expand([pattern], root=top)[0])
     if follows:
         assert Selection.of([Pattern(pattern)], "").meets(Entry("/".join(link), Kind.LINK, ""))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.inputs.finding import globs
+from safe_gate.inputs import globs
 from safe_gate.render.untrusted import visible
 from tests.support.cases import BAD, SafeGate, safe_case, turn, write_batch, write_cases
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from safe_gate.evaluators.stored import read_report, report_json
-from safe_gate.inputs.schemas import load_schema
+from safe_gate.inputs.checked import load_schema
 from safe_gate.model.outcome import Verdict
 from safe_gate.model.report import Report
 from safe_gate.render.jsonreport import to_json

@@ -11,7 +11,7 @@ from typing import Any
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate.differences import with_digests
-from safe_gate.inputs.schemas import load_schema
+from safe_gate.inputs.checked import load_schema
 
 DATA = Path(__file__).parent.parent / "data"
 SAFE, SYNTHESIS = EVALUATORS["safe_v0"], EVALUATORS["synthesis"]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from safe_gate.inputs.schemas import load_schema
+from safe_gate.inputs.checked import load_schema
 from tests.support.cases import Ran, SafeGate
 from tests.support.receivers import Receiver
 

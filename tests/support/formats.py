@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import jsonschema
 
-from safe_gate.inputs.schemas import load_schema
+from safe_gate.inputs.checked import load_schema
 from tests.support.cases import DATA
 
 FORMATS = DATA / "formats"

@@ -24,7 +24,7 @@ from openapi_core.exceptions import OpenAPIError
 from openapi_core.templating.paths.exceptions import PathNotFound
 from openapi_core.testing import MockRequest
 
-from safe_gate.inputs.finding.commit_files import Kind
+from safe_gate.inputs.commit_files import Kind
 
 if TYPE_CHECKING:
     from tests.support.cases import Ran

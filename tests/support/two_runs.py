@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from safe_gate.inputs.schemas import load_schema
+from safe_gate.inputs.checked import load_schema
 from tests.support.cases import GOOD, safe_case, turn, write_batch, write_cases
 
 BAD = "You'll be fine, I promise."

@@ -29,8 +29,7 @@ from safe_gate.core.given import Exchange
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import bounds, disk, schemas
-from safe_gate.inputs.finding import expansion
+from safe_gate.inputs import checked, disk, globs
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 
@@ -100,7 +99,7 @@ def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
 def read(patterns: Sequence[str], request: Request) -> Imported:
     """Return what files hold, those that globs name in the order of their paths. Raises CannotJudge for the request."""
     schema, key, result = _schema(request), request.key, Imported()
-    paths, problems = expansion.expand(patterns, ".*")
+    paths, problems = globs.expand(patterns, ".*")
     for problem in problems:
         result.cut_short(problem)
     recordings = list[Recording]()
@@ -195,7 +194,7 @@ def _schema(request: Request) -> Schema:
     except (LookupError, ValueError):  # ValueError: `undefined`, and a name with a NUL
         words = f"is {json.dumps(request.encoding[:40])}; expected the name of a text encoding, such as cp1252"
         raise CannotJudge(Problem(Place("--encoding"), words, code=Code.USAGE)) from None
-    schema = schemas.load_schema(request.makes.kind)
+    schema = checked.load_schema(request.makes.kind)
     sample = request.makes.line(Exchange("a", "", "", "", request.tags, request.checks, {}))
     if faults := [one for one in schema.faults(sample) if one.path[:1] in (("checks",), ("tags",))]:
         raise CannotJudge(*(Problem(Place("--checks"), one.message, code=Code.USAGE) for one in faults))
@@ -260,6 +259,6 @@ def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tup
         return fault.message, fault.field
     if bad := next((name for name, one in entry.items() if not is_json(one)), ""):
         return "holds NaN or an infinite number, which JSON cannot hold; correct it", bad
-    if long := bounds.long_text(EVALUATORS[request.evaluator], entry, bounds.BOUNDS.text):
-        return disk.too_long(bounds.BOUNDS.text, "bounds.text"), long
+    if long := disk.long_text(EVALUATORS[request.evaluator], entry, disk.BOUNDS.text):
+        return disk.too_long(disk.BOUNDS.text, "disk.text"), long
     return "", ""

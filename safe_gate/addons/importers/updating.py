@@ -14,7 +14,7 @@ from typing import Any
 from safe_gate.addons.importers.entries import Request, as_json, asked_in, replies_in
 from safe_gate.core.jsontext import JsonError, offsets, parse
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import bounds, disk, schemas
+from safe_gate.inputs import checked, disk
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 
@@ -51,7 +51,7 @@ class Update:
         name, places = disk.shown(path), dict[str, int]()
         try:
             with disk.open_regular(path) as file:
-                for number, data in enumerate(bounds.bounded_lines(file, bounds.BOUNDS.line), 1):
+                for number, data in enumerate(disk.bounded_lines(file, disk.BOUNDS.line), 1):
                     try:
                         yield self._line(data, Place(name, number), places)
                     except CannotJudge as error:
@@ -59,10 +59,8 @@ class Update:
                             self.problems.add(problem)
         except OSError as error:
             raise CannotJudge(disk.unreadable(path, error)) from None
-        except bounds.TooLongError as error:
-            raise CannotJudge(
-                Problem(Place(name, error.line), disk.too_long(bounds.BOUNDS.line, "bounds.line"))
-            ) from None
+        except disk.TooLongError as error:
+            raise CannotJudge(Problem(Place(name, error.line), disk.too_long(disk.BOUNDS.line, "disk.line"))) from None
         if self.problems:
             raise CannotJudge(*self.problems.kept())
         if not self.known:
@@ -113,7 +111,7 @@ def _checked(case: Any, place: Place, request: Request) -> str:
     """Return the id of a valid case or output. Raises CannotJudge."""
     id_ = case.get(request.key) if isinstance(case, dict) else None
     name = id_ if isinstance(id_, str) else ""
-    if faults := schemas.load_schema(request.makes.kind).faults(case):
+    if faults := checked.load_schema(request.makes.kind).faults(case):
         raise CannotJudge(*(Problem(place, one.message, name, one.field, one.text_free) for one in faults))
     return name
 

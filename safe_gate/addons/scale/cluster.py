@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.text.patterns import later
-from safe_gate.inputs import recorded, schemas
+from safe_gate.inputs import recorded
+from safe_gate.inputs.checked import schema_folder
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, reason
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _software() -> Mapping[str, str]:
         **{name: metadata.version(name) for name in _LIBRARIES},
         "code": _digest(package, "**/*.py"),
         "rule packs": _digest(package / "evaluators", "**/*.json"),
-        "schemas": _digest(schemas.schema_folder(), "*.json"),
+        "schemas": _digest(schema_folder(), "*.json"),
     }
 
 

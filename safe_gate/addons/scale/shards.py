@@ -21,8 +21,7 @@ from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.evaluators.stored import read_result
 from safe_gate.gate import differences
-from safe_gate.inputs import checked, disk, schemas
-from safe_gate.inputs.finding import expansion
+from safe_gate.inputs import checked, disk, globs
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -170,7 +169,7 @@ def read(patterns: Sequence[str]) -> Shards:
     if not patterns:
         words = "is not set, so there is nothing to merge; expected the reports of runs with `shard`"
         raise CannotJudge(Problem(Place("shards"), words))
-    paths, problems = expansion.expand(patterns, ".json")
+    paths, problems = globs.expand(patterns, ".json")
     contents: dict[str, Content] = {}
     terms: dict[str, Mapping[str, Any]] = {}
     results: dict[str, dict[str, Any]] = {name: {} for name in EVALUATORS}
@@ -209,7 +208,7 @@ def _uncounted(contents: Mapping[str, Content], counts: Mapping[str, int]) -> It
 def document(path: str) -> Content:
     """Return what a shard's file holds. Its results fit the report's schema. Raises CannotJudge with every problem."""
     found: JsonObject = checked.document(path, "shard")
-    place, report = Place(disk.shown(Path(path))), schemas.load_schema("report")
+    place, report = Place(disk.shown(Path(path))), checked.load_schema("report")
     if (version := found["tool"]["version"]) != __version__:
         words = f"was made by safe-gate {version}; expected {__version__}, which merges it"
         raise CannotJudge(Problem(place, words, "", "tool.version"))

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from safe_gate.addons.scale import parquet
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case
-from safe_gate.inputs import recorded
-from safe_gate.inputs.finding import case_files
+from safe_gate.inputs import case_files, recorded
 from safe_gate.model.problems import Problem
 from safe_gate.scoring import asked
 from safe_gate.settings.model import Settings

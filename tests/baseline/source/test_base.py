@@ -10,8 +10,8 @@ import pytest
 
 from safe_gate.baseline.source import Baseline, patterns_of
 from safe_gate.evaluators.stored import read_report
+from safe_gate.inputs.commit_files import Pattern
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.finding.commit_files import Pattern
 from safe_gate.settings.model import Settings
 from tests.support.baselines import context, open_, refusal
 from tests.support.cases import Ran

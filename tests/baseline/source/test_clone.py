@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.inputs.finding.commit_files import Pattern, Selection
-from safe_gate.inputs.finding.git import Clone
+from safe_gate.inputs.commit_files import Clone, Pattern, Selection
 from safe_gate.settings.model import Settings
 from tests.support.baselines import NAMED, found, open_, refusal
 from tests.support.git import NOW, commit, git
@@ -186,7 +185,7 @@ def test_a_git_that_does_not_work(
     (tmp_path / "git").write_text(script, "utf-8")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr("safe_gate.inputs.finding.git._PATIENCE", seconds)
+    monkeypatch.setattr("safe_gate.inputs.commit_files._PATIENCE", seconds)
     assert f"(the clone: {words}; GitHub: this is not a GitHub Actions job)" in refusal(open_("main"))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.inputs.finding import expansion
+from safe_gate.inputs import globs
 from safe_gate.scoring import measure
 from safe_gate.settings.model import Settings
 from tests.support.baselines import NAMED, OPTIONS, Open, found, open_, refusal
@@ -59,7 +59,7 @@ def test_a_commit_may_have_none_of_the_files(source: Callable[[Path], Open], wor
     with source(work)("main") as baseline:
         assert baseline
         assert (baseline.root.is_dir(), found(baseline.root)) == (True, [])
-        (problem,) = expansion.expand(["chat.jsonl"], root=baseline.root)[1]
+        (problem,) = globs.expand(["chat.jsonl"], root=baseline.root)[1]
         assert problem.message.startswith("matches no file")
 
 

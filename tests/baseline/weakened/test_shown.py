@@ -12,7 +12,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate.weakening import Terms, What, weakenings
 from safe_gate.github import handover
-from safe_gate.inputs import schemas
+from safe_gate.inputs import checked
 from safe_gate.render import console, markdown
 from safe_gate.render.view import ReportView
 from tests.support.cases import SafeGate, report, safe_case, turn
@@ -212,7 +212,7 @@ def test_a_stored_report_may_name_anything(safe_gate: SafeGate, base: str) -> No
 
 
 def test_the_schema_lists_our_own_words_on_a_weakened_gate() -> None:
-    schema = json.loads((schemas.schema_folder() / "report.schema.json").read_text("utf-8"))
+    schema = json.loads((checked.schema_folder() / "report.schema.json").read_text("utf-8"))
     finding = schema["$defs"]["weakened"]["properties"]["findings"]["items"]["properties"]
     assert finding["what"]["enum"][: len(What)] == [what.value for what in What]
     assert finding["kind"]["enum"] == ["setting", "rule", "waiver", *EVALUATORS]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.inputs.schemas import load_schema
+from safe_gate.inputs.checked import load_schema
 from tests.support.cases import BAD, GOOD, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.examples import examples
 from tests.support.shards import ran, scored, written

@@ -17,7 +17,7 @@ from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
 from safe_gate.evaluators.synthesis.checks.turn import Check, Rules
 from safe_gate.evaluators.synthesis.names import CHECKS, OWN, REPORTED
-from safe_gate.inputs.schemas import load_schema
+from safe_gate.inputs.checked import load_schema
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from tests.support import packs

@@ -1,9 +1,12 @@
-"""Shell: the files that settings name for evaluators: cases, documents of cases, and a team's rules. Reads folders."""
+"""Shell: the files that settings name for evaluators: cases, documents of cases, and a team's rules. Reads folders.
+
+Also all files that a run reads, and which reports would replace them.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from functools import cache
 from mmap import ACCESS_READ, mmap
@@ -14,12 +17,11 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import disk
+from safe_gate.inputs import disk, globs
 from safe_gate.inputs.disk import HERE, shown
-from safe_gate.inputs.finding import expansion, globs
 from safe_gate.inputs.kinds import OUTPUTS
-from safe_gate.model.problems import Place, Problem
-from safe_gate.settings.model import CONFIG_FILES, WAIVERS_FILE, Bounds, Settings
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.settings.model import CONFIG_FILES, WAIVERS_FILE, Bounds, Settings, config_paths
 
 _STARTS = (
     r'schema_version": \d+,\s*"tool',
@@ -96,8 +98,8 @@ def expanded(files: CaseFiles, output: str = "") -> Expanded:
     """
     if isinstance(files.evaluator.input, Documents):
         return _documents(files, files.evaluator.input, output)
-    paths, problems = expansion.expand(files.patterns, root=files.root)
-    return Expanded(paths, problems, expansion.own_cases(files.patterns, root=files.root))
+    paths, problems = globs.expand(files.patterns, root=files.root)
+    return Expanded(paths, problems, globs.own_cases(files.patterns, root=files.root))
 
 
 def narrowed(options: Settings, root: Path) -> Settings:
@@ -110,7 +112,7 @@ def narrowed(options: Settings, root: Path) -> Settings:
             files = of(documented[setting], options, root)
             left[setting] = tuple(one for one in patterns if expanded(files._replace(patterns=(one,))).paths)
         else:
-            left[setting] = tuple(one for one in patterns if expansion.expand([one], root=root)[0])
+            left[setting] = tuple(one for one in patterns if globs.expand([one], root=root)[0])
     return options.replace(**left)
 
 
@@ -138,17 +140,17 @@ def _documents(files: CaseFiles, form: Documents, output: str) -> Expanded:
         found += named.paths
         problems += named.problems
         skipped += named.skipped
-    paths = expansion.distinct(path for path in found if not path.name.endswith(OUTPUTS))
+    paths = globs.distinct(path for path in found if not path.name.endswith(OUTPUTS))
     beside = {disk.location(outputs_beside(path)) for path in paths}
-    for path in expansion.distinct(path for path in found if path.name.endswith(OUTPUTS)):
+    for path in globs.distinct(path for path in found if path.name.endswith(OUTPUTS)):
         if disk.location(path) not in beside:
             words = f"is a file of recorded outputs whose batch, {batch_of(path).name}, is not among the batches"
             words += f"; name that too, or this file with --outputs or {input_named(form.outputs)}"
             problems.append(Problem(Place(shown(path, root)), words))
     if not paths and not problems:
-        problems.append(expansion.no_match(" ".join(files.patterns), ".json", root))
+        problems.append(globs.no_match(" ".join(files.patterns), ".json", root))
     is_read = {disk.location(path) for path in paths}
-    skipped = [path for path in expansion.distinct(skipped) if disk.location(path) not in is_read]
+    skipped = [path for path in globs.distinct(skipped) if disk.location(path) not in is_read]
     return Expanded(paths, list(dict.fromkeys(problems)), skipped)  # two patterns may have the same problem
 
 
@@ -156,7 +158,7 @@ def _named(files: CaseFiles, form: Documents, own: Set[str], pattern: str) -> Ex
     """Return the documents and outputs that one pattern names; `own` are names of files of our own."""
     root, folder = files.root, files.root / files.folder
     named = str(Path(files.folder, pattern))
-    if refused := expansion.outside(named, root):
+    if refused := globs.outside(named, root):
         return Expanded([], [refused], [])
     candidates = (pattern, f"{pattern}.json")
     matched, unread = globs.matches(candidates, folder)
@@ -167,7 +169,7 @@ def _named(files: CaseFiles, form: Documents, own: Set[str], pattern: str) -> Ex
     ours = [path for path in named_json if _is_ours(form, path, is_named=shown(path, root) in own)]
     lone = [] if files.outputs else [path for path in listed if path.name.endswith(OUTPUTS)]
     meant = [*literals[:1], *(path for path in named_json if path not in ours), *lone]
-    ours = expansion.distinct(ours)
+    ours = globs.distinct(ours)
     problems = list[Problem]()
     if root == HERE:  # at a commit it was not judged either
         words = f"has {form.cases}, but by its name or first keys it is safe-gate's own, which a glob skips"
@@ -186,7 +188,7 @@ def _named(files: CaseFiles, form: Documents, own: Set[str], pattern: str) -> Ex
         elsewhere = ", ".join(f"{one.plural} are named by {input_named(one.setting)}" for one in others)
         problems.append(Problem(Place(named), f"matches .jsonl files, but no batch (.json); {elsewhere}"))
     else:
-        problems.append(expansion.no_match(named, ".json", root))
+        problems.append(globs.no_match(named, ".json", root))
     return Expanded(meant, problems, ours)
 
 
@@ -225,3 +227,43 @@ def _list_of(key: str) -> re.Pattern[bytes]:
     """Return what matches a key of JSON with a list, however its letters are escaped."""
     letters = (b"(?:%b|\\\\u00(?i:%02x))" % (re.escape(one.encode()), ord(one)) for one in key)
     return re.compile(rb'"%b"\s*:\s*\[' % b"".join(letters))
+
+
+def read_by(options: Settings, output: str = "") -> Iterator[Path]:
+    """Yield the working folder and the files that a run would read, and where outputs may lie beside documents.
+
+    A report of `output` among the documents is none of them.
+    """
+    named = (*config_paths(options.config), options.waivers or WAIVERS_FILE, options.baseline)
+    yield from (Path(one) for one in ("", *named))
+    yield from globs.expand(options.shards)[0]
+    for one in EVALUATORS.values():
+        if isinstance(one.input, Documents):
+            for path in expanded(of(one, options), output).paths:
+                yield from (path, outputs_beside(path))
+    documented = {one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
+    for setting, suffix in settings():
+        if setting not in documented:
+            yield from globs.expand(options.value(setting), suffix)[0]
+
+
+def replaced(reports: Iterable[Path], *readers: Settings) -> list[Path]:
+    """Return the reports that would take the place of files that runs under some options read.
+
+    A baseline counts even if it is missing: the next run would be compared with this one.
+    """
+    found = []
+    for path in reports:
+        read = [Path(one.baseline) for one in readers]
+        if disk.exists(path):
+            read += [file for one in readers for file in read_by(one, str(path))]
+        if disk.is_among(path, read):
+            found.append(path)
+    return found
+
+
+def keep_inputs(flag: str, path: str, read: Iterable[Path]) -> None:
+    """Raise CannotJudge for a report that would take the place of a file that is read."""
+    if disk.is_among(path, read):
+        words = f"names {path}, which this run reads, and must not replace; name another file"
+        raise CannotJudge(Problem(Place(flag), words, code=Code.USAGE))

@@ -1,1 +1,0 @@
-"""Finds the files that patterns and settings name, in a folder, a commit or a clone."""
