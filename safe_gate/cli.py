@@ -93,12 +93,12 @@ def _open_streams() -> None:
 
 
 def _main(argv: list[str], environ: Mapping[str, str], say: _Print, told: dict[str, Any]) -> int:
-    from safe_gate.commands import _action, _parsing
+    from safe_gate.commands import _parsing
 
     if not argv:
         _print(_parsing.help_text(), sys.stdout)
         return _COULD_NOT_JUDGE
-    argv[:] = _action.command_line(argv, environ)  # what fails later reports as this command
+    argv[:] = _parsing.with_action_inputs(argv, environ)  # what fails later reports as this command
     arguments = _parsing.read(argv)
     if arguments is None:
         return 0

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from safe_gate.evaluators import BUILT_IN, EVALUATORS
 
 if TYPE_CHECKING:
-    from safe_gate.commands._command import Call
-    from safe_gate.commands._description import Command
+    from safe_gate.commands._command import Call, Command
     from safe_gate.core.evaluator import Evaluator
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from safe_gate.commands._command import Call, complain
-from safe_gate.commands._description import OUT, VERBOSE, Command
+from safe_gate.commands._command import OUT, VERBOSE, Call, Command, complain
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.evaluators.stored import part_json
 from safe_gate.inputs import writing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,9 +15,32 @@ from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, PROBLEMS
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings.model import settings
+from safe_gate.settings.sources import MODES, own_inputs
 
 if TYPE_CHECKING:
-    from safe_gate.commands._description import Command
+    from safe_gate.commands._command import Command
+
+
+def with_action_inputs(argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    """Return a command line `run` or `doctor` with what the action's own inputs add; another one as it is.
+
+    >>> with_action_inputs(["run", "--quiet"], {"INPUT_MODE": "merge", "INPUT_SHARDS": "a.json"})
+    ['merge', 'a.json', '--quiet']
+    >>> with_action_inputs(["run"], {"INPUT_SHARD": "1/4"})
+    ['run', '--shard=1/4']
+    """
+    command, *rest = argv
+    inputs = own_inputs(environ)
+    if command not in ("run", "doctor") or any(word in MODES for word in rest[:1]):
+        return [*argv]
+    doctor = ["doctor"] if command == "doctor" else []
+    match inputs.get("mode"):
+        case "merge":
+            return [*doctor, "merge", *inputs.get("shards", "").splitlines(), *rest]
+        case "publish":
+            return [*doctor, "publish", *rest]
+    shard = [f"--shard={inputs['shard']}"] if "shard" in inputs else []
+    return [command, *shard, *rest]
 
 
 def read(argv: Sequence[str]) -> dict[str, Any] | CannotJudge | None:

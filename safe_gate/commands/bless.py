@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from safe_gate.baseline import source
-from safe_gate.commands._command import Call, complain
-from safe_gate.commands._description import Command
+from safe_gate.commands._command import Call, Command, complain
 from safe_gate.commands.verify import changed_and_gone
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.text.characters import is_blank

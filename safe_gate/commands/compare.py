@@ -10,8 +10,7 @@ from safe_gate.baseline import comparison
 from safe_gate.baseline.snapshots import Snapshots, opened
 from safe_gate.baseline.source import Baseline, is_missing
 from safe_gate.baseline.weakened import held_against, terms_of
-from safe_gate.commands._command import Call
-from safe_gate.commands._description import JSON, QUIET, VERBOSE, Command
+from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command
 from safe_gate.evaluators import parts_of
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import waivers, weakening

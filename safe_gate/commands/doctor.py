@@ -10,8 +10,7 @@ from typing import NoReturn
 
 from safe_gate import addons, one_run
 from safe_gate.baseline import judging, source
-from safe_gate.commands._command import Call, complain, reporting_options
-from safe_gate.commands._description import JSON, SHARD, Command
+from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.evaluators import EVALUATORS

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from safe_gate.commands._alone import Ending, score
-from safe_gate.commands._command import Call
-from safe_gate.commands._description import OUT, QUIET, VERBOSE, Command
+from safe_gate.commands._command import OUT, QUIET, VERBOSE, Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.part import Part

@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from safe_gate.commands._command import Call, complain
-from safe_gate.commands._description import JSON, Command
+from safe_gate.commands._command import JSON, Call, Command, complain
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.validate import suggestion

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from safe_gate import addons
 from safe_gate.baseline import source
-from safe_gate.commands._command import Call
-from safe_gate.commands._description import Command
+from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.github import publishing
 from safe_gate.inputs import disk, globs, writing

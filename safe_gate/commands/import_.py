@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import addons
-from safe_gate.commands._command import Call, complain
-from safe_gate.commands._description import Command
+from safe_gate.commands._command import Call, Command, complain
 from safe_gate.core.figures import plural
 from safe_gate.inputs import disk, globs, writing
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from safe_gate.commands._command import Call
-from safe_gate.commands._description import Command
+from safe_gate.commands._command import Call, Command
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk, writing
 from safe_gate.inputs.commit_files import Clone, Missing

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from safe_gate import addons, one_run
 from safe_gate.baseline import comparison
-from safe_gate.commands._command import Call
-from safe_gate.commands._description import QUIET, Command
+from safe_gate.commands._command import QUIET, Call, Command
 from safe_gate.github.effects import Effects
 from safe_gate.settings.model import Settings
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from safe_gate.commands._command import Call, complain
-from safe_gate.commands._description import Command
+from safe_gate.commands._command import Call, Command, complain
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.render.power import foresight
 from safe_gate.scoring import intake

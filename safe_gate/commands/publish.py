@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from safe_gate.commands._command import Call, complain
-from safe_gate.commands._description import Command
+from safe_gate.commands._command import Call, Command, complain
 from safe_gate.github import publishing
 from safe_gate.github.effects import Effects
 from safe_gate.model.problems import CannotJudge

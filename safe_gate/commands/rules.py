@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import addons
-from safe_gate.commands._command import Call
-from safe_gate.commands._description import Command
+from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.checks import rulebook

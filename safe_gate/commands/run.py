@@ -7,8 +7,7 @@ from pathlib import Path
 
 from safe_gate import addons, one_run
 from safe_gate.baseline import comparison
-from safe_gate.commands._command import Call
-from safe_gate.commands._description import JSON, QUIET, SHARD, Command
+from safe_gate.commands._command import JSON, QUIET, SHARD, Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.stored import report_json

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from safe_gate.commands._command import Call
-from safe_gate.commands._description import Command
+from safe_gate.commands._command import Call, Command
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.inputs.checked import schema_folder
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.commands._alone import Ending, score
-from safe_gate.commands._command import Call
-from safe_gate.commands._description import VERBOSE, Command
+from safe_gate.commands._command import VERBOSE, Call, Command
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.safe_v0.metrics import Label
 from safe_gate.evaluators.safe_v0.part import Part

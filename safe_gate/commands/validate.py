@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import addons
-from safe_gate.commands._command import Call, complain
-from safe_gate.commands._description import JSON, Command
+from safe_gate.commands._command import JSON, Call, Command, complain
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import __version__, one_run
-from safe_gate.commands._command import Call, complain
-from safe_gate.commands._description import Command
+from safe_gate.commands._command import Call, Command, complain
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.given import Documents
 from safe_gate.core.setting import OFF

@@ -179,4 +179,4 @@ def _id(value: dict[str, Any], test: dict[str, Any], described: dict[str, str]) 
     return description if is_first else f"{description}/vars-{digest}"
 
 
-FORMAT = Format("promptfoo", "promptfoo results", _detects, _rows, paths=(("results", "results"),))
+PROMPTFOO = Format("promptfoo", "promptfoo results", _detects, _rows, paths=(("results", "results"),))

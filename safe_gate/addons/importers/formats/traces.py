@@ -1,19 +1,26 @@
-"""Langfuse: observations and traces, as exported (JSON, JSONL or CSV) or as pages of the API.
-
-Of observations only generations are read. An unset output is exported as an empty text, so that counts as a missing
-reply. In CSV, versions before July 2026 write each text as JSON, and one without a comma loses its quotes
-(`transformStreamToCsv`).
-"""
+"""Exports of what an application did: Langfuse and LangSmith."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from safe_gate.addons.importers.conversations import parsed, recorded
 from safe_gate.addons.importers.fields import unused
 from safe_gate.addons.importers.files import value_of
-from safe_gate.addons.importers.rows import Format, LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
+from safe_gate.addons.importers.rows import (
+    Format,
+    LeftOut,
+    NotACase,
+    Record,
+    Refused,
+    Row,
+    each,
+    error_of,
+    id_of,
+    texts,
+)
 from safe_gate.core.text.patterns import later
 
 _TRACE = frozenset(("input", "output", "timestamp", "userId", "release"))
@@ -21,7 +28,7 @@ _CONTROL = later(r"[\x00-\x1f]")
 _MARKS = ("trace_id", "traceId", "trace_name", "traceName", "start_time", "startTime")
 
 
-def _detects(record: Record) -> bool:
+def _is_langfuse(record: Record) -> bool:
     """Return whether a record is an observation or a trace."""
     value = record.value
     is_observation = {"type", "input", "output"} <= value.keys() and any(key in value for key in _MARKS)
@@ -30,7 +37,7 @@ def _detects(record: Record) -> bool:
 
 def _rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
     """Yield each generation, and the exchange of each trace."""
-    return each(_read, _decoded(records))
+    return each(_of_langfuse, _decoded(records))
 
 
 def _decoded(records: Iterable[Record]) -> Iterator[Record]:
@@ -59,7 +66,7 @@ def _json(text: str) -> Any:
         return None
 
 
-def _read(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
+def _of_langfuse(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
     if value.get("type", "GENERATION") != "GENERATION":
         yield LeftOut("observations that are not generations")
         return
@@ -73,4 +80,33 @@ def _read(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
     yield from recorded(id_, value.get("input"), value["output"], texts(parsed(value.get("tags"))), fields)
 
 
-FORMAT = Format("langfuse", "a Langfuse export", _detects, _rows, paths=(("data",),))
+LANGFUSE = Format("langfuse", "a Langfuse export", _is_langfuse, _rows, paths=(("data",),))
+"""Observations and traces, as exported (JSON, JSONL or CSV) or as pages of the API.
+
+Of observations only generations are read. An unset output is exported as an empty text, so that counts as a missing
+reply. In CSV, versions before July 2026 write each text as JSON, and one without a comma loses its quotes
+(`transformStreamToCsv`).
+"""
+
+
+def _is_langsmith(record: Record) -> bool:
+    """Return whether a record is a run or an example."""
+    return bool(record.value.keys() >= {"inputs", "outputs"})
+
+
+def _of_langsmith(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
+    if value.get("run_type", "llm") != "llm":
+        yield LeftOut("runs that are not of type llm")
+        return
+    id_ = id_of(value.get("id"))
+    if error := error_of(value.get("error")):
+        raise NotACase(f"is an error: {error}", id_)
+    fields = unused(value, "run_type", "error", "inputs", "outputs", "tags")
+    yield from recorded(id_, value.get("inputs"), value.get("outputs"), texts(value.get("tags")), fields)
+
+
+LANGSMITH = Format("langsmith", "a LangSmith export", _is_langsmith, partial(each, _of_langsmith))
+"""Runs of a model, and examples of a data set, with `inputs` and `outputs`.
+
+Only the runs of type `llm` in a trace are read: the chains and tools around them repeat the same texts.
+"""
