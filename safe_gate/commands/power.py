@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from textwrap import fill
 
 from safe_gate.commands._command import Call, Command, complain
+from safe_gate.core import stats
+from safe_gate.core.figures import percent, plural
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.render.power import foresight
+from safe_gate.model.shown import Table
+from safe_gate.render.console import table
 from safe_gate.scoring import intake
 
 _MOST_CASES = 1_000_000  # more would take long to compute
@@ -53,3 +60,71 @@ def _count(word: str | None) -> int | None:
             )
         )
     return int(word)
+
+
+_FIXED = {"no case": 0.0, "2% of cases": 0.02, "5% of cases": 0.05}
+_LEAST_SHOWN = 0.001
+_WIDTH = 100
+
+_SEEN = (
+    "Seen: a change with such a drop fails 4 times in 5. A drop fails if it is at least {1} (min-drop) and {2}, and"
+    " if p is at most {0:g} (alpha). p comes from the exact one-sided sign test on the newly failing and the fixed"
+    " cases of a metric. With several metrics, Holm's correction detects less."
+)
+_GROUPED = (
+    "Cases are counted one by one here. But cluster-key is set, so a comparison counts groups of them. There are"
+    " fewer groups than cases, so it detects less."
+)
+_FALSE_ALARMS = (
+    "False alarms: how many changes fail although they make nothing worse on average. Each case newly fails with a"
+    " chance of {}, and is fixed with the same chance."
+)
+_FAILURE_RATE = "Failure rate: the true rate is below this, with 95 % confidence."
+
+
+def foresight(
+    counts: Mapping[str, int], alpha: float, min_drop: float, max_regressions: int | None, *, grouped: bool
+) -> str:
+    """Return what sets of cases can show under a policy, as a table and in sentences.
+
+    `counts` has the number of cases by evaluator, or under "" that of any set. If `max_regressions` is None, the rule
+    is off. The table still shows what it would do at 0. `grouped` says that a comparison counts groups of these
+    cases.
+    """
+
+    def seen(cases: int, fixed: float = 0.0) -> str:
+        drop = stats.smallest_drop(cases, alpha, fixed, min_drop)
+        return "none" if drop is None else percent(drop, 1)
+
+    limit = max_regressions or 0
+    off = ", which is off" if max_regressions is None else ""
+    figures: dict[str, Callable[[int], str]] = {
+        **{f"smallest drop seen, {words} fixed": partial(seen, fixed=fixed) for words, fixed in _FIXED.items()},
+        "false alarms of a real drop": lambda cases: _rate(stats.false_alarm(cases, alpha, min_drop)),
+        f"false alarms of max-regressions {limit}{off}": lambda cases: _rate(stats.false_alarm_of_count(cases, limit)),
+        "failure rate, where no case fails": lambda cases: (
+            f"below {percent(max(_LEAST_SHOWN, stats.zero_failures(cases)), 1)}"
+        ),
+    }
+    titles = {name: EVALUATORS[name].title if name else "This set" for name in counts}
+    header = ("", *(f"{titles[name]}, {plural(cases, 'case')}" for name, cases in counts.items()))
+    rows = tuple((name, *map(figure, counts.values())) for name, figure in figures.items())
+    words = (
+        *(_in_words(titles[name], seen(cases), seen(2 * cases)) for name, cases in counts.items()),
+        "",
+        _SEEN.format(alpha, percent(min_drop, 1), plural(stats.LEAST_CASES, "case")),
+        *[_GROUPED] * grouped,
+        _FALSE_ALARMS.format(percent(stats.FLIPPED)),
+        _FAILURE_RATE,
+    )
+    shown = table(Table(header, "<" + ">" * len(counts), rows))
+    return "\n".join((shown, *(fill(line, _WIDTH) for line in words)))
+
+
+def _in_words(title: str, drop: str, of_twice: str) -> str:
+    now = "is too small to detect any drop" if drop == "none" else f"is likely to miss a drop below {drop}"
+    return f"{title} {now}; smallest drop detected with twice as many cases: {of_twice}."
+
+
+def _rate(rate: float) -> str:
+    return f"below {percent(_LEAST_SHOWN, 1)}" if 0 < rate < _LEAST_SHOWN / 2 else percent(rate, 1)

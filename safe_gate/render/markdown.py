@@ -13,7 +13,6 @@ from safe_gate.model.report import NOWHERE, Origin, Report
 from safe_gate.model.results import NOTHING_RECORDED, Recorded
 from safe_gate.model.shown import Section, Table
 from safe_gate.model.untrusted import Untrusted
-from safe_gate.render import excerpts
 from safe_gate.render import markdown_parts as parts
 from safe_gate.render.comparison import (
     WEAKENED_ROWS,
@@ -74,7 +73,7 @@ def from_longest(
     last line links to its commit and its run. A case shows a line of its reply, if its text is `recorded`.
     """
     found = parts.ranked_of(view.sections)
-    quotes = excerpts.lines(view.report.parts, recorded, found.first)
+    quotes = parts.deciding_lines(view.report.parts, recorded, found.first)
 
     def draw(rows: int, *, folded: bool = False) -> str:
         return "\n".join(_lines(view, found, quotes, origin, rows, folded=folded)) + "\n"
@@ -122,7 +121,7 @@ def section_report(section: Section) -> str:
 def _lines(
     view: ReportView,
     found: Ranked,
-    quotes: excerpts.Lines,
+    quotes: parts.Quotes,
     origin: Origin,
     rows: int,
     *,

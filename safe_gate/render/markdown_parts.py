@@ -1,16 +1,24 @@
-"""The parts of a Markdown page: tables, folds, alerts, links, escaped words, and what an evaluator shows. Pure."""
+"""The parts of a Markdown page: tables, folds, alerts, links, escaped words, and what an evaluator shows.
+
+For a case to look at, the line of its reply that decides, from the recorded texts. Pure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
 
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.text.patterns import later
+from safe_gate.evaluators import parts_of
+from safe_gate.evaluators.registry import results_of
+from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
-from safe_gate.model.report import Origin
-from safe_gate.model.results import Severity
-from safe_gate.model.shown import HELD, Finding, Section, Table
+from safe_gate.model.report import Origin, Parts
+from safe_gate.model.results import CaseResult, Recorded, Severity
+from safe_gate.model.shown import HELD, Finding, Section, Side, Table
 from safe_gate.model.untrusted import Phrase, Untrusted
-from safe_gate.render import excerpts
 from safe_gate.render.comparison import NEWLY_FAILING
 from safe_gate.render.untrusted import address, markdown, quotation
 from safe_gate.render.view import (
@@ -24,7 +32,17 @@ _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
 _NEW = "🔻"
 _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
 _ARITHMETIC = later(r"[0-9]\D+[0-9]")  # one figure beside another
-_NO_LINES: excerpts.Lines = {}
+_LONGEST_QUOTE = 200  # characters of a line of a reply
+_BLANKS = later(r"\s+")
+_WORD = 20  # a longer word is cut, so that a text without blanks keeps its characters
+
+Quote = Sequence[tuple[Untrusted, bool]]
+"""A line in pieces, each with whether it holds words that decide."""
+
+Quotes = Mapping[tuple[str, Place], Quote]
+"""A line by the id and the place of its case."""
+
+_NO_LINES: Quotes = {}
 
 ROWS = HELD
 """Rows a table has at most."""
@@ -72,7 +90,7 @@ def ranked_of(shown: Sequence[Section]) -> Ranked:
     return ranked((finding for section in shown for finding in section.findings), ROWS)
 
 
-def findings(found: Ranked, rows: int, origin: Origin, quotes: excerpts.Lines = _NO_LINES) -> Iterator[str]:
+def findings(found: Ranked, rows: int, origin: Origin, quotes: Quotes = _NO_LINES) -> Iterator[str]:
     """Yield the cases to look at, each with its evidence and its place."""
     if not found.number:
         return
@@ -99,13 +117,13 @@ def findings(found: Ranked, rows: int, origin: Origin, quotes: excerpts.Lines = 
     yield ""
 
 
-def _quote(finding: Finding, quotes: excerpts.Lines) -> str:
+def _quote(finding: Finding, quotes: Quotes) -> str:
     """Return the line of the reply that decides, "" if there is none."""
     line = quotes.get((finding.case_id.text, finding.place))
     return quotation(line) if line else ""
 
 
-def _evidence(finding: Finding, quotes: excerpts.Lines) -> Iterator[str]:
+def _evidence(finding: Finding, quotes: Quotes) -> Iterator[str]:
     """Yield the evidence; beside the line of a reply nobody needs to add anything up."""
     is_quoted = (finding.case_id.text, finding.place) in quotes
     for phrase in finding.evidence:
@@ -181,3 +199,60 @@ def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
     if not (name and origin.repository and origin.commit):
         return f"{markdown(case_id)}<br>{markdown(Untrusted(f'{place.path}:{place.line}'))}"
     return _link(markdown(case_id), origin, f"blob/{origin.commit}/{address(name)}#L{place.line}")
+
+
+def deciding_lines(parts: Parts, recorded: Recorded, findings: Sequence[Finding]) -> Quotes:
+    """Return a line of each case to look at whose reply has a text. Memory holds one text at a time."""
+    wanted = {(one.case_id.text, one.place) for one in findings}
+    return dict(_quotes(parts, recorded, wanted)) if recorded.now and wanted else {}
+
+
+def _quotes(
+    parts: Parts, recorded: Recorded, wanted: set[tuple[str, Place]]
+) -> Iterator[tuple[tuple[str, Place], Quote]]:
+    for evaluator, part in parts_of(parts):
+        for result, texts in zip(results_of(part), recorded.now.get(evaluator.name, ()), strict=False):
+            case = result.id, result.place
+            if case in wanted:
+                wanted.remove(case)
+                if texts and (line := _deciding_line(evaluator, part, result, texts)):
+                    yield case, line
+            if not wanted:
+                return
+
+
+def _deciding_line(evaluator: Evaluator, part: Any, result: CaseResult, texts: JsonObject) -> Quote:
+    """Return the line around the first words of what fails, or the start of the reply if no words are against it."""
+    failing = {one.by for one in evaluator.present.judgements(part, result) if one.severity}
+    marks = [one for one in evaluator.present.marks(result, texts) if one.side is Side.AGAINST and one.by in failing]
+    if marks:
+        field = marks[0].field
+        return around(texts[field], [(one.start, one.end) for one in marks if one.field == field])
+    shown = evaluator.present
+    reply = shown.reply if shown.reply in texts else [*shown.fields_of(result, texts)][-1]
+    return around(texts[reply], [])
+
+
+def around(text: str, spans: Sequence[tuple[int, int]]) -> Quote:
+    r"""Return a line of a text around the first of some spans, at most 200 characters in whole words.
+
+    >>> [(piece.text, decides) for piece, decides in around("a  line\nof words", [(8, 10)])]
+    [('a line ', False), ('of', True), (' words', False)]
+    >>> sum(len(piece.text) for piece, _ in around("word " * 100, [(250, 254)]))
+    196
+    """
+    start, end = spans[0] if spans else (0, 0)
+    room = max(_LONGEST_QUOTE - 2 - (end - start), 0)  # an ellipsis on either side
+    before = min(start, max(room // 2, room - (len(text) - end)))
+    first, last = start - before, min(len(text), start - before + _LONGEST_QUOTE - 2)
+    if first > 0 and (blank := _BLANKS.search(text, first - 1, min(first + _WORD, start))):
+        first = blank.end()
+    if last < len(text) and (blanks := [*_BLANKS.finditer(text, max(last - _WORD, end), last + 1)]):
+        last = blanks[-1].start()
+    deciding = {place for one in spans for place in range(max(one[0], first), min(one[1], last))}
+    pieces = [
+        (_BLANKS.sub(" ", "".join(map(text.__getitem__, places))), decides)
+        for decides, places in groupby(range(first, last), deciding.__contains__)
+    ]
+    shown = [("…" * (first > 0), False), *pieces, ("…" * (last < len(text)), False)]
+    return [(Untrusted(piece), decides) for piece, decides in shown if piece] if text.strip() else []

@@ -1,8 +1,8 @@
-"""The formats of a run's reports: a module each, named as the setting `reports` names it. Pure.
+"""The formats of a run's reports. Pure.
 
-A module has `FILES`: its files by name, each with its renderer. `SHOWS_TEXTS` and `SHOWS_COLUMNS` say that they show
-recorded texts, or the columns of the deciding words. Pieces come one by one, so that what is held does not grow with
-the cases.
+`json` and `markdown` are here; each other one is a module, named as the setting `reports` names it. A module has
+`FILES`: its files by name, each with its renderer. `SHOWS_TEXTS` and `SHOWS_COLUMNS` say that they show recorded
+texts, or the columns of the deciding words. Pieces come one by one, so that what is held does not grow with the cases.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ from types import ModuleType
 from typing import NamedTuple
 
 from safe_gate import addons
+from safe_gate.evaluators.stored import report_json
 from safe_gate.model.report import NOWHERE, Origin, Report
 from safe_gate.model.results import NOTHING_RECORDED, Recorded
+from safe_gate.render import SUMMARY_LIMIT
+from safe_gate.render.jsonreport import pieces
+from safe_gate.render.markdown import scorecard
 from safe_gate.render.view import ReportView
 
 
@@ -38,6 +42,22 @@ Draw = Callable[[Shown], Iterable[str]]
 """Gives the text of a file in pieces."""
 
 
+def _json(run: Shown) -> Iterator[str]:
+    """Yield the report itself, the one that can be a baseline."""
+    return pieces(report_json(run.report, iter))
+
+
+def _markdown(run: Shown) -> Iterator[str]:
+    view = ReportView.of(run.report) if run.report.problems else run.view  # a report has the first problems alone
+    yield scorecard(view, limit=SUMMARY_LIMIT, recorded=run.recorded)
+
+
+_HERE: Mapping[str, Mapping[str, Draw]] = {
+    "json": {"safe-gate.json": _json},
+    "markdown": {"safe-gate.md": _markdown},
+}
+
+
 def show_texts(formats: Iterable[str]) -> bool:
     """Return whether any of some formats needs the recorded texts of a run."""
     return _any(formats, "SHOWS_TEXTS")
@@ -49,7 +69,7 @@ def show_columns(formats: Iterable[str]) -> bool:
 
 
 def _any(formats: Iterable[str], flag: str) -> bool:
-    return any(getattr(_module(name), flag, False) for name in formats)
+    return any(getattr(_module(name), flag, False) for name in formats if name not in _HERE)
 
 
 def _module(name: str) -> ModuleType:
@@ -59,5 +79,5 @@ def _module(name: str) -> ModuleType:
 def files(formats: Iterable[str]) -> Iterator[tuple[str, Draw]]:
     """Yield the files of formats by name with what draws each, every format once."""
     for name in dict.fromkeys(formats):
-        drawn: Mapping[str, Draw] = _module(name).FILES
+        drawn: Mapping[str, Draw] = _HERE[name] if name in _HERE else _module(name).FILES
         yield from drawn.items()
