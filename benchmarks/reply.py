@@ -14,7 +14,7 @@ from pathlib import Path
 
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
-from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.inputs.own_rules import NO_FILES, load
 from safe_gate.model.problems import Place
 from safe_gate.scoring.asked import settings

@@ -19,7 +19,7 @@ from safe_gate.evaluators.synthesis import own_packs
 from safe_gate.evaluators.synthesis import packs as rule_packs
 from safe_gate.evaluators.synthesis.checks import score, wording
 from safe_gate.evaluators.synthesis.checks.turn import Rules
-from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
+from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model.problems import CannotJudge, Place, Problem
 

@@ -29,7 +29,7 @@ from safe_gate.core.text.words import similarity
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Turn
 from safe_gate.evaluators.synthesis.checks.wording import asked, judged
-from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from tests.support import packs

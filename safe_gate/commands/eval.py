@@ -9,7 +9,7 @@ from safe_gate.commands._alone import Ending, score
 from safe_gate.commands._command import OUT, QUIET, VERBOSE, Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.synthesis.part import Part
+from safe_gate.evaluators.synthesis.result import Part
 
 COMMAND = Command(
     place=4,

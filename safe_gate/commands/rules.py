@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,16 @@ from safe_gate import addons
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.synthesis.checks import rulebook
+from safe_gate.evaluators.synthesis import own_packs
+from safe_gate.evaluators.synthesis.checks.deciding import ASKS
+from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import case_files, checked, disk, recorded, writing
 from safe_gate.inputs.own_rules import made, read
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.shown import Table
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render import console, jsonreport, tables
 from safe_gate.scoring import asked, intake
 from safe_gate.settings.model import Settings
@@ -53,7 +56,7 @@ def main(call: Call) -> int:
         raise CannotJudge(Problem(Place("--out"), "is for rules train; nothing else is written", code=Code.USAGE))
     if not words:
         recipe = asked.recipe(_SYNTHESIS, settings, read(settings), options.config)
-        effects.out(_drawn(rulebook.listed(made(_SYNTHESIS.name, recipe))))
+        effects.out(_drawn(_listed(made(_SYNTHESIS.name, recipe))))
     elif words[0] == "test" and words[1:]:
         _test(words[1:], effects)
     elif words[0] == "train" and words[1:]:
@@ -64,6 +67,34 @@ def main(call: Call) -> int:
     return 0
 
 
+def _listed(rules: Rules) -> Iterator[Table | str]:
+    """Yield the checks, by the groups that they look for, and the rules that count: id, group and origin."""
+    yield _checks(rules)
+    shown = tuple(
+        (Untrusted(rule.id), rule.group, _ORIGINS.get(rule.origin) or f"learned: {rule.inside} of {rule.total}")
+        for rule in rules.all
+    )
+    yield Table(("Rule", "Group", "Origin"), "<<<", shown)
+    yield f"{plural(len(shown), 'rule')}, {sum(rule.total > 0 for rule in rules.all)} of them learned"
+
+
+def _checks(rules: Rules) -> Table:
+    shown = tuple(
+        (
+            Untrusted(check.name),
+            ", ".join(check.applies) or "every message",
+            ", ".join(check.favour),
+            ", ".join(check.against),
+            ASKS.get(check.decides, "what docs/scoring.md says"),
+        )
+        for check in rules.checks.values()
+    )
+    return Table(("Check", "Applies to", "For", "Against", "Passes with"), "<<<<<", shown)
+
+
+_ORIGINS = {"spec": "spec", "hand": "hand-written", "": "own"}
+
+
 def _drawn(shown: Iterable[Table | str]) -> str:
     return "\n".join(tables.drawn(one, "simple_outline") if isinstance(one, Table) else one for one in shown)
 
@@ -71,7 +102,7 @@ def _drawn(shown: Iterable[Table | str]) -> str:
 def _test(paths: Sequence[str], effects: Effects) -> None:
     """Test the rules of pack files against the texts that they must hit and must miss."""
     settings = asked.settings(Settings().replace(rules=tuple(paths)))
-    found = rulebook.own(asked.recipe(_SYNTHESIS, settings, read(settings)))
+    found = own_packs.in_recipe(asked.recipe(_SYNTHESIS, settings, read(settings)))
     rules = sum(len(pack["rules"]) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
 

@@ -9,8 +9,7 @@ from typing import Any
 from safe_gate.commands._alone import Ending, score
 from safe_gate.commands._command import VERBOSE, Call, Command
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.safe_v0.metrics import Label
-from safe_gate.evaluators.safe_v0.part import Part
+from safe_gate.evaluators.safe_v0.result import Label, Part
 from safe_gate.evaluators.stored import part_json
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.case_files import keep_inputs, read_by

@@ -272,7 +272,7 @@ class Presentation(Protocol):
 
 
 class Comparing(Protocol):
-    """How a part is compared between two runs: the module `compare` of an evaluator."""
+    """How a part is compared between two runs: the module `gate` of an evaluator, or an object with what it needs."""
 
     @property
     def metrics(self) -> Mapping[str, Metric]:

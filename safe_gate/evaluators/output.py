@@ -9,7 +9,7 @@ from typing import Literal
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.safe_v0 import result as safe_result
 from safe_gate.evaluators.safe_v0 import score as safe_score
-from safe_gate.evaluators.safe_v0.metrics import METRICS, THRESHOLDS, WEIGHTS
+from safe_gate.evaluators.safe_v0.result import METRICS, THRESHOLDS, WEIGHTS
 from safe_gate.model.problems import Place
 
 Match = Literal["literal", "normalised"]

@@ -15,8 +15,8 @@ from safe_gate.core.figures import add_up
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.stored import read_report
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
-from safe_gate.evaluators.synthesis.names import KINDS
-from safe_gate.evaluators.synthesis.part import Labels
+from safe_gate.evaluators.synthesis.definitions import KINDS
+from safe_gate.evaluators.synthesis.result import Labels
 from safe_gate.evaluators.synthesis.totals import Totals, report
 from safe_gate.model.problems import Place
 from safe_gate.render import SUMMARY_LIMIT

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from safe_gate.evaluators.safe_v0 import part as safe_v0
+from safe_gate.evaluators.safe_v0 import result as safe_v0
 from safe_gate.evaluators.safe_v0.result import Details, Looked, Violations
 from safe_gate.evaluators.safe_v0.result import Result as SafeResult
-from safe_gate.evaluators.synthesis import part as synthesis
+from safe_gate.evaluators.synthesis import result as synthesis
 from safe_gate.evaluators.synthesis.result import Result as SynthesisResult
 from safe_gate.model import comparison, report
 from safe_gate.model.results import Hit

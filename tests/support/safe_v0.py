@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from safe_gate.evaluators.safe_v0.metrics import METRICS
-from safe_gate.evaluators.safe_v0.result import Result
+from safe_gate.evaluators.safe_v0.result import METRICS, Result
 from safe_gate.evaluators.safe_v0.score import Case, Policy, Threshold, score_case
 from safe_gate.model.problems import Place
 

@@ -17,9 +17,9 @@ from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Rules, Turn
+from safe_gate.evaluators.synthesis.definitions import GROUPS
 from safe_gate.evaluators.synthesis.engine.network import Classes
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Sentence, Spelling, is_content, read
-from safe_gate.evaluators.synthesis.names import GROUPS
 
 LEAST_MARKED = 2
 """The minimum number of marked clauses that have a phrase."""

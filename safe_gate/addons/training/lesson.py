@@ -9,11 +9,10 @@ from safe_gate.addons.training.gain import Gain, distinct_replies, gains
 from safe_gate.addons.training.learning import TAUGHT, Row, as_packs, rows
 from safe_gate.core.figures import plural, with_interval
 from safe_gate.core.stats import wilson
-from safe_gate.evaluators.synthesis import packs
-from safe_gate.evaluators.synthesis.checks import rulebook
+from safe_gate.evaluators.synthesis import own_packs, packs
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Rules
-from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
+from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.shown import Table
@@ -38,7 +37,7 @@ def taught(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
                 Place("profile"), "is spec, which uses no learned rules; expected standard", code=Code.INVALID_SETTING
             )
         )
-    teams = rulebook.own(recipe)
+    teams = own_packs.in_recipe(recipe)
     today = packs.selected(teams, settings["rules_off"])
     table = packs.stored_table()
 

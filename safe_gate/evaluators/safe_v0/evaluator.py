@@ -1,29 +1,44 @@
-"""SAFE v0 as an evaluator. Pure."""
+"""SAFE v0 as an evaluator, with the cases of its batches. Pure."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from safe_gate.core.digests import digest
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.given import (
-    ChosenBy,
-    Documents,
-    FileKind,
-    Grouping,
-    Imports,
-    OwnFile,
-    PartShape,
-)
+from safe_gate.core.given import CaseAt, ChosenBy, Documents, FileKind, Grouping, Imports, OwnFile, PartShape
 from safe_gate.core.setting import SCORING_FLAGS
-from safe_gate.evaluators.safe_v0 import cases, compare, gate, present, totals
-from safe_gate.evaluators.safe_v0.part import Part
-from safe_gate.evaluators.safe_v0.result import Result
-from safe_gate.evaluators.safe_v0.score import Policy, score_case
+from safe_gate.evaluators.safe_v0 import gate, present, totals
+from safe_gate.evaluators.safe_v0.result import Part, Result
+from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, score_case
 from safe_gate.evaluators.safe_v0.settings import Settings
 from safe_gate.model.codec import JsonObject
+
+
+def parse(case: JsonObject, at: CaseAt, _settings: JsonObject) -> Iterator[Case]:
+    """Yield a case of a batch. Its archetype is its own, else that of its scenario, else "Unknown"."""
+    scenarios = at.document.get("batch_plan", {}).get("scenarios", ())
+    scenario = scenarios[at.number] if at.number < len(scenarios) else {}
+    expectations, output = case["expectations"], case["output"]
+    yield Case(
+        test_id=case["test_id"],
+        concern_id=case["concern_id"],
+        batch_id=at.stem,
+        archetype=case.get("archetype") or scenario.get("archetype") or "Unknown",
+        must_find_signals=tuple(expectations["signal_generation"]["must_find_signals"]),
+        forbidden_terms=tuple(expectations["followup_questions"]["forbidden_terms"]),
+        must_contain_phrases=tuple(expectations["event_summary"]["must_contain_phrases"]),
+        signals=tuple(output["signals"]),
+        summary=output["summary"],
+        followup_questions=tuple(output["followup_questions"]),
+        place=at.place,
+        cluster=at.cluster,
+        payload=digest(case["patient_payload"]) if "patient_payload" in case else None,
+        unused=tuple(name for name in UNUSED if any(part.get(name) for part in expectations.values())),
+    )
 
 
 class SafeV0(Evaluator):
@@ -85,8 +100,8 @@ class SafeV0(Evaluator):
         figures=lambda part: part.by_archetype,
     )
 
-    gate, present, compare = gate, present, compare
-    parse = staticmethod(cases.parse)
+    gate, present, compare = gate, present, gate
+    parse = staticmethod(parse)
     report = staticmethod(totals.report)
 
     def score(self, case: Any, by: Any) -> Result:

@@ -1,4 +1,4 @@
-"""The gate's rules on SAFE v0: what they look for in its part of the report. Pure."""
+"""What the gate judges SAFE v0 by, and how two runs of it are compared: by its part of the report. Pure."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from safe_gate.core.figures import add_up, plural
 from safe_gate.core.given import Scored
 from safe_gate.core.rules import ANY_SEVERITY, FAILING, Count, Rule, Share, anything, no_reply
 from safe_gate.evaluators import same_reply
-from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
-from safe_gate.evaluators.safe_v0.part import Archetype, Part
-from safe_gate.evaluators.safe_v0.result import Result
-from safe_gate.evaluators.safe_v0.score import RecordedPolicy
+from safe_gate.evaluators.safe_v0.result import METRICS, Archetype, Label, Part, Result
+from safe_gate.evaluators.safe_v0.score import RANKS, Policy, RecordedPolicy
 from safe_gate.evaluators.safe_v0.totals import Tally, archetype_of
 from safe_gate.evaluators.same_reply import Frequent, same_replies
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.results import Failure
+from safe_gate.model.results import Failure, Metric, Outcome, Test
 
 
 def _labelled_pass(part: Part) -> Share:
@@ -131,3 +129,49 @@ def missable(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any]) -> 
     limits = (own.get(level, general.get(level)) for level in levels)
     shares = [1 - missed / count if key == "AH" else (count - missed) / count for missed in range(1, count + 1)]
     return tuple(sum(share >= limit for share in shares) for limit in limits if limit is not None)
+
+
+metrics = {
+    "pass": Metric("The share of cases labelled Pass", Test.SIGN),
+    **{metric: Metric(metric, Test.SIGN_FLIP) for metric in METRICS},
+}
+"""The scores of an outcome: the label Pass as a yes or no, CR, AH and AC as they are."""
+
+
+def outcome(result: Result) -> Outcome:
+    """Return what a result says of its case."""
+    label = result.label
+    return Outcome(
+        id=result.id,
+        passed=result.passed,
+        rank=RANKS[label],
+        words=label.value,
+        scores={"pass": float(result.passed), **result.scores},
+        violations=frozenset(result.violations),
+        groups=frozenset([result.archetype]),
+        cluster=result.cluster,
+        case=result.digests["case"],
+        output=result.digests["output"],
+    )
+
+
+guards = {
+    "new-violations": ("newly uses a forbidden term", "newly use a forbidden term"),
+    "label-drops": ("falls from Pass to Fail", "fall from Pass to Fail"),
+}
+compared_on = ""
+
+
+def metric(name: str) -> Metric:
+    """Return how results are compared by a score."""
+    return metrics[name]
+
+
+def scored_by(part: Part | Scored | None, _policy: JsonObject) -> Any:
+    """Return the policy that a report records."""
+    return part.policy if part else None
+
+
+def recorded(policy: JsonObject) -> Scored:
+    """Return what a report records of its settings."""
+    return Scored(Policy.of(policy).to_json())

@@ -10,9 +10,7 @@ from safe_gate.core.figures import first_few, percent, plural, score, share, wit
 from safe_gate.core.given import Scored
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import why_no_reply, without_reply
-from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
-from safe_gate.evaluators.safe_v0.part import Archetype, Part, Summary, Vacuous
-from safe_gate.evaluators.safe_v0.result import Result
+from safe_gate.evaluators.safe_v0.result import METRICS, Archetype, Label, Part, Result, Summary, Vacuous
 from safe_gate.evaluators.safe_v0.score import RecordedPolicy
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject

@@ -14,8 +14,7 @@ from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import none_of
-from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
-from safe_gate.evaluators.safe_v0.result import Details, Looked, Result, Violations
+from safe_gate.evaluators.safe_v0.result import METRICS, Details, Label, Looked, Result, Violations
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 

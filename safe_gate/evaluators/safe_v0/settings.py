@@ -22,7 +22,7 @@ from safe_gate.core.setting import (
     Words,
     renamed,
 )
-from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.evaluators.safe_v0.result import METRICS
 
 
 def _scoring(name: str) -> Mapping[str, tuple[str, ...]]:

@@ -12,19 +12,20 @@ from heapq import nsmallest
 
 from safe_gate.core.figures import ExactSum, add_up, share
 from safe_gate.core.stats import wilson
-from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
-from safe_gate.evaluators.safe_v0.part import (
+from safe_gate.evaluators.safe_v0.result import (
+    METRICS,
     Archetype,
     Batch,
     FailureAnalysis,
     Interval,
+    Label,
     Part,
     Rates,
+    Result,
     Summary,
     Vacuity,
     Vacuous,
 )
-from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, Threshold
 from safe_gate.evaluators.same_reply import Frequent, same_replies
 

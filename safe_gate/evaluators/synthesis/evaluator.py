@@ -1,31 +1,39 @@
-"""Synthesis as an evaluator. Pure."""
+"""Synthesis as an evaluator, with the cases of its lines. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import (
+    CaseAt,
     Exchange,
     FileKind,
     Grouping,
     Imports,
     Lines,
+    Misnamed,
     OwnFile,
     PartShape,
     RuleFiles,
 )
-from safe_gate.core.setting import READING_FLAGS, SCORING_FLAGS
-from safe_gate.evaluators.synthesis import cases, compare, gate, own_packs, packs, present, totals
-from safe_gate.evaluators.synthesis.checks import consistency, conversation
-from safe_gate.evaluators.synthesis.checks.score import score_case
-from safe_gate.evaluators.synthesis.part import Part
-from safe_gate.evaluators.synthesis.result import Result
+from safe_gate.core.setting import ALL_ENTRIES, READING_FLAGS, SCORING_FLAGS
+from safe_gate.core.validate import Fault, masked, quote, suggestion
+from safe_gate.evaluators.synthesis import gate, own_packs, packs, present, totals
+from safe_gate.evaluators.synthesis.checks import conversation, wording
+from safe_gate.evaluators.synthesis.checks.conversation import Talk
+from safe_gate.evaluators.synthesis.checks.score import Case, is_negative, recounted, score_case, wanted
+from safe_gate.evaluators.synthesis.checks.turn import Rules
+from safe_gate.evaluators.synthesis.definitions import KINDS, REPORTED, SHIPPED, WORDING
+from safe_gate.evaluators.synthesis.result import Part, Result
 from safe_gate.evaluators.synthesis.settings import Settings
+from safe_gate.evaluators.synthesis.totals import Totals
 from safe_gate.evaluators.synthesis.totals import report as report_of
 from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Code, Place, Problem
 
 
 def _imported(one: Exchange) -> JsonObject:
@@ -39,6 +47,129 @@ def _imported(one: Exchange) -> JsonObject:
         **({"tags": list(one.tags)} if one.tags else {}),
         **one.extra,
     }
+
+
+def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]:
+    """Yield the cases of a line: one, or with `turns: all` one for each assistant message, as `ID@N`.
+
+    Labels, and tags that mark a negative example, are about the last message. A cluster holds all of a conversation.
+    """
+    case = Case(
+        id=value["id"],
+        user=value.get("user", ""),
+        assistant=value.get("assistant", ""),
+        checks=tuple(value.get("checks", settings["default_checks"])),
+        expected=value.get("expected", {}),
+        tags=tuple(value.get("tags", ())),
+        place=at.place,
+        cluster=at.cluster,
+        marks=value.get("marks", {}),
+        wording={kind: value[kind] for kind in KINDS if kind in value},
+    )
+    if "messages" not in value:
+        yield case
+        return
+    turns = value.get("turns", settings["turns"])
+    others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"], (*case.checks, WORDING)))
+    for talk in conversation.talks(value, turns, settings["context"]):
+        is_last = talk.reply.number == len(value["messages"]) - 1
+        yield replace(
+            case,
+            id=f"{talk.id}@{talk.reply.number}" if turns == conversation.ALL_TURNS else talk.id,
+            user=talk.user,
+            assistant=talk.reply.text,
+            expected=value["messages"][talk.reply.number].get("expected", case.expected if is_last else {}),
+            tags=case.tags if is_last else others,
+            cluster=at.cluster or (talk.id if turns == conversation.ALL_TURNS else ""),
+            marks=_quoted_in(case.marks, talk),
+            talk=talk,
+        )
+
+
+def _quoted_in(marks: Mapping[str, Sequence[str]], talk: Talk) -> dict[str, list[str]]:
+    """Return the marks of a conversation that quote a reply or its prompt."""
+    texts = {"user": [one.text for one in talk.asked], "assistant": [talk.reply.text]}
+    known = [group for group in marks if not group.startswith("x_")]
+    found = {group: [one for one in marks[group] if _occurs(one, texts[_side(group)])] for group in known}
+    return {group: quotes for group, quotes in found.items() if quotes}
+
+
+def faults(case: JsonObject) -> Iterator[Fault]:
+    """Yield the problems of a case that fits its schema."""
+    found = [*conversation.faults(case), *_unreadable(case)]
+    yield from found or _misquoted(case)
+
+
+def _misquoted(case: JsonObject) -> Iterator[Fault]:
+    """Yield a fault for each mark of a case that does not occur in its text."""
+    said = case.get("messages", [{"role": side, "content": case.get(side, "")} for side in ("user", "assistant")])
+    for group, quotes in case.get("marks", {}).items():
+        if group.startswith("x_"):
+            continue
+        side = _side(group)
+        where = f'in "{side}"' if "messages" not in case else f"in a message of role {side}"
+        texts = [conversation.text_of(one["content"]) for one in said if one["role"] == side]
+        for number, words in enumerate(quotes):
+            if not _occurs(words, texts):
+                end = f", which is not {where}; expected words copied from it exactly"
+                yield Fault(("marks", group, number), f"is {quote(words)}{end}", f"is {masked(words)}{end}")
+
+
+def _unreadable(case: JsonObject) -> Iterator[Fault]:
+    """Yield a fault for each regular expression of a case that RE2 does not take."""
+    for kind, index, why in wording.refused(case):
+        words = f"is not an RE2 regular expression: {why}; correct it, or write a text"
+        yield Fault((kind, index, "regex"), words, "is not an RE2 regular expression; correct it, or write a text")
+
+
+def _side(group: str) -> str:
+    """Return who says the words that marks of a group quote."""
+    return "user" if group == "vulnerability" else "assistant"
+
+
+def _occurs(words: str, texts: Iterable[str]) -> bool:
+    return any(words in text for text in texts)
+
+
+def misnamed(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed]:
+    """Yield the entries of `min_label_accuracy` that are no check: none that ships, and none of a team's packs."""
+    named = (settings["min_label_accuracy"] or {}).keys() - {ALL_ENTRIES, *REPORTED}
+    known = (ALL_ENTRIES, *REPORTED, *(name for name in by().checks if "/" in name)) if named else ()
+    for name in sorted(named - {*known}):
+        words = f"is not a check{suggestion(name, known)}; expected {', '.join(known)}"
+        yield Misnamed("min_label_accuracy", name, words)
+
+
+def misfit(case: Case, rules: Rules) -> Problem | None:
+    """Return the problem of a case that names an unknown check. All its turns have the same problem."""
+    if all(name in rules.checks for name in case.checks):
+        return None
+    unknown = [name for name in case.checks if name not in rules.checks and name != WORDING]
+    if not unknown and (WORDING not in case.checks or wanted(case, rules)):
+        return None
+    name = unknown[0] if unknown else WORDING
+    if name == WORDING:
+        kinds = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+        needs = f"wording needs {kinds}, in the case or in the config file for one of its tags"
+        words = f"{needs}; add one, or leave wording out of checks and default-checks"
+    elif name in SHIPPED:
+        words = f"{quote(name)} is not a check of the profile spec; take it out of the case, or set profile to standard"
+    else:
+        known = f"expected {', '.join(rules.checks)}, or a check that a pack of the setting rules defines"
+        words = f"{quote(name)} is not a check{suggestion(name, list(rules.checks))}; {known}"
+    return Problem(case.place, words, case.talk.id if case.talk else case.id, "checks")
+
+
+def unserved(total: Totals, rules: Rules) -> Iterator[Problem]:
+    """Yield a problem for each check that cases use and no rule serves: such a pass is not earned."""
+    for name in dict.fromkeys(check for check, _ in total.verdicts):
+        check = rules.checks.get(name)
+        groups = (check.applies or (*check.favour, *check.against)) if check else ()
+        if check and not any(rule.group in groups for rule in rules.all):
+            asked = " or ".join(check.applies) or name  # a check that never applies always passes
+            words = f"switches off every rule of {asked}, but cases use {name}"
+            advice = "keep a rule, or remove the check"
+            yield Problem(Place("rules-off"), f"{words}; {advice}", code=Code.INVALID_SETTING)
 
 
 class Synthesis(Evaluator):
@@ -103,15 +234,15 @@ class Synthesis(Evaluator):
         kind="rule-pack",
         digest=own_packs.digest,
         facts=own_packs.facts,
-        misnamed=cases.misnamed,
-        misfit=cases.misfit,
-        unserved=cases.unserved,
+        misnamed=misnamed,
+        misfit=misfit,
+        unserved=unserved,
     )
 
-    gate, present, compare = gate, present, compare
-    faults = staticmethod(cases.faults)
-    parse = staticmethod(cases.parse)
-    recounted = staticmethod(consistency.recounted)
+    gate, present, compare = gate, present, gate
+    faults = staticmethod(faults)
+    parse = staticmethod(parse)
+    recounted = staticmethod(recounted)
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
         return own_packs.recipe(settings, own)

@@ -1,4 +1,4 @@
-"""The gate's rules on Synthesis: what they look for in its part of the report. Pure."""
+"""What the gate judges Synthesis by, and how two runs of it are compared: by its part of the report. Pure."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from safe_gate.core.figures import plural
+from safe_gate.core.given import Scored
 from safe_gate.core.rules import ANY_SEVERITY, FAILING, REVIEW, Count, Rule, Share, anything, no_reply
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.synthesis.checks.score import is_negative
-from safe_gate.evaluators.synthesis.names import KINDS, OWN, REPORTED, WORDING, words
-from safe_gate.evaluators.synthesis.part import Part, Summary, Tagged
-from safe_gate.evaluators.synthesis.result import Result
+from safe_gate.evaluators.synthesis.definitions import KINDS, OWN, REPORTED, WORDING, wording_of_tags, words
+from safe_gate.evaluators.synthesis.result import Part, Result, Summary, Tagged
 from safe_gate.evaluators.synthesis.totals import Totals, report
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.results import Failure
+from safe_gate.model.results import Failure, Metric, Outcome, Test
 
 
 def _label_accuracy(check: str = "") -> Rule:
@@ -157,3 +157,59 @@ def is_excused(group: str, asks: JsonObject, policy: JsonObject) -> bool:
 def missable(_key: str, _asks: JsonObject, _settings: Mapping[str, Any]) -> Sequence[int]:
     """Return nothing: no reply may miss what a case asks for."""
     return ()
+
+
+def _pass_rate(check: str) -> Metric:
+    """Return how the verdicts of a check are compared."""
+    return Metric(f"The pass rate of {words(check)}", Test.SIGN)
+
+
+metrics = {
+    "as_expected": Metric("The share of cases that end as expected", Test.SIGN),
+    **{check: _pass_rate(check) for check in REPORTED},
+}
+"""The scores of an outcome: all are a yes or no."""
+
+
+def outcome(case: Result) -> Outcome:
+    """Return what a result says of its case.
+
+    A negative example is meant to fail. It is judged as a whole, and its checks are no metrics. A check that is not
+    applicable counts as passed, as in the specification.
+    """
+    as_expected, checks = case.is_as_expected, {} if case.is_negative_example else case.checks
+    return Outcome(
+        id=case.id,
+        passed=as_expected,
+        rank=int(as_expected),
+        words="passes" if case.passed else "fails",
+        scores={"as_expected": float(as_expected), **{name: float(one.passed) for name, one in checks.items()}},
+        violations=frozenset(),
+        groups=frozenset(case.tags),
+        cluster=case.cluster,
+        case=case.digests["case"],
+        output=case.digests["output"],
+        is_meant_to_fail=case.is_negative_example,
+    )
+
+
+guards: Mapping[str, tuple[str, str]] = {}
+compared_on = "Checks: without negative examples; a check that does not apply passes."
+
+
+def metric(name: str) -> Metric:
+    """Return how results are compared by a score, also by a check that a pack defines."""
+    return metrics.get(name) or _pass_rate(name)
+
+
+def scored_by(_part: object, policy: JsonObject) -> Any:
+    """Return the settings that scores follow from."""
+    context = policy["context"]
+    words = wording_of_tags(policy.get("tags"))
+    more = ([] if context == 1 else [context], [words] if words else [])
+    return [policy["profile"], *(one for some in more for one in some)]
+
+
+def recorded(_policy: JsonObject) -> Scored:
+    """Return no settings: a report records none of its own."""
+    return Scored({})

@@ -15,9 +15,8 @@ from safe_gate.core.digests import digest as digest_of
 from safe_gate.core.given import OwnFile, PackFact
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.synthesis.checks import wording
-from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
 from safe_gate.evaluators.synthesis.checks.turn import Turn
-from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS, IN_FAVOUR, REPORTED, wording_of_tags
+from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS, IN_FAVOUR, REPORTED, SHIPPED, wording_of_tags
 from safe_gate.evaluators.synthesis.packs import (
     Pack,
     compiled_patterns,
@@ -53,6 +52,12 @@ def recipe(settings: JsonObject, own: Sequence[OwnFile]) -> str:
     if problems:
         raise CannotJudge(*problems)
     return json.dumps([settings["profile"], packs, off, wording_of_tags(words)])
+
+
+def in_recipe(recipe: str) -> list[Pack]:
+    """Return the packs of a team in a recipe."""
+    _, found, *_ = json.loads(recipe)
+    return list(found)
 
 
 def _not_checks(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem]:

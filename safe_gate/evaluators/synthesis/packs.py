@@ -9,13 +9,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
 from safe_gate.evaluators.synthesis.checks.turn import BOOKS, Check, Rules, book_of
+from safe_gate.evaluators.synthesis.definitions import GROUPS, SHIPPED
 from safe_gate.evaluators.synthesis.engine import network
 from safe_gate.evaluators.synthesis.engine.language import Languages
 from safe_gate.evaluators.synthesis.engine.rules import CONTEXT, Book, Rule, Table, Vocabulary, contexts
 from safe_gate.evaluators.synthesis.engine.tokens import Spelling
-from safe_gate.evaluators.synthesis.names import GROUPS
 from safe_gate.model.codec import JsonObject
 
 FOLDER = Path(__file__).parent

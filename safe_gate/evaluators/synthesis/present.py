@@ -21,7 +21,7 @@ from safe_gate.evaluators.synthesis.checks.check_result import (
     in_all,
 )
 from safe_gate.evaluators.synthesis.checks.conversation import field_of
-from safe_gate.evaluators.synthesis.checks.counting import ASKS
+from safe_gate.evaluators.synthesis.checks.deciding import ASKS, TOO_FEW_SHARED, leaves_because
 from safe_gate.evaluators.synthesis.checks.failure_reasons import (
     causes,
     either,
@@ -32,12 +32,17 @@ from safe_gate.evaluators.synthesis.checks.failure_reasons import (
     returning,
     says,
 )
-from safe_gate.evaluators.synthesis.checks.leaving import TOO_FEW_SHARED, leaves_because
 from safe_gate.evaluators.synthesis.checks.score import SIMILARITY_THRESHOLD, is_negative
-from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
-from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS, IN_FAVOUR, WORDING, in_order, title, words
-from safe_gate.evaluators.synthesis.part import Part, Quality, Summary, Tagged, Verdicts
-from safe_gate.evaluators.synthesis.result import Result
+from safe_gate.evaluators.synthesis.definitions import (
+    DEFAULT_CHECKS,
+    IN_FAVOUR,
+    SHIPPED,
+    WORDING,
+    in_order,
+    title,
+    words,
+)
+from safe_gate.evaluators.synthesis.result import Part, Quality, Result, Summary, Tagged, Verdicts
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit, Judgement, Severity
 from safe_gate.model.shown import BatchEvent, Cause, Explained, Finding, Mark, Rate, Section, Side, Table

@@ -22,7 +22,7 @@ from safe_gate.core.setting import (
     WholeOrOff,
     renamed,
 )
-from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
+from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS
 
 _TO_AN_ENTRY = 3
 """The keys that lead to an entry of a list of a tag: the tag, the list and the entry."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from safe_gate.core.figures import share
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.same_reply import Frequent, same_replies
-from safe_gate.evaluators.synthesis.names import in_order
-from safe_gate.evaluators.synthesis.part import (
+from safe_gate.evaluators.synthesis.definitions import in_order
+from safe_gate.evaluators.synthesis.result import (
     Accuracy,
     Estimate,
     FailedCase,
@@ -23,13 +23,13 @@ from safe_gate.evaluators.synthesis.part import (
     Labels,
     Part,
     Quality,
+    Result,
     Summary,
     Tagged,
     Unlabelled,
     Vacuity,
     Verdicts,
 )
-from safe_gate.evaluators.synthesis.result import Result
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
-from safe_gate.evaluators.safe_v0.metrics import Label
+from safe_gate.evaluators.safe_v0.result import Label
 from safe_gate.evaluators.safe_v0.score import Case, Policy, Threshold, score_case
 from safe_gate.evaluators.safe_v0.totals import Totals
 from tests.support.cases import DATA, Ran, SafeGate, safe_case, write_batch

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.checks.check_result import in_all
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
-from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model import codec
 from safe_gate.model.problems import Place

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from safe_gate.evaluators.safe_v0 import part as safe_v0
-from safe_gate.evaluators.safe_v0.metrics import METRICS
-from safe_gate.evaluators.synthesis import part as synthesis
-from safe_gate.evaluators.synthesis.names import REPORTED
+from safe_gate.evaluators.safe_v0 import result as safe_v0
+from safe_gate.evaluators.safe_v0.result import METRICS
+from safe_gate.evaluators.synthesis import result as synthesis
+from safe_gate.evaluators.synthesis.definitions import REPORTED
 from safe_gate.gate.rules import LIMITS, Policy, judge, verdict
 from safe_gate.model.outcome import RuleOutcome, Verdict
 from safe_gate.model.report import Found

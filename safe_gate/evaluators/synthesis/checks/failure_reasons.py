@@ -15,7 +15,7 @@ from safe_gate.evaluators.synthesis.checks.check_result import (
     in_all,
 )
 from safe_gate.evaluators.synthesis.checks.conversation import FIELDS
-from safe_gate.evaluators.synthesis.checks.leaving import (
+from safe_gate.evaluators.synthesis.checks.deciding import (
     ELSEWHERE_ONLY,
     ENOUGH_SHARED,
     NOTHING_TOUCHES,

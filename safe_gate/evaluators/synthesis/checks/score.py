@@ -16,14 +16,13 @@ from safe_gate.core.digests import digest
 from safe_gate.core.text.words import similarity
 from safe_gate.evaluators import same_reply
 from safe_gate.evaluators.no_reply import no_reply
-from safe_gate.evaluators.synthesis.checks import wording
-from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Pivot, Requirement, Ties
+from safe_gate.evaluators.synthesis.checks import deciding, wording
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Pivot, Requirement, Ties, Wording
 from safe_gate.evaluators.synthesis.checks.conversation import Message, Talk, joined, placed
-from safe_gate.evaluators.synthesis.checks.counting import counted
-from safe_gate.evaluators.synthesis.checks.leaving import follows_news, leaves_because, moves_on, ties
+from safe_gate.evaluators.synthesis.checks.deciding import counted, follows_news, leaves_because, moves_on, ties
 from safe_gate.evaluators.synthesis.checks.turn import Check, CountedHits, Rules, Turn
+from safe_gate.evaluators.synthesis.definitions import WORDING, in_order
 from safe_gate.evaluators.synthesis.engine.language import Language, is_foreign
-from safe_gate.evaluators.synthesis.names import WORDING, in_order
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model.problems import Place
 from safe_gate.model.results import Hit
@@ -38,7 +37,7 @@ class Case:
 
     `expected` holds the given labels, and `marks` quotes the clauses that decide, by group. No verdict uses either. In
     a conversation, `talk` is the place of the turn, and `user` has the messages that it answers. `wording` has what the
-    reply must and must not contain, by the fields of `names.KINDS`.
+    reply must and must not contain, by the fields of `KINDS`.
     """
 
     id: str
@@ -258,3 +257,30 @@ _FEW_LETTERS = 3
 
 def _not_judged(check: Check, rules: Rules) -> CheckResult:
     return replace(judged(check, Turn("", "", rules)), passed=True, applicable=False)
+
+
+def recounted(shown: Result, case: Case, rules: Rules) -> Result:
+    """Return the result that follows from a result's evidence; an equal one if it is sound."""
+    found, language = shown.checks, shown.language
+    checks = {
+        name: _recounted(check, found[name], is_unread=rules.by_clause and is_foreign(check.reads, language))
+        if name in found
+        else CheckResult(passed=False, applicable=True, evidence=Wording(()))
+        for name, check in rules.checks.items()
+        if name in case.checks
+    }
+    if every := wanted(case, rules):
+        checks = sorted_checks({**checks, WORDING: wording.recounted(every, found.get(WORDING))})
+    negative = is_negative(case.tags, "standard" if rules.by_clause else "spec", checks)
+    return result_of(case, language, checks, negative, shown.disguised_letters)
+
+
+def _recounted(check: Check, shown: CheckResult, *, is_unread: bool) -> CheckResult:
+    """Return the result of a check that follows from what an entry shows; `is_unread` if nothing was judged."""
+    if not isinstance(shown.evidence, Pivot):
+        return deciding.recounted(check, shown, is_unread=is_unread)
+    pivot = shown.evidence
+    applicable = bool(pivot.groups.get("vulnerability"))
+    is_alike = pivot.engages or pivot.similarity >= SIMILARITY_THRESHOLD
+    stays = not leaves_because(pivot) if pivot.ties else is_alike
+    return replace(shown, passed=stays or not applicable, applicable=applicable)

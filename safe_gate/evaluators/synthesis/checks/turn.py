@@ -7,10 +7,10 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from safe_gate.core.text.normalising import normalise
+from safe_gate.evaluators.synthesis.definitions import LATE
 from safe_gate.evaluators.synthesis.engine.language import Languages
 from safe_gate.evaluators.synthesis.engine.rules import Book, Match, Rule, overlapping, resolve_overlaps
 from safe_gate.evaluators.synthesis.engine.tokens import Reading, Sentence, Spelling, among, content, read
-from safe_gate.evaluators.synthesis.names import LATE
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
 

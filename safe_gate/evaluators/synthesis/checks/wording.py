@@ -22,7 +22,7 @@ from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.rendered import shown as as_shown
 from safe_gate.core.text.words import WORD
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requirement, Wording
-from safe_gate.evaluators.synthesis.names import KINDS
+from safe_gate.evaluators.synthesis.definitions import KINDS
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Code, Place, Problem
 from safe_gate.model.results import Hit

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.synthesis.cases import misfit
-from safe_gate.evaluators.synthesis.checks.counting import ASKS
+from safe_gate.evaluators.synthesis.checks.deciding import ASKS
 from safe_gate.evaluators.synthesis.checks.score import Case
-from safe_gate.evaluators.synthesis.checks.shipped import SHIPPED
 from safe_gate.evaluators.synthesis.checks.turn import Check, Rules
-from safe_gate.evaluators.synthesis.names import CHECKS, OWN, REPORTED
+from safe_gate.evaluators.synthesis.definitions import CHECKS, OWN, REPORTED, SHIPPED
+from safe_gate.evaluators.synthesis.evaluator import misfit
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model import codec
 from safe_gate.model.problems import Place

@@ -9,7 +9,7 @@ import pytest
 from safe_gate.evaluators.synthesis.checks import failure_reasons
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
-from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from safe_gate.model.untrusted import Untrusted

@@ -14,8 +14,8 @@ from safe_gate.core.figures import add_up
 from safe_gate.core.text.words import similarity
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Wording
 from safe_gate.evaluators.synthesis.checks.score import Case, result_of, score_case
+from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.evaluators.synthesis.engine.language import Language
-from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.evaluators.synthesis.totals import Totals
 from safe_gate.model import codec

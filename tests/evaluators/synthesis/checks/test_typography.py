@@ -18,7 +18,7 @@ import pytest
 from safe_gate.core.text.lookalikes import LOOK_ALIKES
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
-from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.model.problems import Place
 from tests.support import packs
 from tests.support.cases import BAD, REPOSITORY, SafeGate, report, turn, write_cases

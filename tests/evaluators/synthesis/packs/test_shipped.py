@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from safe_gate.evaluators.synthesis.checks.turn import Turn
+from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.engine.rules import Vocabulary
-from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.inputs.checked import load_schema
 from tests.support.pack_files import PACKS
 from tests.support.packs import SPEC, broken_promises, selected, shipped

@@ -17,8 +17,8 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Rules
+from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.evaluators.synthesis.engine import network
-from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.own_packs import recipe
 from safe_gate.evaluators.synthesis.packs import TABLE, from_recipe, stored_table, table
 from safe_gate.model import codec
