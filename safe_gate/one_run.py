@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 
 from safe_gate import __version__, addons
 from safe_gate.baseline import comparison, judging, weakened
-from safe_gate.baseline.judging import Judging
-from safe_gate.baseline.scores import Scores, kept, own_cases, recorded, score
-from safe_gate.baseline.snapshots import Snapshots, opened
+from safe_gate.baseline.comparison import Scores, kept, own_cases, recorded, score
+from safe_gate.baseline.judging import Judging, OptionsAt, Snapshots, opened
 from safe_gate.baseline.source import Baseline
 from safe_gate.core.figures import plural
 from safe_gate.core.setting import OFF, Setting, flat
@@ -63,7 +62,7 @@ class Judged(NamedTuple):
 
 
 def run(
-    options: Settings, effects: Effects, options_at: comparison.OptionsAt, merged: addons.scale.Shards | None = None
+    options: Settings, effects: Effects, options_at: OptionsAt, merged: addons.scale.Shards | None = None
 ) -> Judged:
     """Judge the run under these options, write its reports and publish them.
 
@@ -81,7 +80,7 @@ def run(
 def judge(
     options: Settings,
     effects: Effects,
-    options_at: comparison.OptionsAt,
+    options_at: OptionsAt,
     *,
     merged: addons.scale.Shards | None = None,
     begin: Begin = lambda _: None,
@@ -317,7 +316,7 @@ def _hand_over(options: Settings) -> Path:
 
 
 def score_shard(
-    shard: addons.scale.Shard, options: Settings, effects: Effects, options_at: comparison.OptionsAt, begin: Begin
+    shard: addons.scale.Shard, options: Settings, effects: Effects, options_at: OptionsAt, begin: Begin
 ) -> Judged | addons.scale.Content:
     """Return the file of one shard of a run under these options, judged by nobody, or the report of problems.
 

@@ -1,4 +1,4 @@
-"""Shell: compares a run with its baseline, whose cases are scored by their own rules and by today's. Reads files."""
+"""Shell: scores a run, and compares it with its baseline, scored by its own rules and by today's. Reads files."""
 
 from __future__ import annotations
 
@@ -10,27 +10,119 @@ from types import MappingProxyType
 from typing import Any
 
 from safe_gate import __version__
+from safe_gate.baseline.judging import Judging, Snapshots
 from safe_gate.baseline.source import Baseline
 from safe_gate.core.digests import digest
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.evaluators.stored import withheld
 from safe_gate.gate import comparison as gate
+from safe_gate.github.effects import Effects
 from safe_gate.inputs import case_files, globs
 from safe_gate.inputs.case_files import narrowed
-from safe_gate.inputs.disk import HERE
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.comparison import Against, Comparison
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import Parts, Report
-from safe_gate.scoring import asked, measure, refusals
+from safe_gate.model.report import InputFile, Parts, Report
+from safe_gate.model.results import Recorded
+from safe_gate.render import formats
+from safe_gate.scoring import asked, intake, measure, refusals
 from safe_gate.scoring.asked import Snapshot
 from safe_gate.scoring.intake import Facts
-from safe_gate.scoring.measure import Keeps
+from safe_gate.scoring.measure import Keeps, ResultSource
 from safe_gate.settings.model import Settings
 
-OptionsAt = Callable[[Path], Settings]
-"""The settings of a run whose config file is read below a folder; flags and environment stay."""
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What evaluators made of their inputs, by name, with all problems and files of the inputs, read whole."""
+
+    measured: Mapping[str, measure.Measured]
+    problems: tuple[Problem, ...]
+
+    @property
+    def inputs(self) -> tuple[InputFile, ...]:
+        """The files that were read."""
+        return tuple(file for one in self.measured.values() for file in one.inputs)
+
+    @property
+    def parts(self) -> Parts:
+        """The evaluators' parts of the report, None for one without input."""
+        return {name: self.measured[name].part if name in self.measured else None for name in EVALUATORS}
+
+    @property
+    def left_out(self) -> Mapping[str, Set[str]]:
+        """The ids of the cases that a filter leaves out, by evaluator."""
+        return {name: one.left_out for name, one in self.measured.items() if one.left_out}
+
+
+def score(
+    rules: Judging, snapshots: Snapshots, effects: Effects, source: ResultSource, *, keeps_facts: bool = False
+) -> Scores:
+    """Return what evaluators make of the cases that the source has; `keeps_facts` keeps what is asked of them."""
+    head = snapshots.head
+    keeps = kept(head.options)._replace(facts=keeps_facts)
+    commit = rules.base.commit[:7] if rules.base else ""
+    measured: dict[str, measure.Measured] = {}
+    for evaluator in asked.given(rules.options):
+        measured[evaluator.name] = one = measure.part(
+            evaluator,
+            rules.options,
+            effects.generated_at,
+            own=rules.snapshot.rules,
+            recipe=rules.recipes.get(evaluator.name, ""),
+            source=source,
+            keeps=keeps,
+            rules_of=commit,
+        )
+        intake.report_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
+    problems = [problem for one in measured.values() for problem in one.problems]
+    if not measured:
+        problems = [refusals.nothing_to_judge(merges=bool(rules.options.shards))]
+    # A change that other settings judge must not add a name that leaves every later run without a verdict.
+    problems += refusals.unknown(head, measured)
+    if rules.base:
+        unknown = refusals.unknown(rules.snapshot, measured)
+        problems += rules.base.placed(CannotJudge(*unknown)).problems
+    return Scores(measured, tuple(problems))
+
+
+def kept(options: Settings) -> Keeps:
+    """Return what is kept: the page shows the texts of all cases, the comment a line of those that fail."""
+    columns = formats.show_columns(options.reports)
+    if options.text != "full":
+        return Keeps("", columns)
+    return Keeps("all" if formats.show_texts(options.reports) else "failing", columns)
+
+
+def recorded(scores: Scores, found: Comparison | None, past: BaselineRun | None, options: Settings) -> Recorded:
+    """Return the recorded texts of a run and of its baseline, as far as they are kept."""
+    texts_of = kept(options).texts
+    columns = {name: one.columns for name, one in scores.measured.items()}
+    if not texts_of:
+        return Recorded(columns=columns)
+    now = {name: one.texts for name, one in scores.measured.items()}
+    if past is None or found is None or texts_of != "all":
+        return Recorded(now, columns=columns)
+    texts = texts_before(past, found)
+    return Recorded(now, lambda evaluator, case_id: texts.get((evaluator, case_id)), columns)
+
+
+def own_cases(scores: Scores, rules: Judging, head: Snapshot) -> Mapping[str, Facts]:
+    """Return what is asked of a run's own cases, by its own settings, whoever's settings judge.
+
+    Cases that those settings read otherwise are read again. Raises CannotJudge for a file that was changed meanwhile.
+    """
+    if rules.snapshot.reads_alike(head):
+        return facts_of(scores.measured)
+    found: dict[str, Facts] = {}
+    before = {file.path: file for file in scores.inputs}
+    for evaluator in asked.given(head.options):
+        found[evaluator.name], files = intake.read(evaluator, head)
+        if changed := [file.path for file in files if before.get(file.path, file) != file]:
+            words = "was changed while it was read; run again"
+            raise CannotJudge(*(Problem(Place(path), words, code=Code.UNREADABLE_FILE) for path in changed))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +256,7 @@ def baseline_run(
     try:
         return _scored_for(there, head, run, generated_at, texts=texts)
     except CannotJudge as error:
-        raise at_baseline(base, error) from None
+        raise base.placed(error) from None
 
 
 def _scored_for(there: Snapshot, head: ComparedRun, run: Snapshot, generated_at: str, *, texts: bool) -> BaselineRun:
@@ -232,10 +324,10 @@ def against(
     return replace(none, status=status, without_baseline=without, parts=compared, cluster_key=head.cluster_key)
 
 
-def texts_before(past: BaselineRun, comparison: Comparison) -> dict[tuple[str, str], JsonObject]:
+def texts_before(past: BaselineRun, compared: Comparison) -> dict[tuple[str, str], JsonObject]:
     """Return a commit's texts of the changed cases in both runs, by evaluator and id. A report has none."""
     texts: dict[tuple[str, str], JsonObject] = {}
-    for evaluator, part in parts_of(comparison.parts):
+    for evaluator, part in parts_of(compared.parts):
         one = (past.measured or {}).get(evaluator.name)
         changed = {*part.cases.changed_outputs, *part.cases.changed_expectations}
         for result, recorded in zip(one.results, one.texts, strict=True) if one and changed else ():
@@ -274,14 +366,6 @@ def _withheld(one: ComparedRun) -> ComparedRun:
         return one
     parts = {name: part and withheld(name, part) for name, part in one.parts.items()}
     return replace(one, parts=parts, is_withheld=True)
-
-
-def at_baseline(base: Baseline, error: CannotJudge) -> CannotJudge:
-    """Return an error of a commit's files with its problems at their places there, written as git does."""
-    if base.root == HERE:
-        return error
-    at = f"{base.commit[:7] or base.name}:"
-    return CannotJudge(*(replace(one, place=Place(at + one.place.path, one.place.line)) for one in error.problems))
 
 
 def named(base: Baseline | None, spec: str, generated_at: str) -> Against:

@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePath
 from typing import TypeVar
@@ -55,6 +55,13 @@ class Baseline:
     report: Report | None = None
     root: Path = HERE
     why: str = ""
+
+    def placed(self, error: CannotJudge) -> CannotJudge:
+        """Return an error of a commit's files with its problems at their places there, written as git does."""
+        if self.root == HERE:
+            return error
+        at = f"{self.commit[:7] or self.name}:"
+        return CannotJudge(*(replace(one, place=Place(at + one.place.path, one.place.line)) for one in error.problems))
 
 
 def patterns_of(options: Settings) -> tuple[Pattern, ...]:

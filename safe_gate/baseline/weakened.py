@@ -13,8 +13,7 @@ from typing import Any
 
 from safe_gate.baseline import comparison, source
 from safe_gate.baseline.comparison import BaselineRun
-from safe_gate.baseline.judging import WARN_HERE, Judging, base_commit, is_needed_by_base
-from safe_gate.baseline.snapshots import OF_INPUTS, Snapshots
+from safe_gate.baseline.judging import OF_INPUTS, WARN_HERE, Judging, Snapshots, base_commit, is_needed_by_base
 from safe_gate.baseline.source import Baseline, committed
 from safe_gate.core.given import Documents
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
@@ -75,7 +74,7 @@ def terms_of(base: Baseline, head: Path, snapshots: Snapshots, cases: Mapping[st
     try:
         return _terms_at(side, head, cases)
     except CannotJudge as error:
-        raise comparison.at_baseline(base, error) from None
+        raise base.placed(error) from None
 
 
 def held_against(

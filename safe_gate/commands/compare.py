@@ -7,7 +7,7 @@ from pathlib import Path
 
 from safe_gate import one_run
 from safe_gate.baseline import comparison
-from safe_gate.baseline.snapshots import Snapshots, opened
+from safe_gate.baseline.judging import Snapshots, opened
 from safe_gate.baseline.source import Baseline, is_missing
 from safe_gate.baseline.weakened import held_against, terms_of
 from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command
@@ -70,7 +70,7 @@ def main(call: Call) -> int:
             settings, guards = run.options, Guards.of(run.options.values())
             side, known, cases = _head(new, run, snapshots, effects)
         except CannotJudge as error:
-            raise comparison.at_baseline(new, error) from None
+            raise new.placed(error) from None
         if old is None:
             raise CannotJudge(_nothing_in(base))
         past = comparison.baseline_run(old, snapshots.of, side, run, at)

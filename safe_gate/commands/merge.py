@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safe_gate import addons, one_run
-from safe_gate.baseline import comparison
+from safe_gate.baseline.judging import OptionsAt
 from safe_gate.commands._command import QUIET, Call, Command
 from safe_gate.github.effects import Effects
 from safe_gate.settings.model import Settings
@@ -31,7 +31,7 @@ def main(call: Call) -> int:
     return merged(*call.judging(), call.options_at)
 
 
-def merged(options: Settings, effects: Effects, options_at: comparison.OptionsAt) -> int:
+def merged(options: Settings, effects: Effects, options_at: OptionsAt) -> int:
     """Judge the shards that the settings name. Returns 0, 1 or 3."""
     # The cases of shards are scored already, so no process or cluster is needed, not even for the baseline.
     options = options.replace(jobs="1")

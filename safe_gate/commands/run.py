@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from safe_gate import addons, one_run
-from safe_gate.baseline import comparison
+from safe_gate.baseline.judging import OptionsAt
 from safe_gate.commands._command import JSON, QUIET, SHARD, Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS
@@ -38,9 +38,7 @@ def main(call: Call) -> int:
     return one_run.run(options, effects, call.options_at).report.verdict.exit_code
 
 
-def _score_shard(
-    shard: addons.scale.Shard, options: Settings, effects: Effects, options_at: comparison.OptionsAt
-) -> int:
+def _score_shard(shard: addons.scale.Shard, options: Settings, effects: Effects, options_at: OptionsAt) -> int:
     """Score the cases of one shard and write its file, which has no verdict. Returns 0, or 3 with problems."""
     path = Path(options.report_dir) / shard.name
     reports = {path: lambda shown: jsonreport.pieces(report_json(shown.report, iter))}
