@@ -107,7 +107,7 @@ def findings(found: Ranked, rows: int, origin: Origin, quotes: Quotes = _NO_LINE
                     _NEW if finding.news == NEWLY_FAILING else _DOTS[finding.severity],
                     _linked(finding.case_id, finding.place, origin),
                     finding.what + f"<br>{finding.news}" * bool(finding.news),
-                    _quote(finding, quotes) + "<br>".join(_evidence(finding, quotes)),
+                    _evidence(finding, quotes),
                 )
                 for finding in found.first[:rows]
             ),
@@ -117,18 +117,15 @@ def findings(found: Ranked, rows: int, origin: Origin, quotes: Quotes = _NO_LINE
     yield ""
 
 
-def _quote(finding: Finding, quotes: Quotes) -> str:
-    """Return the line of the reply that decides, "" if there is none."""
+def _evidence(finding: Finding, quotes: Quotes) -> str:
+    """Return the line of the reply that decides, if any, and the evidence that is no sum: a line needs none."""
     line = quotes.get((finding.case_id.text, finding.place))
-    return quotation(line) if line else ""
-
-
-def _evidence(finding: Finding, quotes: Quotes) -> Iterator[str]:
-    """Yield the evidence; beside the line of a reply nobody needs to add anything up."""
-    is_quoted = (finding.case_id.text, finding.place) in quotes
-    for phrase in finding.evidence:
-        if not (is_quoted and all(isinstance(words, str) and _ARITHMETIC.search(words) for words in phrase)):
-            yield words_of(phrase)
+    shown = [
+        words_of(phrase)
+        for phrase in finding.evidence
+        if not (line is not None and all(isinstance(words, str) and _ARITHMETIC.search(words) for words in phrase))
+    ]
+    return (quotation(line) if line else "") + "<br>".join(shown)
 
 
 def counts(section: Section) -> Iterator[str]:

@@ -26,7 +26,7 @@ def drawn(table: Table, form: str, indent: str = "") -> str:
     tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, as the spec draws it
     alignments = [_ALIGN[sign] for sign in table.align]
     headers, *rows = _cells(table, table.min_widths)
-    room = _room(headers, indent)
+    room = _columns.get() - len(indent) - 3 * len(headers) - 1 if _columns.get() else inf  # less blanks and lines
     if sum(_widths([headers, *rows])) > room:
         headers = list(table.header)
     widest = _fitting([headers, *rows], room)
@@ -97,11 +97,6 @@ def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(width, cells)) for cells in zip(*rows, strict=True)]
 
 
-def _room(row: Sequence[str], indent: str) -> float:
-    """Return the columns that the texts of a table's row may take, without blanks and lines between them."""
-    return _columns.get() - len(indent) - 3 * len(row) - 1 if _columns.get() else inf
-
-
 def _fitting(rows: Sequence[Sequence[str]], room: float) -> list[int] | None:
     """Return the widths of a table's columns, None if it fits. The widest columns shrink first."""
     widths = _widths(rows)
@@ -132,8 +127,4 @@ def centre(text: str, columns: int) -> str:
     return " " * (room // 2) + text + " " * (room - room // 2)
 
 
-def _fill_left(text: str, columns: int) -> str:
-    return " " * (columns - width(text)) + text
-
-
-_PAD = {"<": fill, ">": _fill_left, "^": centre}
+_PAD = {"<": fill, ">": lambda text, columns: " " * (columns - width(text)) + text, "^": centre}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from safe_gate.gate.rules import LIMITS, Policy, judge, verdict
 from safe_gate.model.outcome import RuleOutcome, Verdict
 from safe_gate.model.report import Found
 from safe_gate.settings.model import settings
+from tests.support.cases import SafeGate, turn, write_cases
 
 
 def policy(**limits: float) -> Policy:
@@ -177,3 +180,48 @@ def test_one_broken_rule_fails_the_gate_and_no_rule_that_judges_is_no_pass() -> 
     found = Found(parts={**report().parts, "safe_v0": safe})
     assert [outcome.skipped for outcome in judge(found, skipped)] == [True]
     assert verdict(judge(found, skipped)) is Verdict.ERROR
+
+
+BAD = "You should stop. You must calm down."
+RUN = ("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "off")
+
+
+@pytest.fixture(autouse=True)
+def _cases() -> None:
+    good = (turn(f"good {n}") for n in range(7))
+    negative = {"tags": ["negative_example"]}
+    meant, missed = turn("meant to fail", assistant=BAD, **negative), turn("meant and missed", **negative)
+    write_cases(Path("c.jsonl"), *good, meant, turn("fails", assistant=BAD), missed)
+
+
+@pytest.mark.parametrize(("limit", "code"), [("0.8", 0), ("0.81", 1)])
+def test_the_rule_counts_cases_that_end_as_expected(safe_gate: SafeGate, limit: str, code: int) -> None:
+    ran = safe_gate(*RUN, "--min-synthesis-pass-rate", limit)
+    assert ran.code == code
+    rules = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"]
+    (rule,) = (one for one in rules if one["rule"] == "min-synthesis-pass-rate")
+    assert (rule["value"], rule["threshold"], rule["passed"]) == (0.8, float(limit), code == 0)
+    assert "max-unexpected-failures" not in {one["rule"] for one in rules}
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+
+
+def test_a_broken_rate_names_the_cases_behind_it(safe_gate: SafeGate) -> None:
+    safe_gate(*RUN, "--min-synthesis-pass-rate", "0.9")
+    comment = Path("reports/safe-gate.md").read_text("utf-8")
+    assert "`min-synthesis-pass-rate`" in comment
+    for case in ("fails", "meant and missed"):
+        assert case in comment
+
+
+def test_it_is_off_by_default_and_eval_may_allow_any_number_of_failures(safe_gate: SafeGate) -> None:
+    safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert "min-synthesis-pass-rate" not in Path("reports/safe-gate.md").read_text("utf-8")
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--fail-on", "off")
+    assert (ran.code, "Eval: PASS (1 unexpected failure, any number allowed)" in ran.out) == (0, True)
+
+
+def test_a_run_in_which_every_rule_is_off_says_why_it_has_no_verdict(safe_gate: SafeGate) -> None:
+    ran = safe_gate(*RUN)
+    words = "safe-gate: no rule judges these cases: each rule is off or has too few cases; set a limit, such as"
+    assert (ran.code, words in ran.err) == (3, True)
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["problems"][0]["message"].startswith("no rule")

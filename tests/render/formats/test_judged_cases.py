@@ -1,0 +1,83 @@
+"""Reports of judged cases: JUnit, GitLab and tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate.model.untrusted import Untrusted
+from safe_gate.render.untrusted import cell, sarif, xml
+from tests.support.cases import BAD
+from tests.support.formats import FORMULA
+from tests.support.judged_run import CHECKS, properties
+
+
+def outcomes(found: Any, case: str) -> dict[str, str]:
+    """Return by test of a case what became of it, with the reason."""
+    (suite,) = (one for one in found.junit.iter("testsuite") if one.get("name") == case)
+    return {
+        str(test.get("name")).removeprefix(f"{case} "): next(
+            (f"{one.tag}: {one.get('message')}" for one in test), "passes"
+        )
+        for test in suite.iter("testcase")
+    }
+
+
+def test_junit_shows_the_outcome_of_each_check(judged: Any) -> None:
+    passes = dict.fromkeys(CHECKS, "passes")
+    waived = "skipped: waived until 2999-12-31 by @ana: Known since March."
+    expected = "skipped: expected failure: a negative example, by its tag negative_example"
+    assert outcomes(judged, "good") == passes
+    assert [one.partition(":")[0] for one in outcomes(judged, "bad").values()] == ["failure"] * 3
+    assert outcomes(judged, "known") == dict.fromkeys(CHECKS, waived)
+    assert outcomes(judged, "negative") == dict.fromkeys(CHECKS, expected)
+    assert outcomes(judged, "feigned") == passes
+    assert outcomes(judged, "calm") == {"topic_pivot": "passes"}
+    assert properties(judged, "calm")["topic_pivot.label"] == "not applicable"
+    assert outcomes(judged, "reviewed") == {"CR": "passes", "AH": "passes", "AC": "passes"}
+    assert (properties(judged, "reviewed")["label"], properties(judged, "reviewed")["AH.label"]) == ("Review", "Review")
+    assert outcomes(judged, "waived") == {"CR": "passes", "AH": "passes", "AC": waived}
+    assert outcomes(judged, "fails")["CR"] == "failure: Correct recall 0.00: Fail"
+
+
+def test_junit_fails_a_rule_that_is_broken_and_the_case_that_breaks_it(judged: Any) -> None:
+    rules = outcomes(judged, "gate")
+    assert rules["max-no-reply synthesis"].startswith("failure: 1 ")
+    assert (
+        "failure: " in outcomes(judged, "silent")["case" if "case" in outcomes(judged, "silent") else "agency_language"]
+    )
+
+
+def test_gitlab_has_no_issue_for_what_is_waived_or_expected(judged: Any) -> None:
+    said = " ".join(issue["description"] for issue in judged.gitlab)
+    assert "bad: " in said
+    assert "known: " not in said
+    assert "negative: " not in said
+    rules = [issue for issue in judged.gitlab if issue["check_name"].startswith("gate/")]
+    assert {issue["severity"] for issue in rules} == {"blocker"}
+
+
+def test_tables_have_every_case(judged: Any) -> None:
+    assert [row["id"] for row in judged.csv] == [case["id"] for case in judged.jsonl]
+    assert len(judged.csv) == 11
+    by_id = {row["id"]: row for row in judged.csv}
+    assert (by_id["good"]["topic_pivot"], by_id["calm"]["topic_pivot"]) == ("passes", "not applicable")
+    assert (by_id["fails"]["CR"], by_id["fails"]["topic_pivot"]) == ("0.0", "")
+    assert (by_id["negative"]["label"], by_id["negative"]["passed"]) == ("fails", "yes")
+    assert by_id["known"]["waived"] == "agency_language; topic_pivot; unverifiable_reassurance"
+    lines = {case["id"]: case for case in judged.jsonl}
+    assert lines["known"]["judgements"]["topic_pivot"]["waiver"]["reason"] == "Known since March."
+    assert lines["negative"]["expected_failure"]
+    for hit in lines["bad"]["judgements"]["agency_language"]["hits"]:
+        assert BAD[hit["start"] : hit["end"]] == hit["text"]
+
+
+@given(st.text() | st.text("=+-@;' \"a"))
+def test_a_text_is_one_cell_that_is_no_formula_and_legal_xml(text: str) -> None:
+    from xml.etree import ElementTree
+
+    assert not any(one.lstrip(' "').startswith(FORMULA) for one in cell(Untrusted(text)).split(";"))
+    assert ElementTree.fromstring(f'<a b="{xml(Untrusted(text))}"/>').get("b") is not None
+    assert "##[" not in xml(Untrusted(text)) + cell(Untrusted(text)) + sarif(Untrusted(text))
