@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from safe_gate.addons.page.frame import WIDE
-from safe_gate.addons.page.markup import words
+from safe_gate.addons.page.frame import WIDE, words
 from safe_gate.core.figures import percent
 from safe_gate.core.stats import wilson
 from safe_gate.model.shown import Rate

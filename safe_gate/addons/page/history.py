@@ -8,8 +8,7 @@ from itertools import accumulate, pairwise
 
 from safe_gate.addons.page import charts
 from safe_gate.addons.page.charts import Series
-from safe_gate.addons.page.frame import page, standalone
-from safe_gate.addons.page.markup import folded, paragraphs, phrase, table
+from safe_gate.addons.page.frame import folded, page, paragraphs, phrase, standalone, table
 from safe_gate.core.figures import percent, plural
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.gate.limits import setting_of

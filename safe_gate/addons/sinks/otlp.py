@@ -14,8 +14,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from safe_gate import __version__
-from safe_gate.addons.sinks import SinkError, Timer, _http
+from safe_gate.addons.sinks import SinkError, Timer
 from safe_gate.addons.sinks.events import VERDICT, Event, Run
+from safe_gate.addons.sinks.webhook import Session, cause
 from safe_gate.core.figures import plural
 from safe_gate.model.codec import JsonObject
 from safe_gate.settings.destinations import Sink
@@ -40,7 +41,7 @@ def send(events: Iterator[Event], run: Run, sink: Sink, timer: Timer) -> None:
     logger = logging.getLogger("opentelemetry")  # silenced: its messages may hold the address or a header
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
-    session = _http.Session()
+    session = Session()
     endpoint = f"{sink.to.rstrip('/').removesuffix(_PATH)}{_PATH}"
     exporter = OTLPLogExporter(endpoint, timeout=timer.left, session=session)
     records, sent = _records(events, run), 0
@@ -48,7 +49,7 @@ def send(events: Iterator[Event], run: Run, sink: Sink, timer: Timer) -> None:
         try:
             result = timer.within(timer.left, lambda batch=batch: exporter.export(batch))  # type: ignore[misc]
         except TimeoutError as error:
-            raise SinkError(f"{_http.cause(error)}; {plural(sent, 'event')} sent before") from None
+            raise SinkError(f"{cause(error)}; {plural(sent, 'event')} sent before") from None
         if result is not LogRecordExportResult.SUCCESS:
             raise SinkError(f"{session.outcome}; {plural(sent, 'event')} sent before")
         if rejected := _rejected(session.answer):

@@ -1,6 +1,9 @@
 """Events posted to an address as batches of CloudEvents, signed. Touches the network and the clock.
 
 Source: https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/bindings/http-protocol-binding.md section 3.3
+
+No redirect is followed. No message holds an address, whose path may be a secret, or a server's words, which may echo
+one.
 """
 
 from __future__ import annotations
@@ -10,12 +13,84 @@ import hmac
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from safe_gate.addons.sinks import SinkError, Timer, _http
+import requests
+from urllib3.exceptions import HTTPError
+
+from safe_gate.addons.sinks import SinkError, Timer
 from safe_gate.addons.sinks.events import Event, Run, cloud_events
 from safe_gate.core.figures import plural
 from safe_gate.render.jsonreport import line
 from safe_gate.settings.destinations import Sink
+
+_LONGEST = 30.0
+"""Seconds from a request to the end of its answer, at most."""
+
+_ERRORS = (OSError, ValueError, HTTPError)
+"""What a request raises that gets no whole answer."""
+
+_TIMEOUT = (5, 30)  # seconds to connect, seconds between bytes
+_MOST_OF_ANSWER = 1 << 20
+
+
+class Session(requests.Session):
+    """A session that keeps what became of its last request in `outcome`, and reads only the start of an answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outcome = ""
+        self.answer = b""
+        self.headers["User-Agent"] = "safe-gate"
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """Return nothing: the secret of one address is not for another."""
+
+    def request(self, method: str | bytes, url: str | bytes, *args: Any, **more: Any) -> requests.Response:
+        """Send a request. `answer` holds the part of the answer's body that is read. Raises RequestException."""
+        self.outcome, self.answer = "no answer", b""
+        more |= {"stream": True, "timeout": _TIMEOUT}
+        try:
+            with super().request(method, url, *args, **more) as answer:
+                self.outcome = f"HTTP {answer.status_code}"
+                self.answer = answer.raw.read(_MOST_OF_ANSWER, decode_content=True)
+                if not (200 <= answer.status_code < 300 or 400 <= answer.status_code < 600):
+                    raise requests.exceptions.InvalidURL  # no library takes it for a success, or sends it again
+                return answer
+        except _ERRORS as error:
+            if self.outcome == "no answer":
+                self.outcome = cause(error)
+            raise
+
+
+# The first kind that an error is of; the narrower ones come first.
+_CAUSES: tuple[tuple[type[Exception], str], ...] = (
+    (TimeoutError, "no answer in time"),
+    (requests.Timeout, "no answer in time"),
+    (requests.exceptions.ProxyError, "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
+    (
+        requests.exceptions.SSLError,
+        ("the server's certificate is not trusted: set the PEM file of its authority in REQUESTS_CA_BUNDLE"),
+    ),
+    (requests.ConnectionError, "no connection"),
+    (requests.exceptions.ChunkedEncodingError, "the answer ended early"),
+    (HTTPError, "the answer ended early"),
+    (ValueError, "the address cannot be used"),
+    (OSError, "the certificate file cannot be read: correct REQUESTS_CA_BUNDLE"),
+)
+
+
+def cause(error: Exception) -> str:
+    """Return what went wrong, and what to correct where it is a setting."""
+    return next(words for kind, words in _CAUSES if isinstance(error, kind))
+
+
+def _is_passing(error: Exception) -> bool:
+    """Return whether a retry may help; not for a wrong address or certificate."""
+    return isinstance(error, requests.RequestException | HTTPError | TimeoutError) and not isinstance(
+        error, ValueError | requests.exceptions.SSLError
+    )
+
 
 _MOST_EVENTS = 500
 _MOST_BYTES = 256 << 10  # of a batch; an event that is larger goes alone
@@ -67,12 +142,12 @@ def _posted(body: bytes, sink: Sink, timer: Timer) -> tuple[str, float | None]:
         "Idempotency-Key": hashlib.sha256(body).hexdigest()[:32],
         **_signature(body, sink.secret, int(time.time())),
     }
-    session = _http.Session()  # one that was abandoned may still be at work
+    session = Session()  # one that was abandoned may still be at work
     try:
-        answer = timer.within(_http.LONGEST, lambda: session.post(sink.to, data=body, headers=headers))
-    except _http.ERRORS as error:
-        words = _http.cause(error) if isinstance(error, TimeoutError) else session.outcome
-        return words, 0.0 if _http.is_passing(error) else None
+        answer = timer.within(_LONGEST, lambda: session.post(sink.to, data=body, headers=headers))
+    except _ERRORS as error:
+        words = cause(error) if isinstance(error, TimeoutError) else session.outcome
+        return words, 0.0 if _is_passing(error) else None
     if answer.ok:
         return "", None
     may_pass = answer.status_code in _PASSING or answer.status_code >= 500

@@ -2,21 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import compress
 from typing import Any, NamedTuple
 
-from safe_gate.addons.training.gain import Gain, distinct_replies, gains
 from safe_gate.addons.training.learning import TAUGHT, Row, as_packs, rows
 from safe_gate.core.figures import plural, with_interval
 from safe_gate.core.stats import wilson
+from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis import own_packs, packs
-from safe_gate.evaluators.synthesis.checks.score import Case
+from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.shown import Table
 from safe_gate.model.untrusted import Untrusted
+
+_PARTS = 5
+_MOST_PARTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """How a check agrees with labels that were left out, without what the others teach and with it.
+
+    `corrected` labels agree only with it, `spoiled` ones only without. Copies of a reply count once
+    where they have the same label and agree alike.
+    """
+
+    check: str
+    labels: int
+    before: int
+    corrected: int
+    spoiled: int
+
+    @property
+    def after(self) -> int:
+        """The number of labels that agree with the learned rules."""
+        return self.before + self.corrected - self.spoiled
+
+    @property
+    def is_beyond_chance(self) -> bool:
+        """Whether more labels are corrected than spoiled, by the 95 % Wilson interval of the share."""
+        changed = self.corrected + self.spoiled
+        return changed > 0 and wilson(self.corrected, changed)[0] > 0.5
+
+
+def parts(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]:
+    """Return the cases in parts, each to be left out once.
+
+    Cases that share a reply, a message or a conversation are in one part. Several files are left out file by file,
+    because files differ in voice, as future files will. Above ten files some are joined, and files that share a text
+    are always joined. With a single file, cases are cut in five by the SHA-256 of their ids. The same holds if all
+    files are joined, or if one file has all labels of one of `checks`. With a single part, nothing can be left out.
+    """
+    texts = [[(kind, text) for kind, text in enumerate(_texts(case), 1) if text] for case in cases]
+    files = _firsts([[(0, case.place.path), *own] for case, own in zip(cases, texts, strict=True)])
+    several = {file: number % _MOST_PARTS for number, file in enumerate(sorted(set(files)))}
+    keys = [several[file] for file in files]
+
+    def is_alone(check: str) -> bool:
+        labelled = (check in case.checks and check in case.expected for case in cases)
+        return len(set(compress(keys, labelled))) == 1
+
+    if len(several) == 1 or any(map(is_alone, checks)):
+        ids_of_lines = [case.talk.id if case.talk else case.id for case in cases]
+        ids = _firsts([[(0, id_), *own] for id_, own in zip(ids_of_lines, texts, strict=True)])
+        keys = [int(sha256(id_.encode("utf-8", "surrogatepass")).hexdigest(), 16) % _PARTS for id_ in ids]
+    return [[case for case, key in zip(cases, keys, strict=True) if key == part] for part in sorted(set(keys))]
+
+
+def distinct_replies(cases: Sequence[Case]) -> int:
+    """Return how many replies some cases have, copies counted once."""
+    return len({_texts(case)[1] for case in cases})
+
+
+def _texts(case: Case) -> tuple[str, str]:
+    """Return a case's message and reply as their copies have them too."""
+    return normalise(case.user).folded, normalise(case.assistant).folded
+
+
+def _firsts(named: Sequence[Sequence[tuple[int, str]]]) -> list[str]:
+    """Return for each case, given by its names, the first in order of all names it is linked to.
+
+    Cases that share a name are linked, directly or through others.
+
+    >>> _firsts([[(0, "a"), (1, "hello")], [(0, "b")], [(0, "c"), (1, "hello")]])
+    ['a', 'b', 'a']
+    """
+    above: dict[tuple[int, str], tuple[int, str]] = {}
+
+    def first(name: tuple[int, str]) -> tuple[int, str]:
+        while (next_ := above.setdefault(name, name)) != name:
+            above[name] = name = above[next_]
+        return name
+
+    for names in named:
+        ends = sorted({first(name) for name in names})
+        above.update(dict.fromkeys(ends, ends[0]))
+    return [first(names[0])[1] for names in named]
+
+
+def gains(
+    cases: Sequence[Case], checks: Sequence[str], today: Rules, taught: Callable[[Sequence[Case]], Rules]
+) -> tuple[Gain, ...]:
+    """Return the gain of each check with labels, over all parts of the cases.
+
+    `today` are the rules without anything learned, `taught` returns the rules that some cases teach.
+    """
+    seen: dict[str, set[tuple[str, bool | None, bool, bool]]] = {check: set() for check in checks}
+    for part in parts(cases, checks):
+        left_out = {case.id for case in part}
+        tomorrow = taught([case for case in cases if case.id not in left_out])
+        for case in part:
+            before, after = score_case(case, today).checks, score_case(case, tomorrow).checks
+            for check in before.keys() & case.expected.keys() & seen.keys():
+                label = case.expected[check]
+                agrees = before[check].agreement(label).match, after[check].agreement(label).match
+                seen[check].add((_texts(case)[1], label, *agrees))
+    pairs = {check: [(old, new) for *_, old, new in found] for check, found in seen.items()}
+    return tuple(
+        Gain(check, len(found), sum(old for old, _ in found), found.count((False, True)), found.count((True, False)))
+        for check, found in pairs.items()
+        if found
+    )
 
 
 class Lesson(NamedTuple):
