@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,7 +25,17 @@ from tests.support.importing import (
     result,
     write,
 )
-from tests.support.refused_inputs import batches
+
+
+def batches(**outputs: Any) -> None:
+    cases = [safe_case("a"), safe_case("b")]
+    for case in cases:
+        del case["output"]
+    write_batch(Path("b.json"), *cases)
+    output = safe_case("x")["output"]
+    lines = [{"test_id": test_id, "output": output} for test_id in outputs.get("ids", ())]
+    write_cases(Path("b.outputs.jsonl"), *lines)
+
 
 OTHER = {
     "prompt.jsonl": json.dumps({"id": "a", "checks": ["topic_pivot"], "prompt": ASK, "response": REPLY}),

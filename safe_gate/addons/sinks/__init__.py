@@ -1,4 +1,4 @@
-"""Shell: sends the results of a run as events to sinks. Each sink is a module here with the function `send`.
+"""Shell: sends the results of a run as events to sinks: a file, or a module here with the function `send`.
 
 A sink never changes the verdict: any failure becomes a sentence in a warning.
 """
@@ -6,15 +6,18 @@ A sink never changes the verdict: any failure becomes a sentence in a warning.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import TypeVar
 
-from safe_gate.addons.sinks.events import Run, of_run
+from safe_gate.addons.sinks.events import Event, Run, cloud_events, of_run
 from safe_gate.core.deadline import within
+from safe_gate.inputs import writing
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Report
-from safe_gate.settings.destinations import Sinks
+from safe_gate.render.jsonreport import line
+from safe_gate.settings.destinations import Sink, Sinks
 
 __all__ = ["Run", "SinkError", "Timer", "deliver", "of_run"]
 
@@ -49,6 +52,22 @@ class Timer:
         return within(min(most, self.left), action)
 
 
+_START = b'{"specversion": "1.0"'
+
+
+def to_file(events: Iterator[Event], run: Run, sink: Sink, _timer: Timer) -> None:
+    """Write events as lines of a file, each a CloudEvent, or leave it as it was.
+
+    Raises CannotJudge, or SinkError if the file holds something else.
+    """
+    path = Path(sink.to)
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(len(_START)) not in (b"", _START):
+                raise SinkError("the file exists and does not hold events; name another file")
+    writing.write(path, (f"{line(event)}\n" for event in cloud_events(events, run)))
+
+
 def deliver(report: Report, run: Run, to: Sinks, sleep: Callable[[float], None]) -> list[str]:
     """Send the events of a report to every sink. Return a sentence for each that did not get them all.
 
@@ -60,7 +79,8 @@ def deliver(report: Report, run: Run, to: Sinks, sleep: Callable[[float], None])
         timer = Timer((end - time.monotonic()) / (len(to.each) - place), sleep)
         name = f"sink {place + 1} ({sink.kind})"
         try:
-            import_module(f"{__name__}.{sink.kind}").send(of_run(report, run, with_text=to.with_text), run, sink, timer)
+            send = to_file if sink.kind == "file" else import_module(f"{__name__}.{sink.kind}").send
+            send(of_run(report, run, with_text=to.with_text), run, sink, timer)
         except SinkError as error:
             failures.append(f"{name}: {error}")
         except CannotJudge as error:

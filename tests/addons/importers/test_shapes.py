@@ -1,15 +1,24 @@
-"""Files that cannot be read, and documents of records in a file of lines."""
+"""Files that cannot be read, records wherever a document has its lists, and rows of named fields."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
+from safe_gate.addons.importers import files
+from safe_gate.addons.importers.rows import Record
 from tests.support.cases import SafeGate
 from tests.support.importing import (
     ASK,
+    EARLIER,
     REPLY,
+    TURNS,
+    imported,
     write,
 )
 
@@ -57,3 +66,56 @@ def test_a_line_with_a_list_of_records_hides_no_later_line(safe_gate: SafeGate) 
     assert (
         "pages.jsonl: JSON objects with named fields, 2 cases" in safe_gate("import", "pages.jsonl", "--out", "-").err
     )
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**6), 10**6) | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(json_values, max_size=5), st.sampled_from([None, 1]), json_values)
+@example([12], 1, "]}")
+@settings(max_examples=150)
+def test_a_list_is_read_wherever_it_is(items: list[Any], indent: int | None, other: Any) -> None:
+    def read(value: Any, paths: set[tuple[str, ...]]) -> list[Any]:
+        found = list(files.read(json.dumps(value, indent=indent).encode(), "document", paths))
+        assert all(isinstance(one, Record) for one in found)
+        return [one.value for one in found if isinstance(one, Record)]
+
+    assert read(items, set()) == items
+    inside = {"x": other, "results": {"before": other, "results": items, "after": other}, "y": other}
+    assert read(inside, {("results", "results")}) == items
+
+
+@pytest.mark.parametrize("name", ["output", "response", "completion"])
+def test_alpaca_asks_by_its_instruction_and_its_input(safe_gate: SafeGate, name: str) -> None:
+    rows = [
+        {"instruction": "What is 2+2?", "input": "", name: "4"},
+        {"instruction": "Translate.", "input": "Guten Tag", name: "Good day"},
+        {"instruction": "", "input": "Say hi.", name: "Hi."},
+    ]
+    write("in.json", *rows, is_list=True)
+    ran = safe_gate("import", "in.json", "--out", "out.jsonl")
+    assert (ran.code, "Left out" in ran.out) == (0, False)
+    cases = [json.loads(line) for line in Path("out.jsonl").read_text("utf-8").splitlines()]
+    assert [case["user"] for case in cases] == ["What is 2+2?", "Translate.\n\nGuten Tag", "Say hi."]
+    mapped = imported(safe_gate, "in.json", "--map", f"user=input,assistant={name}")
+    assert [case["user"] for case in mapped] == ["", "Guten Tag", "Say hi."]
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_file_of_cases_with_and_without_conversations_is_imported(safe_gate: SafeGate, turn: int) -> None:
+    case = {"id": "a", "user": ASK, "assistant": REPLY}
+    talk = {"id": "b", "messages": [*EARLIER, *TURNS]}
+    write("cases.jsonl", *[case, talk][::turn])
+    assert imported(safe_gate, "cases.jsonl") == [case, talk][::turn]
+
+
+@pytest.mark.parametrize("wrong", [True, [1], {"$oid": "a"}])
+def test_an_id_of_another_type_is_left_out_and_listed(safe_gate: SafeGate, wrong: object) -> None:
+    write("rows.jsonl", {"id": wrong, "user": ASK, "assistant": REPLY})
+    ran = safe_gate("import", "rows.jsonl", "--out", "out.jsonl")
+    assert ran.code == 0
+    assert 'Left out: the field "id" (1 record)' in ran.log
