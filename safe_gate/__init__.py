@@ -9,16 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from safe_gate.evaluators.output import score_output
     from safe_gate.library import GateError, Run, run
-    from safe_gate.reply import score_reply
+    from safe_gate.reply import score_output, score_reply
 
 __version__ = "1.0.0"
 
 _HOMES = {
-    "score_output": "evaluators.output",
     **dict.fromkeys(("GateError", "Run", "run"), "library"),
-    "score_reply": "reply",
+    **dict.fromkeys(("score_output", "score_reply"), "reply"),
 }
 
 __all__ = ["GateError", "Run", "run", "score_output", "score_reply"]

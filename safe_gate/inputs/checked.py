@@ -14,7 +14,7 @@ from safe_gate.core.given import LineOf
 from safe_gate.core.jsontext import places
 from safe_gate.core.validate import Fault, Schema
 from safe_gate.evaluators import BUILT_IN, EVALUATORS
-from safe_gate.evaluators.extended_schemas import extended
+from safe_gate.evaluators.registry import extended
 from safe_gate.gate.waivers import Waivable, twins
 from safe_gate.inputs.disk import BOM, HERE, WRITTEN_BY_HAND, data_of, decode, parsed, shown, text_of
 from safe_gate.inputs.globs import named_or_default

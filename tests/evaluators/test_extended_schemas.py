@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from pydantic import Field
 
 from safe_gate.core.setting import Group, Names, Number, Switch, Text, Texts, WholeOrOff
-from safe_gate.evaluators.extended_schemas import extended
+from safe_gate.evaluators.registry import extended
 from safe_gate.inputs.checked import schema_folder
 from tests.support.cases import REPOSITORY
 

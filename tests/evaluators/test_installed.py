@@ -20,7 +20,7 @@ from safe_gate.core.given import Documents, Lines
 from safe_gate.core.rules import Rule, no_reply
 from safe_gate.core.setting import Group, Names, Texts
 from safe_gate.evaluators import BUILT_IN
-from safe_gate.evaluators.installed import GROUP, installed
+from safe_gate.evaluators.registry import GROUP, installed
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model.codec import JsonObject
 from tests.support.cases import REPOSITORY

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.evaluators.no_reply import NoReply, no_reply, none_of
+from safe_gate.evaluators.replies import NoReply, no_reply, none_of
 from tests.support.cases import BAD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
 
 RULES = json.loads((REPOSITORY / "safe_gate/evaluators/no_reply.json").read_text("utf-8"))["rules"]

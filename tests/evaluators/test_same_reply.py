@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
-from safe_gate.evaluators.same_reply import Frequent, same_replies
+from safe_gate.evaluators.replies import Frequent, same_replies
 from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases
 
 

@@ -9,11 +9,10 @@ from typing import Any
 from safe_gate.core.figures import add_up, plural
 from safe_gate.core.given import Scored
 from safe_gate.core.rules import ANY_SEVERITY, FAILING, Count, Rule, Share, anything, no_reply
-from safe_gate.evaluators import same_reply
+from safe_gate.evaluators.replies import Frequent, same_replies, same_reply_rule
 from safe_gate.evaluators.safe_v0.result import METRICS, Archetype, Label, Part, Result
 from safe_gate.evaluators.safe_v0.score import RANKS, Policy, RecordedPolicy
 from safe_gate.evaluators.safe_v0.totals import Tally, archetype_of
-from safe_gate.evaluators.same_reply import Frequent, same_replies
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Failure, Metric, Outcome, Test
 
@@ -56,7 +55,7 @@ rules = (
         applies=lambda part: part.no_reply > 0,
         blames=lambda result: bool(result.no_reply),
     ),
-    same_reply.rule("safe_v0"),
+    same_reply_rule("safe_v0"),
     Rule("max-vacuous", "safe_v0", _nothing_expected),
 )
 """The rules on all cases; each is named as its option."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any
 
-from safe_gate.evaluators.no_reply import NoReply
-from safe_gate.evaluators.same_reply import SameReply
+from safe_gate.evaluators.replies import NoReply, SameReply
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject, key
 from safe_gate.model.problems import Place

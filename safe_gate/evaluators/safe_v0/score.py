@@ -12,8 +12,7 @@ from typing import Any
 from safe_gate.core.digests import digest
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.patterns import later
-from safe_gate.evaluators import same_reply
-from safe_gate.evaluators.no_reply import none_of
+from safe_gate.evaluators.replies import none_of, reply_digests
 from safe_gate.evaluators.safe_v0.result import METRICS, Details, Label, Looked, Result, Violations
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
@@ -196,7 +195,7 @@ class Case:
         output = [list(self.signals), self.summary, list(self.followup_questions)]
         case = self.asks() if self.payload is None else {**self.asks(), "patient_payload": self.payload}
         texts = [*self.signals, self.summary, *self.followup_questions]
-        return {"case": digest(case), "output": digest(output), **same_reply.digests(texts, self.given())}
+        return {"case": digest(case), "output": digest(output), **reply_digests(texts, self.given())}
 
 
 def score_case(case: Case, policy: Policy) -> Result:

@@ -12,6 +12,7 @@ from heapq import nsmallest
 
 from safe_gate.core.figures import ExactSum, add_up, share
 from safe_gate.core.stats import wilson
+from safe_gate.evaluators.replies import Frequent, same_replies
 from safe_gate.evaluators.safe_v0.result import (
     METRICS,
     Archetype,
@@ -27,7 +28,6 @@ from safe_gate.evaluators.safe_v0.result import (
     Vacuous,
 )
 from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, Threshold
-from safe_gate.evaluators.same_reply import Frequent, same_replies
 
 WORST = 5
 _SCORES = (*METRICS, "composite")

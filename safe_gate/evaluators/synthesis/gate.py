@@ -9,7 +9,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.given import Scored
 from safe_gate.core.rules import ANY_SEVERITY, FAILING, REVIEW, Count, Rule, Share, anything, no_reply
 from safe_gate.core.text.patterns import later
-from safe_gate.evaluators import same_reply
+from safe_gate.evaluators.replies import same_reply_rule
 from safe_gate.evaluators.synthesis.checks.score import is_negative
 from safe_gate.evaluators.synthesis.definitions import KINDS, OWN, REPORTED, WORDING, wording_of_tags, words
 from safe_gate.evaluators.synthesis.result import Part, Result, Summary, Tagged
@@ -118,7 +118,7 @@ rules = (
         applies=lambda part: part.summary.no_reply > 0,
         blames=lambda result: bool(result.no_reply),
     ),
-    same_reply.rule("synthesis"),
+    same_reply_rule("synthesis"),
     Rule("max-disguised", "synthesis", _disguised, blames=lambda result: result.disguised_letters > 0),
     Rule("max-vacuous", "synthesis", _not_applicable),
 )

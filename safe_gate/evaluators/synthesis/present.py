@@ -9,8 +9,7 @@ from safe_gate.core.digests import is_stand_in
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import apart, enumerated, first_few, fixed, percent, plural, share, with_interval
 from safe_gate.core.stats import wilson
-from safe_gate.evaluators import same_reply
-from safe_gate.evaluators.no_reply import why_no_reply, without_reply
+from safe_gate.evaluators.replies import same_reply_notes, why_no_reply, without_reply
 from safe_gate.evaluators.synthesis.checks.check_result import (
     CheckResult,
     Evidence,
@@ -83,7 +82,7 @@ def section(part: Part) -> Section:
         findings=Spool(map(finding, unexpected)),
         notes=(
             *without_reply(summary.no_reply, (case.id for case in results if case.no_reply)),
-            *same_reply.notes(part.same_reply, results),
+            *same_reply_notes(part.same_reply, results),
             *_disguised(summary.disguised, results),
             *_foreign(summary.not_english, results),
             *_idle(summary.by_check, summary.cases),

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from safe_gate.evaluators.no_reply import NoReply
-from safe_gate.evaluators.same_reply import SameReply
+from safe_gate.evaluators.replies import NoReply, SameReply
 from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, Sides, Wording
 from safe_gate.evaluators.synthesis.definitions import SHIPPED
 from safe_gate.evaluators.synthesis.engine.language import Language, is_foreign

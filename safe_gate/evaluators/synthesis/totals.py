@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from safe_gate.core.figures import share
 from safe_gate.core.stats import wilson
-from safe_gate.evaluators.same_reply import Frequent, same_replies
+from safe_gate.evaluators.replies import Frequent, same_replies
 from safe_gate.evaluators.synthesis.definitions import in_order
 from safe_gate.evaluators.synthesis.result import (
     Accuracy,

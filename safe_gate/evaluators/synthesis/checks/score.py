@@ -14,8 +14,7 @@ from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.text.words import similarity
-from safe_gate.evaluators import same_reply
-from safe_gate.evaluators.no_reply import no_reply
+from safe_gate.evaluators.replies import no_reply, reply_digests
 from safe_gate.evaluators.synthesis.checks import deciding, wording
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Pivot, Requirement, Ties, Wording
 from safe_gate.evaluators.synthesis.checks.conversation import Message, Talk, joined, placed
@@ -88,7 +87,7 @@ class Case:
         asked = {**self.asks(), "before": self._before}
         known = {name: value for name, value in asked.items() if value is not None}  # few cases have all
         own = {"case": digest({"user": self.user, **known}), "output": digest(self.assistant)}
-        return {**own, **same_reply.digests([self.assistant], self.given())}
+        return {**own, **reply_digests([self.assistant], self.given())}
 
 
 _FAIL_TAGS = (
