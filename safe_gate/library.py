@@ -23,8 +23,8 @@ from safe_gate.inputs import config_file, disk
 from safe_gate.inputs.checked import load_schema
 from safe_gate.inputs.writing import temporary_folder
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.outcome import RuleOutcome, Verdict
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, reason
+from safe_gate.model.report import RuleOutcome, Verdict
 from safe_gate.model.shown import in_notebook
 from safe_gate.render import console, jsonreport
 from safe_gate.render.untrusted import quoted

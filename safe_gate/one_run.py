@@ -32,9 +32,21 @@ from safe_gate.inputs import disk, writing
 from safe_gate.inputs.case_files import read_by, replaced
 from safe_gate.inputs.commit_files import Clone, Missing
 from safe_gate.model import codec
-from safe_gate.model.outcome import RuleOutcome, Verdict
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of
-from safe_gate.model.report import Earlier, Found, InputFile, Origin, Parts, Provenance, Report, Tool, Waiver, Waivers
+from safe_gate.model.report import (
+    Earlier,
+    Found,
+    InputFile,
+    Origin,
+    Parts,
+    Provenance,
+    Report,
+    RuleOutcome,
+    Tool,
+    Verdict,
+    Waiver,
+    Waivers,
+)
 from safe_gate.model.results import NOTHING_RECORDED, Recorded
 from safe_gate.model.untrusted import Untrusted
 from safe_gate.render import console, formats

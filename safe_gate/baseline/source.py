@@ -28,9 +28,8 @@ from safe_gate.inputs import checked, disk, globs, writing
 from safe_gate.inputs.case_files import settings
 from safe_gate.inputs.commit_files import Clone, Commit, Kind, Missing, Pattern, Selection
 from safe_gate.inputs.disk import HERE
-from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import Report
+from safe_gate.model.report import Report, Verdict
 from safe_gate.settings.model import WAIVERS_FILE, Settings, config_paths
 
 _MOST_BYTES = 2_000_000_000

@@ -14,8 +14,8 @@ from safe_gate.commands import _parsing, _terminal
 from safe_gate.github.effects import Effects, time_of
 from safe_gate.github.runner_files import Annotation
 from safe_gate.inputs import config_file, disk
-from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of, number
+from safe_gate.model.report import Verdict
 from safe_gate.render import console, jsonreport
 from safe_gate.scoring import refusals, workers
 from safe_gate.settings import reading

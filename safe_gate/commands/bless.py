@@ -26,9 +26,8 @@ from safe_gate.gate.waivers import Waivable, failing
 from safe_gate.inputs import checked, disk, writing
 from safe_gate.inputs.kinds import kind_of
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import Report, Waiver
+from safe_gate.model.report import Report, Verdict, Waiver
 from safe_gate.model.shown import Table
 from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render import console, jsonreport

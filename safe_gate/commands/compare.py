@@ -20,9 +20,8 @@ from safe_gate.inputs import writing
 from safe_gate.inputs.case_files import keep_inputs, read_by
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
-from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import Found
+from safe_gate.model.report import Found, Verdict
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import comparison_section, headline
 from safe_gate.scoring.asked import Snapshot

@@ -25,15 +25,14 @@ from safe_gate.gate import differences, limits
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import checked, disk
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.config import Config
-from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import CannotJudge, Place, Problem
-from safe_gate.model.report import Digests, Earlier, InputFile, Report, Waivers
+from safe_gate.model.report import Digests, Earlier, InputFile, Report, Verdict, Waivers
 from safe_gate.model.shown import Table
 from safe_gate.model.untrusted import Phrase, Untrusted
 from safe_gate.render import console
 from safe_gate.settings.model import Settings, settings
 from safe_gate.settings.reading import read
+from safe_gate.settings.sources import Config
 
 COMMAND = Command(
     place=12,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.figures import apart, fixed, plural
 from safe_gate.core.stats import wilson
-from safe_gate.model.outcome import RuleOutcome
+from safe_gate.model.report import RuleOutcome
 from safe_gate.model.results import Failure, Severity
 
 

@@ -11,9 +11,8 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.comparison import Comparison
-from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import number
-from safe_gate.model.report import SCHEMA_VERSION, Report
+from safe_gate.model.report import SCHEMA_VERSION, Report, Verdict
 from safe_gate.model.spool import Spool
 
 Results = Callable[[Iterator[Any]], Iterable[Any]]

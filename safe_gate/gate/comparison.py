@@ -30,8 +30,7 @@ from safe_gate.model.comparison import (
     MetricChange,
     Removed,
 )
-from safe_gate.model.outcome import RuleOutcome
-from safe_gate.model.report import Parts
+from safe_gate.model.report import Parts, RuleOutcome
 from safe_gate.model.results import Outcome, Test
 
 

@@ -17,8 +17,7 @@ from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import comparison, waivers, weakening
 from safe_gate.model.comparison import ComparedParts
-from safe_gate.model.outcome import RuleOutcome, Verdict
-from safe_gate.model.report import Found, Waivers
+from safe_gate.model.report import Found, RuleOutcome, Verdict, Waivers
 from safe_gate.model.results import Failure
 from safe_gate.model.spool import Spool
 

@@ -23,8 +23,7 @@ from safe_gate.gate import limits
 from safe_gate.gate.waivers import Waivable
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.comparison import Against, Weakened, Weakening
-from safe_gate.model.outcome import RuleOutcome
-from safe_gate.model.report import Report, Waiver
+from safe_gate.model.report import Report, RuleOutcome, Waiver
 
 
 class What(StrEnum):

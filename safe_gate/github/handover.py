@@ -17,9 +17,8 @@ from safe_gate.gate import rules as gate_rules
 from safe_gate.github.event import Context, WorkflowRun
 from safe_gate.inputs import checked, disk
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import Report, Waivers
+from safe_gate.model.report import Report, Verdict, Waivers
 
 NAME = "safe-gate.comment.json"
 """The file's name in the report folder."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from safe_gate.core.figures import plural
-from safe_gate.model.outcome import RuleOutcome
 from safe_gate.model.problems import Place, Problem, in_order, number
+from safe_gate.model.report import RuleOutcome
 from safe_gate.model.results import Severity
 from safe_gate.model.shown import Finding
 from safe_gate.model.untrusted import Untrusted

@@ -21,9 +21,9 @@ from safe_gate.inputs import globs
 from safe_gate.inputs.checked import line_of, load_schema, problems_of
 from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, exists, parsed, text_of, unreadable
 from safe_gate.inputs.globs import named_or_default
-from safe_gate.model.config import Config
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings.model import CONFIG_FILES, settings
+from safe_gate.settings.sources import Config
 
 _ALMOST_A_CONFIG = re.compile(r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml|toml)", re.IGNORECASE)
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from safe_gate.core.figures import plural
 from safe_gate.model.comparison import Comparison, Weakened
-from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import Problem, in_order, number
-from safe_gate.model.report import NOWHERE, Origin, Report
+from safe_gate.model.report import NOWHERE, Origin, Report, Verdict
 from safe_gate.model.results import NOTHING_RECORDED, Recorded
 from safe_gate.model.shown import Section, Table
 from safe_gate.model.untrusted import Untrusted

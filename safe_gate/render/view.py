@@ -17,9 +17,8 @@ from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import limits
 from safe_gate.gate.waivers import case_of, left_over, let_pass
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.outcome import RuleOutcome, Verdict
 from safe_gate.model.problems import Problem
-from safe_gate.model.report import Provenance, Report, Waiver
+from safe_gate.model.report import Provenance, Report, RuleOutcome, Verdict, Waiver
 from safe_gate.model.results import Severity
 from safe_gate.model.shown import Cause, Finding, Section, Table
 from safe_gate.model.spool import Spool

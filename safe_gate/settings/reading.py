@@ -18,7 +18,6 @@ from safe_gate.core.setting import AS_RUN, OFF, Setting, flat, nested
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators import EVALUATORS, PROBLEMS
-from safe_gate.model.config import Config
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings.destinations import Sink
 from safe_gate.settings.model import CONFIG_FILES, OF_COMMANDS, Settings, settings
@@ -27,6 +26,7 @@ from safe_gate.settings.sources import (
     IN_PYTHON,
     MODES,
     PATHS,
+    Config,
     Given,
     Source,
     from_config,

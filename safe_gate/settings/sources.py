@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -13,7 +13,6 @@ from safe_gate.core.setting import Setting
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.model.config import Config
 from safe_gate.model.problems import Code, Place, Problem
 from safe_gate.settings.model import settings
 
@@ -34,6 +33,18 @@ _RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
 
 _PREFIX = later("^SAFE[A-Z0-9]*_+(?:GATES?_+|V[0-9]+_+)?")
 _PREFIXES = ("SAFE_GATE_", "SAFEGATE_", *(one.settings.prefix for one in EVALUATORS.values() if one.settings.prefix))
+
+
+class Config(NamedTuple):
+    """The config file: its path as reports show it, its values by the schema's keys, and the line of each key.
+
+    `locate` returns a path that the file names from the working folder.
+    """
+
+    path: str
+    content: Mapping[str, Any]
+    line_of: Callable[[Sequence[str | int]], int] = lambda _: 0
+    locate: Callable[[str], str] = lambda path: path
 
 
 class Source(NamedTuple):

@@ -9,8 +9,7 @@ import pytest
 
 from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.inputs.checked import load_schema
-from safe_gate.model.outcome import Verdict
-from safe_gate.model.report import Report
+from safe_gate.model.report import Report, Verdict
 from safe_gate.render.jsonreport import to_json
 from tests.support.cases import BAD, DATA, REPOSITORY, SafeGate, turn, write_cases
 from tests.support.git import commit, git

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.model.outcome import Verdict
+from safe_gate.model.report import Verdict
 from safe_gate.render.jsonreport import to_json
 
 _SCALARS = (

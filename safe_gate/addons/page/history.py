@@ -13,8 +13,7 @@ from safe_gate.core.figures import percent, plural
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.gate.limits import setting_of
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.outcome import Verdict
-from safe_gate.model.report import Report
+from safe_gate.model.report import Report, Verdict
 from safe_gate.model.shown import Rate, Table
 from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render import markdown_parts

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from safe_gate.model.outcome import Verdict
-from safe_gate.model.report import Report
+from safe_gate.model.report import Report, Verdict
 from safe_gate.render.formats import Shown
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import xml

@@ -15,9 +15,8 @@ from safe_gate.core.digests import digest
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import Place
-from safe_gate.model.report import Report, Waiver
+from safe_gate.model.report import Report, Verdict, Waiver
 from safe_gate.model.results import Judgement, Recorded, Severity
 from safe_gate.model.shown import Explained
 from safe_gate.model.untrusted import Untrusted

@@ -14,8 +14,7 @@ from safe_gate.evaluators.safe_v0.result import METRICS
 from safe_gate.evaluators.synthesis import result as synthesis
 from safe_gate.evaluators.synthesis.definitions import REPORTED
 from safe_gate.gate.rules import LIMITS, Policy, judge, verdict
-from safe_gate.model.outcome import RuleOutcome, Verdict
-from safe_gate.model.report import Found
+from safe_gate.model.report import Found, RuleOutcome, Verdict
 from safe_gate.settings.model import settings
 from tests.support.cases import SafeGate, turn, write_cases
 

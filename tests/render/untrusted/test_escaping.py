@@ -15,9 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from safe_gate.github.runner_files import Annotation, annotated
-from safe_gate.model.outcome import Verdict
 from safe_gate.model.problems import Place, Problem
-from safe_gate.model.report import Provenance, Report, Tool
+from safe_gate.model.report import Provenance, Report, Tool, Verdict
 from safe_gate.model.untrusted import Untrusted
 from safe_gate.render.console import problem
 from safe_gate.render.jsonreport import to_json
