@@ -173,7 +173,7 @@ def test_two_sinks_that_fail_are_one_warning(safe_gate: SafeGate, webhook: Recei
 
 @pytest.mark.soak
 @on_linux
-def test_ten_times_the_cases_take_no_more_memory(webhook: Receiver) -> None:
+def test_ten_times_the_cases_take_little_more_memory(webhook: Receiver) -> None:
     most = []
     for count in (300, 3_000):
         write_cases(Path("c.jsonl"), *(turn(f"{n}") for n in range(count)))
@@ -182,4 +182,4 @@ def test_ten_times_the_cases_take_no_more_memory(webhook: Receiver) -> None:
         assert code == "1"
         most.append(peaked)
     assert len(webhook.posts) > 3_000 / 500
-    assert most[1] < most[0] + 4096
+    assert most[1] < 1.2 * most[0]
