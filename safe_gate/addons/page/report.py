@@ -20,7 +20,6 @@ from safe_gate.model.report import Origin, Report, Waiver
 from safe_gate.model.results import Judgement, Recorded, Severity
 from safe_gate.model.shown import Mark, Table
 from safe_gate.model.untrusted import Phrase, Untrusted, Words
-from safe_gate.render.cases import JudgedCase, is_compared, judged_cases
 from safe_gate.render.comparison import (
     NEWLY_FAILING,
     baseline_words,
@@ -30,7 +29,7 @@ from safe_gate.render.comparison import (
     weakened_remarks,
     weakened_table,
 )
-from safe_gate.render.formats import Shown
+from safe_gate.render.formats import JudgedCase, Shown, is_compared, judged_cases
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import address, embedded, html
 from safe_gate.render.view import (

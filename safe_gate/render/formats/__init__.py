@@ -3,22 +3,33 @@
 `json` and `markdown` are here; each other one is a module, named as the setting `reports` names it. A module has
 `FILES`: its files by name, each with its renderer. `SHOWS_TEXTS` and `SHOWS_COLUMNS` say that they show recorded
 texts, or the columns of the deciding words. Pieces come one by one, so that what is held does not grow with the cases.
+`judged_cases` gives the cases one at a time, each with what every metric or check says of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple
 
 from safe_gate import addons
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.evaluators import parts_of
+from safe_gate.evaluators.registry import results_of
 from safe_gate.evaluators.stored import report_json
-from safe_gate.model.report import NOWHERE, Origin, Report
-from safe_gate.model.results import NOTHING_RECORDED, Recorded
+from safe_gate.gate.waivers import case_of
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Place
+from safe_gate.model.report import NOWHERE, Origin, Report, Waiver
+from safe_gate.model.results import NOTHING_RECORDED, CaseResult, Judgement, Recorded, Severity
+from safe_gate.model.shown import Finding
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.jsonreport import pieces
 from safe_gate.render.markdown import scorecard
+from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import ReportView
 
 
@@ -81,3 +92,115 @@ def files(formats: Iterable[str]) -> Iterator[tuple[str, Draw]]:
     for name in dict.fromkeys(formats):
         drawn: Mapping[str, Draw] = _HERE[name] if name in _HERE else _module(name).FILES
         yield from drawn.items()
+
+
+WHOLE = "case"
+"""The name used if no metric or check is the cause, as for a case without a reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCase:
+    """A case of a report.
+
+    `label` is its overall result: Pass, Review or Fail; passes or fails. `passed` tells whether that is as it should
+    be: a negative example is to fail. `groups` are its archetype or its tags, `excused_by` those by which it fails as
+    it is meant to. `waivers` are those that let it pass, by metric or check. `change` is what became of it since the
+    baseline, "" where nothing did or there is none. `finding` is what a reviewer is shown of it, None of a case that
+    needs no look. `result` is its result in the report.
+    """
+
+    evaluator: Evaluator
+    id: str
+    place: Place
+    label: str
+    passed: bool
+    groups: Sequence[str]
+    excused_by: Sequence[str]
+    judgements: tuple[Judgement, ...]
+    waivers: Mapping[str, Waiver]
+    change: str
+    finding: Finding | None
+    result: CaseResult
+
+    def to_see(self) -> Iterator[Judgement]:
+        """Yield the parts for a reviewer: those without a full pass, waived or not, or the whole case."""
+        found = [] if self.excused_by else [one for one in self.judgements if one.severity]
+        if not found and self.finding:
+            what, severity = self.finding.what, self.finding.severity
+            found = [Judgement(WHOLE, what, severity, evidence=self.finding.evidence)]
+        yield from found
+
+    def level(self, judgement: Judgement) -> str:
+        """Return error, warning or note: what breaks no rule is never an error, what is waived is a note."""
+        if judgement.by in self.waivers:
+            return "note"
+        levels = ("error", "warning") if self.finding and self.finding.breaks else ("warning", "note")
+        return levels[judgement.severity is Severity.REVIEW]
+
+
+def judged_cases(view: ReportView) -> Iterator[JudgedCase]:
+    """Yield the cases of a report in its order; one is held at a time."""
+    report = view.report
+    waivers: dict[tuple[str, str], dict[str, Waiver]] = {}
+    for waiver in report.waivers.applied if report.waivers else ():
+        waivers.setdefault(case_of(waiver), {})[waiver.name] = waiver
+    policy = report.provenance.policy
+    for (evaluator, part), section in zip(parts_of(report.parts), view.sections, strict=True):
+        changes = _changes(report, evaluator.name)
+        findings = iter(section.findings)  # those of some cases, in the order of all
+        finding = next(findings, None)
+        for one in results_of(part):
+            case_id = one.id
+            shown = finding if finding and finding.case_id.text == case_id else None
+            finding = next(findings, None) if shown else finding
+            outcome = evaluator.compare.outcome(one)
+            yield JudgedCase(
+                evaluator=evaluator,
+                id=case_id,
+                place=one.place,
+                label=outcome.words,
+                passed=outcome.passed,
+                groups=one.groups,
+                excused_by=_excuses(evaluator, one, policy) if outcome.passed and outcome.is_meant_to_fail else (),
+                judgements=tuple(evaluator.present.judgements(part, one)),
+                waivers=waivers.get((case_id, evaluator.present.measures), {}),
+                change=changes.get(case_id, ""),
+                finding=shown,
+                result=one,
+            )
+
+
+LONGEST_MESSAGE = 1_000
+"""Characters that a message about a case has at most."""
+
+
+def message_of(case: JudgedCase, judgement: Judgement) -> str:
+    """Return in a line what a metric or check says of a case, with its evidence."""
+    title = "" if judgement.by == WHOLE else f"{case.evaluator.present.explanation(judgement.by).title}: "
+    figure = "" if judgement.score is None else f" {judgement.score:.2f}"
+    head = f"{plain(Untrusted(case.id))}: {title}{judgement.label}{figure}"
+    return "; ".join((head, *map(quoted, judgement.evidence)))[:LONGEST_MESSAGE]
+
+
+def repository_path(place: Place, folder: str) -> str:
+    """Return a file's path from the repository's root, or as the run was given it where it lies outside."""
+    return place.within(folder) or place.path
+
+
+def _excuses(evaluator: Evaluator, result: CaseResult, policy: JsonObject) -> Sequence[str]:
+    """Return the tags of a negative example that make it one."""
+    excuses = [tag for tag in result.groups if evaluator.gate.is_excused(tag, result.asks, policy)]
+    return excuses or result.groups
+
+
+def is_compared(report: Report, name: str) -> bool:
+    """Return whether a report says of an evaluator's cases what became of them since a baseline."""
+    return bool(report.comparison and report.comparison.parts[name])
+
+
+def _changes(report: Report, name: str) -> dict[str, str]:
+    """Return what became of an evaluator's cases since the baseline, by id, of those that are not as before."""
+    part = report.comparison and report.comparison.parts[name]
+    if not part:
+        return {}
+    return {change.id: change.change for change in part.changes} | {one.id: "new case" for one in part.cases.added}

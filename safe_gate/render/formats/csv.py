@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from safe_gate.evaluators import parts_of
 from safe_gate.model.untrusted import Untrusted
-from safe_gate.render.cases import JudgedCase, judged_cases
-from safe_gate.render.formats import Shown
+from safe_gate.render.formats import JudgedCase, Shown, judged_cases
 from safe_gate.render.untrusted import cell, plain, quoted
 
 _LONGEST = 32_000  # Excel takes 32,767 characters

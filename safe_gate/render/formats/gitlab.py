@@ -11,8 +11,7 @@ from safe_gate.core.digests import digest
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 from safe_gate.model.untrusted import Untrusted
-from safe_gate.render.cases import LONGEST_MESSAGE, judged_cases, message_of, repository_path
-from safe_gate.render.formats import Shown
+from safe_gate.render.formats import LONGEST_MESSAGE, Shown, judged_cases, message_of, repository_path
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import ReportView, message, rule_name

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Judgement
-from safe_gate.render.cases import JudgedCase, judged_cases
-from safe_gate.render.formats import Shown
+from safe_gate.render.formats import JudgedCase, Shown, judged_cases
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import quoted
 

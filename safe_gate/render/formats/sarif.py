@@ -20,9 +20,8 @@ from safe_gate.model.report import Report, Verdict, Waiver
 from safe_gate.model.results import Judgement, Recorded, Severity
 from safe_gate.model.shown import Explained
 from safe_gate.model.untrusted import Untrusted
-from safe_gate.render.cases import WHOLE, JudgedCase, is_compared, judged_cases, message_of, repository_path
 from safe_gate.render.comparison import NEWLY_FAILING
-from safe_gate.render.formats import Shown
+from safe_gate.render.formats import WHOLE, JudgedCase, Shown, is_compared, judged_cases, message_of, repository_path
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import address, plain, quoted, sarif
 from safe_gate.render.view import ReportView, filter_of, message, rule_name
