@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from safe_gate import addons, one_run
-from safe_gate.baseline.judging import OptionsAt
 from safe_gate.commands._command import QUIET, Call, Command
-from safe_gate.github.effects import Effects
-from safe_gate.settings.model import Settings
 
 COMMAND = Command(
     place=2,
@@ -28,13 +25,10 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Judge the shards that the command line names. Returns 0, 1 or 3."""
-    return merged(*call.judging(), call.options_at)
-
-
-def merged(options: Settings, effects: Effects, options_at: OptionsAt) -> int:
-    """Judge the shards that the settings name. Returns 0, 1 or 3."""
+    options, effects = call.judging()
     # The cases of shards are scored already, so no process or cluster is needed, not even for the baseline.
     options = options.replace(jobs="1")
     if problems := one_run.untrusted(options, effects):
         return one_run.refuse(problems, options, effects).report.verdict.exit_code
-    return one_run.run(options, effects, options_at, addons.scale.shards.read(options.shards)).report.verdict.exit_code
+    shards = addons.scale.shards.read(options.shards)
+    return one_run.run(options, effects, call.options_at, shards).report.verdict.exit_code

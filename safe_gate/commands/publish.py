@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from safe_gate.commands._command import Call, Command, complain
 from safe_gate.github import publishing
-from safe_gate.github.effects import Effects
 from safe_gate.model.problems import CannotJudge
 from safe_gate.settings.destinations import Publishing
 
@@ -21,13 +20,9 @@ COMMAND = Command(
 
 
 def main(call: Call) -> int:
-    """Post the result in the folder that the command line names. Returns 0 or 3."""
-    return published(Publishing.of(call.options()), call.effects)
-
-
-def published(wanted: Publishing, effects: Effects) -> int:
-    """Post what a run left behind. Returns 0 if the comment is up to date, 3 if not."""
+    """Post the result in the folder that the command line names. Returns 0 if the comment is up to date, 3 if not."""
+    wanted = Publishing.of(call.options())
     try:
-        return 0 if publishing.post_later(wanted, effects) else 3
+        return 0 if publishing.post_later(wanted, call.effects) else 3
     except CannotJudge as error:
-        return complain(error.problems, effects)
+        return complain(error.problems, call.effects)

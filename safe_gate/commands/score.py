@@ -83,6 +83,5 @@ def _write(call: Call, part: Part, section: Section, options: Settings) -> None:
 
 def _stem(part: Part) -> str:
     """Return `SAFE_v0_<concern>_<timestamp>`; a concern id may hold anything."""
-    found = part
-    concern = "".join(c if c.isascii() and (c.isalnum() or c in "-_,") else "_" for c in found.concern_id)
-    return f"SAFE_v0_{concern[:80]}_{found.generated_at.replace('-', '').replace(':', '')}"
+    concern = "".join(c if c.isascii() and (c.isalnum() or c in "-_,") else "_" for c in part.concern_id)
+    return f"SAFE_v0_{concern[:80]}_{part.generated_at.replace('-', '').replace(':', '')}"
