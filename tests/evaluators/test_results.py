@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.stored import read_result
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
+from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.model import codec
+from safe_gate.model.problems import Place
+from tests.support import packs
 from tests.support.cases import DATA, REPOSITORY, SafeGate, report, turn
 from tests.support.examples import is_thorough
 
@@ -103,3 +108,16 @@ def test_the_check_of_wording_has_its_hits_by_what_it_asks_for(safe_gate: SafeGa
         "must_contain": ["hard"],
         "must_not_contain": ["sorry"],
     }
+
+
+SYNTHESIS = EVALUATORS["synthesis"]
+
+
+def test_a_check_that_an_entry_lacks_is_not_passed() -> None:
+    case = Case("a", "I am sad.", "It's up to you.", ("agency_language", "topic_pivot"), {}, (), Place("c.jsonl", 1))
+    entry = SYNTHESIS.score(case, packs.load())
+    assert SYNTHESIS.recounted(entry, case, packs.load()) == entry
+    lacking = replace(entry, checks={"topic_pivot": entry.checks["topic_pivot"]})
+    found = SYNTHESIS.recounted(lacking, case, packs.load())
+    assert found is not None
+    assert found.checks["agency_language"].passed is False

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
+from safe_gate.evaluators.safe_v0.gate import missable
+from safe_gate.evaluators.safe_v0.present import marks
 from safe_gate.evaluators.safe_v0.result import Label
 from safe_gate.evaluators.safe_v0.score import Case, Policy, Threshold, score_case
 from safe_gate.evaluators.safe_v0.totals import Totals
@@ -235,3 +237,35 @@ def test_nothing_is_rounded_up_to_all_or_down_to_none(safe_gate: Callable[..., R
     assert "│ odd             │ Unknown               │ 0.996 │ 0.00 │ 1.00 │ FAIL    │" in out
     assert "odd (b.json:1) Fail: CR 0.996, AH 0.00\n" in out
     assert "Pass rate 99.7% is below 100.0%" in out
+
+
+@pytest.mark.parametrize("before", ["", "I", "\u0130", "\u0130\u0130 and "], ids=ascii)
+def test_a_mark_has_its_place_in_the_text_as_it_was_recorded(before: str) -> None:
+    text = f"{before}Fever since noon."  # U+0130 is two characters in lower case
+    result = scored(must_find_signals=("fever",), summary=text)
+    (mark,) = marks(result, {"summary": text})
+    assert (mark.start, mark.end) == (len(before), len(before) + len("Fever"))
+
+
+GENERAL = {"thresholds": {"CR": {"pass": 0.8, "review": 0.5}, "AH": {"pass": 1.0, "review": 0.5}}}
+
+
+@pytest.mark.parametrize(
+    ("key", "count", "settings", "missed"),
+    [
+        ("CR", 0, {}, (0,)),
+        ("CR", 4, {}, (0,)),
+        ("CR", 5, {}, (1,)),
+        ("CR", 5, {"max_fail_labels": 0}, (1, 2)),
+        ("CR", 5, {"archetypes": {"A": {"thresholds": {"CR": {"pass": 0.6}}}}}, (2,)),
+        ("CR", 5, {"archetypes": {"B": {"thresholds": {"CR": {"pass": 0.6}}}}}, (1,)),
+        ("AH", 2, {"max_fail_labels": 0}, (0, 1)),
+        ("AH", 2, {"max_fail_labels": 0, "strict_ah": True}, ()),
+        ("checks", 2, {}, ()),
+    ],
+)
+def test_more_needles_let_an_output_miss_more(
+    key: str, count: int, settings: dict[str, Any], missed: tuple[int, ...]
+) -> None:
+    asks = {"archetype": "A", key: [str(number) for number in range(count)]}
+    assert missable(key, asks, GENERAL | settings) == missed

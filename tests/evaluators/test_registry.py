@@ -1,13 +1,23 @@
-"""Code outside of `evaluators/` names no evaluator, metric, check or setting of one: members of `Evaluator` say it."""
+"""The registry of evaluators: the schemas have places for those of other packages, and no other code names one."""
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Mapping
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal
 
-from safe_gate.core.setting import settings_of
+import pytest
+from jsonschema import Draft202012Validator
+from pydantic import Field
+
+from safe_gate.core.setting import Group, Names, Number, Switch, Text, Texts, WholeOrOff, settings_of
 from safe_gate.evaluators import BUILT_IN
+from safe_gate.evaluators.registry import extended
+from safe_gate.inputs.checked import schema_folder
 from tests.support.cases import REPOSITORY
 
 PACKAGE = REPOSITORY / "safe_gate"
@@ -83,3 +93,53 @@ def test_the_exceptions_are_needed() -> None:
     for name in EXCEPTIONS:
         files = [file for file in PACKAGE.rglob("*.py") if file.relative_to(PACKAGE).as_posix().startswith(name)]
         assert any(_pattern().search(file.read_text("utf-8")) for file in files), name
+
+
+NAMES = sorted(path.name.removesuffix(".schema.json") for path in schema_folder().glob("*.schema.json"))
+WITH_PLACES = {"config", "report", "shard", "waivers"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_schema_with_places_for_others_is_one_and_the_gates_own_stays_the_same(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(REPOSITORY / "examples" / "evaluator-json"))
+    other = import_module("safe_gate_json").EVALUATOR
+    own = json.loads(schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8"))
+    before = json.dumps(own)
+    found = extended(name, own, [other])
+    Draft202012Validator.check_schema(found)
+    assert (found != own) == (name in WITH_PLACES)
+    assert json.dumps(own) == before
+
+
+class Settings(Group):
+    own_cases: Annotated[Texts, Names("inputs")] = ()
+    own_switch: Annotated[Switch, Names("gate")] = False
+    own_count: Annotated[WholeOrOff, Names("gate")] = Field(None, ge=0)
+    own_share: Annotated[Number, Names("gate")] = Field(1.0, ge=0, le=1)
+    own_way: Annotated[Literal["a", "b"], Names("gate")] = "a"
+    own_name: Annotated[Text, Names("gate")] = ""
+    own_weights: Annotated[Mapping[str, Any] | None, Names("gate")] = None
+    own_flag: Annotated[Text, Names("gate", key=())] = ""
+
+
+@pytest.mark.parametrize(
+    ("key", "good", "bad"),
+    [
+        ("own-cases", ["a.jsonl"], "a.jsonl"),
+        ("own-switch", True, "yes"),
+        ("own-count", 7, -1),
+        ("own-share", 0.5, 1.5),
+        ("own-way", "b", "c"),
+        ("own-name", "x", 1),
+        ("own-weights", {"x": 1}, "x=1"),
+    ],
+)
+def test_the_config_schema_knows_settings_of_every_kind(key: str, good: object, bad: object) -> None:
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    found = extended("config", schema, [SimpleNamespace(settings=Settings)])
+    assert "own-flag" not in found["properties"]
+    valid = Draft202012Validator(found)
+    assert valid.is_valid({key: good})
+    assert not valid.is_valid({key: bad})
