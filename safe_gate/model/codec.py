@@ -27,9 +27,14 @@ def to_json(value: Any, kind: Any = None) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in the types of JSON. The library's own mode for them changes names with half a surrogate pair."""
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
+    """Return a value in the types of JSON. The library's own mode for them changes names with half a surrogate pair.
+
+    Objects are changed in place: nobody else has what the library made.
+    """
+    if isinstance(value, dict):
+        for key, one in value.items():
+            value[key] = _plain(one)
+        return value
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return value.value if isinstance(value, Enum) else value

@@ -69,7 +69,7 @@ class Bounds(Strict):
 
     line: Whole = Field(16 << 20, ge=1)
     text: Whole = Field(2 << 20, ge=1)
-    tags: Whole = Field(100_000, ge=1)
+    tags: Whole = Field(20_000, ge=1)
 
 
 class Timeouts(Strict):
