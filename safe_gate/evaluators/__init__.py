@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         outcomes_of,
         parts_of,
         present,
-        sections,
     )
 
 __all__ = [
@@ -28,7 +27,6 @@ __all__ = [
     "outcomes_of",
     "parts_of",
     "present",
-    "sections",
 ]
 
 

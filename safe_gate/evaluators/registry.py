@@ -19,9 +19,7 @@ from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.safe_v0.evaluator import SafeV0
 from safe_gate.evaluators.synthesis.evaluator import Synthesis
 from safe_gate.model.problems import Code, Place, Problem, is_interrupt, reason
-from safe_gate.model.report import Parts
 from safe_gate.model.results import Outcome
-from safe_gate.model.shown import Section
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -126,11 +124,6 @@ def outcomes_of(name: str, part: Any) -> Iterator[Outcome]:
     """Yield the outcome of each case in an evaluator's part of the report, if any, for a comparison."""
     outcome = EVALUATORS[name].compare.outcome
     return (outcome(result) for result in results_of(part))  # `map` would end at a StopIteration
-
-
-def sections(parts: Parts) -> tuple[Section, ...]:
-    """Return the section for readers of every evaluator with a part in the report."""
-    return tuple(evaluator.present.section(part) for evaluator, part in parts_of(parts))
 
 
 def results_of(part: Any) -> Sequence[Any]:

@@ -32,6 +32,10 @@ def test_a_rule_hits_the_texts_it_must_hit(rule: str, what: str | None, text: st
     assert no_reply(f"\ufeff\r\n{text}\n\n") is found
 
 
+def test_a_blank_line_belongs_to_an_error() -> None:
+    assert no_reply(f"{ERROR}\n   \n{ERROR}") is no_reply(ERROR)
+
+
 @pytest.mark.parametrize("text", [text for rule in RULES for text in rule["miss"]])
 def test_a_rule_misses_the_texts_it_must_miss(text: str) -> None:
     assert no_reply(text) is None

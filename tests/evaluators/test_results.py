@@ -59,6 +59,7 @@ def test_results_of_batches_are_written_as_they_are_read(safe_gate: SafeGate, se
             found += report()["safe_v0"]["results"]
     assert len(found) > 10
     assert_same("safe_v0", found)
+    assert {len(read_result("safe_v0", one).asks) for one in found} == {0}, "no archetype is meant to fail"
 
 
 def test_a_result_answers_by_name() -> None:

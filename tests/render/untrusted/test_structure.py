@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.evaluators import sections
+from safe_gate.evaluators import parts_of
 from safe_gate.evaluators.stored import read_report, report_json, withheld
 from safe_gate.github.runner_files import annotated
 from safe_gate.model import codec
@@ -126,7 +126,10 @@ def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], Repor
         view = ReportView(recorded(text))
         report = view.report
         assert report.comparison
-        cards = [console.scorecard(section, everything=True) for section in sections(report.parts)]
+        cards = [
+            console.scorecard(evaluator.present.section(part), everything=True)
+            for evaluator, part in parts_of(report.parts)
+        ]
         held = [
             *console.weakened(report.weakened),
             console.compared(report.comparison, view.comparison, everything=True),

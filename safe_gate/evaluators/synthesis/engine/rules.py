@@ -189,7 +189,7 @@ class Book:
             try:
                 network = compiled({"": [*numbers]}, self._classes)
             except ValueError as error:
-                raise next(_faults(self.rules, self._classes), error) from error
+                raise [*_faults(self.rules, self._classes), error][0] from error
             walkers.append(Walker(network, "", meanings(network), dict(enumerate(numbers.values()))))
         return walkers
 

@@ -200,6 +200,20 @@ def test_a_context_is_found_right_before_and_right_after_a_place(
     assert (after is not None) == any(at == place for at, _ in every)
 
 
+@pytest.mark.parametrize(
+    ("phrase", "text", "found"),
+    [
+        ("a _* c _* b", "a c c b", [(0, 4)]),  # a gap without a bound that began earlier has seen all
+        ("a _2-3 b", "a x b c b", [(0, 5)]),  # the first b is too near
+    ],
+)
+def test_a_gap_is_as_long_as_it_may_be(phrase: str, text: str, found: list[tuple[int, int]]) -> None:
+    words = text.split()
+    every = {(at, end) for at in range(len(words)) for end in matched(parsed(phrase), words, at)}
+    assert every == {*found}
+    assert {(hit.start, hit.end) for hit in walker([phrase], CLASSES).find([*words, END])} <= every
+
+
 def test_a_full_cache_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     words = [*WORDS, *reversed(WORDS)]
     text = normalise(f"It is fine, u see. {'long' * 15} {'o-' * 30}! The garden was calm and it is fine, u see.")
