@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from safe_gate.library import GateError, Run, run
+    from safe_gate.calls import GateError, Run, run
     from safe_gate.reply import score_output, score_reply
 
 __version__ = "1.0.0"
 
 _HOMES = {
-    **dict.fromkeys(("GateError", "Run", "run"), "library"),
+    **dict.fromkeys(("GateError", "Run", "run"), "calls"),
     **dict.fromkeys(("score_output", "score_reply"), "reply"),
 }
 

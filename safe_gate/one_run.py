@@ -2,7 +2,7 @@
 
 Whatever is wrong with one of these ends the run without a verdict. Before a case is scored, reports without a verdict
 replace old ones, so a run that is killed leaves none that passed. Publishing decides nothing. The module is not called
-`run`, because `safe_gate.run` is the function of `library.py`.
+`run`, because `safe_gate.run` is the function of `calls.py`.
 """
 
 from __future__ import annotations

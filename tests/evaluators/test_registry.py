@@ -28,7 +28,7 @@ EXCEPTIONS: Mapping[str, str] = {
     "commands/rules.py": "the command on the rules of Synthesis",
     "commands/score.py": "the command that scores SAFE v0 batches alone",
     "commands/starter/": "the files that `init` writes: samples and a recording script for the built-in evaluators",
-    "library.py": "how a call gives cases as values",
+    "calls.py": "how a call gives cases as values",
     "reply.py": "the function that scores one reply",
     "settings/model.py": "the settings of the built-in evaluators are groups of `Settings`",
 }
