@@ -35,7 +35,7 @@ from safe_gate.settings.model import Settings
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What evaluators made of their inputs, by name, with all problems and files of the inputs, read whole."""
+    """The results of each evaluator by name, and the files and problems of all inputs."""
 
     measured: Mapping[str, measure.Measured]
     problems: tuple[Problem, ...]

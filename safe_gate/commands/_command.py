@@ -60,9 +60,9 @@ class Command:
     whether it has a verdict on a run; its output is then a log, which may get lost. `refuses_aloud` tells whether
     reports and GitHub also say that it could not do its work. `verb` names its work.
 
-    A flag that takes several words swallows the command's own words behind it. `own_word` is the pattern of the first
-    of these, "" if any word may be it, as the command needs one, None if it has none. None is needed with one of the
-    flags `instead_of_words`.
+    A flag that takes several words also takes the command's own words behind it. `own_word` is the pattern of the first
+    of these. It is "" if the command needs a word and any will do, and None if the command takes no words. With one of
+    the flags `instead_of_words`, the command needs no word.
     """
 
     place: int

@@ -316,7 +316,7 @@ class _Compared:
         return [group for group in every if self.evaluator.gate.is_excused(group, one.asks, settings)]
 
     def _entries(self, key: str, before: JsonObject, after: JsonObject) -> Iterator[tuple[Any, ...]]:
-        """Yield how a list asks for less. With more entries, an output may miss more of them: one of before, too."""
+        """Yield how a list asks for less. A longer list lets an output miss more entries, which may be earlier ones."""
         gone, new = _less(before[key] or (), after[key] or ()), _less(after[key] or (), before[key] or ())
         if gone:
             yield What.CHANGED if new else What.DROPPED, gone, new
