@@ -26,12 +26,11 @@ from safe_gate.model.comparison import (
     Compared,
     ComparedCases,
     ComparedParts,
-    Interval,
     MetricChange,
     Removed,
 )
 from safe_gate.model.report import Parts, RuleOutcome
-from safe_gate.model.results import Outcome, Test
+from safe_gate.model.results import Interval, Outcome, Test
 
 
 @dataclass(frozen=True, slots=True)

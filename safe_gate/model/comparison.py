@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from safe_gate.model import codec
-from safe_gate.model.results import Test
+from safe_gate.model.results import Interval, Test
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,6 @@ class Removed:
 
     id: str
     protected: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """The 95 % interval of a difference of shares."""
-
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,14 @@ from safe_gate.model.untrusted import Phrase
 
 
 @dataclass(frozen=True, slots=True)
+class Interval:
+    """The 95 % interval of a share, or of a difference of shares."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A rule that matched: `original[start:end] == text`, in code points of the field's text.
 
@@ -76,7 +84,7 @@ class Recorded(NamedTuple):
     The texts of a case are by field; of a field that is a list an entry is a line. `now` has those of an evaluator's
     `results[]` in their order, nothing if they are not to be shown. `before` returns by evaluator and id those of the
     baseline, if they are available and differ, else None. `columns` has by evaluator, in the order of `results[]`, what
-    `columns.deciding` returns of each case's line, nothing if nobody asks for it.
+    `columns.deciding` returns of each case's line; it is empty unless a report format needs it.
     """
 
     now: Mapping[str, Sequence[JsonObject]] = {}

@@ -11,6 +11,7 @@ from safe_gate.evaluators.replies import NoReply, SameReply
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject, key
 from safe_gate.model.problems import Place
+from safe_gate.model.results import Interval
 from safe_gate.model.shown import in_notebook
 
 METRICS = ("CR", "AH", "AC")
@@ -145,14 +146,6 @@ class Result:
         ]
         title = f"{self.id}: {self._words}" if self.id else self._words
         return in_notebook(title, ("metric", "score", "found"), rows)
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """The 95 % Wilson interval of a share."""
-
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from safe_gate.evaluators.safe_v0.result import (
     Archetype,
     Batch,
     FailureAnalysis,
-    Interval,
     Label,
     Part,
     Rates,
@@ -28,6 +27,7 @@ from safe_gate.evaluators.safe_v0.result import (
     Vacuous,
 )
 from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, Threshold
+from safe_gate.model.results import Interval
 
 WORST = 5
 _SCORES = (*METRICS, "composite")

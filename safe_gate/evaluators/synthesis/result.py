@@ -12,6 +12,7 @@ from safe_gate.evaluators.synthesis.definitions import SHIPPED
 from safe_gate.evaluators.synthesis.engine.language import Language, is_foreign
 from safe_gate.model.codec import key
 from safe_gate.model.problems import Place
+from safe_gate.model.results import Interval
 from safe_gate.model.shown import in_notebook
 
 
@@ -133,14 +134,6 @@ class Accuracy:
     total: int
     matched: int
     accuracy: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """The 95 % Wilson interval of a share."""
-
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from safe_gate.evaluators.synthesis.result import (
     Estimate,
     FailedCase,
     Idle,
-    Interval,
     LabelQuality,
     Labels,
     Part,
@@ -30,6 +29,7 @@ from safe_gate.evaluators.synthesis.result import (
     Vacuity,
     Verdicts,
 )
+from safe_gate.model.results import Interval
 
 
 @dataclass(frozen=True, slots=True)
