@@ -9,6 +9,7 @@ doublings takes 4 times as long, or half as long again where a larger text no lo
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import os
@@ -50,9 +51,15 @@ Work = Callable[[str], object]
 
 
 def seconds(work: Work, text: str) -> float:
-    start = time.process_time()
-    work(text)
-    return time.process_time() - start
+    """Return the processor time without collections of garbage, whose cost depends on what else the process holds."""
+    gc.collect()
+    gc.disable()
+    try:
+        start = time.process_time()
+        work(text)
+        return time.process_time() - start
+    finally:
+        gc.enable()
 
 
 def is_linear(work: Work, *units: str, size: int, doublings: int = DOUBLINGS) -> bool:
