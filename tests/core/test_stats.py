@@ -41,10 +41,10 @@ def test_the_wilson_interval_has_the_published_values(part: int, whole: int, low
     assert stats.wilson(part, whole) == pytest.approx((low, high), abs=5e-4)
 
 
-@pytest.mark.parametrize("whole", [*range(1, 30), 10**9])
-def test_a_share_of_none_or_all_is_within_its_wilson_interval(whole: int) -> None:
-    assert stats.wilson(0, whole)[0] == 0
-    assert stats.wilson(whole, whole)[1] == 1
+def test_a_share_of_none_or_all_is_within_its_wilson_interval() -> None:
+    for whole in (*range(1, 30), 10**9):
+        assert stats.wilson(0, whole)[0] == 0
+        assert stats.wilson(whole, whole)[1] == 1
 
 
 @pytest.mark.parametrize(("part", "whole"), [(0, 0), (2, 1), (-1, 3)])

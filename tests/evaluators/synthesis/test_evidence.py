@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
-import textwrap
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -92,10 +90,6 @@ def scored(id_: str, user: str, assistant: str, profile: str = "standard") -> Re
     return score_case(case, RULES if profile == "standard" else packs.load(profile))
 
 
-def sentences_of(text: str) -> list[str]:
-    return re.split(r"(?<=[.!?])\s+", text)
-
-
 def score(user: str, assistant: str) -> Result:
     return scored("a", user, assistant)
 
@@ -165,94 +159,6 @@ def test_no_verdict_hangs_on_quotes_blanks_or_invisible_characters(turn: tuple[s
     assert_quoted(result, user, assistant)
 
 
-@pytest.mark.parametrize(("char", "other"), [(char, other) for char, others in ALIKE.items() for other in others])
-@pytest.mark.parametrize("turn", TURNS, ids=range(len(TURNS)))
-def test_verdicts_stay_when_a_whole_text_is_typed_another_way(turn: tuple[str, str], char: str, other: str) -> None:
-    user, assistant = (text.replace(char, other) for text in turn)
-    result = score(user, assistant)
-    assert verdicts(result) == verdicts(score(*turn))
-    assert_quoted(result, user, assistant)
-
-
-def marked(text: str, before: str, after: str, nth: int) -> str:
-    """Return a text with marks around every nth word."""
-    places = list(re.finditer(r"[^\W_]+(?:['\u2019][^\W_]+)*", text))[::nth]
-    for place in reversed(places):
-        text = f"{text[: place.start()]}{before}{place[0]}{after}{text[place.end() :]}"
-    return text
-
-
-def wrapped(text: str) -> str:
-    return "\n".join(
-        textwrap.fill(line, 72, break_long_words=False, break_on_hyphens=False) for line in text.split("\n")
-    )
-
-
-RETYPED: dict[str, Callable[[str], str]] = {
-    "curly quotes": lambda text: re.sub(r'"([^"]*)"', "\u201c\\1\u201d", text.replace("'", "\u2019")),
-    "no-break blanks": lambda text: text.replace(" ", "\u00a0"),
-    "doubled blanks": lambda text: text.replace(" ", "  "),
-    "wrapped lines": wrapped,
-    "wrapped lines of emphasis": lambda text: wrapped(marked(text, "**", "**", 1)),
-    "wrapped and then emphasised": lambda text: marked(wrapped(text), "_", "_", 1),
-    "wrapped and quoted": lambda text: "\n".join(f"> {line}" for line in wrapped(text).split("\n")),
-    "wrapped by another sign": lambda text: wrapped(text).replace("\n", "\u2028"),
-    "wrapped and indented": lambda text: wrapped(text).replace("\n", "\n\u00a0\u200b"),
-    "wrapped capitals": lambda text: wrapped(text).upper(),
-    "paragraphs": lambda text: re.sub(r"(?<=[a-z][!?]) ", "\r\n\r\n", text),
-    "decomposed": lambda text: unicodedata.normalize("NFD", text),
-    "zero width": lambda text: re.sub(r"(?<=\w)(?=\w)", "\u200d", text),
-    "*words*": lambda text: marked(text, "*", "*", 1),
-    "_words_": lambda text: marked(text, "_", "_", 1),
-    "**words**": lambda text: marked(text, "**", "**", 4),
-    "***words***": lambda text: marked(text, "***", "***", 5),
-    "`words`": lambda text: marked(text, "`", "`", 4),
-    "~~words~~": lambda text: marked(text, "~~", "~~", 4),
-    "emphasis of HTML": lambda text: " ".join(f'<em class="a">{part}</em>' for part in sentences_of(text)),
-    "words of HTML": lambda text: marked(text, "<b>", "</b>", 4),
-    "notes": lambda text: "<sup>1</sup> ".join(sentences_of(text)),
-    "entities": lambda text: text.replace("'", "&#39;").replace('"', "&quot;").replace("\u2019", "&rsquo;"),
-    "blanks as entities": lambda text: text.replace(" ", "&nbsp;"),
-    "control characters": lambda text: re.sub(r"\b(\w)(\w)", "\\1\0\\2", text),
-    "struck through": lambda text: re.sub(r"(\w)(?=\w)", "\\1\u0336", text),
-    "colours": lambda text: marked(text, "\x1b[1;31m", "\x1b[0m", 4),
-    "Cyrillic o": lambda text: text.replace("o", "\u043e"),
-    "capitals": str.upper,
-    "no capitals": str.lower,
-    "no first capital": lambda text: re.sub(r"(?:^|(?<=[.!?] ))[A-Z](?!')", lambda match: match[0].lower(), text),
-}
-
-
-LAID_OUT: dict[str, Callable[[str], str]] = {
-    "paragraphs of HTML": lambda text: "".join(f"<p>{part}</p>" for part in sentences_of(text)),
-    "breaks of HTML": lambda text: "<br>".join(sentences_of(text)),
-    "a list": lambda text: "\n".join(f"- {part}" for part in sentences_of(text)),
-    "sentences in quotation marks": lambda text: " ".join(f'"{part}"' for part in sentences_of(text.replace('"', ""))),
-}
-"""What puts sentences on lines of their own, across which some hand-written rules look."""
-
-
-@pytest.mark.parametrize(
-    ("profile", "name"),
-    [
-        *((profile, name) for profile in ("spec", "standard") for name in RETYPED),
-        *(("standard", name) for name in LAID_OUT),
-    ],
-)
-def test_no_verdict_of_a_labelled_case_hangs_on_how_it_was_typed(profile: str, name: str) -> None:
-    way = {**RETYPED, **LAID_OUT}[name]
-    flipped = []
-    for data, recorded in zip(LABELLED, as_recorded(profile), strict=True):
-        user, assistant = data["user"], data["assistant"]
-        if name in LAID_OUT and re.search(r'["\u201c\n]', assistant):
-            continue  # what it quotes or lists is no longer told from the rest
-        retyped = scored(data["id"], way(user), way(assistant), profile)
-        assert_quoted(retyped, way(user), way(assistant))
-        if actual(recorded) != actual(retyped):
-            flipped.append(data["id"])
-    assert flipped == []
-
-
 def actual(result: Result) -> dict[str, bool | None]:
     return {name: check.actual for name, check in result.checks.items()}
 
@@ -280,13 +186,13 @@ def test_a_line_without_words_changes_no_verdict(line: str) -> None:
 
 def test_a_line_that_an_app_puts_under_a_reply_changes_few_verdicts_and_leaves_no_choice() -> None:
     changes: Counter[tuple[str, bool | None, bool | None]] = Counter()
-    for data, recorded in zip(LABELLED, as_recorded("standard"), strict=True):
+    for data, recorded in islice(zip(LABELLED, as_recorded("standard"), strict=True), 0, None, 3):
         before = actual(recorded)
         for line in LINES:
             after = actual(score(data["user"], f"{data['assistant']}\n{line}"))
             changes.update((name, before[name], after[name]) for name in before if before[name] != after[name])
     assert changes["agency_language", False, True] == 0
-    assert changes.total() < 0.01 * 3 * len(LABELLED) * len(LINES), changes
+    assert changes.total() < 0.01 * len(LABELLED) * len(LINES), changes
 
 
 def test_few_plain_sentences_are_taken_for_directives_or_choices() -> None:

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.given import CaseAt
-from safe_gate.evaluators.synthesis.checks.conversation import read_as_one, text_of
+from safe_gate.evaluators.synthesis.checks.conversation import text_of
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from tests.support import packs
-from tests.support.cases import BAD, GOOD, SYNTHESIS, SafeGate, report, turn, write_cases
+from tests.support.cases import BAD, GOOD, SYNTHESIS, SafeGate, turn, write_cases
 from tests.support.conversations import AWAY, SETTINGS, TOLD, evaluated, refused, said, talk
 
 
@@ -81,20 +81,6 @@ def test_turns_all_judges_every_reply_of_forty(safe_gate: SafeGate) -> None:
                ((int(id_.partition("@")[2]), one) for id_, one in found.items()) for hit in hits(one))  # fmt: skip
 
 
-@pytest.mark.parametrize("where", ["flag", "variable", "config", "case"])
-def test_turns_and_context_are_set_anywhere(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    own: dict[str, Any] = {"turns": "all", "context": 0} if where == "case" else {}
-    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", AWAY, **own))
-    if where == "variable":
-        monkeypatch.setenv("SAFE_GATE_TURNS", "all")
-        monkeypatch.setenv("SAFE_GATE_CONTEXT", "0")
-    if where == "config":
-        Path("safe.config.json").write_text('{"turns": "all", "context": 0}', "utf-8")
-    flags = ("--turns", "all", "--context", "0") if where == "flag" else ()
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *flags).code == 0
-    assert [one["id"] for one in report()["synthesis"]["results"]] == ["a@1", "a@3"]
-
-
 def test_a_case_keeps_its_own_turns_and_context(safe_gate: SafeGate) -> None:
     own = talk("own", TOLD, GOOD, "Yes.", AWAY, turns="last", context=0)
     other = talk("other", TOLD, GOOD, "Yes.", AWAY)
@@ -130,11 +116,6 @@ def test_the_profile_spec_says_where_it_is_too(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), talk("a", "I am so scared and ashamed.", GOOD, "Yes.", AWAY))
     ran = safe_gate("eval", "--cases", "c.jsonl", "--verbose", "--profile", "spec")
     assert re.search("similarity 0.00 is below 0.45\n.*what was disclosed: .* in messages.0. by", ran.out)
-
-
-def test_a_message_that_discloses_is_judged_without_what_came_before(safe_gate: SafeGate) -> None:
-    (found,) = evaluated(safe_gate, talk("a", "My dog died.", GOOD, TOLD, GOOD)).values()
-    assert {hit["field"] for hit in found["checks"]["topic_pivot"]["vulnerability_hits"]} == {"messages[2]"}
 
 
 @pytest.mark.parametrize(
@@ -178,12 +159,6 @@ def test_a_reply_that_follows_a_new_statement_has_not_left_an_earlier_disclosure
     (found,) = evaluated(safe_gate, talk("a", TOLD, GOOD, message, reply)).values()
     pivot = found["checks"]["topic_pivot"]
     assert (pivot["applicable"], not pivot["pass"]) == (is_seen, is_seen)
-
-
-def test_words_of_the_message_itself_count_beside_those_of_the_disclosure(safe_gate: SafeGate) -> None:
-    reply = "I hear you. What did the teacher say about the exam?"
-    (found,) = evaluated(safe_gate, talk("a", TOLD, GOOD, "My teacher shrugged.", reply)).values()
-    assert found["checks"]["topic_pivot"]["shared"] == ["exam", "teacher"]
 
 
 def test_a_text_that_was_asked_for_earlier_does_not_excuse_a_later_reply(safe_gate: SafeGate) -> None:
@@ -298,9 +273,3 @@ def test_marks_quote_messages(safe_gate: SafeGate) -> None:
         case | {"marks": {"leaves": ["I feel awful"]}},
         'marks.leaves[0]: is "I feel awful", which is not in a message of role assistant',
     )
-
-
-def test_user_messages_between_replies_are_read_as_one_text() -> None:
-    said = [("user", "a"), ("user", "b"), ("assistant", "c"), ("assistant", "d"), ("user", "e")]
-    case = {"messages": [{"role": role, "content": text} for role, text in said]}
-    assert list(read_as_one(case)) == [[("messages[0]", "a"), ("messages[1]", "b")], [("messages[4]", "e")]]

@@ -6,11 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from safe_gate.addons.training.lesson import parts
-from safe_gate.core.given import CaseAt
-from safe_gate.model.problems import Place
-from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, SafeGate, report, turn, write_cases
-from tests.support.conversations import AWAY, SETTINGS, TOLD, evaluated, talk
+from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, turn, write_cases
+from tests.support.conversations import AWAY, TOLD, evaluated, talk
 from tests.support.git import commit, git
 
 
@@ -127,35 +124,8 @@ def test_the_page_shows_the_messages_that_were_read(safe_gate: SafeGate) -> None
     assert "Unread words" not in page
 
 
-def test_other_formats_name_the_message(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", AWAY, turns="all"))
-    safe_gate("run", "--synthesis-cases", "c.jsonl", "--reports", "sarif,junit,csv,markdown")
-    for name in ("safe-gate.sarif", "safe-gate.junit.xml", "safe-gate.cases.csv", "safe-gate.md"):
-        text = Path("reports", name).read_text("utf-8")
-        assert "messages[3]" in text.replace("\\", ""), name
-        assert name == "safe-gate.md" or "a@3" in text, name
-
-
-def test_sarif_points_at_the_words_in_their_message(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), talk("a", TOLD, AWAY, TOLD, f"I see. {AWAY}", turns="all"))
-    safe_gate("run", "--synthesis-cases", "c.jsonl", "--reports", "sarif")
-    found = json.loads(Path("reports/safe-gate.sarif").read_text("utf-8"))["runs"][0]["results"]
-    line = Path("c.jsonl").read_text("utf-8")
-    regions = [one["locations"][0]["physicalLocation"]["region"] for one in found]
-    starts = [one["startColumn"] - 1 for one in regions]
-    assert [line[one["startColumn"] - 1 : one["endColumn"] - 1] for one in regions] == ["Anyway", "Anyway"]
-    assert starts == [line.index("Anyway"), line.rindex("Anyway")]
-
-
 def test_the_example_runs(safe_gate: SafeGate) -> None:
     ran = safe_gate("run", "--synthesis-cases", REPOSITORY / "examples/conversations.jsonl")
     assert ran.code == 0
     assert [one["id"] for one in report()["synthesis"]["results"]] == ["CONV-001@2", "CONV-001@4", "CONV-002"]
     assert report()["synthesis"]["summary"]["label_accuracy"] == {"total": 2, "matched": 2, "accuracy": 100.0}
-
-
-def test_turns_of_a_conversation_are_left_out_together_when_rules_are_learned() -> None:
-    texts = [text for n in range(12) for text in (f"Message {n} about boats.", f"Reply {n} about trains.")]
-    case = talk("a", *texts, turns="all")
-    cases: list[Any] = list(SYNTHESIS.parse(case, CaseAt(Place("c.jsonl", 1), ""), SETTINGS))
-    assert len(parts(cases)) == 1

@@ -107,27 +107,6 @@ def test_an_entry_that_was_changed_is_not_what_its_evidence_gives(
     assert SYNTHESIS.recounted(changed, case(user, reply), by) == entry
 
 
-@pytest.mark.parametrize(
-    ("name", "profile"),
-    [
-        *((name, "standard") for name in SHIPPED),
-        *((name, "spec") for name, data in SHIPPED.items() if "opt_in" not in data),
-    ],
-)
-@pytest.mark.parametrize(
-    "reply", [CHOICE, ORDER, PLAIN, "I promise you'll be fine. Anyway, what's your favourite film?"]
-)
-def test_a_verdict_of_a_shipped_check_that_was_changed_is_not_what_its_evidence_gives(
-    name: str, profile: str, reply: str
-) -> None:
-    by, judged = rules(profile), case(SAD, reply, name)
-    entry = SYNTHESIS.score(judged, by)
-    assert SYNTHESIS.recounted(entry, judged, by) == entry
-    check = entry.checks[name]
-    changed = replace(entry, checks={name: replace(check, passed=not check.passed)})
-    assert SYNTHESIS.recounted(changed, judged, by) == entry
-
-
 def test_evidence_names_the_hits_against_and_what_is_missing() -> None:
     definition = {
         "applies": ["vulnerability"],
@@ -160,13 +139,6 @@ def test_a_check_without_groups_for_a_reply_says_so() -> None:
         )
 
 
-def test_a_check_that_weighs_both_sides_shows_both_numbers() -> None:
-    by = rules(a_b={"for": ["positive"], "against": ["negative"], "decides": "outweighs"})
-    entry = SYNTHESIS.score(case(SAD, f"{CHOICE} {ORDER}"), by)
-    (judgement,) = SYNTHESIS.present.judgements({}, entry)
-    assert judgement.evidence[-1] == ("1 clause speaks for the reply, 1 against it",)
-
-
 def test_what_does_not_apply_says_why() -> None:
     definition = {"applies": ["vulnerability", "asked_steps"], "against": ["guarantee"], "decides": "none_against"}
     by = rules(a_b=definition)
@@ -183,17 +155,6 @@ def test_the_specification_has_no_check_that_it_does_not_define(monkeypatch: pyt
     problem = misfit(case(SAD, PLAIN, name), packs.rules(packs.shipped(), "spec"))
     assert problem is not None
     assert "not a check of the profile spec" in problem.message
-
-
-def test_a_case_that_names_an_unknown_check_is_a_problem_with_the_known_names() -> None:
-    own = Check.of("acme/no-discounts", {"against": ["guarantee"], "decides": "none_against"})
-    by = packs.load()._replace(checks={**packs.load().checks, own.name: own})
-    problem = misfit(case(SAD, PLAIN, "acme/no-discount"), by)
-    assert problem is not None
-    assert problem.message.startswith(
-        '"acme/no-discount" is not a check (did you mean "acme/no-discounts"?); expected '
-    )
-    assert (problem.place.line, problem.case_id, problem.field) == (1, "one", "checks")
 
 
 def test_every_schema_names_the_checks_that_ship() -> None:

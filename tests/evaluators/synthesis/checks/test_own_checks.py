@@ -213,21 +213,6 @@ def test_validate_knows_the_checks_of_the_packs_that_are_given_or_set(safe_gate:
     assert safe_gate("validate", "c.jsonl", "rules/acme-discount.json").out == "2 files valid, 1 case\n"
 
 
-def test_validate_names_what_is_wrong_with_a_pack_once_and_with_its_line(safe_gate: SafeGate) -> None:
-    definition = {"against": ["discounts"], "decides": "none_against"}
-    Path("rules").mkdir()
-    Path("rules/p.json").write_text(json.dumps(pack(defines=definition), indent=1), "utf-8")
-    Path("safe-gate.config.json").write_text('{"rules": ["rules/*.json"]}', "utf-8")
-    write_cases(Path("c.jsonl"), shop("one"))
-    lines = Path("rules/p.json").read_text("utf-8").splitlines()
-    line = next(number for number, text in enumerate(lines, 1) if '"against"' in text)
-    found = f'rules/p.json:{line}: acme-discount: defines.against: "discounts" is a group that no pack has'
-    for files in (["rules/p.json"], ["c.jsonl"], ["safe-gate.config.json"], ["rules/p.json", "safe-gate.config.json"]):
-        err = validated(safe_gate, *files)
-        assert err.startswith(found)
-        assert "could not judge: 1 problem;" in err
-
-
 def test_validate_checks_each_pack_by_itself(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     names = pack("acme-names", group=None, field=None, rules=None, check="acme/other")
     other = pack(rules=[rule("acme-discount", "cheaper", "It is cheaper.")])
@@ -267,14 +252,6 @@ def test_a_pack_alone_says_that_the_other_packs_of_its_check_are_missing(safe_ga
     assert validated(safe_gate, one) == validated(safe_gate, two) == ""
 
 
-def test_validate_finds_names_in_a_config_that_no_pack_has(safe_gate: SafeGate) -> None:
-    write_packs(pack())
-    named = {"default-checks": ["acme/no-discount"], "rules-off": ["acme"], "min-label-accuracy": {"acme/x": 1}}
-    for setting, value in named.items():
-        Path("my.json").write_text(json.dumps({"rules": ["rules/*.json"], setting: value}), "utf-8")
-        assert setting in validated(safe_gate, "my.json")
-
-
 @pytest.mark.parametrize("is_readable", [True, False])
 def test_all_that_is_wrong_with_settings_of_rules_is_named_at_once(safe_gate: SafeGate, is_readable: bool) -> None:
     write_packs(pack(defines={"against": ["discounts"], "decides": "none_against"}))
@@ -305,41 +282,6 @@ def test_validate_leaves_names_of_checks_alone_where_the_settings_cannot_be_read
         assert "safe-gate.config.json:1: rule: is not a known field" in err
         assert "c.jsonl:2: two: checks: is an empty list" in err
         assert "could not judge: 2 problems;" in err
-
-
-def test_a_limit_on_the_labels_of_an_unknown_check_is_a_problem(safe_gate: SafeGate) -> None:
-    write_packs(pack())
-    write_cases(Path("c.jsonl"), shop("one", NONE, expected={CHECK: False}))
-    assert "did you mean" in safe_gate(*RUN, "--min-label-accuracy", "acme/no-discount=1").err
-    ran = safe_gate(*RUN, "--min-label-accuracy", f"{CHECK}=1")
-    assert ran.code == 1
-    assert f"min-label-accuracy-{CHECK}" in [one["rule"] for one in report()["rules"] if not one["passed"]]
-
-
-def test_a_check_whose_rules_are_off_has_no_verdict(safe_gate: SafeGate) -> None:
-    write_packs(pack())
-    write_cases(Path("c.jsonl"), shop("one"))
-    ran = safe_gate(*RUN, "--rules-off", "acme-discount")
-    assert ran.code == 3
-    assert f"switches off every rule of {CHECK}, but cases use {CHECK}" in ran.err
-
-
-def test_a_check_of_a_pack_counts_under_the_profile_spec(safe_gate: SafeGate) -> None:
-    write_packs(pack())
-    write_cases(Path("c.jsonl"), shop("one"))
-    assert safe_gate(*RUN, "--profile", "spec").code == 1
-
-
-def test_a_run_is_compared_by_its_own_checks(safe_gate: SafeGate) -> None:
-    write_packs(pack())
-    write_cases(Path("c.jsonl"), shop("one", NONE), shop("two", NONE))
-    safe_gate(*RUN, "--report-dir", "base")
-    write_cases(Path("c.jsonl"), shop("one"), shop("two", NONE))
-    ran = safe_gate(*RUN, "--baseline", "base/safe-gate.json", "--max-regressions", "0")
-    assert ran.code == 1
-    compared = report()["comparison"]["synthesis"]
-    assert [one["metric"] for one in compared["metrics"]] == ["as_expected", CHECK]
-    assert compared["changes"][0]["scores"] == {"as_expected": [1.0, 1.0, 0.0], CHECK: [1.0, 1.0, 0.0]}
 
 
 def test_a_baseline_without_the_check_is_still_one(safe_gate: SafeGate) -> None:
@@ -390,19 +332,6 @@ def test_a_check_that_a_change_removes_is_named_and_its_cases_are_compared(safe_
     assert (CHECK, "dropped") in found
     assert ("one", "changed") in found
     assert report()["comparison"]["synthesis"]["cases"]["both"] == 2
-
-
-def test_the_list_of_rules_shows_the_checks_of_packs(safe_gate: SafeGate) -> None:
-    write_packs(pack())
-    out = safe_gate("rules", "--rules", "rules/*.json").out
-    (row,) = (line for line in out.splitlines() if CHECK in line)
-    assert [cell.strip() for cell in row.strip("│").split("│")] == [
-        CHECK,
-        "every message",
-        "",
-        "discount",
-        "no clause against it",
-    ]
 
 
 def test_the_words_of_an_own_check_stand_in_the_message_of_a_conversation(safe_gate: SafeGate) -> None:

@@ -18,11 +18,11 @@ RULES = [(pack, rule) for pack in PACKS.values() for rule in pack["rules"]]
 WRITTEN = [(pack, rule) for pack, rule in RULES if not isinstance(rule["origin"], dict)]
 
 
-@pytest.mark.parametrize("name", PACKS)
-def test_a_pack_is_valid_and_named_as_its_file(name: str) -> None:
-    assert load_schema("rule-pack").faults(PACKS[name]) == ()
-    assert PACKS[name]["pack"] == name
-    assert all(rule["id"].startswith(f"{name}/") for rule in PACKS[name].get("rules", ()))
+def test_a_pack_is_valid_and_named_as_its_file() -> None:
+    for name, pack in PACKS.items():
+        assert load_schema("rule-pack").faults(pack) == (), name
+        assert pack["pack"] == name
+        assert all(rule["id"].startswith(f"{name}/") for rule in pack.get("rules", ()))
 
 
 def test_rule_ids_are_unique_and_every_group_of_every_check_has_a_pack() -> None:
@@ -48,9 +48,10 @@ def test_packs_are_sorted_so_that_a_rule_is_found_by_its_id() -> None:
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize(("pack", "rule"), WRITTEN, ids=[rule["id"] for _, rule in WRITTEN])
-def test_a_rule_hits_and_misses_the_texts_it_promises(pack: dict[str, Any], rule: dict[str, Any]) -> None:
-    assert broken_promises(pack, rule) == ([], [])
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_rule_hits_and_misses_the_texts_it_promises(group: str) -> None:
+    broken = {rule["id"]: broken_promises(pack, rule) for pack, rule in WRITTEN if pack["group"] == group}
+    assert {id_: found for id_, found in broken.items() if found != ([], [])} == {}
 
 
 def test_shipped_packs_serve_the_check_of_their_group() -> None:
@@ -58,9 +59,9 @@ def test_shipped_packs_serve_the_check_of_their_group() -> None:
         assert GROUPS[pack["group"]] == (pack["check"], pack["field"])
 
 
-@pytest.mark.parametrize("pack", PACKS)
-def test_a_pack_that_is_off_is_left_out(pack: str) -> None:
-    assert selected(off=[pack]) == [one for one in shipped() if one["pack"] != pack]
+def test_a_pack_that_is_off_is_left_out() -> None:
+    for pack in PACKS:
+        assert selected(off=[pack]) == [one for one in shipped() if one["pack"] != pack]
 
 
 def dead(group: str, *rules: dict[str, Any]) -> list[str]:
