@@ -32,7 +32,7 @@ from safe_gate.render.view import conclusion, message, rule_name, state
 from safe_gate.settings import reading
 from safe_gate.settings.model import Settings
 from safe_gate.settings.model import settings as every_setting
-from safe_gate.settings.sources import IN_PYTHON
+from safe_gate.settings.reading import IN_PYTHON
 
 Path_ = str | os.PathLike[str]
 Value = Path_ | float | bool | Sequence[Path_ | Mapping[str, Any]] | Mapping[str, Any] | None

@@ -55,8 +55,7 @@ from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import Ranked, ReportView, ranked
 from safe_gate.scoring import asked, measure, refusals
 from safe_gate.scoring.asked import Snapshot
-from safe_gate.settings.destinations import Publishing
-from safe_gate.settings.model import Settings
+from safe_gate.settings.model import Publishing, Settings
 from safe_gate.settings.model import settings as every_setting
 
 TOOL = Tool("safe-gate", __version__)

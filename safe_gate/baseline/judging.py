@@ -22,8 +22,7 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Base, InputFile
 from safe_gate.scoring import asked, refusals
 from safe_gate.scoring.asked import Snapshot
-from safe_gate.settings.destinations import Access
-from safe_gate.settings.model import Settings, config_paths
+from safe_gate.settings.model import Access, Settings, config_paths
 
 OptionsAt = Callable[[Path], Settings]
 """The settings of a run whose config file is read below a folder; flags and environment stay."""

@@ -20,7 +20,7 @@ from safe_gate.render import console, jsonreport
 from safe_gate.scoring import refusals, workers
 from safe_gate.settings import reading
 from safe_gate.settings.model import OF_COMMANDS, Settings, settings
-from safe_gate.settings.sources import CONFIG_FILE, is_allowed
+from safe_gate.settings.reading import CONFIG_FILE, is_allowed
 
 VERBOSE = {
     "action": "store_true",

@@ -15,7 +15,7 @@ from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, PROBLEMS
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings.model import settings
-from safe_gate.settings.sources import MODES, own_inputs
+from safe_gate.settings.reading import MODES, own_inputs
 
 if TYPE_CHECKING:
     from safe_gate.commands._command import Command

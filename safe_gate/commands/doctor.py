@@ -25,8 +25,7 @@ from safe_gate.model.untrusted import Untrusted, Words
 from safe_gate.render import console
 from safe_gate.scoring import asked, measure, refusals, workers
 from safe_gate.scoring.asked import Snapshot
-from safe_gate.settings.destinations import Publishing
-from safe_gate.settings.model import Settings
+from safe_gate.settings.model import Publishing, Settings
 
 COMMAND = Command(
     place=9,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from safe_gate.commands._command import Call, Command, complain
 from safe_gate.github import publishing
 from safe_gate.model.problems import CannotJudge
-from safe_gate.settings.destinations import Publishing
+from safe_gate.settings.model import Publishing
 
 COMMAND = Command(
     place=15,

@@ -15,8 +15,7 @@ from safe_gate.github import publishing
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk, writing
 from safe_gate.render import console, jsonreport
-from safe_gate.settings.destinations import Publishing
-from safe_gate.settings.model import Settings
+from safe_gate.settings.model import Publishing, Settings
 
 COMMAND = Command(
     place=1,

@@ -31,8 +31,7 @@ from safe_gate.model.shown import Table
 from safe_gate.model.untrusted import Phrase, Untrusted
 from safe_gate.render import console
 from safe_gate.settings.model import Settings, settings
-from safe_gate.settings.reading import read
-from safe_gate.settings.sources import Config
+from safe_gate.settings.reading import Config, read
 
 COMMAND = Command(
     place=12,

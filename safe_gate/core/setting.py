@@ -120,7 +120,11 @@ class Entries:
         lines = _lines(value) if isinstance(value, str | list) else [value]
         pairs = [line.rpartition("=") if "=" in str(line) else (self.general, "", line) for line in lines]
         entries = {name.strip(): one for name, _, one in pairs}
-        if "" in entries or len(entries) < len(pairs):
+        if (
+            "" in entries
+            or len(entries) < len(pairs)
+            or any(one.startswith(f"{name}.") for name in entries for one in entries)
+        ):
             raise ValueError("a name is missing or given twice")
         return nested(entries) if self.variables else entries
 

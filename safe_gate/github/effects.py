@@ -21,7 +21,7 @@ from safe_gate.github.event import OF_A_HEAD, Context
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 if TYPE_CHECKING:
-    from safe_gate.settings.destinations import Access
+    from safe_gate.settings.model import Access
 
 _LAST_SECOND = 253_402_300_799  # the end of the year 9999
 

@@ -13,8 +13,7 @@ from typing import Any
 from safe_gate.core.setting import Setting
 from safe_gate.github.event import Context
 from safe_gate.model.untrusted import Untrusted, Words
-from safe_gate.settings.destinations import Publishing
-from safe_gate.settings.model import settings
+from safe_gate.settings.model import Publishing, settings
 
 _IN_CONTAINER = "/github/workspace"
 """GITHUB_WORKSPACE in the container of an action, and nowhere else."""

@@ -26,7 +26,7 @@ from safe_gate.model.untrusted import Untrusted
 from safe_gate.render import SUMMARY_LIMIT, console, jsonreport, markdown
 from safe_gate.render.untrusted import plain
 from safe_gate.render.view import ReportView
-from safe_gate.settings.destinations import Publishing
+from safe_gate.settings.model import Publishing
 
 _REFUSED = {
     Refusal.CREDENTIALS: ("skipped-permissions", "; the token is wrong or has expired: correct github-token"),

@@ -23,7 +23,7 @@ from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, exists, parsed, text_of
 from safe_gate.inputs.globs import named_or_default
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings.model import CONFIG_FILES, settings
-from safe_gate.settings.sources import Config
+from safe_gate.settings.reading import Config
 
 _ALMOST_A_CONFIG = re.compile(r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml|toml)", re.IGNORECASE)
 
