@@ -75,17 +75,14 @@ class Evaluator(Protocol):
     @property
     def gate(self) -> Judging:
         """What the gate judges its part by."""
-        ...
 
     @property
     def present(self) -> Presentation:
         """How readers and sinks see its part."""
-        ...
 
     @property
     def compare(self) -> Comparing:
         """How its part is compared between two runs."""
-        ...
 
     def faults(self, _value: JsonObject, /) -> Iterator[Fault]:
         """Yield the problems of an object of `Lines` that fits its schema."""
@@ -96,7 +93,6 @@ class Evaluator(Protocol):
 
         Of `Documents`, the object is a case with its `output`.
         """
-        ...
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile], /) -> str:
         """Return everything that scores depend on besides cases and code, as a text for another process.
@@ -104,15 +100,12 @@ class Evaluator(Protocol):
         `settings` are by the names of options. `own` are a team's files of rules, which fit their schema. Raises
         CannotJudge with every problem in them.
         """
-        ...
 
     def made(self, recipe: str, /) -> Any:
         """Return what `recipe` describes, ready for scoring. Raises CannotJudge as `recipe` does."""
-        ...
 
     def score(self, case: Any, by: Any, /) -> Any:
         """Return a case's result, which depends on the case and `by` alone."""
-        ...
 
     def recounted(self, _result: Any, _case: Any, _by: Any, /) -> Any:
         """Recompute a result from what a result of a shard holds. A sound one gives an equal one.
@@ -123,11 +116,9 @@ class Evaluator(Protocol):
 
     def totals(self, scored: Sequence[tuple[Any, Any]], by: Any, /) -> Any:
         """Return the totals of some cases with their results: a value, which `+` adds to others in any order."""
-        ...
 
     def report(self, totals: Any, results: Sequence[Any], by: Any, generated_at: str, /) -> Any:
         """Return its part of the report, of all cases, in order."""
-        ...
 
 
 class Judging(Protocol):
@@ -136,17 +127,14 @@ class Judging(Protocol):
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The gate's rules on its part, in the order they are reported. Each is named as its option."""
-        ...
 
     @property
     def group_rules(self) -> tuple[Rule, ...]:
         """The gate's rules on a group of cases, on the group's figures."""
-        ...
 
     @property
     def counting_passes(self) -> tuple[str, ...]:
         """The settings of rules that count cases that pass but are meant to fail (`is_excused`)."""
-        ...
 
     def own_rules(self, _limits: Mapping[str, Any], /) -> Iterator[tuple[Rule, Any]]:
         """Yield the gate's rules for definitions in a team's files, each with its limit, from limits by name."""
@@ -154,7 +142,6 @@ class Judging(Protocol):
 
     def failures(self, part: Any, /) -> Iterator[Failure]:
         """Yield the failing cases, each with the metrics or checks that fail. Waivers apply to these."""
-        ...
 
     def narrowed(self, _part: Any, _results: Sequence[Any], /) -> Any:
         """Return its part of a report over some of its results, as far as rules on rates read it.
@@ -196,22 +183,18 @@ class Presentation(Protocol):
     @property
     def measures(self) -> str:
         """The word for what a case fails, as waivers write it: `metric` or `check`."""
-        ...
 
     @property
     def explained(self) -> Mapping[str, Explained]:
         """The explanation of each metric or check for readers, by its name."""
-        ...
 
     @property
     def fields(self) -> Mapping[str, str]:
         """The fields of a case's recorded texts in reading order, each with its title."""
-        ...
 
     @property
     def reply(self) -> str:
         """The field that a reader looks at first."""
-        ...
 
     def explanation(self, by: str, /) -> Explained:
         """Return the explanation of a metric or check, also of one that a team's files of rules define."""
@@ -223,7 +206,6 @@ class Presentation(Protocol):
 
     def section(self, part: Any, /) -> Section:
         """Return what readers see of its part, as values without a format. Recorded text is `Untrusted`."""
-        ...
 
     def remarks(self, _part: Any, _policy: JsonObject, /) -> Iterator[Phrase]:
         """Yield what readers must know about how cases were scored, a sentence each."""
@@ -231,15 +213,12 @@ class Presentation(Protocol):
 
     def figures(self, part: Any, /) -> Figures:
         """Return the figures of a part, or of None."""
-        ...
 
     def finding(self, result: Any, /) -> Finding:
         """Return what readers see of one case."""
-        ...
 
     def judgements(self, part: Any, result: Any, /) -> Iterator[Judgement]:
         """Yield the judgement of each metric or check of a case."""
-        ...
 
     def decisions(self, _part: Any, _result: Any, /) -> Mapping[str, Phrase]:
         """Return a sentence for each metric or check: how it judged a case."""
@@ -261,7 +240,6 @@ class Presentation(Protocol):
         For an evaluator of a package, the type is `safe.NAME.result`, and the data has `id` and `pass`
         (`event.schema.json`).
         """
-        ...
 
     def batch_events(self, _part: Any, /) -> Iterator[BatchEvent]:
         """Yield an event for each batch of its part of the report.
@@ -277,7 +255,6 @@ class Comparing(Protocol):
     @property
     def metrics(self) -> Mapping[str, Metric]:
         """How results are compared, by the scores of their outcomes."""
-        ...
 
     @property
     def guards(self) -> Mapping[str, tuple[str, str]]:
@@ -285,12 +262,10 @@ class Comparing(Protocol):
 
         Each has the words for one such case and for several, such as `falls from Pass to Fail`.
         """
-        ...
 
     @property
     def compared_on(self) -> str:
         """For readers: which cases the metrics of a comparison cover, if not all that both runs have."""
-        ...
 
     def metric(self, name: str, /) -> Metric:
         """Return how results are compared by a score, also by one that a team's files of rules define."""
@@ -298,14 +273,12 @@ class Comparing(Protocol):
 
     def outcome(self, result: Any, /) -> Outcome:
         """Return the outcome of a result, to compare it with the same case of another run."""
-        ...
 
     def scored_by(self, part: Any, policy: JsonObject, /) -> Any:
         """Return the JSON value that scores follow from besides cases, code and files of rules.
 
         Two runs are compared as equals only if it is the same. None for `part`: it was given no input.
         """
-        ...
 
     def recorded(self, _policy: JsonObject, /) -> Any:
         """Return what its part records of the settings that it scores by, as `scored_by` reads it."""

@@ -142,43 +142,34 @@ class Case(Protocol):
     @property
     def id(self) -> str:
         """Its id, unique among the cases of its evaluator in a run."""
-        ...
 
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids that no case of another line may have."""
-        ...
 
     @property
     def place(self) -> Place:
         """Its place."""
-        ...
 
     @property
     def cluster(self) -> str:
         """The name of the cases that change together, "" for none."""
-        ...
 
     @property
     def groups(self) -> Sequence[str]:
         """The groups it is in, such as its tags."""
-        ...
 
     def asks(self) -> dict[str, Any]:
         """Return the expectations of the output, sorted, so that equal expectations compare equal."""
-        ...
 
     def given(self) -> dict[str, Any]:
         """Return digests of the application's inputs by name; None for an unknown one."""
-        ...
 
     def digests(self) -> dict[str, str]:
         """Return digests as `case` and `output`. They show whether either is the same in another run."""
-        ...
 
     def texts(self) -> dict[str, Any]:
         """Return the recorded texts by field."""
-        ...
 
 
 class OwnFile(NamedTuple):

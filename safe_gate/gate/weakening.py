@@ -53,11 +53,9 @@ class OfCases(Protocol):
 
     def items(self) -> Iterable[tuple[str, Asked]]:
         """Return the expectations of each case, with its id."""
-        ...
 
     def get(self, case_id: str, /) -> Asked | None:
         """Return the expectations of a case, None if there is no such case."""
-        ...
 
 
 Cases = Mapping[str, OfCases]

@@ -102,32 +102,26 @@ class CaseResult(Protocol):
     @property
     def id(self) -> str:
         """The id of the case."""
-        ...
 
     @property
     def place(self) -> Place:
         """The place of the case."""
-        ...
 
     @property
     def groups(self) -> Sequence[str]:
         """The archetype or the tags of the case."""
-        ...
 
     @property
     def batch(self) -> str:
         """The name of the batch that the case came in, "" for none."""
-        ...
 
     @property
     def digests(self) -> Mapping[str, str]:
         """The digests of the `case`, which its output does not change, and of the `output`."""
-        ...
 
     @property
     def asks(self) -> Mapping[str, Any]:
         """What says that the case is meant to fail, as `Evaluator.is_excused` reads it."""
-        ...
 
 
 class Failure(NamedTuple):
