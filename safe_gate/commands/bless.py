@@ -24,7 +24,7 @@ from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate.comparison import Guards, Runs, compare
 from safe_gate.gate.waivers import Waivable, failing
 from safe_gate.inputs import checked, disk, writing
-from safe_gate.inputs.kinds import kind_of
+from safe_gate.inputs.checked import kind_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Report, Verdict, Waiver

@@ -12,7 +12,7 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import case_files, checked, config_file, disk, documents, kinds, own_rules, recorded
+from safe_gate.inputs import case_files, checked, config_file, disk, own_rules, recorded
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Problem, Problems
 from safe_gate.model.report import InputFile
@@ -63,14 +63,14 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | int]:
     by_kind: dict[str, list[str]] = {}
     for path in paths:
         try:
-            by_kind.setdefault(kinds.kind_of(Path(path)), []).append(path)
+            by_kind.setdefault(checked.kind_of(Path(path)), []).append(path)
         except CannotJudge as error:
             yield from error.problems
     lines: list[tuple[Evaluator, list[str], list[str]]] = []
     for evaluator in EVALUATORS.values():
         form, rules = evaluator.input, evaluator.rule_files
         if isinstance(form, Documents):
-            joined = _joined(evaluator, by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, []))
+            joined = _joined(evaluator, form, by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, []))
             yield from (one if isinstance(one, Problem) else 1 for one in joined if not isinstance(one, _READ_TOO))
         else:
             lines.append((evaluator, by_kind.pop(form.kind, []), by_kind.pop(rules.kind, []) if rules else []))
@@ -172,7 +172,7 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
         yield from error.problems
 
 
-def _joined(evaluator: Evaluator, given: Sequence[str], outputs: Sequence[str]) -> Iterator[Any]:
+def _joined(evaluator: Evaluator, form: Documents, given: Sequence[str], outputs: Sequence[str]) -> Iterator[Any]:
     """Yield documents joined with their outputs, and outputs whose documents are not given."""
     beside = {disk.location(case_files.outputs_beside(Path(one))) for one in given}
     strays = [one for one in outputs if disk.location(Path(one)) not in beside]
@@ -181,6 +181,6 @@ def _joined(evaluator: Evaluator, given: Sequence[str], outputs: Sequence[str]) 
     named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
     if given:
         files = case_files.of(evaluator, Settings())
-        yield from documents.cases(files._replace(patterns=tuple(given), outputs=tuple(named)))
+        yield from recorded.cases(files._replace(patterns=tuple(given), outputs=tuple(named)), {})
     if alone:
-        yield from documents.outputs_alone(evaluator, alone)
+        yield from recorded.outputs_alone(evaluator, form, alone)

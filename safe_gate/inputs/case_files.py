@@ -18,8 +18,8 @@ from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk, globs
+from safe_gate.inputs.checked import OUTPUTS
 from safe_gate.inputs.disk import HERE, shown
-from safe_gate.inputs.kinds import OUTPUTS
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings.model import CONFIG_FILES, WAIVERS_FILE, Bounds, Settings, config_paths
 

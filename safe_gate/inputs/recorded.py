@@ -1,13 +1,15 @@
-"""Shell: recorded cases and outputs, validated and yielded one at a time: lines of JSON, or rows of a Parquet file.
+"""Shell: recorded cases, validated and yielded one at a time: lines of JSON, rows of Parquet, documents with outputs.
 
-Problems are among them, so a caller can score valid cases and still see every problem.
+Problems are among them, so a caller can score valid cases and still see every problem. Each case of a document is
+joined with exactly one recorded output.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -15,28 +17,14 @@ from typing import Any, BinaryIO, NamedTuple
 
 from safe_gate import addons
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.given import Case, CaseAt
-from safe_gate.core.jsontext import JsonError, parse
+from safe_gate.core.given import Case, CaseAt, Documents
+from safe_gate.core.jsontext import JsonError, item_places, parse
+from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.inputs.case_files import CaseFiles
-from safe_gate.inputs.checked import load_schema
-from safe_gate.inputs.disk import (
-    BOUNDS,
-    TooLongError,
-    bounded_lines,
-    decode,
-    long_text,
-    not_json,
-    open_regular,
-    shown,
-    too_long,
-    unreadable,
-)
-from safe_gate.inputs.globs import expand, own_cases
-from safe_gate.inputs.kinds import OF_CASES, OWNERS, id_of, is_columnar, is_meant_as, mistaken_for, numbered
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import InputFile
-from safe_gate.settings.model import Bounds
+from safe_gate.settings.model import Bounds, Settings
 
 
 class Part(NamedTuple):
@@ -49,7 +37,7 @@ class Part(NamedTuple):
     name: str
     first: int
     data: bytes
-    bounds: Bounds = BOUNDS
+    bounds: Bounds = disk.BOUNDS
 
 
 class Skipped(NamedTuple):
@@ -68,11 +56,19 @@ NO_EXTRA = "install SAFE Gate with the extra `dask`, and run the command instead
 """What is to be done where dask or pyarrow is missing."""
 
 
-def cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Problem | InputFile | Skipped]:
-    """Yield the cases of JSONL and Parquet files, a problem for each thing wrong, and each file at its end.
+def cases(files: CaseFiles, settings: JsonObject, output: str = "") -> Iterator[Case | Problem | InputFile | Skipped]:
+    """Yield the cases of files, a problem for each thing wrong, each file, and files of our own that globs skip.
 
-    The evaluator's input is `Lines`; `settings` are by the names of options, `cluster_key` and those it scores by.
+    `settings` are by the names of options, `cluster_key` and those the evaluator scores by. Globs of documents skip
+    `output`.
     """
+    if isinstance(files.evaluator.input, Documents):
+        yield from _in_documents(files, files.evaluator.input, output)
+    else:
+        yield from _in_lines(files, settings)
+
+
+def _in_lines(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Problem | InputFile | Skipped]:
     seen, evaluator = dict[str, Place](), files.evaluator
     for item in parts(files):
         if not isinstance(item, Part):
@@ -93,7 +89,7 @@ def parts(files: CaseFiles, size: int = PART_LINES) -> Iterator[Part | Problem |
 
     The reader of the parts finds problems of lines and duplicate ids.
     """
-    paths, problems = expand(files.patterns, root=files.root)
+    paths, problems = globs.expand(files.patterns, root=files.root)
     yield from problems
     for path in paths:
         is_empty = True
@@ -101,10 +97,10 @@ def parts(files: CaseFiles, size: int = PART_LINES) -> Iterator[Part | Problem |
             is_empty = is_empty and isinstance(item, InputFile)
             yield item
         if is_empty:
-            expected = "one case a row" if is_columnar(path) else "one JSON object per line"
+            expected = "one case a row" if checked.is_columnar(path) else "one JSON object per line"
             words = f"is empty: no cases; expected {expected}"
-            yield Problem(Place(shown(path, files.root)), words, code=Code.NO_INPUT)
-    yield from (Skipped(shown(path, files.root)) for path in own_cases(files.patterns, root=files.root))
+            yield Problem(Place(disk.shown(path, files.root)), words, code=Code.NO_INPUT)
+    yield from (Skipped(disk.shown(path, files.root)) for path in globs.own_cases(files.patterns, root=files.root))
 
 
 def cases_of(evaluator: Evaluator, part: Part, settings: JsonObject) -> Iterator[Case | Problem]:
@@ -125,7 +121,7 @@ def groups_of(evaluator: Evaluator, part: Part) -> set[str] | None:
     """Return the groups that cases of a part name, valid or not; None if a line is not a case at all."""
     found: set[str] = set()
     for item in _values(part):
-        if isinstance(item, Problem) or not is_meant_as(item[1], evaluator.input.kind):
+        if isinstance(item, Problem) or not checked.is_meant_as(item[1], evaluator.input.kind):
             return None
         named = item[1].get(evaluator.grouping.key, [])
         some = [named] if isinstance(named, str) else named
@@ -167,7 +163,7 @@ def twin(place: Place, first: Place, case_id: str, field: str) -> Problem:
 
 
 def recorded_outputs(
-    kind: str, path: Path, root: Path, bounds: Bounds = BOUNDS
+    kind: str, path: Path, root: Path, bounds: Bounds = disk.BOUNDS
 ) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
     """Yield the valid outputs of a file, of one schema, with their places, problems, and at the end the file."""
     for item in _parts(path, kind, root, bounds, PART_LINES):
@@ -179,29 +175,29 @@ def recorded_outputs(
 
 def lines_of(part: Part) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a part that are not blank, with their numbers."""
-    return numbered(BytesIO(part.data), part.first)
+    return checked.numbered(BytesIO(part.data), part.first)
 
 
 def _parts(path: Path, kind: str, root: Path, bounds: Bounds, size: int) -> Iterator[Part | Problem | InputFile]:
     """Yield a file in parts from the first non-blank line, then the file; or why it is not read."""
-    name, digest = shown(path, root), hashlib.sha256()
+    name, digest = disk.shown(path, root), hashlib.sha256()
     is_start = True
-    read = _rows if kind in OF_CASES and is_columnar(path) else _lines
+    read = _rows if kind in checked.OF_CASES and checked.is_columnar(path) else _lines
     try:
-        with open_regular(path) as file:
+        with disk.open_regular(path) as file:
             for item in read(file, name, digest, bounds, size):
                 if is_start and isinstance(item, Part):
                     if (first := next(lines_of(item), None)) is None:
                         continue
-                    if mistaken := mistaken_for(*first, path, name, kind):
+                    if mistaken := checked.mistaken_for(*first, path, name, kind):
                         yield mistaken
                         return
                     is_start = False
                 yield item
     except OSError as error:
-        yield unreadable(path, error, root)
-    except TooLongError as error:
-        yield Problem(Place(name, error.line), too_long(bounds.line, "bounds.line"))
+        yield disk.unreadable(path, error, root)
+    except disk.TooLongError as error:
+        yield Problem(Place(name, error.line), disk.too_long(bounds.line, "bounds.line"))
     except addons.scale.parquet.NotReadable as error:
         yield Problem(Place(name), f"is not a readable Parquet file: {error}", code=Code.UNREADABLE_FILE)
     except ModuleNotFoundError as error:
@@ -211,8 +207,8 @@ def _parts(path: Path, kind: str, root: Path, bounds: Bounds, size: int) -> Iter
 
 
 def _lines(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int) -> Iterator[Part]:
-    """Yield the lines of a file in parts, and add its bytes to a digest. Raises TooLongError."""
-    lines, first = bounded_lines(file, bounds.line), 1
+    """Yield the lines of a file in parts, and add its bytes to a digest. Raises disk.TooLongError."""
+    lines, first = disk.bounded_lines(file, bounds.line), 1
     while block := _block(lines, size):
         data = b"".join(block)
         digest.update(data)
@@ -245,7 +241,7 @@ def _rows(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size
                 words = "is a row that JSON cannot represent"
                 yield Problem(Place(name, number), f"{words}: {line}", text_free=words)
             elif len(line) > bounds.line:
-                yield Problem(Place(name, number), too_long(bounds.line, "bounds.line"))
+                yield Problem(Place(name, number), disk.too_long(bounds.line, "bounds.line"))
             else:
                 lines[-1] = line
         yield Part(name, first, "\n".join(lines).encode(), bounds)
@@ -256,29 +252,242 @@ def _values(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
     for number, line in lines_of(part):
         place = Place(part.name, number)
         try:
-            yield place, parse(decode(line, part.name, number))
+            yield place, parse(disk.decode(line, part.name, number))
         except JsonError as error:
-            yield not_json(error, place)
+            yield disk.not_json(error, place)
         except CannotJudge as error:
             yield from error.problems
 
 
 def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
     """Yield the valid objects of a part with their places, and problems."""
-    schema = load_schema(kind)
+    schema = checked.load_schema(kind)
     for item in _values(part):
         if isinstance(item, Problem):
             yield item
             continue
         place, value = item
-        case_id = id_of(value, OWNERS[kind].input.id_key)
+        case_id = checked.id_of(value, checked.OWNERS[kind].input.id_key)
         faults = schema.faults(value)
         for fault in faults:
             yield Problem(place, fault.message, case_id, fault.field, fault.text_free)
         if faults:
             continue
-        field = long_text(OWNERS[kind], value, part.bounds.text) if len(part.data) > part.bounds.text else None
+        most = part.bounds.text
+        field = disk.long_text(checked.OWNERS[kind], value, most) if len(part.data) > most else None
         if field is None:
             yield place, value
         else:
-            yield Problem(place, too_long(part.bounds.text, "bounds.text"), case_id, field)
+            yield Problem(place, disk.too_long(most, "bounds.text"), case_id, field)
+
+
+# --- documents and their outputs ------------------------------------------------------------------
+
+
+class Output(NamedTuple):
+    """A recorded output and its place; None for an invalid one."""
+
+    value: JsonObject | None
+    place: Place
+
+
+def _in_documents(files: CaseFiles, form: Documents, output: str) -> Iterator[Case | Problem | InputFile | Skipped]:
+    """Yield the cases of documents joined with their recorded outputs, problems and files.
+
+    Outputs come from those of `files` if given, else from `<stem>.outputs.jsonl` beside each batch, or
+    inline. Every case must have exactly one output, and every output must have a case.
+    """
+    outputs, root, id_key = files.outputs, files.root, form.id_key
+    paths, problems, skipped = case_files.expanded(files, output)
+    yield from problems
+    yield from (Skipped(disk.shown(path, root)) for path in skipped)
+    output_paths, problems = globs.expand(outputs, root=root)
+    yield from problems
+    named = dict[str, Output]()
+    are_read = yield from _read_outputs(files, form, output_paths, named)
+    are_sound = are_read and not problems
+    is_bare = not named
+    seen = dict[str, Place]()
+    stems: dict[str, Path] = {}
+    all_read = True
+    for path in paths:
+        first = stems.setdefault(path.stem, path)
+        if first is not path:
+            words = f"has the same batch id as {disk.shown(first, root)}; rename one: a batch's id is its file's stem"
+            yield Problem(Place(disk.shown(path, root)), words)
+        recorded = named
+        beside = case_files.outputs_beside(path)
+        if not outputs:
+            recorded = {}
+            found = [beside] if disk.exists(beside) else []
+            are_sound = yield from _read_outputs(files, form, found, recorded)
+            is_bare = not recorded
+        name = disk.shown(path, root)
+        batch = None
+        for item in _batch(files, form, path, name):
+            if isinstance(item, Batch):
+                batch = item
+            else:
+                yield item
+        if batch is None or (is_bare and not are_sound):  # further problems would be noise
+            all_read = False
+            continue
+        searched = outputs or [disk.shown(beside, root)]
+        yield from _joined(files, form, batch, recorded, seen, searched, is_bare=is_bare)
+        if not all(batch.ids):  # an unused output may belong to a case without an id
+            all_read = False
+        elif not outputs:
+            yield from _unused(id_key, recorded, f"{name} does not have")
+    if outputs and all_read:
+        yield from _unused(id_key, named, "no batch has")
+
+
+def outputs_alone(evaluator: Evaluator, form: Documents, patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
+    """Yield the problems of recorded outputs on their own, without the documents that they belong to."""
+    paths, problems = globs.expand(patterns)
+    yield from problems
+    yield from _read_outputs(case_files.of(evaluator, Settings()), form, paths, {})
+
+
+class Batch(NamedTuple):
+    """A batch file: its id, its test cases with their ids ("" for none) and places, and which ones are `faulty`.
+
+    `content` is the whole parsed file.
+    """
+
+    id: str
+    name: str
+    cases: Sequence[Any]
+    ids: Sequence[str]
+    places: Sequence[Place]
+    content: JsonObject
+    faulty: Set[int]
+
+
+def _batch(files: CaseFiles, form: Documents, path: Path, name: str) -> Iterator[Batch | Problem | InputFile]:
+    """Yield the file, its problems, and its batch if it has test cases. One case's fault hides no other."""
+    bounds = files.bounds
+    try:
+        data = disk.data_of(path, name, bounds.line, "bounds.line")
+        yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
+        data = data.removeprefix(disk.BOM)
+        if checked.begins_otherwise(data):
+            yield checked.foreign(name, form.kind)
+            return
+        text = disk.decode(data, name)
+        with suppress(JsonError):  # it may hold cases, one a line
+            if other := checked.of_another(name, form.kind, parse(text.lstrip().partition("\n")[0])):
+                yield other
+                return
+        content = disk.parsed(text, name)
+    except CannotJudge as error:
+        yield from error.problems
+        return
+    faults = checked.load_schema(form.kind).faults(content)
+    yield from checked.problems_of(faults, name, text, cases=(form.cases, form.id_key), batch=content)
+    cases = content.get(form.cases) if isinstance(content, dict) else None
+    if not (isinstance(cases, list) and cases):
+        return
+    places = [Place(name, *at) for at in item_places(text, form.cases)]
+    ids = [checked.id_of(case, form.id_key) for case in cases]
+    faulty = {int(fault.path[1]) for fault in faults if fault.path[:1] == (form.cases,) and fault.path[1:]}
+    for index, case in enumerate(cases) if len(data) > bounds.text else ():
+        if (field := disk.long_text(files.evaluator, case, bounds.text)) is not None:
+            yield Problem(places[index], disk.too_long(bounds.text, "bounds.text"), ids[index], field)
+            faulty.add(index)
+    yield Batch(path.stem, name, cases, ids, places, content, faulty)
+
+
+def _joined(
+    files: CaseFiles,
+    form: Documents,
+    batch: Batch,
+    recorded: dict[str, Output],
+    seen: dict[str, Place],
+    searched: Sequence[str],
+    *,
+    is_bare: bool,
+) -> Iterator[Case | Problem]:
+    """Yield a batch's cases with their outputs, taking each output out of `recorded`.
+
+    `is_bare` says that no outputs were found in the files `searched` at all.
+    """
+    lacking: list[str] = []
+    if is_bare and not any(isinstance(case, dict) and "output" in case for case in batch.cases):
+        lacking = [test_id for index, test_id in enumerate(batch.ids) if index not in batch.faulty]
+    if lacking:
+        ids = ", ".join(lacking[:5]) + (", …" if len(lacking) > 5 else "")
+        words = f"has no recorded outputs (for {ids}); expected them in {', '.join(searched)}, or inline as `output`"
+        advice = (
+            f"name another file with --outputs or {case_files.input_named(form.outputs)} (to validate as one more FILE)"
+        )
+        yield Problem(Place(batch.name), f"{words}; {advice}", code=Code.MISSING_OUTPUT)
+    for index, (case, test_id) in enumerate(zip(batch.cases, batch.ids, strict=True)):
+        if not test_id:
+            continue
+        place = batch.places[index]
+        found = recorded.pop(test_id, None)
+        if twin := twin_of(seen, test_id, place, form.id_key):
+            yield twin
+            continue
+        if index in batch.faulty or lacking:
+            continue
+        output = _output(case, form.id_key, found, place, searched)
+        if isinstance(output, Problem):
+            yield output
+        elif output is not None:
+            at = CaseAt(place, cluster_of(case, files.cluster_key), batch.id, batch.content, index)
+            yield from files.evaluator.parse({**case, "output": output}, at, {})
+
+
+def _output(
+    case: Mapping[str, Any], id_key: str, recorded: Output | None, place: Place, searched: Sequence[str]
+) -> JsonObject | Problem | None:
+    """Return the one output of a case, a problem if there is none or two, None if it was invalid."""
+    if "output" not in case and recorded is None:
+        words = f"has no recorded output; expected one by this {id_key} in {', '.join(searched)}"
+        return Problem(place, words, case[id_key], "output", code=Code.MISSING_OUTPUT)
+    if recorded is None:
+        inline: JsonObject = case["output"]
+        return inline
+    if "output" in case:
+        where = f"{recorded.place.path}:{recorded.place.line}"
+        return Problem(place, f"has an output here and at {where}; keep one", case[id_key], "output")
+    return recorded.value
+
+
+def _unused(id_key: str, recorded: Mapping[str, Output], nobody: str) -> Iterator[Problem]:
+    for test_id, output in recorded.items():
+        words = f"is the output of a case that {nobody}"
+        yield Problem(output.place, words, test_id, id_key, code=Code.MISSING_OUTPUT)
+
+
+def _read_outputs(
+    files: CaseFiles, form: Documents, paths: Iterable[Path], into: dict[str, Output]
+) -> Generator[Problem | InputFile, None, bool]:
+    """Read recorded outputs by their test_id. Yields their problems and files; returns whether all could be read."""
+    are_read = True
+    last = None
+    for path in paths:
+        is_empty = True
+        for item in recorded_outputs(form.outputs_kind, path, files.root, files.bounds):
+            if isinstance(item, InputFile):
+                yield item
+                continue
+            is_empty = False
+            if isinstance(item, Problem):
+                are_read = False
+                yield item
+                test_id, here = item.case_id, Output(None, item.place)
+            else:
+                test_id, here = item[1][form.id_key], Output(item[1]["output"], item[0])
+            if not test_id or here.place == last:  # a line may have several problems
+                continue
+            last = here.place
+            first = into.setdefault(test_id, here)
+            if first is not here:
+                yield twin(here.place, first.place, test_id, form.id_key)
+        if is_empty:
+            words = "is empty: no outputs; expected one JSON object per line"
+            yield Problem(Place(disk.shown(path, files.root)), words, code=Code.NO_INPUT)
+    return are_read

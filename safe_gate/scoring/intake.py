@@ -10,7 +10,7 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.given import Case, Lines
 from safe_gate.gate.weakening import Asked
-from safe_gate.inputs import case_files, documents, recorded
+from safe_gate.inputs import case_files, recorded
 from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Problem, Problems
@@ -36,7 +36,7 @@ def parts_of(files: CaseFiles, output: str, size: int) -> Iterator[Part | Other]
         yield from recorded.parts(files, size)
         return
     some: list[Case] = []
-    for item in documents.cases(files, output):
+    for item in recorded.cases(files, {}, output):
         if isinstance(item, Other):
             yield item
             continue
@@ -51,7 +51,7 @@ def parts_of(files: CaseFiles, output: str, size: int) -> Iterator[Part | Other]
 def cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Other]:
     """Yield an evaluator's cases that settings leave in, with problems and files; scores none."""
     evaluator = files.evaluator
-    found = recorded.cases(files, settings) if isinstance(evaluator.input, Lines) else documents.cases(files)
+    found = recorded.cases(files, settings)
     return (
         item
         for item in found
