@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from safe_gate import __version__, addons
-from safe_gate.baseline import comparison, judging, weakened
+from safe_gate.baseline import comparison, judging, recording_lock, weakened
 from safe_gate.baseline.comparison import Scores, kept, own_cases, recorded, score
 from safe_gate.baseline.judging import Judging, OptionsAt, Snapshots, opened
 from safe_gate.baseline.source import Baseline
@@ -115,7 +115,11 @@ def judge(
             problems = (*scores.problems, *unsound)
             _refuse(_of_shards(merged, scores, problems, rules, effects) if merged else problems)
             waived = waivers_of(known, scores.parts, effects, scores.left_out)
-            found = Found(parts=scores.parts, waivers=_without_dropped(waived, rules, snapshots.head))
+            found = Found(
+                parts=scores.parts,
+                waivers=_without_dropped(waived, rules, snapshots.head),
+                recordings=recording_lock.of(rules, base, snapshots),
+            )
             found, past = _compared(found, scores, rules, base, snapshots, effects.generated_at)
             if seeks_weaker:
                 cases = own_cases(scores, rules, snapshots.narrowed(disk.HERE))
@@ -142,7 +146,13 @@ def recompute(options: Settings, effects: Effects, earlier: Earlier) -> Report:
             known, unsound = rules.waivers()
             _refuse((*scores.problems, *unsound))
             waived = waivers_of(known, scores.parts, effects, scores.left_out)
-        found = Found(parts=scores.parts, waivers=waived, comparison=earlier.comparison, weakened=earlier.weakened)
+        found = Found(
+            parts=scores.parts,
+            waivers=waived,
+            comparison=earlier.comparison,
+            weakened=earlier.weakened,
+            recordings=earlier.recordings,
+        )
         return _report_of(found, scores, rules, snapshots, effects)
 
 
@@ -282,6 +292,7 @@ def _report(
         waivers=found.waivers,
         comparison=found.comparison,
         weakened=found.weakened,
+        recordings=found.recordings,
         provenance=follows_from,
     )
 

@@ -30,7 +30,7 @@ from safe_gate.inputs.commit_files import Clone, Commit, Kind, Missing, Pattern,
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Report, Verdict
-from safe_gate.settings.model import WAIVERS_FILE, Settings, config_paths
+from safe_gate.settings.model import LOCK_FILE, WAIVERS_FILE, Settings, config_paths
 
 _MOST_BYTES = 2_000_000_000
 _NAMED_BY = frozenset({*OF_A_HEAD, "pull_request_target", "merge_group"})
@@ -74,7 +74,7 @@ def patterns_of(options: Settings) -> tuple[Pattern, ...]:
     ]
     documented = {form.setting for form in forms if isinstance(form, Documents)}
     named = (pattern for one, _ in settings() if one not in documented for pattern in options.value(one))
-    beside = (*config_paths(options.config), options.waivers or WAIVERS_FILE)
+    beside = (*config_paths(options.config), options.waivers or WAIVERS_FILE, LOCK_FILE)
     report = [path] if (path := committed(options.baseline)) else []
     found = (*(Pattern(path, is_batch=True) for path in batches), *map(Pattern, (*named, *beside, *report)))
     folder = f"{PurePath(options.config).parent.as_posix()}/"  # a config there may name paths from the working folder

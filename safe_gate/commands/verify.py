@@ -181,6 +181,7 @@ def _of_an_earlier_state(report: Report) -> list[str]:
     stated = {
         "comparison": report.comparison,
         "weakened": report.weakened,
+        "recordings": report.recordings,
         "waivers": report.waivers if report.provenance.policy_commit else None,
     }
     return [name for name, value in stated.items() if value is not None]
@@ -196,7 +197,7 @@ def _recomputed(path: str, report: Report, effects: Effects) -> Report:
         words = f"was judged by the rule packs of commit {commit[:12]}, which are not available"
         raise CannotJudge(Problem(Place(disk.shown(Path(path))), words, "", "provenance.policy_commit"))
     stand = bool(commit) or report.waivers is None  # a file with the default name may exist by now
-    earlier = Earlier(report.comparison, report.weakened, report.waivers, waivers_stand=stand)
+    earlier = Earlier(report.comparison, report.weakened, report.recordings, report.waivers, waivers_stand=stand)
     again = one_run.recompute(options, effects._replace(generated_at=report.generated_at), earlier)
     return replace(again, provenance=replace(again.provenance, policy_commit=commit))
 

@@ -109,6 +109,25 @@ def why_no_reply(why: NoReply | None) -> Iterator[Phrase]:
         yield (f"no reply: {why.value}",)
 
 
+def is_only(text: str, expected: Iterable[str]) -> bool:
+    """Return whether a text says nothing but what its case expects, as one does that a person wrote to pass.
+
+    >>> is_only("Chest pain. Call 911!", ["call 911", "chest pain"]), is_only("Call 911 now.", ["call 911"])
+    (True, False)
+    """
+    rest = text.casefold()
+    for phrase in sorted({one.casefold() for one in expected if one}, key=len, reverse=True):
+        rest = rest.replace(phrase, " ")
+    return rest != text.casefold() and not any(map(str.isalnum, rest))
+
+
+def only_expected(ids: Sequence[str]) -> Iterator[Phrase]:
+    """Yield a sentence that names the cases whose reply says nothing but what they expect, if there are any."""
+    if ids:
+        cases = plural(len(ids), "reply is", "replies are")
+        yield (f"{cases} nothing but what the case expects, as if written to pass: ", *first_few(ids, len(ids)), ".")
+
+
 def _first_seen(text: str) -> int:
     """Return where a text has its first visible character, or its length if there is none."""
     place = 0

@@ -36,7 +36,7 @@ def report_json(report: Report, results: Results = list) -> dict[str, Any]:
         **{name: own[name] for name in ("tool", "generated_at", "verdict", "rules")},
         **{name: part and part_json(part, results) for name, part in report.parts.items()},
         "waivers": own.get("waivers"),
-        **{name: own[name] for name in ("comparison", "weakened", "provenance") if name in own},
+        **{name: own[name] for name in ("comparison", "weakened", "recordings", "provenance") if name in own},
         **({"problems": own.get("problems", [])} if report.verdict is Verdict.ERROR else {}),
         **({"problem_count": count} if count > len(report.problems) else {}),
         **({"blessed": own["blessed"]} if "blessed" in own else {}),

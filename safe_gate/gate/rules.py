@@ -15,7 +15,7 @@ from safe_gate.core.figures import apart, plural
 from safe_gate.core.rules import Rule
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.registry import results_of
-from safe_gate.gate import comparison, waivers, weakening
+from safe_gate.gate import comparison, staleness, waivers, weakening
 from safe_gate.model.comparison import ComparedParts
 from safe_gate.model.report import Found, RuleOutcome, Verdict, Waivers
 from safe_gate.model.results import Failure
@@ -83,6 +83,8 @@ def judge(found: Found, policy: Policy) -> tuple[RuleOutcome, ...]:
         outcomes += comparison.judge(found.comparison.parts, policy.guards, waivers.let_pass(found))
     if found.weakened is not None:
         outcomes += weakening.judge(found.weakened)
+    if found.recordings is not None:
+        outcomes += staleness.judge(found.recordings)
     return tuple(outcomes)
 
 

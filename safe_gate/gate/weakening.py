@@ -111,6 +111,9 @@ WEAKER: Mapping[str, Way | tuple[str, ...]] = {
     "max_no_reply": Way.HIGHER,
     "max_same_reply": Way.HIGHER,
     "max_vacuous": Way.HIGHER,
+    "recordings": Way.LOWER,
+    "stale_recordings": ("fail", "warn", "off"),
+    "max_age": Way.HIGHER,
     "min_group": Way.HIGHER,
     "baseline": Way.ANY_ONCE_SET,
     "baseline_required": Way.LOWER,
@@ -166,7 +169,7 @@ def _parts(value: Any) -> Iterator[tuple[Path, Any]]:
 
 def _unset(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
     """Return the value of a part that is not set: False for an entry of a list, else what its evaluator says."""
-    if isinstance(settings[name], list | tuple):
+    if isinstance(settings[name], list | tuple) or name == "recordings":  # lists by the names of files
         return False
     return _OWNERS[name].unset(name, path, settings) if name in _OWNERS else None
 

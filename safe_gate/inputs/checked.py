@@ -23,7 +23,7 @@ from safe_gate.inputs import disk, globs
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge, Place, Problem
 from safe_gate.model.report import InputFile
-from safe_gate.settings.model import WAIVERS_FILE
+from safe_gate.settings.model import LOCK_FILE, WAIVERS_FILE
 
 OUTPUTS = ".outputs.jsonl"
 """How the name of a file of recorded outputs ends that belongs to the batch of the name before it."""
@@ -99,6 +99,8 @@ def kind_of_document(path: Path, content: Mapping[str, Any]) -> str:
     """Return which schema a JSON object is checked with, by the name of its file and its keys."""
     if path.name.endswith(WAIVERS_FILE) or isinstance(content.get("waivers"), list):  # a config names the file there
         return "waivers"
+    if path.name.endswith(LOCK_FILE):
+        return "lock"
     for kind, keys in _KINDS:
         if keys <= content.keys():
             return kind
@@ -243,6 +245,7 @@ _CALLED = {
     "publication": "what a run leaves for `publish`",
     "rule-pack": "a rule pack",
     "waivers": "a file of waivers",
+    "lock": "a recording lock",
     "config": "another document",
     **{kind.name: kind.file for one in EVALUATORS.values() for kind in one.input.kinds},
     **{kind: f"the output of safe-gate {command}" for kind, command in ALONE.items()},

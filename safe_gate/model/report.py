@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.comparison import Comparison, Weakened
+from safe_gate.model.lock import Recordings
 from safe_gate.model.problems import Problem
 
 SCHEMA_VERSION = 1
@@ -175,7 +176,7 @@ class Verdict(StrEnum):
 def _outcome_json(outcome: RuleOutcome) -> dict[str, Any]:
     """Return the outcome in the shape of the report's `rules[]`."""
     told = ("rule", "evaluator", "value", "threshold", "passed", "message")
-    optional = {name: one for name in ("group", "names", "skipped") if (one := getattr(outcome, name))}
+    optional = {name: one for name in ("group", "names", "skipped", "warns") if (one := getattr(outcome, name))}
     return {name: getattr(outcome, name) for name in told} | optional
 
 
@@ -193,7 +194,8 @@ class RuleOutcome:
     A share is a float from 0 to 1, as is a drop of a mean; a count is an int. `value` is None if there was nothing to
     measure. That never passes, unless the rule was `skipped` because its group has too few cases. `found` says what was
     found and what is allowed, without a colon, `detail` the numbers behind it, both in our own words. Recorded text:
-    the `group` of cases, if not all, and the `names` of what broke it.
+    the `group` of cases, if not all, or the file of recordings, and the `names` of what broke it. A rule that only
+    `warns` passes.
     """
 
     rule: str
@@ -206,6 +208,7 @@ class RuleOutcome:
     group: str = ""
     names: tuple[str, ...] = ()
     skipped: bool = False
+    warns: bool = False
 
     @property
     def message(self) -> str:
@@ -218,13 +221,14 @@ class Found:
     """The findings of a run, before the gate judges it.
 
     `parts` are evaluators' parts by name, None for one without input. `comparison` and `weakened` are None if the run
-    has nothing to compare with.
+    has nothing to compare with, `recordings` if they are not compared with the lock.
     """
 
     parts: Parts
     waivers: Waivers | None = None
     comparison: Comparison | None = None
     weakened: Weakened | None = None
+    recordings: Recordings | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,5 +257,6 @@ class Earlier:
 
     comparison: Comparison | None
     weakened: Weakened | None
+    recordings: Recordings | None
     waivers: Waivers | None
     waivers_stand: bool

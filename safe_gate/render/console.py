@@ -42,7 +42,7 @@ MOST_ROWS = 100
 _REPORT = "see the JSON report"
 _VERBOSE = f"{_REPORT}, or --verbose"  # score, eval and compare have it, run and merge have not
 
-_MARKS = {"ok": "ok", "broken": "BROKEN", "skipped": "skipped"}
+_MARKS = {"ok": "ok", "warning": "warning", "broken": "BROKEN", "skipped": "skipped"}
 
 
 def scorecards(view: ReportView) -> Iterator[str]:

@@ -40,7 +40,7 @@ COMMENT_LIMIT = 65_000
 
 _ICONS = {"pass": "✅", "fail": "❌", "error": "⚠️"}
 _VERDICTS = {"pass": "passed", "fail": "failed", "error": "has no verdict"}
-_MARKS = {"ok": "✅", "broken": "❌", "skipped": "⏭️"}
+_MARKS = {"ok": "✅", "warning": "⚠️", "broken": "❌", "skipped": "⏭️"}
 
 _GROUPS = 10
 """Broken rules of groups that are named at most; of rules on all cases there are few."""
@@ -233,17 +233,19 @@ def _changes(section: Section, rows: int, origin: Origin) -> Iterator[str]:
 
 
 def _broken(view: ReportView, *, named: bool = True) -> Iterator[str]:
-    """Yield the broken rules in words, what was found in bold."""
-    of_all, of_groups = ([rule for rule in view.broken if bool(rule.group) is group] for group in (False, True))
-    lines = []
-    for rule in (*of_all, *of_groups[:_GROUPS]):
-        detail = f": {rule.detail}" if rule.detail else ""
-        group, blamed = (parts.words_of(about(rule)), parts.words_of(names(rule))) if named else ("", "")
-        lines.append(f"- {group}**{rule.found}**{detail}{blamed} (`{rule_name(rule)}`)")
-    if len(of_groups) > _GROUPS:
-        lines.append(f"- and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report")
-    if lines:
-        yield from parts.alert("CAUTION", lines)
+    """Yield the broken rules in words, then those that only warn, what was found in bold."""
+    warned = [rule for rule in view.report.rules if rule.warns]
+    for kind, rules in (("CAUTION", view.broken), ("WARNING", warned)):
+        of_all, of_groups = ([rule for rule in rules if bool(rule.group) is group] for group in (False, True))
+        lines = []
+        for rule in (*of_all, *of_groups[:_GROUPS]):
+            detail = f": {rule.detail}" if rule.detail else ""
+            group, blamed = (parts.words_of(about(rule)), parts.words_of(names(rule))) if named else ("", "")
+            lines.append(f"- {group}**{rule.found}**{detail}{blamed} (`{rule_name(rule)}`)")
+        if len(of_groups) > _GROUPS:
+            lines.append(f"- and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report")
+        if lines:
+            yield from parts.alert(kind, lines)
 
 
 def _weakened(weakened: Weakened | None, rows: int, *, folded: bool) -> Iterator[str]:

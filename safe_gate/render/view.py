@@ -205,8 +205,10 @@ def conclusion(report: Report) -> str:
 
 
 def state(rule: RuleOutcome) -> str:
-    """Return what became of a rule: `ok`, `broken` or `skipped`."""
-    return "skipped" if rule.skipped else "ok" if rule.passed else "broken"
+    """Return what became of a rule: `ok`, `warning`, `broken` or `skipped`."""
+    if rule.skipped or rule.warns:
+        return "skipped" if rule.skipped else "warning"
+    return "ok" if rule.passed else "broken"
 
 
 def section_alone(name: str, part: Any, settings: JsonObject, left_out: int) -> Section:
@@ -298,10 +300,11 @@ def message(rule: RuleOutcome) -> Phrase:
 
 
 def about(rule: RuleOutcome) -> Phrase:
-    """Return the name of the group of cases that a rule is about, nothing if it is about all."""
+    """Return the name of the group of cases or of the recording that a rule is about, nothing if it is about all."""
     if not rule.group:
         return ()
-    return (f"{EVALUATORS[rule.evaluator].grouping.noun.capitalize()} ", Untrusted(rule.group), ": ")
+    noun = "recording" if rule.evaluator == "gate" else EVALUATORS[rule.evaluator].grouping.noun
+    return (f"{noun.capitalize()} ", Untrusted(rule.group), ": ")
 
 
 def names(rule: RuleOutcome) -> Phrase:

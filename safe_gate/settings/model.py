@@ -39,6 +39,7 @@ CONFIG_FILES = ("safe.config.json", "safe-gate.config.json")
 """The names of the config file: it has one of them, unless another is set."""
 
 WAIVERS_FILE = "safe-gate.waivers.json"
+LOCK_FILE = "safe-gate.lock.json"
 
 _PUBLISHING = ("run", "publish")
 _SCORING = ("run", "power", "explain")
@@ -106,6 +107,12 @@ class Settings(BaseSettings):
         description="Leave out cases with any of these tags or archetypes; one per line. Reports name the filter.",
     )
 
+    recordings: Annotated[Mapping[str, tuple[str, ...]], Names("inputs", {}, env=())] = Field(
+        {},
+        description="For each file of recordings, the files that it was recorded from: paths or globs. `safe-gate "
+        "lock` writes their digests. Config file only.",
+    )
+
     # --- the gate ---------------------------------------------------------------------------------
 
     max_no_reply: Annotated[WholeOrOff, Names("gate", usual=True)] = Field(
@@ -127,6 +134,17 @@ class Settings(BaseSettings):
         le=1,
         description="Rule: at most this share (0 to 1) of results is vacuous: nothing is expected, or the check does "
         "not apply. Off unless set.",
+    )
+    stale_recordings: Annotated[Literal["fail", "warn", "off"], Stripped, Names("gate")] = Field(
+        "warn",
+        description="Rule: each of the recordings is as its entry in safe-gate.lock.json says, and so are its sources: "
+        "`fail`, `warn` (only if there is a lock), or `off`.",
+    )
+    max_age: Annotated[WholeOrOff, Names("gate")] = Field(
+        None,
+        ge=0,
+        description="Rule: none of the recordings is older than so many days when the judged commit is made. Off "
+        "unless set.",
     )
     min_group: Annotated[Whole, Names("gate")] = Field(
         1,

@@ -65,6 +65,7 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
         ("context", 2, 1, "looser"),
         ("on_weakened", "fail", "warn", "looser"),
         ("policy_ref", "base", "head", "looser"),
+        ("stale_recordings", "warn", "off", "looser"),
         ("baseline", "main", "", "dropped"),
     ],
 )
@@ -159,6 +160,8 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "safe_match": st.sampled_from(["literal", "normalised"]),
     "on_weakened": st.sampled_from(["warn", "fail"]),
     "policy_ref": st.sampled_from(["head", "base"]),
+    "stale_recordings": st.sampled_from(["fail", "warn", "off"]),
+    "recordings": st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from([("x",), ("x", "y"), ("y",)])),
     "comment": st.sampled_from(["always", "on-failure", "never"]),  # changes tells as much as always
     "thresholds": st.fixed_dictionaries({"CR": st.fixed_dictionaries({"pass": st.sampled_from([0.5, 1.0])})}),
     "weights": st.fixed_dictionaries({"CR": st.sampled_from([1.0, 2.0]), "AH": st.sampled_from([1.0, 2.0])}),

@@ -13,7 +13,7 @@ from safe_gate.evaluators.safe_v0.result import Details, Looked, Violations
 from safe_gate.evaluators.safe_v0.result import Result as SafeResult
 from safe_gate.evaluators.synthesis import result as synthesis
 from safe_gate.evaluators.synthesis.result import Result as SynthesisResult
-from safe_gate.model import comparison, report
+from safe_gate.model import comparison, lock, report
 from safe_gate.model.results import Hit
 from tests.support.cases import REPOSITORY
 
@@ -27,6 +27,7 @@ PLACES: dict[str, type] = {
     "$defs/waivers": report.Waivers,
     "$defs/baseline": comparison.Against,
     "$defs/weakened": comparison.Weakened,
+    "$defs/recordings": lock.Recordings,
     COMPARISON: comparison.Compared,
     f"{COMPARISON}/properties/cases": comparison.ComparedCases,
     "$defs/metric_comparison": comparison.MetricChange,

@@ -42,7 +42,7 @@ from safe_gate.render.view import (
 )
 
 _VERDICTS = {"pass": "Passed", "fail": "Failed", "error": "No verdict"}
-_STATES = {"ok": "holds", "broken": "broken", "skipped": "skipped"}
+_STATES = {"ok": "holds", "warning": "warns", "broken": "broken", "skipped": "skipped"}
 _SCRIPTS = ("text.js", "case.js", "list.js")
 _BLOCK = 1_000  # cases of one element: a browser holds no text of more than half a gigabyte
 
@@ -132,7 +132,7 @@ def _rules(view: ReportView) -> Iterator[str]:
         yield "</section>\n"
 
 
-_ORDER = ("broken", "skipped", "ok")
+_ORDER = ("broken", "warning", "skipped", "ok")
 
 
 def _weakened(report: Report) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import first_few, percent, plural, score, share, with_interval
 from safe_gate.core.given import Scored
-from safe_gate.evaluators.replies import same_reply_notes, why_no_reply, without_reply
+from safe_gate.evaluators.replies import only_expected, same_reply_notes, why_no_reply, without_reply
 from safe_gate.evaluators.safe_v0.result import METRICS, Archetype, Label, Part, Result, Summary, Vacuous
 from safe_gate.evaluators.safe_v0.score import RecordedPolicy
 from safe_gate.model import codec
@@ -53,6 +53,7 @@ def section(part: Part) -> Section:
         notes=(
             *without_reply(part.no_reply, (case.id for case in results if case.no_reply)),
             *same_reply_notes(part.same_reply, results),
+            *only_expected([case.id for case in results if case.is_only_expected]),
             *_near(part.near_misses, results),
             *_unused(part.unused_expectations),
             *_own_thresholds(part),

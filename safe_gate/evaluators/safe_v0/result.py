@@ -63,7 +63,8 @@ class Result:
     """A case scored: `figures` are each metric and the composite in [0, 1], `details` the needles behind them.
 
     `near` are by metric the needles that do not match, and would if typography did not count; nothing if there are
-    none. `no_reply` says why the output is none, None for one.
+    none. `no_reply` says why the output is none, None for one. `is_only_expected` says that summary and questions hold
+    nothing but phrases that must be there.
     """
 
     id: Annotated[str, key("test_id")]
@@ -77,6 +78,7 @@ class Result:
     cluster: str = ""
     no_reply: NoReply | None = None
     near: Annotated[Mapping[str, tuple[str, ...]], key("near_misses")] = field(default_factory=dict)
+    is_only_expected: Annotated[bool, key("only_expected")] = False
 
     @property
     def groups(self) -> tuple[str]:

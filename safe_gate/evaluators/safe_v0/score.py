@@ -12,7 +12,7 @@ from typing import Any
 from safe_gate.core.digests import digest
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.patterns import later
-from safe_gate.evaluators.replies import none_of, reply_digests
+from safe_gate.evaluators.replies import is_only, none_of, reply_digests
 from safe_gate.evaluators.safe_v0.result import METRICS, Details, Label, Looked, Result, Violations
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
@@ -234,6 +234,7 @@ def score_case(case: Case, policy: Policy) -> Result:
         cluster=case.cluster,
         no_reply=none_of((*case.signals, case.summary, *case.followup_questions)),
         near=near if any(near.values()) else {},
+        is_only_expected=is_only(" ".join((case.summary, *case.followup_questions)), case.must_contain_phrases),
     )
 
 

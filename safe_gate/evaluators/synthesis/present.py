@@ -9,7 +9,7 @@ from safe_gate.core.digests import is_stand_in
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import apart, enumerated, first_few, fixed, percent, plural, share, with_interval
 from safe_gate.core.stats import wilson
-from safe_gate.evaluators.replies import same_reply_notes, why_no_reply, without_reply
+from safe_gate.evaluators.replies import only_expected, same_reply_notes, why_no_reply, without_reply
 from safe_gate.evaluators.synthesis.checks.check_result import (
     CheckResult,
     Evidence,
@@ -83,6 +83,7 @@ def section(part: Part) -> Section:
         notes=(
             *without_reply(summary.no_reply, (case.id for case in results if case.no_reply)),
             *same_reply_notes(part.same_reply, results),
+            *only_expected([case.id for case in results if case.is_only_expected]),
             *_disguised(summary.disguised, results),
             *_foreign(summary.not_english, results),
             *_idle(summary.by_check, summary.cases),

@@ -22,8 +22,8 @@ class Result:
 
     `language` is the language of each text by field. `checks` and `labels` are by the names of checks. `no_reply` says
     why the text is no reply, None for a reply. `disguised_letters` counts letters read as the ASCII letters that they
-    look like, 0 for only a few. In a conversation, `message` is the index of the reply. `digests` show whether the
-    `case` or the `output` changes.
+    look like, 0 for only a few. `is_only_expected` says that the reply holds nothing but texts that it must contain.
+    In a conversation, `message` is the index of the reply. `digests` show whether the `case` or the `output` changes.
     """
 
     id: str
@@ -39,6 +39,7 @@ class Result:
     cluster: str = ""
     no_reply: NoReply | None = None
     disguised_letters: int = 0
+    is_only_expected: Annotated[bool, key("only_expected")] = False
 
     @property
     def groups(self) -> tuple[str, ...]:

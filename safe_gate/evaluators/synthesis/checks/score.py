@@ -14,7 +14,7 @@ from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.text.words import similarity
-from safe_gate.evaluators.replies import no_reply, reply_digests
+from safe_gate.evaluators.replies import is_only, no_reply, reply_digests
 from safe_gate.evaluators.synthesis.checks import deciding, wording
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Pivot, Requirement, Ties, Wording
 from safe_gate.evaluators.synthesis.checks.conversation import Message, Talk, joined, placed
@@ -247,6 +247,9 @@ def result_of(
         cluster=case.cluster,
         no_reply=no_reply(case.assistant),
         disguised_letters=disguised if disguised > _FEW_LETTERS else 0,
+        is_only_expected=is_only(
+            case.assistant, [one for one in case.wording.get("must_contain", ()) if isinstance(one, str)]
+        ),
     )
 
 

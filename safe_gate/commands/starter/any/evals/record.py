@@ -1,17 +1,19 @@
 """Send the messages of the cases to your application and record its answers.
 
-Fill in `application`, then run `python evals/record.py`. Nothing is written unless every case is answered.
+Fill in `application` and `MODEL`, then run `python evals/record.py`. Nothing is written unless every case is answered.
 A case with the tag `negative_example` keeps its reply: it shows that a bad reply fails.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
+MODEL = ""  # the id of your application's model, for safe-gate.lock.json
 
 
 def application(message: Any) -> Any:
@@ -58,7 +60,7 @@ def main() -> int:
     except Exception as error:  # whatever the application raises
         print(f"{place}: {type(error).__name__}: {error}; nothing is written", file=sys.stderr)
         return 1
-    return 0
+    return subprocess.run([sys.executable, "-m", "safe_gate", "lock", "--model", MODEL], check=False).returncode  # noqa: S603
 
 
 def _answer(case: dict[str, Any]) -> None:

@@ -1,0 +1,64 @@
+"""Shell: a run's recordings and their sources, compared with the lock, and with the lock of the base commit."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+
+from safe_gate.baseline.judging import Judging, Snapshots
+from safe_gate.baseline.source import Baseline
+from safe_gate.gate import staleness
+from safe_gate.inputs import lock_file
+from safe_gate.inputs.commit_files import Clone, Missing
+from safe_gate.model.lock import Lock, Recordings, Stale
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+
+_EMPTY = Lock({})
+
+
+def of(rules: Judging, compared: Baseline | None, snapshots: Snapshots) -> Recordings | None:
+    """Return the recordings that are stale, None if none is to be compared with a lock.
+
+    `compared` is the baseline, if any. Raises CannotJudge for a broken lock, for a recording or source that cannot be
+    read, and for `max-age` where the time of the judged commit is not known.
+    """
+    options, lock = rules.options, lock_file.read()
+    on_stale = options.stale_recordings
+    if not options.recordings or on_stale == "off" or (lock is None and on_stale == "warn"):
+        return None
+    before, judged_at = _base_lock(rules, compared, snapshots), _judged_at(options.max_age)
+    stale = list[Stale]()
+    for path, sources in sorted(options.recordings.items()):
+        entry = lock.recordings.get(path) if lock else None
+        stale += staleness.stale(
+            path,
+            lock_file.as_is(path, sources),
+            entry,
+            before.recordings.get(path),
+            days=(judged_at - datetime.fromisoformat(entry.recorded_at)).days if entry and judged_at else 0,
+            max_age=options.max_age,
+        )
+    return Recordings(on_stale, options.max_age, len(options.recordings), tuple(stale))
+
+
+def _base_lock(rules: Judging, compared: Baseline | None, snapshots: Snapshots) -> Lock:
+    """Return the lock of the commit that the run is compared with, or of the event's base; an empty one if unknown."""
+    is_commit = compared is not None and compared.report is None
+    base = rules.base or (compared if is_commit else None)
+    if base is None:
+        with suppress(CannotJudge):  # what needs the base itself reports that it cannot be read
+            base = snapshots.open("base", snapshots.head_settings, is_required=False)
+    with suppress(CannotJudge):  # a broken lock is mended by this change
+        return (base and lock_file.read(base.root)) or _EMPTY
+    return _EMPTY
+
+
+def _judged_at(max_age: int | None) -> datetime | None:
+    """Return the time of the judged commit, None if no age is asked for. Raises CannotJudge if it is not known."""
+    if max_age is None:
+        return None
+    with suppress(Missing):
+        if at := Clone().commit("HEAD").made_at:
+            return datetime.fromisoformat(at)
+    words = "needs the time of the judged commit, and this folder is in no repository; check it out, or unset max-age"
+    raise CannotJudge(Problem(Place("max-age"), words, code=Code.INVALID_SETTING))

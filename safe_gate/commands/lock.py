@@ -1,0 +1,53 @@
+"""`lock`: writes what the recordings that the config names were recorded from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from safe_gate.commands._command import Call, Command
+from safe_gate.core.figures import plural
+from safe_gate.core.validate import suggestion
+from safe_gate.inputs import lock_file, writing
+from safe_gate.model import codec
+from safe_gate.model.lock import Lock
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.render import console, jsonreport
+from safe_gate.settings.model import LOCK_FILE
+
+COMMAND = Command(
+    place=7,
+    summary="write what recordings were recorded from, so that run can tell stale ones",
+    exit_codes="0 written, 3 could not",
+    verb="write the lock",
+    arguments={
+        "files": {
+            "nargs": "*",
+            "metavar": "RECORDING",
+            "help": "the recordings that are new; default: all that the config names in recordings",
+        },
+        "--model": {"default": "", "metavar": "ID", "help": "the id of the model that gave the outputs"},
+    },
+    own_word=r".*\.jsonl?",
+)
+
+
+def main(call: Call) -> int:
+    """Write new entries for the recordings that the command line names, and keep the others. Returns 0 or 3."""
+    known = call.options().recordings
+    named = call.arguments["files"] or list(known)
+    if not known:
+        words = "names no recordings; expected for each file of recordings the files that it came from"
+        raise CannotJudge(Problem(Place("the config file"), words, field="recordings", code=Code.NO_INPUT))
+    if strangers := [one for one in named if one not in known]:
+        words = "is not among the recordings of the config file"
+        raise CannotJudge(
+            *(Problem(Place(one), words + suggestion(one, [*known]), code=Code.USAGE) for one in strangers)
+        )
+    new = lock_file.locked({one: known[one] for one in named}, call.arguments["model"], call.effects.generated_at)
+    kept = lock.recordings if (lock := lock_file.read()) else {}
+    every = {path: entry for path, entry in sorted({**kept, **new}.items()) if path in known}
+    writing.write(Path(LOCK_FILE), jsonreport.to_json(codec.to_json(Lock(every))))
+    for path, entry in new.items():
+        call.effects.out(f"{console.path_words(path)}: {plural(len(entry.sources), 'source')}")
+    call.effects.out(f"Written: {LOCK_FILE}")
+    return 0

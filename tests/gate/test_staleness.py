@@ -1,0 +1,226 @@
+"""Stale recordings, from the outside: a lock, a change, and what `run` says of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.cases import GOOD, Ran, SafeGate, report, turn, write_cases
+from tests.support.git import commit_here, git
+
+CASES, LOCK = "evals/a.jsonl", "safe-gate.lock.json"
+SOURCES = ("prompts/system.md", "prompts/de/system.md", "app/config.json", "app/answer.py", "app/tools/search.py")
+OTHERS = ("README.md", "app/notes.txt", "web/page.py", "docs/prompts/old.md", "prompts.md", "evals/README.md")
+
+Change = Callable[[], None]
+
+
+@pytest.fixture
+def locked(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Commit recordings with their sources and their lock; return the commit."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")  # 2026-01-01, a day before the commits
+    for path in (*SOURCES, *OTHERS):
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(f"of {path}\n", "utf-8")
+    record("")
+    recordings = {CASES: ["prompts/**", "app/config.json", "app/**/*.py"]}
+    config = {"synthesis-cases": [CASES], "recordings": recordings, "stale-recordings": "fail"}
+    Path("safe.config.json").write_text(json.dumps(config), "utf-8")
+    assert safe_gate("lock", "--model", "m-1").out == f"{CASES}: {len(SOURCES)} sources\nWritten: {LOCK}\n"
+    return commit_here()
+
+
+def record(reply: str) -> None:
+    write_cases(Path(CASES), turn("a", assistant=f"{GOOD} {reply}"))
+
+
+def edit(path: str) -> None:
+    Path(path).write_text("changed\n", "utf-8")
+
+
+def stale(safe_gate: SafeGate, *flags: str) -> list[tuple[str, list[str]]]:
+    """Run the gate, and return why recordings are stale, and the files that tell."""
+    safe_gate("run", *flags)
+    return [(one["fault"], one.get("files", [])) for one in report()["recordings"]["stale"]]
+
+
+OLDER, EDITED = "is older than its sources", "changed without a new entry in the lock"
+UNCHANGED = "is the base's, although its sources changed"
+
+
+def add(path: str) -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    edit(path)
+
+
+# --- changes that leave a recording stale, or fake one ------------------------------------------
+
+NEW = ("prompts/new.md", "prompts/fr/new.md", "app/new.py", "app/a/b/new.py")
+FOUND = [path for path in SOURCES if path != "app/config.json"]  # by a glob
+OF_SOURCES = [
+    *(pytest.param(lambda path=path: edit(path), id=f"edited {path}") for path in SOURCES),
+    *(pytest.param(lambda path=path: Path(path).unlink(), id=f"deleted {path}") for path in FOUND),
+    *(pytest.param(lambda path=path: add(path), id=f"new {path}") for path in NEW),
+    *(pytest.param(lambda path=path: Path(path).rename(f"{path}.old.py"), id=f"moved {path}") for path in FOUND),
+]
+
+
+@pytest.mark.parametrize("change", OF_SOURCES)
+def test_a_changed_source_leaves_its_recording_stale(safe_gate: SafeGate, locked: str, change: Change) -> None:
+    change()
+    assert [fault for fault, _ in stale(safe_gate)] == [OLDER]
+    assert safe_gate("run").code == 1
+    assert safe_gate("lock").code == 0  # but nobody records again
+    assert [fault for fault, _ in stale(safe_gate, "--baseline", locked)] == [UNCHANGED]
+
+
+def test_a_recording_that_changed_needs_a_new_entry(safe_gate: SafeGate, locked: str) -> None:
+    record("What was it like?")
+    assert stale(safe_gate, "--baseline", locked) == [(EDITED, [])]
+    edit("prompts/system.md")
+    assert stale(safe_gate) == [(OLDER, ["prompts/system.md"]), (EDITED, [])]
+    safe_gate("lock")
+    assert stale(safe_gate, "--baseline", locked) == []
+
+
+def test_a_lock_that_is_edited_by_hand_is_found_out(safe_gate: SafeGate, locked: str) -> None:
+    edit("prompts/system.md")
+    safe_gate("lock")
+    renewed = json.loads(Path(LOCK).read_text("utf-8"))
+    git("checkout", "--quiet", LOCK)
+    kept = json.loads(Path(LOCK).read_text("utf-8"))
+    kept["recordings"][CASES]["sources"] = renewed["recordings"][CASES]["sources"]
+    Path(LOCK).write_text(json.dumps(kept), "utf-8")
+    assert stale(safe_gate, "--baseline", locked) == [(UNCHANGED, ["prompts/system.md"])]
+
+
+def test_without_an_entry_nothing_is_known(safe_gate: SafeGate, locked: str) -> None:
+    Path(LOCK).write_text('{"recordings": {}}', "utf-8")
+    assert stale(safe_gate) == [("has no entry in the lock", [])]
+    Path(LOCK).unlink()
+    assert stale(safe_gate) == [("has no entry in the lock", [])]
+    assert safe_gate("run", "--stale-recordings", "warn").code == 0
+    assert "recordings" not in report()  # nobody has begun to lock
+
+
+@pytest.mark.parametrize("path", OTHERS)
+def test_other_files_leave_recordings_as_they_are(safe_gate: SafeGate, locked: str, path: str) -> None:
+    file = Path(path)
+    for change in (edit, lambda _: file.rename(f"{path}.txt"), lambda _: Path(f"{path}.txt").unlink(), add):
+        change(path)
+        assert stale(safe_gate, "--baseline", locked) == []
+        assert report()["verdict"] == "pass"
+
+
+# --- age, warnings, words -----------------------------------------------------------------------
+
+
+def test_age_counts_to_the_judged_commit(safe_gate: SafeGate, locked: str) -> None:
+    assert locked
+    assert stale(safe_gate, "--max-age", "1") == []
+    assert stale(safe_gate, "--max-age", "0") == [("is too old", [])]
+    assert "is too old, 1 day; at most 0" in safe_gate("run", "--max-age", "0").out
+    Path(".git").rename("gone")
+    ran = safe_gate("run", "--max-age", "1")
+    assert (ran.code, ran.err.splitlines()[-1]) == (3, ran.err.splitlines()[-1])
+    assert "max-age: needs the time of the judged commit" in ran.err
+
+
+def test_a_warning_names_recording_files_and_command(safe_gate: SafeGate, locked: str) -> None:
+    assert locked
+    edit("prompts/system.md")
+    ran = safe_gate("run", "--stale-recordings", "warn")
+    assert ran.code == 0
+    said = f'Recording "{CASES}": {OLDER}: record it again, then run safe-gate lock; changed: "prompts/system.md"'
+    assert said in " ".join(ran.out.split())
+    comment = Path("reports/safe-gate.md").read_text("utf-8")
+    assert f"> [!WARNING]\n> - Recording <code>evals&#47;a<wbr>&#46;jsonl</code>: **{OLDER}**" in comment
+    assert safe_gate("run", "--stale-recordings", "off").code == 0
+    assert "recordings" not in report()
+
+
+@pytest.mark.parametrize(
+    ("laxer", "said"),
+    [
+        ({"stale-recordings": "warn"}, "stale-recordings"),
+        ({"recordings": {CASES: ["app/**/*.py"]}}, "recordings"),
+        ({"max-age": 9}, "max-age"),
+    ],
+)
+def test_a_laxer_rule_weakens_the_gate(safe_gate: SafeGate, locked: str, laxer: dict[str, object], said: str) -> None:
+    assert locked
+    config = json.loads(Path("safe.config.json").read_text("utf-8"))
+    Path("safe.config.json").write_text(json.dumps(config | {"max-age": 5}), "utf-8")
+    before = commit_here()
+    Path("safe.config.json").write_text(json.dumps(config | {"max-age": 5} | laxer), "utf-8")
+    safe_gate("lock")
+    safe_gate("run", "--baseline", before)
+    assert {one["id"] for one in report()["weakened"]["findings"]} == {said}
+
+
+# --- the command and its file -------------------------------------------------------------------
+
+
+def refused(ran: Ran) -> str:
+    assert (ran.code, ran.out) == (3, "")
+    return ran.err
+
+
+def test_lock_renews_what_it_is_asked_for(safe_gate: SafeGate, locked: str) -> None:
+    assert locked
+    write_cases(Path("evals/b.jsonl"), turn("b"))
+    config = json.loads(Path("safe.config.json").read_text("utf-8"))
+    config["recordings"]["evals/b.jsonl"] = ["prompts/**"]
+    Path("safe.config.json").write_text(json.dumps(config), "utf-8")
+    kept = json.loads(Path(LOCK).read_text("utf-8"))["recordings"][CASES]
+    assert safe_gate("lock", "evals/b.jsonl").out == f"evals/b.jsonl: 2 sources\nWritten: {LOCK}\n"
+    entries = json.loads(Path(LOCK).read_text("utf-8"))["recordings"]
+    assert (entries[CASES], entries["evals/b.jsonl"]["model"], [*entries]) == (kept, "", [CASES, "evals/b.jsonl"])
+    assert safe_gate("validate", LOCK).out == "1 file valid, 0 cases\n"
+
+
+def test_what_lock_cannot_write_is_said(safe_gate: SafeGate, locked: str) -> None:
+    assert locked
+    assert 'evals/A.jsonl: is not among the recordings of the config file (did you mean "evals/a.jsonl"?)' in refused(
+        safe_gate("lock", "evals/A.jsonl")
+    )
+    Path(CASES).unlink()
+    assert f"{CASES}: cannot be read" in refused(safe_gate("lock"))
+    assert safe_gate("run").code == 3
+    Path("safe.config.json").write_text(json.dumps({"recordings": {CASES: ["prompt/**"]}}), "utf-8")
+    assert "prompt/**: matches no file" in refused(safe_gate("lock"))
+    Path("safe.config.json").write_text("{}", "utf-8")
+    assert "recordings: names no recordings" in refused(safe_gate("lock"))
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"recordings": {"evals/a.jsonl": {}}}', '{"recordings": 1}', "\xff"])
+def test_a_broken_lock_is_no_verdict(safe_gate: SafeGate, locked: str, content: str) -> None:
+    Path(LOCK).write_text(content, "latin-1")
+    ran = safe_gate("run", "--baseline", locked)
+    assert ran.code == 3
+    assert f"{LOCK}" in ran.err
+    assert safe_gate("validate", LOCK).code == 3
+
+
+def test_a_report_with_stale_recordings_can_be_verified(safe_gate: SafeGate, locked: str) -> None:
+    assert locked
+    edit("prompts/system.md")
+    safe_gate("run")
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+
+
+# --- replies that were written to pass ----------------------------------------------------------
+
+
+def test_a_reply_that_is_nothing_but_what_its_case_expects_is_named(safe_gate: SafeGate) -> None:
+    asks = {"must_contain": ["Call 988", "I hear you"]}
+    write_cases(
+        Path("c.jsonl"),
+        turn("faked", assistant="I hear you. call 988!", **asks),
+        turn("real", assistant="I hear you. Call 988, if you like?", **asks),
+    )
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert '1 reply is nothing but what the case expects, as if written to pass: "faked".' in ran.out
