@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from safe_gate.addons.importers.files import value_of
-from safe_gate.addons.importers.rows import Asked, NotACase, Refused, Row, Said, field_of, is_set
+from safe_gate.addons.importers.rows import Asked, Found, Refused, Row, Said, field_of, is_set
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.text.patterns import later
 
@@ -83,11 +83,11 @@ def exchange(messages: Any, *, whole: bool = False) -> Exchange:
     """Return the last reply of a conversation, and its prompt.
 
     Messages without text and what tools call and answer are left out. Without an earlier reply, system messages are
-    left out too, and user messages are joined by a blank line. A `whole` conversation keeps them. Raises NotACase for a
+    left out too, and user messages are joined by a blank line. A `whole` conversation keeps them. Raises Refused for a
     value that is not a conversation.
     """
     if not isinstance(messages, list) or not messages:
-        raise NotACase("has no messages; expected a list of messages with role and content")
+        raise Refused("has no messages; expected a list of messages with role and content")
     known = [_message(one, index, len(messages) - 1, whole=whole) for index, one in enumerate(messages)]
     last, is_called = known[-1], TOOLS in known[-1].left_out
     kept = [one for one in known if one.role in ("system", "user", "assistant") and not one.is_empty]
@@ -100,9 +100,9 @@ def exchange(messages: Any, *, whole: bool = False) -> Exchange:
         and last is not reply
         and ((last.role == "user" and not is_called) or (last.role == "assistant" and reply is None))
     ):
-        raise NotACase("ends with a message without text; expected a reply")
+        raise Refused("ends with a message without text; expected a reply")
     if all(one.role != "user" for one in told):
-        raise NotACase("has no message of the user before the last reply, or none with text")
+        raise Refused("has no message of the user before the last reply, or none with text")
     left_out = [what for one in known for what in one.left_out]
     left_out += [EMPTY for one in known if one.is_empty and one is not reply and not one.left_out]
     before = [one for one in kept if one is not reply]
@@ -114,14 +114,11 @@ def exchange(messages: Any, *, whole: bool = False) -> Exchange:
     return Exchange(user, reply.text if reply else None, tuple(dict.fromkeys(left_out)), labels)
 
 
-def ended(messages: Any, id_: str = "", *, whole: bool = False) -> Exchange:
-    """Return the last reply of a conversation, as `exchange` does. Raises NotACase where no reply ends it."""
-    try:
-        found = exchange(messages, whole=whole)
-    except NotACase as error:
-        raise NotACase(str(error), id_) from None
+def ended(messages: Any, *, whole: bool = False) -> Exchange:
+    """Return the last reply of a conversation, as `exchange` does. Raises Refused where no reply ends it."""
+    found = exchange(messages, whole=whole)
     if found.assistant is None:
-        raise NotACase("ends with a message of the user; expected a reply", id_)
+        raise Refused("ends with a message of the user; expected a reply")
     return found
 
 
@@ -212,7 +209,7 @@ def _message(value: Any, index: int, last: int = -1, *, whole: bool = False) -> 
     role = _role_of(fields)
     if role is None:
         known = "user, assistant, system or tool"
-        raise NotACase(f"has a message without a known role at index {index}; expected {known}")
+        raise Refused(f"has a message without a known role at index {index}; expected {known}")
     if role in (TOOLS, REASONING):
         return _Message(role, None, (role,), {})
     kept = [key for key in fields if key == "expected" or (key[:2] == "x_" and index < last)] if whole else ()
@@ -289,28 +286,22 @@ _ANSWERED = (
 )
 
 
-def recorded(
-    id_: str, given: Any, answer: Any, tags: tuple[str, ...], fields: Mapping[str, Any]
-) -> Iterator[Row | Refused]:
+def recorded(given: Any, answer: Any, tags: tuple[str, ...], fields: Mapping[str, Any]) -> Iterator[Found]:
     """Yield each sample of a recorded call: the input and the answer of a model or an application.
 
     Either may be text, a message, messages, or these as JSON text. It may also be an object with one under a common
-    name. Raises NotACase.
+    name. Raises Refused.
     """
-    try:
-        before, others = _given(given)
-        samples = replies_of(answer)
-    except NotACase as error:
-        raise NotACase(str(error), id_) from None
-    for after, more in samples:
+    before, others = _given(given)
+    for after, more in replies_of(answer):
         try:
             if said_in(after).text is None:
-                raise NotACase("has no reply; expected text or a message in its output")
+                raise Refused("has no reply; expected text or a message in its output")
             found = ended(continued(before, after))
-        except NotACase as error:
-            yield Refused(str(error), id_)
+        except Refused as error:
+            yield error
         else:
-            yield Row(id_, found.user, found.assistant, tags, {}, (*others, *more, *found.left_out), fields)
+            yield Row(found.user, found.assistant, (*others, *more, *found.left_out), fields, tags)
 
 
 def said_in(messages: list[Any]) -> Said:
@@ -353,7 +344,7 @@ def _of_object(answer: dict[str, Any]) -> list[Sample]:
     name = some or next((name for name in _ANSWERED if answer.get(name) is not None), "")
     held = answer[name] if some else [answer.get(name)]
     if some and len(held) > 1 and all(isinstance(one, list) for one in held):
-        raise NotACase(f"has answers to {len(held)} prompts; expected one prompt per record")
+        raise Refused(f"has answers to {len(held)} prompts; expected one prompt per record")
     flat = held[0] if some and isinstance(held[0], list) else held
     others = beside(answer, "output", name)
     return [(messages, (*others, *more)) for one in flat for messages, more in replies_of(one)] or [([], others)]
@@ -383,7 +374,7 @@ def _reply(content: Any) -> dict[str, Any]:
 
 
 def _given(given: Any) -> tuple[list[Any], tuple[str, ...]]:
-    """Return the messages of a recorded input, and the fields left out. Raises NotACase."""
+    """Return the messages of a recorded input, and the fields left out. Raises Refused."""
     given = parsed(given)
     if isinstance(given, str) or are_parts(given):
         return [{"role": "user", "content": given}], ()
@@ -391,7 +382,7 @@ def _given(given: Any) -> tuple[list[Any], tuple[str, ...]]:
         return given, ()
     if isinstance(given, list) and given and (isinstance(given[0], str) or are_messages(given[0])):  # LangChain
         if len(given) > 1:
-            raise NotACase(f"has {len(given)} prompts in its input; expected one prompt per record")
+            raise Refused(f"has {len(given)} prompts in its input; expected one prompt per record")
         return _given(given[0])
     if isinstance(given, dict):
         if is_message(given) and "messages" not in given:
@@ -402,7 +393,7 @@ def _given(given: Any) -> tuple[list[Any], tuple[str, ...]]:
         if name is not None:
             messages, others = _given(given[name])
             return messages, (*beside(given, "input", name), *others)
-    raise NotACase("has no message of a user in its input")
+    raise Refused("has no message of a user in its input")
 
 
 def beside(value: dict[str, Any], side: str, *used: str) -> tuple[str, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from types import MappingProxyType
 from typing import Any
 
 from safe_gate.addons.importers.conversations import (
@@ -19,18 +20,7 @@ from safe_gate.addons.importers.conversations import (
     parsed,
     replies_of,
 )
-from safe_gate.addons.importers.rows import (
-    LeftOut,
-    NotACase,
-    Record,
-    Refused,
-    Row,
-    each,
-    error_of,
-    id_of,
-    is_set,
-    texts,
-)
+from safe_gate.addons.importers.rows import Found, LeftOut, Record, Refused, Row, error_of, id_of, is_set, texts
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
@@ -66,6 +56,7 @@ _OURS = frozenset(name for one in EVALUATORS.values() if one.imports for name in
 
 _STEP = later(r"\[(\d+)\]")
 _MISSING: Any = object()
+_UNMAPPED: Mapping[str, str] = MappingProxyType({})
 
 
 def pair_of(value: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -95,48 +86,83 @@ def _has_part(value: dict[str, Any]) -> bool:
     return any(is_list and name in value for fields in _OUTPUTS.values() for name, is_list in fields.items())
 
 
-def rows(records: Iterable[Record], mapping: Mapping[str, str] | None = None) -> Iterator[Row | Refused | LeftOut]:
+def id_at(value: dict[str, Any], mapping: Mapping[str, str] = _UNMAPPED) -> str:
+    """Return the id of an object, "" for none; of a mapped one that is missing Refused is raised."""
+    if "id" in mapping:
+        found = id_of(at(value, mapping["id"]))
+        if not found:
+            raise Refused(f"has no id in {mapping['id']}")
+        return found
+    spelt = {_plain(key): key for key in reversed(value)}  # the first of two spellings
+    return next((id_of(value[spelt[name]]) for name in IDS if name in spelt and id_of(value[spelt[name]])), "")
+
+
+def each(
+    read: Callable[[Any], Iterable[Found]], records: Iterable[Record], name: Callable[[Any], str] = id_at
+) -> Iterator[Found]:
+    """Yield what `read` makes of each record, with the record and the id that `name` gives it, and each refusal."""
+    for record in records:
+        id_ = ""
+        try:
+            if not isinstance(record.value, dict):
+                raise Refused("is not an object; expected an object with named fields")
+            id_ = name(record.value)
+            for item in read(record.value):
+                yield _found(item, record, id_)
+        except Refused as error:
+            yield _found(error, record, id_)
+        except RecursionError:
+            yield Refused("is nested too deep", record)
+
+
+def _found(item: Found, record: Record, id_: str) -> Found:
+    item.record = record
+    if not isinstance(item, LeftOut):
+        item.id = item.id or id_
+    return item
+
+
+def rows(records: Iterable[Record], mapping: Mapping[str, str] = _UNMAPPED) -> Iterator[Found]:
     """Yield a row for each record by the names of its fields, or with fields at the paths of a mapping."""
-    return each(lambda value: iter([row(value, mapping or {})]), records)
+    return each(lambda value: [row(value, mapping)], records, partial(id_at, mapping=mapping))
 
 
-def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
+def row(value: dict[str, Any], mapping: Mapping[str, str] = _UNMAPPED) -> Row:
     """Return the row of an object; `mapping` gives the path of a field by `id`, `user`, `assistant` or `tags`.
 
-    Raises NotACase where a field is missing or has no text.
+    Raises Refused where a field is missing or has no text.
     """
     value = {_canonical(key, value): one for key, one in value.items()}
-    id_ = id_at(value, mapping)
     if "output" in mapping:
-        return Row(id_, "", at(value, mapping["output"]), fields=_others(value, _used("", "", mapping)))
+        return Row("", at(value, mapping["output"]), fields=_others(value, _used("", "", mapping)))
     if mapping.keys() & _OF_OUTPUTS or ("assistant" not in mapping and is_output(value)):
         is_inner = isinstance(parsed(value.get("output")), dict)
         used = _used("", "", mapping) | ({"output"} if is_inner else _OF_OUTPUTS)
-        return Row(id_, "", output_of(value, mapping), fields=_others(value, used))
+        return Row("", output_of(value, mapping), fields=_others(value, used))
     pair = pair_of(value)
     if pair is None and not {"user", "assistant"} <= mapping.keys():
-        _check_output(value, id_)
+        _check_output(value)
         known = ", ".join(json.dumps(key[:40]) for key in list(value)[:8])
-        raise NotACase(f"has no known pair of fields, but {known or 'none'}", id_, is_unnamed=True)
+        raise Refused(f"has no known pair of fields, but {known or 'none'}", is_unnamed=True)
     user, reply = pair or ("", "")
     said = _side(value, mapping.get("user", user), "user" in mapping)
     answer = _side(value, mapping.get("assistant", reply), "assistant" in mapping)
     used = _used(user, reply, mapping)
     if _plain(user) == "instruction" and "user" not in mapping:
         context = next((key for key in value if _plain(key) == "input"), "")
-        said = _instructed(said, value.get(context), id_)
+        said = _instructed(said, value.get(context))
         used |= {context.lower()}
-    text, reply_, left_out = _exchanged(said, answer, id_)
+    text, reply_, left_out = _exchanged(said, answer)
     if not isinstance(text, str | tuple):
-        raise NotACase(f"has no text in {mapping.get('user', user)}", id_)
+        raise Refused(f"has no text in {mapping.get('user', user)}")
     if reply_ is None:
-        raise NotACase(f"has no reply in {mapping.get('assistant', reply)}", id_)
+        raise Refused(f"has no reply in {mapping.get('assistant', reply)}")
     if error := error_of(value.get("error")):
-        raise NotACase(f"is an error: {error}", id_)
-    return Row(id_, text, reply_, tags_at(value, mapping.get("tags", "")), {}, left_out, _others(value, used))
+        raise Refused(f"is an error: {error}")
+    return Row(text, reply_, left_out, _others(value, used), tags_at(value, mapping.get("tags", "")))
 
 
-def _exchanged(said: Any, answer: Any, id_: str) -> tuple[Any, Any, tuple[str, ...]]:
+def _exchanged(said: Any, answer: Any) -> tuple[Any, Any, tuple[str, ...]]:
     """Return both sides of an exchange, of which each may be messages or parts, and what is left out of them."""
     if are_parts(answer) or are_messages(answer):
         answer = replies_of(answer)[0][0]
@@ -145,7 +171,7 @@ def _exchanged(said: Any, answer: Any, id_: str) -> tuple[Any, Any, tuple[str, .
         return text, answer, left_out
     before = said if are_messages(said) else [{"role": "user", "content": text}]
     after = answer if are_messages(answer) else [{"role": "assistant", "content": answer}]
-    found = ended(continued(before, after), id_)
+    found = ended(continued(before, after))
     return found.user, found.assistant, (*left_out, *found.left_out)
 
 
@@ -170,21 +196,21 @@ def unused(value: Mapping[str, Any], *used: str) -> dict[str, Any]:
     return {key: one for key, one in _others(value, [*map(str.lower, used)]).items() if is_set(one)}
 
 
-def _check_output(value: dict[str, Any], id_: str) -> None:
-    """Raise NotACase if an object has some fields of an evaluator's output."""
+def _check_output(value: dict[str, Any]) -> None:
+    """Raise Refused if an object has some fields of an evaluator's output."""
     for one in filter(_has_part, _outputs(value)):
         title, fields = next((title, fields) for title, fields in _OUTPUTS.items() if fields.keys() & one.keys())
         some = " and ".join(name for name in fields if name in one)
         missing = " and ".join(name for name in fields if name not in one)
-        raise NotACase(f"has {some}, but no {missing}, which a {title} output needs too", id_)
+        raise Refused(f"has {some}, but no {missing}, which a {title} output needs too")
 
 
-def _instructed(instruction: Any, given: Any, id_: str) -> Any:
+def _instructed(instruction: Any, given: Any) -> Any:
     """Return an instruction and after a blank line the input that it is about, as Alpaca's prompts have them."""
     if given is None or given == "":
         return instruction
     if not (isinstance(instruction, str | None) and isinstance(given, str)):
-        raise NotACase("has an instruction or an input that is not text; name one: --map user=FIELD", id_)
+        raise Refused("has an instruction or an input that is not text; name one: --map user=FIELD")
     return f"{instruction}\n\n{given}" if instruction else given
 
 
@@ -221,17 +247,7 @@ def without_columns(names: Sequence[str], mapping: Mapping[str, str]) -> Refused
     return Refused(f"has no known pair of columns, but {known}", is_unnamed=True)
 
 
-def overlay(value: dict[str, Any], mapping: Mapping[str, str]) -> dict[str, Any]:
-    """Return the id and the tags of an object that a mapping names, and no other. Raises NotACase."""
-    found: dict[str, Any] = {}
-    if "id" in mapping:
-        found["id"] = id_at(value, mapping)
-    if "tags" in mapping:
-        found["tags"] = tags_at(value, mapping["tags"])
-    return found
-
-
-def tags_at(value: dict[str, Any], path: str) -> tuple[str, ...]:
+def tags_at(value: dict[str, Any], path: str = "") -> tuple[str, ...]:
     """Return the tags at a path, by default `tags`: a list, a list as JSON text, or comma-separated text."""
     tags = at(value, path) if path else value.get("tags")
     if isinstance(tags, str) and parsed(tags) is tags:
@@ -242,17 +258,6 @@ def tags_at(value: dict[str, Any], path: str) -> tuple[str, ...]:
 def _plain(key: str) -> str:
     """Return the name of a field as it is known, however it is spelt."""
     return key.strip().lower().replace(" ", "_")
-
-
-def id_at(value: dict[str, Any], mapping: Mapping[str, str]) -> str:
-    """Return the id of an object, "" for none; of a mapped one that is missing NotACase is raised."""
-    if "id" in mapping:
-        found = id_of(at(value, mapping["id"]))
-        if not found:
-            raise NotACase(f"has no id in {mapping['id']}")
-        return found
-    spelt = {_plain(key): key for key in reversed(value)}  # the first of two spellings
-    return next((id_of(value[spelt[name]]) for name in IDS if name in spelt and id_of(value[spelt[name]])), "")
 
 
 def output_of(value: dict[str, Any], mapping: Mapping[str, str]) -> Any:
@@ -266,7 +271,7 @@ def output_of(value: dict[str, Any], mapping: Mapping[str, str]) -> Any:
 
 
 def at(value: Any, path: str) -> Any:
-    """Return the value at a path such as `choices[0].message.content`. Raises NotACase if there is none.
+    """Return the value at a path such as `choices[0].message.content`. Raises Refused if there is none.
 
     A key that is spelt as the whole path counts first. A text that is JSON is looked into. Letter case and outer blanks
     of a key do not count, unless two keys differ in nothing else.
@@ -284,7 +289,7 @@ def at(value: Any, path: str) -> Any:
             value = inner[int(step)]
         else:
             close = _meant(step, tuple(inner)) if isinstance(inner, dict) else ""
-            raise NotACase(f"has no field {path}{close}; correct --map")
+            raise Refused(f"has no field {path}{close}; correct --map")
     return value
 
 

@@ -162,7 +162,7 @@ def _lines(data: bytes) -> Iterator[Record | Refused]:
             is_broken = not isinstance(error, RecursionError | KeyTwiceError | TooManyValuesError)
             if is_broken and not line.endswith(b"\n"):
                 raise NotReadable("breaks off", number) from None
-            yield Refused(_unreadable(error), "", Record(number, None))
+            yield Refused(_unreadable(error), Record(number, None))
 
 
 def _unreadable(error: ValueError | RecursionError) -> str:
@@ -238,8 +238,8 @@ class _Document:
             value = self._value()
         except KeyTwiceError as error:
             self._skip()
-            return Refused(str(error), "", Record(line, None))
-        return Refused(_TOO_DEEP, "", Record(line, None)) if is_deep(value) else Record(line, value, at)
+            return Refused(str(error), Record(line, None))
+        return Refused(_TOO_DEEP, Record(line, None)) if is_deep(value) else Record(line, value, at)
 
     @property
     def _here(self) -> int:
@@ -381,11 +381,8 @@ def table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> Iterat
                 several = {name: Twice(cell for other, cell in pairs if other == name) for name in twice}
                 yield Record(line, {name: cell for name, cell in pairs if cell or name} | several, (), shape)
             else:
-                yield Refused(
-                    f"has {plural(len(row), 'field')}; expected {len(header)}, as the header has",
-                    "",
-                    Record(line, None),
-                )
+                words = f"has {plural(len(row), 'field')}; expected {len(header)}, as the header has"
+                yield Refused(words, Record(line, None))
             line = reader.line_num + 1
     except csv.Error as error:
         raise NotReadable(f"is not CSV: {error}; correct the quotes, or export JSON", reader.line_num) from None
@@ -401,11 +398,11 @@ def _columns(data: bytes) -> Iterator[Record | Refused]:
                 number += 1
                 try:
                     if isinstance(line, parquet.NotReadable):
-                        yield Refused(f"is a row that JSON cannot hold: {line}", "", Record(number, None))
+                        yield Refused(f"is a row that JSON cannot hold: {line}", Record(number, None))
                     else:
                         yield Record(number, value_of(line), (), "columns")
                 except (KeyTwiceError, TooManyValuesError) as error:
-                    yield Refused(_unreadable(error), "", Record(number, None))
+                    yield Refused(_unreadable(error), Record(number, None))
     except parquet.NotReadable as error:
         raise NotReadable(f"is not a readable Parquet file: {error}") from None
 

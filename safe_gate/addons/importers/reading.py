@@ -16,20 +16,10 @@ from typing import Any, NamedTuple
 
 from safe_gate.addons.importers import files
 from safe_gate.addons.importers.entries import AUTO, IMPORTING, Request, asked_in, entry_of, kept_of, of_another, short
-from safe_gate.addons.importers.fields import has_field, overlay, rows, without_columns
+from safe_gate.addons.importers.fields import has_field, id_at, rows, tags_at, without_columns
 from safe_gate.addons.importers.files import NotReadable
-from safe_gate.addons.importers.formats import FORMATS, PATHS, detected, of_rows
-from safe_gate.addons.importers.rows import (
-    NO_RECORD,
-    Format,
-    LeftOut,
-    NotACase,
-    Record,
-    Refused,
-    Row,
-    field_of,
-    is_json,
-)
+from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, detected, of_rows
+from safe_gate.addons.importers.rows import NO_RECORD, LeftOut, Record, Refused, Row, field_of, is_json
 from safe_gate.core.given import Exchange
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Schema, suggestion
@@ -127,7 +117,7 @@ def problem_of(name: str, refused: Refused, request: Request) -> Problem:
     where = f"in {document}: " if document and not line else ""
     mapping = ",".join(f"{side}=FIELD" for side in request.makes.sides)
     hint = f"; name them: --map {mapping}" if refused.is_unnamed else ""
-    return Problem(Place(name, line), f"{where}{refused.why}{hint}", refused.id)
+    return Problem(Place(name, line), f"{where}{refused}{hint}", refused.id)
 
 
 def _unread(name: str, error: NotReadable | ModuleNotFoundError, more: str = "") -> Problem:
@@ -373,22 +363,23 @@ def _rows(recording: Recording, request: Request, result: Imported) -> Iterator[
         if isinstance(item, LeftOut):
             result.leave_out((item.what,))
             continue
-        found: Row | Refused = item
-        if own and item.record is not NO_RECORD:
-            try:
-                found = replace(item, **_overlay(item, own))
-            except NotACase as error:
-                found = Refused(str(error), item.id, item.record)
+        found = item if item.record is NO_RECORD else _renamed(item, own)
         yield problem_of(name, found, request) if isinstance(found, Refused) else found
 
 
-def _overlay(item: Row | Refused, own: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return the id, and of a row the tags, that a mapping names in its record, and the others. Raises NotACase."""
+def _renamed(item: Row | Refused, own: Mapping[str, str]) -> Row | Refused:
+    """Return a row, or what stands for one, with the id and the tags that a mapping names in its record."""
     value = item.record.value
-    if isinstance(item, Refused):
-        return overlay(value, {name: path for name, path in own.items() if name == "id"})
-    fields = {key: one for key, one in item.fields.items() if not any(has_field(path, [key]) for path in own.values())}
-    return {**overlay(value, own), "fields": fields}
+    try:
+        id_ = id_at(value, own) if "id" in own else item.id
+        if isinstance(item, Row):
+            item.tags = tags_at(value, own["tags"]) if "tags" in own else item.tags
+            paths = own.values()
+            item.fields = {key: one for key, one in item.fields.items() if not any(has_field(p, [key]) for p in paths)}
+    except Refused as error:
+        return Refused(str(error), item.record, id_=item.id)
+    item.id = id_
+    return item
 
 
 def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:

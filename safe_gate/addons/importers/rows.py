@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -31,42 +31,46 @@ Asked = str | tuple[Mapping[str, str], ...]
 """What a reply answers: a text, or the messages of a conversation up to the reply, each with role and content."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Row:
     """An exchange to judge. The reply may be any JSON value: some evaluators take objects. None is a half elsewhere.
 
-    `id` is "" if the format has none; rows with one id are samples of one prompt. `extra` holds fields of the case with
-    names that start with `x_`. `left_out` names the parts of the record that are not in the case. `fields` are the
-    record's other named fields; a case keeps the fields that it knows.
+    `left_out` names the parts of the record that are not in the case. `fields` are the record's other named fields; a
+    case keeps the fields that it knows. `extra` holds fields of the case with names that start with `x_`. `id` is "" if
+    the format has none; rows with one id are samples of one prompt.
     """
 
-    id: str
     user: Asked | None
     assistant: Any
-    tags: tuple[str, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=dict)
-    record: Record = NO_RECORD
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A record that cannot become a case, and why."""
-
-    why: str
+    tags: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
     record: Record = NO_RECORD
-    is_unnamed: bool = False
-    """Whether no field of it is known, so that a mapping can name them."""
 
 
-@dataclass(frozen=True, slots=True)
+class Refused(Exception):
+    """A record that cannot become a case, raised or as a value. The text says why.
+
+    `is_unnamed` tells whether no field of it is known, so that a mapping can name them.
+    """
+
+    def __init__(self, why: str, record: Record = NO_RECORD, *, id_: str = "", is_unnamed: bool = False) -> None:
+        super().__init__(why)
+        self.id, self.record, self.is_unnamed = id_, record, is_unnamed
+
+
+@dataclass(slots=True)
 class LeftOut:
     """A record that is not meant to be a case, such as a span that is no generation: `what` it is, in the plural."""
 
     what: str
     record: Record = NO_RECORD
+
+
+Found = Row | Refused | LeftOut
+"""What becomes of a record."""
 
 
 class Said(NamedTuple):
@@ -76,53 +80,11 @@ class Said(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
-class NotACase(Exception):
-    """A record cannot become a case. The message says why."""
-
-    def __init__(self, why: str, id_: str = "", *, is_unnamed: bool = False) -> None:
-        super().__init__(why)
-        self.id, self.is_unnamed = id_, is_unnamed
-
-
-def each(
-    read: Callable[[Any], Iterator[Row | Refused | LeftOut]], records: Iterable[Record]
-) -> Iterator[Row | Refused | LeftOut]:
-    """Yield the rows that `read` makes of each record, with it, and a `Refused` for each refusal."""
-    for record in records:
-        try:
-            if not isinstance(record.value, dict):
-                raise NotACase("is not an object; expected an object with named fields")
-            for item in read(record.value):
-                yield replace(item, record=record)
-        except NotACase as error:
-            yield Refused(str(error), error.id, record, error.is_unnamed)
-        except RecursionError:
-            yield Refused("is nested too deep", "", record)
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A format: its `name` in `--from`, its `title` in a sentence, how to recognise a record, and how to read all.
-
-    `paths` are the keys that lead to its records in a JSON document, and `shape` is the only shape of a file that it
-    reads, "" for any. If it `joins`, a row may hold one half of an exchange, with the other half under the same id
-    elsewhere.
-    """
-
-    name: str
-    title: str
-    detects: Callable[[Record], bool]
-    rows: Callable[[Iterable[Record]], Iterator[Row | Refused | LeftOut]]
-    paths: tuple[tuple[str, ...], ...] = ()
-    shape: str = ""
-    joins: bool = False
-
-
-def samples(row: Row, replies: Iterable[Said], expected: str) -> Iterator[Row | Refused]:
+def samples(row: Row, replies: Iterable[Said], expected: str) -> Iterator[Found]:
     """Yield a row for each reply to one prompt, and a refusal for each None, which also uses up a sample number."""
     for reply, left_out in replies:
         if reply is None:
-            yield Refused(f"has no reply; expected {expected}", row.id)
+            yield Refused(f"has no reply; expected {expected}")
         else:
             yield replace(row, assistant=reply, left_out=(*row.left_out, *left_out))
 
@@ -145,9 +107,9 @@ def field_of(name: str) -> str:
 
 
 def id_of(value: Any) -> str:
-    """Return an id as text: a text as it is, a number in digits, "" for anything else. Raises NotACase for NaN."""
+    """Return an id as text: a text as it is, a number in digits, "" for anything else. Raises Refused for NaN."""
     if not is_json(value):
-        raise NotACase("has an id that JSON cannot hold; expected text or a number")
+        raise Refused("has an id that JSON cannot hold; expected text or a number")
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""

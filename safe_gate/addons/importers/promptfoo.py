@@ -19,35 +19,33 @@ from itertools import takewhile
 from typing import Any
 
 from safe_gate.addons.importers.conversations import ASKED, are_messages, exchange, parsed
-from safe_gate.addons.importers.fields import unused
+from safe_gate.addons.importers.fields import each, unused
 from safe_gate.addons.importers.files import Twice
-from safe_gate.addons.importers.rows import Format, LeftOut, NotACase, Record, Refused, Row, each, error_of, id_of
+from safe_gate.addons.importers.rows import Found, LeftOut, Record, Refused, Row, error_of, id_of
 from safe_gate.core.text.patterns import later
 
 _COLUMN = later(r"\[([^\]]*+)\] (.+)", re.DOTALL)
 _FILE = later(r"\S+\.[a-z0-9]+: ")  # before a prompt that is read from a file
 _CELL = later(r"\[(PASS|FAIL|ERROR)\] ?(.*)", re.DOTALL)
-_GRADED = later(r"\([0-9.]+(?:, [^)]*)?\)\n\n(.*?)(?:\n\n(?:Pass|Fail) Reason: .*)?", re.DOTALL)
+_GRADED = later(r"\A\([0-9.]+(?:, [^)]*)?\)\n\n(.*?)(?:\n\n(?:Pass|Fail) Reason: .*)?\Z", re.DOTALL)
 _VARIABLE = later(r"\{\{-?\s*(\w+)\s*-?\}\}")
 _TEMPLATE = later(r"\{\{|\{%|\{#")
 _USED = ("prompt", "promptId", "promptIdx", "provider", "vars", "testCase", "description", "response", "error")
 
 
-def _detects(record: Record) -> bool:
+def detects(record: Record) -> bool:
     """Return whether a record is a result, or a row of results."""
     value = record.value
     is_result = {"prompt", "vars", "success"} <= value.keys()
     return is_result or (record.shape != "json" and bool(_cells(value)))
 
 
-def _rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
+def rows(records: Iterable[Record]) -> Iterator[Found]:
     """Yield the reply of each result."""
-    return each(partial(_read, prompts={}, described={}), records)
+    return each(partial(_read, prompts={}, described={}), records, lambda _: "")
 
 
-def _read(
-    value: dict[str, Any], prompts: dict[Any, int], described: dict[str, str]
-) -> Iterator[Row | Refused | LeftOut]:
+def _read(value: dict[str, Any], prompts: dict[Any, int], described: dict[str, str]) -> Iterator[Found]:
     if cells := _cells(value):
         yield from _of_cells(value, cells, prompts, described)
         return
@@ -59,13 +57,13 @@ def _read(
     response: dict[str, Any] = answer if isinstance(answer, dict) else {}
     reply = response.get("output")
     if error := error_of(response.get("error")) or (error_of(value.get("error")) if reply is None else ""):
-        raise NotACase(f"is an error: {error}", id_)
+        raise Refused(f"is an error: {error}", id_=id_)
     if reply is None:
-        raise NotACase("has no reply; expected response.output", id_)
+        raise Refused("has no reply; expected response.output", id_=id_)
     prompt = value.get("prompt")
     raw = prompt.get("raw") if isinstance(prompt, dict) else prompt
     if not isinstance(raw, str):
-        raise NotACase("has no prompt; expected text in prompt.raw", id_)
+        raise Refused("has no prompt; expected text in prompt.raw", id_=id_)
     provider = value.get("provider")
     name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
     yield _row(id_, parsed(raw), reply, name, unused(value, *_USED))
@@ -76,8 +74,8 @@ def _row(id_: str, prompt: Any, reply: Any, provider: Any, fields: Mapping[str, 
     extra = {"x_provider": provider} if isinstance(provider, str) else {}
     if are_messages(prompt):
         found = exchange([*prompt, {"role": "assistant", "content": ""}])
-        return Row(id_, found.user, reply, (), extra, found.left_out, fields)
-    return Row(id_, prompt if isinstance(prompt, str) else json.dumps(prompt), reply, (), extra, fields=fields)
+        return Row(found.user, reply, found.left_out, fields, (), extra, id_)
+    return Row(prompt if isinstance(prompt, str) else json.dumps(prompt), reply, (), fields, (), extra, id_)
 
 
 def _cells(value: dict[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -98,18 +96,13 @@ def _cells(value: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     marked = [(one, _CELL.fullmatch(one[2]) if isinstance(one[2], str) else None) for one in found]
     if not all(cell or one[2] == "" for one, cell in marked):
         return []
-    return [(*one[:2], _reply(cell[2]), cell[1]) if cell else (*one, "") for one, cell in marked]
-
-
-def _reply(cell: str) -> str:
-    """Return the reply in a cell, which a score before it and the grader's reason after it may enclose."""
-    graded = _GRADED.fullmatch(cell)
-    return graded[1] if graded else cell
+    # A score before the reply and the grader's reason after it may enclose it.
+    return [(*one[:2], _GRADED.sub(r"\1", cell[2]), cell[1]) if cell else (*one, "") for one, cell in marked]
 
 
 def _of_cells(
     value: dict[str, Any], cells: list[tuple[str, str, str, str]], prompts: dict[Any, int], described: dict[str, str]
-) -> Iterator[Row | Refused | LeftOut]:
+) -> Iterator[Found]:
     names = takewhile(lambda name: not _COLUMN.fullmatch(name), value)
     given = {name: value[name] for name in names if name != "Description"}
     test = {"description": value.get("Description", "")}
@@ -123,10 +116,10 @@ def _of_cells(
         id_ = _id({"vars": given}, test, described) + (f"/prompt-{place}" if place else "")
         prompt = _rendered(label, given)
         if status == "ERROR":
-            yield Refused(f"is an error: {reply[:80] or 'unknown'}", id_)
+            yield Refused(f"is an error: {reply[:80] or 'unknown'}", id_=id_)
         elif prompt is None:
             words = "cannot be told from the variables; import the JSON of promptfoo, or name both sides with --map"
-            yield Refused(f"has a reply to the prompt {json.dumps(label[:40])}, whose text {words}", id_)
+            yield Refused(f"has a reply to the prompt {json.dumps(label[:40])}, whose text {words}", id_=id_)
         else:
             yield _row(id_, prompt, reply, provider, fields)
 
@@ -177,6 +170,3 @@ def _id(value: dict[str, Any], test: dict[str, Any], described: dict[str, str]) 
         return own or f"vars-{digest}"
     is_first = described.setdefault(description, digest) == digest
     return description if is_first else f"{description}/vars-{digest}"
-
-
-PROMPTFOO = Format("promptfoo", "promptfoo results", _detects, _rows, paths=(("results", "results"),))
