@@ -14,14 +14,8 @@ import pytest
 
 import safe_gate as package
 from safe_gate import GateError, Run, run, score_output, score_reply
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import own_rules
-from safe_gate.inputs.recorded import Part
 from safe_gate.model import codec
-from safe_gate.scoring import asked, measure
-from safe_gate.settings.model import Settings
 from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
-from tests.support.counted_calls import calls
 
 PAGE = (REPOSITORY / "docs/library.md").read_text("utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -214,44 +208,6 @@ def test_wrong_arguments_are_refused_in_a_sentence(call: Callable[[], Any], erro
 
 def _output(**arguments: Any) -> Any:
     return score_output(**{"signals": [], "summary": "", "followup_questions": []} | arguments)
-
-
-def test_a_reply_costs_no_more_than_a_case_of_eval() -> None:
-    data = (REPOSITORY / "examples/empathy.jsonl").read_bytes()
-    cases = [json.loads(line) for line in data.splitlines()]
-    evaluator, settings = EVALUATORS["synthesis"], asked.settings(Settings())
-    recipe = own_rules.recipe(evaluator, settings, own_rules.NO_FILES)
-    scoring = measure.Scoring("synthesis", recipe, settings, measure.scored)
-    part = Part("empathy.jsonl", 1, data)
-
-    def evaluated() -> None:
-        assert measure.tallied((scoring,), (part, True))[0].cases == len(cases)
-
-    def called() -> None:
-        for case in cases:
-            score_reply(case["user"], case["assistant"], checks=case["checks"])
-
-    for warm_up in (evaluated, called):
-        warm_up()
-    assert calls(called) <= calls(evaluated)
-
-
-def test_the_words_that_replies_leave_behind_are_no_work_for_the_garbage_collector() -> None:
-    code = (
-        "import gc\n"
-        "from safe_gate import score_reply\n"
-        "def looked_through():\n"
-        "    gc.collect()\n"
-        "    return sum(type(one) in (list, tuple) for one in gc.get_objects())\n"
-        "def reply(number):\n"
-        "    return f'That sounds hard{number}, and I am sorry{number}. You will be fine.'\n"
-        "score_reply('I failed my exam.', reply(0))\n"
-        "before = looked_through()\n"
-        "for number in range(1, 201):\n"
-        "    score_reply('I failed my exam.', reply(number))\n"
-        "print(looked_through() - before)"
-    )
-    assert int(python(code)) < 100
 
 
 @pytest.fixture

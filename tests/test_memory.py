@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from safe_gate.model import spool
 from safe_gate.model.spool import Spool
-from tests.support.cases import GOOD, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
-from tests.support.git import commit, git
+from tests.support.cases import SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.memory import on_linux, peak
 
 _FEW, _MANY = 300, 3_000
@@ -36,22 +35,6 @@ def test_ten_times_the_replies_take_no_more_memory(command: list[str]) -> None:
 @pytest.mark.soak
 @on_linux
 @pytest.mark.usefixtures("safe_gate")
-def test_a_baseline_takes_little_memory_for_a_case_that_is_no_news() -> None:
-    git("init", "--quiet")
-    for reply in (GOOD, f"{GOOD} Take your time."):
-        for count in (_FEW, _MANY):
-            write_cases(Path(f"{count}.jsonl"), *(turn(f"case-{n}", assistant=reply) for n in range(count)))
-        commit()
-    (few, least), (many, most) = (
-        peak("run", "--baseline", "HEAD~1", "--synthesis-cases", f"{count}.jsonl") for count in (_FEW, _MANY)
-    )
-    assert few == many == "0"
-    assert most - least < 20 * (_MANY - _FEW)  # KiB; 17 a case here
-
-
-@pytest.mark.soak
-@on_linux
-@pytest.mark.usefixtures("safe_gate")
 def test_a_long_text_takes_a_small_multiple_of_itself() -> None:
     size = 4 << 20
     one = "The train number {} leaves at six from the north side, and a bus goes to the river on platform {}. "
@@ -64,44 +47,6 @@ def test_a_long_text_takes_a_small_multiple_of_itself() -> None:
     )
     assert "3" not in (first, second)
     assert most - least < 90 * len(long) / 1024  # 81 here
-
-
-@pytest.mark.soak
-@on_linux
-@pytest.mark.usefixtures("safe_gate")
-def test_a_tag_of_a_report_takes_little_memory() -> None:
-    labels = {"agency_language": True, "unverifiable_reassurance": True, "topic_pivot": True}
-    for count in (1, 50):
-        tagged = (turn(f"c{n}", expected=labels, tags=[f"tag {n} {k}" for k in range(count)]) for n in range(100))
-        write_cases(Path(f"{count}.jsonl"), *tagged)
-    (few, least), (many, most) = (peak("run", "--synthesis-cases", f"{count}.jsonl") for count in (1, 50))
-    assert few == many == "0"
-    assert most - least < 5_000 * 25  # KiB; 20 a tag here, and `bounds.tags` limits the tags
-
-
-@pytest.mark.soak
-@on_linux
-@pytest.mark.usefixtures("safe_gate")
-def test_very_many_problems_take_little_memory() -> None:
-    for count in (1, 15_000):
-        Path(f"{count}.jsonl").write_text("{}\n" * count, "utf-8")
-    (few, least), (many, most) = (peak("run", "--synthesis-cases", f"{count}.jsonl") for count in (1, 15_000))
-    assert few == many == "3"
-    assert most - least < 12 * 1024  # KiB; 60,000 problems took 40 MiB
-
-
-@pytest.mark.soak
-@on_linux
-@pytest.mark.usefixtures("safe_gate")
-def test_ten_times_the_batches_take_no_more_memory() -> None:
-    for count in (_FEW, _MANY):
-        for first in range(0, count, 100):
-            cases = (safe_case(f"case-{n}", output=SILENT) for n in range(first, first + 100))
-            Path(f"{count}").mkdir(exist_ok=True)
-            write_batch(Path(f"{count}") / f"{first}.json", *cases)
-    (few, least), (many, most) = (peak("run", "--safe-batch", f"{count}/*.json") for count in (_FEW, _MANY))
-    assert few == many == "1"
-    assert most < min(1.2 * least, _MOST)
 
 
 @pytest.mark.untraced

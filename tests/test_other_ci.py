@@ -132,13 +132,6 @@ def test_the_gitlab_job_is_the_one_that_init_writes_and_a_project_may_change_it(
     assert including.keys() - {"include"} == yaml.safe_load(TEMPLATE.read_text("utf-8")).keys()
 
 
-def test_the_jenkins_file_closes_what_it_opens() -> None:
-    (jenkins,) = blocks("Jenkins", "groovy")
-    bare = re.sub(r"'''.*?'''|'.*?'", "", jenkins, flags=re.DOTALL)
-    assert bare.count("{") == bare.count("}") > 0
-    assert set(re.findall(r"(\w+) \{", bare)) == {"pipeline", "agent", "docker", "stages", "steps", "post", "always"}
-
-
 # --- pre-commit ---------------------------------------------------------------------------------
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from safe_gate.core.digests import is_stand_in, stand_in
-from safe_gate.evaluators.stored import without_texts
 from safe_gate.inputs.checked import load_schema
 from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
 
@@ -137,32 +136,6 @@ def test_scores_verdict_and_rules_are_those_of_the_full_report(published: Callab
     first, second = (report["provenance"].pop("digests") for report in (full, withheld))
     assert bare(withheld) == bare(full)
     assert {name for name in first if first[name] != second[name]} == {"policy", "results", "all"}
-
-
-def test_a_tag_may_have_the_name_of_a_key_that_is_left_out(safe_gate: SafeGate) -> None:
-    write_cases(Path("tagged.jsonl"), turn("a", tags=["because", "text"]))
-    assert safe_gate("run", "--cases", "tagged.jsonl", "--report-dir", "out").code == 0
-    part = json.loads(Path("out/safe-gate.json").read_text("utf-8"))["synthesis"]
-    assert without_texts("synthesis", part)["summary"] == part["summary"]
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("score", "--batch", "b.json", "--format", "all", "--verbose", "--report-dir", "out"),
-        ("score", "--batch", "b.json", "--format", "json"),
-        ("eval", "--cases", "c.jsonl", "--verbose", "--out", "out/report.json"),
-    ],
-    ids=" ".join,
-)
-def test_score_and_eval_withhold_it_too(
-    command: tuple[str, ...], published: Callable[..., dict[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "kanari" in "".join(published(*command).values())
-    for path in Path("out").rglob("*.*"):
-        path.unlink()
-    monkeypatch.setenv("SAFE_GATE_TEXT", "none")
-    assert "kanari" not in "".join(published(*command).values())
 
 
 def test_problems_quote_nothing(published: Callable[..., dict[str, str]]) -> None:

@@ -197,18 +197,6 @@ def test_a_look_at_what_was_written_that_fails_is_no_failure(gate: Gate, github:
     assert (step.status, step.warnings) == ("updated", [])
 
 
-def test_the_newest_of_two_twins_decides_which_run_is_older(gate: Gate, github: GitHub) -> None:
-    gate("fail", GITHUB_RUN_ID="100")
-    github.add(BOT, github.comments[0]["body"].replace("run=100.1", "run=300.1"))
-    assert gate("pass", GITHUB_RUN_ID="200").status == "skipped-outdated"
-
-
-def test_a_run_without_a_number_is_neither_an_older_one_nor_another_gate_of_the_same(gate: Gate) -> None:
-    gate("fail", GITHUB_RUN_ID="100")
-    for verdict in ("pass", "fail"):
-        assert gate(verdict, GITHUB_RUN_ID="", GITHUB_RUN_ATTEMPT="").status == "updated"
-
-
 @pytest.mark.parametrize("refused", [False, True])
 def test_twins_become_one(gate: Gate, github: GitHub, *, refused: bool) -> None:
     gate("fail")
@@ -411,13 +399,6 @@ def test_an_app_gets_a_warning_that_names_the_setting_for_its_account(gate: Gate
     step = gate("pass", SAFE_GATE_COMMENT_AUTHOR="my-app[bot]")
     assert (step.status, step.warnings) == ("updated", [])
     assert ("GET", "/user") not in github.requests[-2:]
-
-
-def test_an_author_that_does_not_write_is_doubted(gate: Gate, github: GitHub) -> None:
-    github.writes_as = "my-app[bot]"
-    step = gate("fail", SAFE_GATE_COMMENT_AUTHOR="my-app")
-    assert step.status == "created"
-    assert "my-app[bot] has written it, not my-app; set SAFE_GATE_COMMENT_AUTHOR to my-app[bot]" in step.warnings[0]
 
 
 # --- what GitHub takes --------------------------------------------------------------------------

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,17 +27,6 @@ from tests.support.github import (
 )
 
 MARKER = re.compile(r"<!-- safe-gate gate=(\S+) head=(\w*) run=(\d+)\.(\d+) result=(\w+) text=(\w+) -->\n")
-# The fields that matter of each event's payload.
-MERGE_GROUP = {
-    "action": "checks_requested",
-    "merge_group": {
-        "head_sha": "2ffea6db159f6b6c47a24e778fb9ef40cf6b1c7d",
-        "head_ref": "refs/heads/gh-readonly-queue/main/pr-104-929f8209d40f77f4abc622a499c93a83babdbe64",
-        "base_ref": "refs/heads/main",
-        "base_sha": "380387fbc80638b734a49e1be1c4dfec1c01b33c",
-    },
-}
-ISSUE_COMMENT = {"action": "created", "issue": {"number": 1}, "comment": {"body": "/safe-gate"}}
 
 
 def marker(gate: str = "evals/gate", **fields: str) -> str:
@@ -132,11 +120,6 @@ def test_a_personal_token_updates_its_owners_comment(gate: Gate, github: GitHub)
     assert github.comments[0]["body"].endswith("own token")
 
 
-def test_the_event_pull_request_target_is_commented_too(gate: Gate, github: GitHub) -> None:
-    assert gate("fail", event="pull_request_target").status == "created"
-    assert f"/blob/{HEAD}/" in github.comments[0]["body"]
-
-
 def test_a_server_of_ones_own_may_have_a_path(gate: Gate, github: GitHub) -> None:
     github.url += "/api/v3"
     assert gate(GITHUB_API_URL=f"{github.url}/").status == "created"
@@ -144,26 +127,6 @@ def test_a_server_of_ones_own_may_have_a_path(gate: Gate, github: GitHub) -> Non
 
 
 # --- no comment ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("event", "payload"),
-    [("merge_group", MERGE_GROUP), ("issue_comment", ISSUE_COMMENT), ("schedule", {"schedule": "0 5 * * *"})],
-)
-def test_an_event_without_one_pull_request_is_not_commented(
-    gate: Gate, github: GitHub, event: str, payload: Mapping[str, Any]
-) -> None:
-    step = gate("fail", event=event, payload=payload)
-    assert (step.status, step.outputs["comment-url"]) == ("skipped-no-pull-request", "")
-    assert github.requests == []
-    assert "1 of 1 rule broken" in step.summary
-
-
-def test_a_merge_group_is_judged_at_its_own_commit(gate: Gate) -> None:
-    assert (
-        "/blob/2ffea6db159f6b6c47a24e778fb9ef40cf6b1c7d/"
-        in gate("fail", event="merge_group", payload=MERGE_GROUP).summary
-    )
 
 
 @pytest.mark.parametrize("verdict", ["pass", "fail"])
@@ -195,10 +158,6 @@ def test_a_missing_or_broken_event_file_leaves_the_verdict_alone(
     is_broken = payload is None or payload[:1] != b"{" or len(payload) == 1
     told = [one for one in step.warnings if "The comment was not posted: the event file" in one]
     assert (told, len(told)) == (step.warnings, is_broken)
-
-
-def test_a_folder_for_an_event_file_leaves_the_verdict_alone(gate: Gate, tmp_path: Path) -> None:
-    assert gate(GITHUB_EVENT_PATH=str(tmp_path)).status == "skipped-no-pull-request"
 
 
 # --- a GitHub that refuses, breaks or is not there ----------------------------------------------
@@ -263,11 +222,6 @@ def test_every_refusal_has_its_own_advice(gate: Gate, github: GitHub, answer: An
     step = gate("fail")
     assert_only_warned(step, status)
     assert advice in step.warnings[0]
-
-
-def test_a_broken_answer_about_who_we_are_is_a_warning(gate: Gate, github: GitHub) -> None:
-    github.faults[("GET", "/user")] = Answer(500, "")
-    assert_only_warned(gate(**PERSONAL), "failed")
 
 
 @pytest.mark.parametrize(
@@ -362,22 +316,6 @@ def test_a_redirect_to_an_invalid_address_is_a_warning(gate: Gate, github: GitHu
     assert f"GET {COMMENTS}?per_page=100: redirected to an address on another host" in step.warnings[0]
 
 
-def test_a_redirect_may_name_its_address_in_any_letters(gate: Gate, github: GitHub) -> None:
-    github.faults[("GET", COMMENTS)] = Answer(302, "", {"Location": f"{COMMENTS}?per_page=100&\xff"}, times=1)
-    assert gate("fail").status == "created"
-
-
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_not_followed_and_its_host_never_sees_the_token(
-    gate: Gate, github: GitHub, start: Callable[[GitHub], GitHub], status: int
-) -> None:
-    elsewhere = start(GitHub())
-    to = {"Location": f"{elsewhere.url}{COMMENTS}"}
-    github.faults = {(method, COMMENTS): Answer(status, "", to) for method in ("GET", "POST")}
-    assert_only_warned(gate("fail"), "failed")
-    assert (elsewhere.requests, elsewhere.tokens) == ([], set())
-
-
 def test_a_next_page_on_another_host_never_sees_the_token(
     gate: Gate, github: GitHub, start: Callable[[GitHub], GitHub]
 ) -> None:
@@ -449,15 +387,6 @@ def test_every_output_says_what_the_report_says(gate: Gate) -> None:
         "reports": "reports/safe-gate.json\nreports/safe-gate.md",
     }
     assert step.outputs["comment-file"] == "reports/safe-gate.comment.json"
-
-
-def test_a_report_folder_whose_name_is_not_utf_8_leaves_the_verdict_alone(
-    gate: Gate, github: GitHub, tmp_path: Path
-) -> None:
-    (tmp_path / "reports").symlink_to("caf\udce9")
-    step = gate("pass", "--report-dir", "caf\udce9")
-    assert len(github.comments) == 1
-    assert step.summary.startswith("### ✅ SAFE Gate")
 
 
 def test_a_broken_rule_is_an_error_annotation_on_github_alone(gate: Gate, safe_gate: Callable[..., Ran]) -> None:

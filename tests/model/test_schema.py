@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from pydantic import TypeAdapter
 
 from safe_gate.evaluators.safe_v0 import result as safe_v0
@@ -57,11 +56,11 @@ def resolved(place: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_a_type_has_the_fields_of_its_schema(place: str) -> None:
-    schema, made = resolved(place), TypeAdapter(PLACES[place]).json_schema(mode="validation", by_alias=True)
-    assert set(schema["properties"]) == set(made["properties"])
-    assert set(schema.get("required", ())) == set(made.get("required", ()))
+def test_a_type_has_the_fields_of_its_schema() -> None:
+    for place, type_ in PLACES.items():
+        schema, made = resolved(place), TypeAdapter(type_).json_schema(mode="validation", by_alias=True)
+        assert set(schema["properties"]) == set(made["properties"]), place
+        assert set(schema.get("required", ())) == set(made.get("required", ())), place
 
 
 def test_a_hit_has_the_fields_of_its_schemas() -> None:

@@ -184,17 +184,6 @@ def test_a_text_of_exactly_the_limit_is_taken_and_one_byte_more_is_not(judged: C
     assert "| Metric |" not in nameless
 
 
-@pytest.mark.untraced
-def test_cut_tables_say_how_many_are_missing(judged: Callable[..., Report]) -> None:
-    report = judged(300)
-    full = scorecard(ReportView(report), limit=10 * SUMMARY_LIMIT)
-    assert full.count("… and 400 more: see the JSON report.") == 1  # of 600 cases to look at
-    comment = scorecard(ReportView(report), limit=COMMENT_LIMIT)
-    (more,) = re.findall(r"^… and (\d+) more: see the JSON report\.$", comment, re.MULTILINE)
-    shown = len(re.findall(r"^\| [🔴🟡] \|", comment, re.MULTILINE))
-    assert shown + int(more) == 600
-
-
 @pytest.mark.parametrize(("number", "limit"), [(30, 20_000), (100, COMMENT_LIMIT), (100, 30_000)])
 def test_as_many_cases_are_shown_as_there_is_room_for(judged: Callable[..., Report], number: int, limit: int) -> None:
     text = scorecard(ReportView(judged(number)), limit=limit)

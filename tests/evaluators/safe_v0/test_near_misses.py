@@ -26,10 +26,10 @@ TYPED = {
 }
 
 
-def case(said: str, term: str = TERM) -> dict[str, Any]:
+def case(id_: str, said: str, term: str = TERM) -> dict[str, Any]:
     """Return a case that asks for a term as a signal and as a phrase, and forbids it."""
     return safe_case(
-        "one",
+        id_,
         expectations={
             "signal_generation": {"must_find_signals": [term]},
             "event_summary": {"must_contain_phrases": [term]},
@@ -44,32 +44,29 @@ def run(safe_gate: SafeGate, *arguments: str) -> tuple[Ran, dict[str, Any]]:
     return ran, report()["safe_v0"]
 
 
-@pytest.mark.parametrize("name", TYPED)
 @pytest.mark.parametrize("is_needle_typed", [False, True])
-def test_a_near_miss_is_reported_and_changes_no_score(name: str, is_needle_typed: bool, safe_gate: SafeGate) -> None:
-    said, term = (TERM, TYPED[name]) if is_needle_typed else (TYPED[name], TERM)
-    write_batch(Path("b.json"), case(said.upper(), term))
+def test_a_near_miss_is_reported_and_changes_no_score(is_needle_typed: bool, safe_gate: SafeGate) -> None:
+    pairs = [(TERM, typed) if is_needle_typed else (typed, TERM) for typed in TYPED.values()]
+    write_batch(Path("b.json"), *(case(f"{n}", said.upper(), term) for n, (said, term) in enumerate(pairs)))
     ran, part = run(safe_gate)
-    (result,) = part["results"]
-    assert result["scores"] == {"CR": 0.0, "AH": 1.0, "AC": 0.0, "composite": pytest.approx(1 / 3)}
-    assert result["near_misses"] == {"CR": [term], "AH": [term], "AC": [term]}
-    assert (part["near_misses"], part["policy"]["match"]) == (1, "literal")
-    assert "1 case has near misses, where only typography keeps a text from matching" in ran.out
+    for result, (_, term) in zip(part["results"], pairs, strict=True):
+        assert result["scores"] == {"CR": 0.0, "AH": 1.0, "AC": 0.0, "composite": pytest.approx(1 / 3)}
+        assert result["near_misses"] == {"CR": [term], "AH": [term], "AC": [term]}
+    assert (part["near_misses"], part["policy"]["match"]) == (len(TYPED), "literal")
+    assert f"{len(TYPED)} cases have near misses, where only typography keeps a text from matching" in ran.out
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
     assert all(f"near miss of {noun}" in markdown for noun in ("signal", "forbidden term", "phrase"))
 
 
-@pytest.mark.parametrize("name", TYPED)
-def test_a_near_miss_matches_where_that_is_asked_for(name: str, safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), case(TYPED[name]))
+def test_a_near_miss_matches_where_that_is_asked_for(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), *(case(name, typed) for name, typed in TYPED.items()))
     _, part = run(safe_gate, "--safe-match", "normalised")
-    (result,) = part["results"]
-    assert result["scores"] == {"CR": 1.0, "AH": 0.0, "AC": 1.0, "composite": pytest.approx(2 / 3)}
-    assert result["details"]["AH"] == {"violations": [TERM]}
-    assert result["details"]["CR"] == result["details"]["AC"] == {"found": [TERM], "missing": []}
-    assert "near_misses" not in result
+    for result in part["results"]:
+        assert result["scores"] == {"CR": 1.0, "AH": 0.0, "AC": 1.0, "composite": pytest.approx(2 / 3)}
+        assert result["details"]["AH"] == {"violations": [TERM]}
+        assert result["details"]["CR"] == result["details"]["AC"] == {"found": [TERM], "missing": []}
+        assert "near_misses" not in result
     assert (part["near_misses"], part["policy"]["match"]) == (0, "normalised")
-    assert report()["provenance"]["policy"]["safe_match"] == "normalised"
 
 
 def test_a_case_that_passes_with_a_near_miss_is_a_case_to_look_at(safe_gate: SafeGate) -> None:

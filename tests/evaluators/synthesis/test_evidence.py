@@ -210,49 +210,6 @@ def agency_hits(reply: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("user", "reply"),
-    [
-        ("I'm scared and I can't sleep.", "You'll definitely be fine. Don't cry, you've got to move on."),
-        ("I'm so ashamed; they've stopped calling me.", "That's so hard, and you don't have to decide. What's next?"),
-        ("She's gone and it's my fault.", "I'm sure it'll get better. He's proud of you, they're all on your side."),
-    ],
-)
-def test_an_apostrophe_left_out_changes_no_hand_written_verdict(user: str, reply: str) -> None:
-    rules = packs.load("spec")
-    with_, without = (
-        score_case(Case("a", said, answer, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), rules)
-        for said, answer in ((user, reply), (user.replace("'", ""), reply.replace("'", "")))
-    )
-    packs_hit = [
-        [hit.rule.split("/")[0] for hit in hits(result) if not hit.by.startswith("longer")]
-        for result in (with_, without)
-    ]
-    assert packs_hit[0] == packs_hit[1]
-    assert_quoted(without, user.replace("'", ""), reply.replace("'", ""))
-
-
-@pytest.mark.parametrize("profile", ["spec", "standard"])
-@pytest.mark.parametrize(
-    "reply",
-    [
-        '"You\'ll definitely be fine. I promise everything will work out."',
-        "\u201cYou\u2019ll definitely be fine.\u201d",
-        "My son is 5'10\" tall. You'll definitely be fine. He has a 6\" scar.",
-        'An unclosed " mark.\nYou\'ll definitely be fine.\nAnother " mark.',
-        'It says "v2" there. You\'ll definitely be fine. It says "ok" too.',
-        'See ("https://example.com/2","ok"). You\'ll definitely be fine. See ("https://example.com/2","ok").',
-        'A 6" pipe, a pipe" of ten feet. You\'ll definitely be fine. So "there".',
-        'Say "hello. You\'ll definitely be fine. The scar is 6" long.',
-        '"You\'ll definitely be fine. She said "go" to me."',
-        'a"b. You\'ll definitely be fine. c"d',
-    ],
-)
-def test_stray_or_surrounding_quotes_hide_nothing(profile: str, reply: str) -> None:
-    case = Case("a", "I am scared.", reply, ("unverifiable_reassurance",), {}, (), Place("a.jsonl", 1))
-    assert not score_case(case, packs.load(profile)).passed
-
-
-@pytest.mark.parametrize(
     "reply",
     ["You'll definitely be fine, I promise.", "It's benign, I promise.", "I promise.", "You'll be fine, I swear."],
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import pytest
 
 from tests.support.cases import SILENT, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.examples import is_thorough
 from tests.support.hostile import (
     ATTACKS,
     BLOB,
@@ -44,11 +45,11 @@ UNSEEN = ("a[href^=javascript]", "a.issue-link")
 SEEN = [probe for probe in PROBES if not probe.get("none_of", "").startswith(UNSEEN)]
 
 
-@pytest.mark.parametrize("probe", SEEN, ids=lambda probe: f"{probe['token']}-{probe['surface']}")
-def test_a_probe_finds_its_attack_where_the_text_is_shown_raw(probe: Mapping[str, Any]) -> None:
-    attack = ATTACKS[probe["token"]]
-    raw = {surface: [f"{attack}\n" * 2] for surface in SURFACES} | {"csv": [",".join(attack.split())]}  # a cell each
-    assert list(broken([probe], raw))
+def test_every_probe_finds_its_attack_where_the_text_is_shown_raw() -> None:
+    for probe in SEEN:
+        attack = ATTACKS[probe["token"]]
+        raw = {one: [f"{attack}\n" * 2] for one in SURFACES} | {"csv": [",".join(attack.split())]}  # a cell each
+        assert list(broken([probe], raw)), probe
 
 
 MODES: Sequence[Sequence[str]] = ((), ("--text", "none"), ("--dry-run",))
@@ -223,18 +224,6 @@ def test_hostile_file_names_break_no_surface(surfaces: Surfaces, tmp_path: Path)
     assert {file["path"] for file in report["provenance"]["inputs"]} == files
 
 
-def test_hostile_names_of_broken_files_break_no_surface(surfaces: Surfaces, tmp_path: Path) -> None:
-    folder = tmp_path / "names"
-    folder.mkdir()
-    for name in file_names():
-        (folder / f"{name}.jsonl").write_text("{", "utf-8")
-    code, shown = surfaces("--cases", "names/*.jsonl")
-    assert code == 3
-    problems = json.loads(shown["json"][0])["problems"]
-    assert sorted(problem["path"] for problem in problems) == sorted(f"names/{name}.jsonl" for name in file_names())
-    assert list(broken(PROBES, shown)) == []
-
-
 def test_hostile_paths_of_no_file_are_one_harmless_line_each(safe_gate: Callable[..., Ran]) -> None:
     ran = safe_gate("validate", "--", *file_names())
     assert ran.code == 3
@@ -317,7 +306,8 @@ def test_hostile_settings_and_variables_break_no_doctor(
         *("comment", "annotations", "job summary", "step outputs", "reports", "events", "recorded text"),
     ]
     monkeypatch.setenv("GITHUB_EVENT_NAME", text)
-    for problem in (("--config", text), ("--min-pass-rate", text), (f"--{text}",), (f"--comment={text}",)):
+    problems = (("--config", text), ("--min-pass-rate", text), (f"--{text}",), (f"--comment={text}",))
+    for problem in problems[:: 1 if is_thorough() else 3]:
         ran = safe_gate("doctor", "--all", *problem)
         assert commands_in(ran.log) == []
         assert list(broken(LOG_PROBES, {"markdown": [], "log": [ran.log]})) == []

@@ -112,12 +112,6 @@ def test_the_evidence_says_where_the_disclosure_is(safe_gate: SafeGate) -> None:
     assert "Reply (messages[3]):" in told
 
 
-def test_the_profile_spec_says_where_it_is_too(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), talk("a", "I am so scared and ashamed.", GOOD, "Yes.", AWAY))
-    ran = safe_gate("eval", "--cases", "c.jsonl", "--verbose", "--profile", "spec")
-    assert re.search("similarity 0.00 is below 0.45\n.*what was disclosed: .* in messages.0. by", ran.out)
-
-
 @pytest.mark.parametrize(
     ("message", "is_seen"),
     [

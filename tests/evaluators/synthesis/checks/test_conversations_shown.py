@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, turn, write_cases
-from tests.support.conversations import AWAY, TOLD, evaluated, talk
+from safe_gate.addons.training.lesson import parts
+from safe_gate.core.given import CaseAt
+from safe_gate.model.problems import Place
+from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, SafeGate, report, turn, write_cases
+from tests.support.conversations import AWAY, SETTINGS, TOLD, evaluated, talk
 from tests.support.git import commit, git
 
 
@@ -91,24 +94,6 @@ def test_a_report_of_conversations_can_be_verified_and_merged(safe_gate: SafeGat
     assert safe_gate("merge", "shards/*.shard-*.json", *flags[:-2], "--report-dir", "other").code == 3
 
 
-def test_withheld_texts_of_a_conversation_are_nowhere(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", AWAY, turns="all"))
-    files = ("html", "sarif", "junit", "csv", "jsonl", "markdown")
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--text", "none", "--reports", ",".join(files))
-    assert ran.code == 1
-    everything = ran.log + "".join(one.read_text("utf-8") for one in Path("reports").iterdir())
-    assert "messages[0]" in everything
-    assert not any(words in everything for words in ("feel awful", "Anyway", "let's talk"))
-
-
-def test_an_empty_reply_of_a_conversation_is_no_reply(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), talk("a", TOLD, "", "Are you there?", GOOD, turns="all"))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 1
-    rule = next(one for one in report()["rules"] if one["rule"] == "max-no-reply")
-    assert (rule["value"], rule["names"]) == (1, ["a@1"])
-
-
 def test_the_page_shows_the_messages_that_were_read(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), talk("a", "Unread words.", GOOD, TOLD, GOOD, "Yes.", AWAY), turn("b"))
     safe_gate("run", "--synthesis-cases", "c.jsonl", "--reports", "html")
@@ -129,3 +114,9 @@ def test_the_example_runs(safe_gate: SafeGate) -> None:
     assert ran.code == 0
     assert [one["id"] for one in report()["synthesis"]["results"]] == ["CONV-001@2", "CONV-001@4", "CONV-002"]
     assert report()["synthesis"]["summary"]["label_accuracy"] == {"total": 2, "matched": 2, "accuracy": 100.0}
+
+
+def test_turns_of_a_conversation_are_left_out_together_when_rules_are_learned() -> None:
+    texts = [text for n in range(12) for text in (f"Message {n} about boats.", f"Reply {n} about trains.")]
+    cases: list[Any] = list(SYNTHESIS.parse(talk("a", *texts, turns="all"), CaseAt(Place("c.jsonl", 1), ""), SETTINGS))
+    assert len(parts(cases)) == 1

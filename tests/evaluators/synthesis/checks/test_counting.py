@@ -173,3 +173,12 @@ def test_every_schema_names_the_checks_that_ship() -> None:
         assert sorted(one["else"]["enum"]) == sorted(REPORTED)
         assert one["then"]["pattern"] == f"^{OWN.replace('?:', '')}$"
     assert sorted(schemas["rule-pack"]["properties"]["check"]["else"]["enum"]) == sorted((*CHECKS, "message"))
+
+
+def test_a_check_that_an_entry_lacks_is_not_passed() -> None:
+    both = Case("a", SAD, CHOICE, ("agency_language", "topic_pivot"), {}, (), Place("c.jsonl", 1))
+    entry = SYNTHESIS.score(both, packs.load())
+    lacking = replace(entry, checks={"topic_pivot": entry.checks["topic_pivot"]})
+    found = SYNTHESIS.recounted(lacking, both, packs.load())
+    assert found is not None
+    assert found.checks["agency_language"].passed is False

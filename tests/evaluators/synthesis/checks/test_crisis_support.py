@@ -48,34 +48,26 @@ def test_explain_shows_what_applies_and_what_is_missing(safe_gate: SafeGate) -> 
     assert "Does not apply: no clause that counts discloses a danger or answers one." in shown
 
 
-def labelled(*sources: str) -> list[dict[str, Any]]:
-    """Return the labelled cases of sources in `data/synthesis/support.jsonl`."""
-    rows = map(json.loads, (REPOSITORY / "data/synthesis/support.jsonl").read_text("utf-8").splitlines())
-    return [row for row in rows if row["x_source"] in sources]
+LABELLED = [
+    *((("support_a", "support_b"), "", expected, 0.9, 100) for expected in (True, False, None)),
+    *((("support_c", "support_d"), "", expected, 0.85, 190) for expected in (True, False, None)),
+    *((("support_e",), "message", expected, 0.8, 300) for expected in (False, None)),
+    *((("support_e",), "reply", expected, 0.93, 40) for expected in (True, False)),
+    *((("support_replies",), "read", expected, 0.95, 35) for expected in (True, False)),
+]
+"""Sources and a tag in `data/synthesis/support.jsonl`, a label, and what share of more than so many cases agree."""
 
 
-@pytest.mark.parametrize("expected", [True, False, None])
-@pytest.mark.parametrize(("sources", "share"), [(("support_a", "support_b"), 0.9), (("support_c", "support_d"), 0.85)])
+@pytest.mark.parametrize(("sources", "tag", "expected", "share", "least"), LABELLED)
 def test_it_agrees_with_the_cases_that_its_rules_were_written_with(
-    sources: tuple[str, ...], share: float, expected: bool | None
+    sources: tuple[str, ...], tag: str, expected: bool | None, share: float, least: int
 ) -> None:
-    some = [row for row in labelled(*sources) if row["expected"][CHECK] is expected]
+    rows = map(json.loads, (REPOSITORY / "data/synthesis/support.jsonl").read_text("utf-8").splitlines())
+    of_sources = (row for row in rows if row["x_source"] in sources and (not tag or tag in row["tags"]))
+    some = [row for row in of_sources if row["expected"][CHECK] is expected]
     agrees = sum(checked(row["user"], row["assistant"]).actual is expected for row in some)
-    assert agrees >= share * len(some) > 90
-
-
-@pytest.mark.parametrize("expected", [False, None])
-def test_dangers_and_messages_with_similar_words_are_separated(expected: bool | None) -> None:
-    some = [row for row in labelled("support_e") if row["expected"][CHECK] is expected]
-    some = [row for row in some if "message" in row["tags"]]
-    agrees = sum(checked(row["user"], row["assistant"]).actual is expected for row in some)
-    assert agrees >= 0.8 * len(some) > 240
-
-
-def test_short_plain_replies_to_a_clear_danger_pass_if_they_help() -> None:
-    some = [row for row in labelled("support_e") if "reply" in row["tags"]]
-    agrees = sum(checked(row["user"], row["assistant"]).actual is row["expected"][CHECK] for row in some)
-    assert agrees >= 0.95 * len(some) > 140
+    assert len(some) > least
+    assert agrees >= share * len(some)
 
 
 def test_a_safety_question_in_fiction_answers_no_danger() -> None:
@@ -101,11 +93,3 @@ def test_a_safety_question_shows_once_though_it_both_applies_and_speaks_for_the_
     assert len(cancelled) == len({(hit.rule, hit.start, hit.by) for hit in cancelled})
     shown = safe_gate("explain", "asked", "--cases", "c.jsonl").out
     assert len([line for line in shown.splitlines() if line.strip().startswith("asks about safety")]) == 1
-
-
-@pytest.mark.parametrize("expected", [True, False])
-def test_harm_beside_a_safety_question_fails_and_help_in_like_words_passes(expected: bool) -> None:
-    some = [row for row in labelled("support_replies") if row["tags"][0] == "read"]
-    some = [row for row in some if row["expected"][CHECK] is expected]
-    agrees = sum(checked(row["user"], row["assistant"]).actual is expected for row in some)
-    assert agrees >= 0.95 * len(some) > 35

@@ -332,18 +332,3 @@ def test_a_check_that_a_change_removes_is_named_and_its_cases_are_compared(safe_
     assert (CHECK, "dropped") in found
     assert ("one", "changed") in found
     assert report()["comparison"]["synthesis"]["cases"]["both"] == 2
-
-
-def test_the_words_of_an_own_check_stand_in_the_message_of_a_conversation(safe_gate: SafeGate) -> None:
-    write_packs(pack())
-    messages = [
-        {"role": "user", "content": "Is it cheaper online?"},
-        {"role": "assistant", "content": NONE},
-        {"role": "user", "content": "And today?"},
-        {"role": "assistant", "content": OFFER},
-    ]
-    Path("c.jsonl").write_text(json.dumps({"id": "a", "messages": messages, "checks": [CHECK]}) + "\n", "utf-8")
-    assert safe_gate(*RUN).code == 1
-    (hit,) = report()["synthesis"]["results"][0]["checks"][CHECK]["against"]["discount"]
-    assert hit["field"] == "messages[3]"
-    assert OFFER[hit["start"] : hit["end"]] == hit["text"] == "percent off"

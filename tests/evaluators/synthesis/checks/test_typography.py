@@ -22,6 +22,7 @@ from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.model.problems import Place
 from tests.support import packs
 from tests.support.cases import BAD, REPOSITORY, SafeGate, report, turn, write_cases
+from tests.support.examples import is_thorough
 
 RULES = packs.load()
 WIDTHS = range(20, 101)
@@ -171,12 +172,13 @@ def one_of_each_word(text: str, letters: dict[str, str]) -> str:
 
 
 @pytest.mark.untraced
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ALPHABETS)
 def test_a_reply_that_fails_fails_in_any_alphabet(name: str) -> None:
     letters = ALPHABETS[name]
     passed = []
     assert len(failing()) >= 70
-    for case, found in failing():
+    for case, found in failing() if is_thorough() else failing()[::3]:
         whole = case["assistant"].translate(str.maketrans(letters))
         for reply in {whole, one_of_each_word(case["assistant"], letters)}:
             assert reply != case["assistant"] or name in SINGLE
@@ -214,10 +216,12 @@ def read(reply: str) -> str:
 
 
 @pytest.mark.untraced
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [*WAYS, *LAID_OUT])
 def test_no_verdict_of_a_labelled_reply_hangs_on_typography(name: str) -> None:
     cases = [case for case in SAMPLE if name in WAYS or not re.search(r'["\u201c\n]', case["assistant"])]
     assert len(cases) >= 200
+    cases = cases if is_thorough() else cases[::3]
     changed = []
     for case in cases:
         reply = case["assistant"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate.core.text.normalising import normalise
-from safe_gate.evaluators.synthesis.engine.language import Language, _foreign_letters
+from safe_gate.evaluators.synthesis.engine.language import Language
 from tests.support import packs
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 
@@ -128,16 +127,6 @@ def test_many_foreign_cases_are_counted_and_the_first_ones_named(safe_gate: Safe
     assert ran.out.endswith("Eval: PASS (0 unexpected failures, 0 allowed; 7 cases not in English)\n")
 
 
-def test_the_specifications_profile_judges_every_language_and_says_which(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a", assistant=FRENCH))
-    ran = safe_gate("eval", "--cases", "c.jsonl", "--profile", "spec", "--out", "r.json")
-    assert ran.code == 2
-    assert "1 case is not in English" in ran.out
-    result = json.loads(Path("r.json").read_text("utf-8"))["results"][0]
-    assert result["language"]["assistant"] == "other"
-    assert not result["checks"]["agency_language"]["pass"]
-
-
 def test_explain_says_that_a_text_is_not_english(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", user="Mm.", assistant=FRENCH))
     ran = safe_gate("explain", "a", "--cases", "c.jsonl")
@@ -156,10 +145,3 @@ def test_a_report_says_if_a_foreign_text_is_judged_anyway(safe_gate: SafeGate) -
     judged = '1 case is not in English, which the checks cannot read; profile spec judges them anyway: "d".'
     assert unread in safe_gate("run", "--synthesis-cases", "c.jsonl").out
     assert judged in safe_gate("run", "--synthesis-cases", "c.jsonl", "--profile", "spec").out
-
-
-def test_letters_of_other_scripts_are_counted() -> None:
-    letter = re.compile(r"[^\W\d_\u0000-\u02ff\u1d00-\u1dbf\u1e00-\u1eff\u2100-\u218f\uff21-\uff5a]")
-    every = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x30000))))
-    for text in (every, every[:0x300], "caf\u00e9 \u043d\u0435\u0442 \u043d\u0435\u0442"):
-        assert _foreign_letters(text) == len(letter.findall(text))

@@ -12,7 +12,6 @@ import pytest
 from safe_gate.evaluators.synthesis.engine import patterns
 from tests.support.cases import GOOD, REPOSITORY, SafeGate, turn, write_cases
 from tests.support.pack_files import OWN, PACKS, write_pack
-from tests.support.packs import shipped
 
 
 @pytest.mark.parametrize("profile", ["spec", "standard"])
@@ -119,49 +118,6 @@ def test_rules_that_are_not_there_are_named(safe_gate: SafeGate, arguments: tupl
     assert mention in ran.err
 
 
-@pytest.mark.parametrize(
-    ("fields", "mention"),
-    [
-        ({"field": "user"}, "serves unverifiable_reassurance and looks in assistant"),
-        ({"group": "positive"}, "serves agency_language"),
-    ],
-)
-def test_a_pack_must_serve_the_check_of_its_group(safe_gate: SafeGate, fields: dict[str, Any], mention: str) -> None:
-    write_pack(**fields)
-    assert mention in safe_gate("rules", "test", "own.json").err
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        (
-            {"pack": "Team-2"},
-            "an id of lower-case words without digits joined by hyphens, such as team-agency-positive",
-        ),
-        ({"id": "Team/2"}, "the pack's id, a slash and a name of lower-case letters, digits and hyphens"),
-        ({"miss": []}, "a list of at least one text, each once"),
-        ({"rules": []}, "a list of 1 to 8000 rules"),
-        ({"field": "text"}, "user or assistant"),
-        ({"classes": {"a": []}}, "a list of at least one alternative, each once"),
-    ],
-)
-def test_a_problem_in_the_shape_of_a_pack_names_what_was_expected(
-    safe_gate: SafeGate, fields: dict[str, Any], expected: str
-) -> None:
-    write_pack(**fields)
-    assert f"; expected {expected}" in safe_gate("rules", "test", "own.json").err
-
-
-@pytest.mark.parametrize("condition", ["unless", "unless_before", "unless_after"])
-def test_a_broken_condition_is_refused_by_its_name(safe_gate: SafeGate, condition: str) -> None:
-    rule = OWN["rules"][0] | {condition: ["("]}
-    Path("own.json").write_text(json.dumps(OWN | {"rules": [rule]}), "utf-8")
-    assert (
-        f"own.json:1: team-guarantee/refund: cannot run: {condition}: missing )"
-        in safe_gate("rules", "test", "own.json").err
-    )
-
-
 LEARNED_ROW: dict[str, Any] = {"id": "team-guarantee/fixed", "phrase": "zorped at", "origin": {"learned": [9, 10]}}
 
 
@@ -246,15 +202,6 @@ def test_rules_that_are_off_or_added_are_named_beside_the_verdict(safe_gate: Saf
     assert "off: <code>agency-negative</code>." in written
 
 
-def test_rules_that_are_off_are_named_some_of_many(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    ids = [rule["id"] for pack in shipped() for rule in pack.get("rules", ())][:7]
-    command = ("run", "--synthesis-cases", "c.jsonl")
-    ran = safe_gate(*command, "--rules-off", *ids)
-    names = ", ".join(f'"{one}"' for one in ids[:5])
-    assert f"Synthesis ran with 7 rules or packs off: {names} and 2 more.\n" in ran.out
-
-
 def test_rules_that_can_each_run_but_not_together_are_refused(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,20 +217,6 @@ def test_rules_that_can_each_run_but_not_together_are_refused(
     assert "own.json:1: team-guarantee: cannot run: its patterns are too large together" in ran.err
     monkeypatch.setattr(patterns._LARGE, "max_mem", 64 << 20)
     assert safe_gate("rules", "test", "own.json").code == 0
-
-
-@pytest.mark.parametrize(
-    ("id_", "mention"),
-    [
-        ("agency-negative/mine", "expected an id that begins with its pack's: team-guarantee/..."),
-        ("team-guarantee/mine\n", "rules[0].id"),
-    ],
-)
-def test_an_id_that_does_not_lead_to_its_pack_is_refused(safe_gate: SafeGate, id_: str, mention: str) -> None:
-    Path("own.json").write_text(json.dumps(OWN | {"rules": [OWN["rules"][0] | {"id": id_}]}), "utf-8")
-    ran = safe_gate("rules", "test", "own.json")
-    assert ran.code == 3
-    assert mention in ran.err
 
 
 def test_a_match_of_nothing_is_none(safe_gate: SafeGate) -> None:
@@ -319,13 +252,3 @@ def test_a_hit_of_ones_own_replaces_no_shipped_hit_against_the_reply(
     assert [rule for rule in against if rule != "own/span"] == negative
     assert [rule for rule in favour if rule != "own/span"] == positive
     assert ("own/span" in favour) is (group == "positive")
-
-
-def test_a_rule_that_is_off_twice_is_off_once(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    reports = []
-    for ids in (["agency-negative"], ["agency-negative", "agency-negative"]):
-        ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--rules-off", *ids)
-        assert 'Synthesis ran with 1 rule or pack off: "agency-negative".' in ran.out
-        reports.append(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["provenance"]["packs_sha256"])
-    assert reports[0] == reports[1]
