@@ -8,7 +8,7 @@ SYNTHESIS := safe_gate/evaluators/synthesis
 TABLE := $(SYNTHESIS)/phrases.table
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo regression test coverage soak lint fix docs bench peer checks lock clean
+.PHONY: demo regression test coverage soak lint fix docs bench peer checks release-check audit sbom lock clean
 
 demo: $(RUNNABLE) $(TABLE) ## run the gate on examples/ and show the scorecard
 	@$(BIN)/safe-gate run --safe-batch 'examples/clinical/*_batch_*' --synthesis-cases examples/empathy.jsonl \
@@ -60,12 +60,27 @@ peer: $(READY) ## SAFE v0 against promptfoo on the same cases, where Node is (in
 checks: $(READY) ## how the checks agree with labelled cases: make checks DATA='FILE...'
 	@$(BIN)/python training/evaluate.py $(DATA)
 
+# What a release needs besides: see docs/releasing.md.
+release-check: $(RUNNABLE) ## build wheel and sdist twice, compare them, and check what a release needs: make release-check [TAG=v1.2.3]
+	$(BIN)/python -m release.check $(TAG:%=--tag %)
+	$(BIN)/python -m release.build dist
+
+audit: $(VENV)/.release ## look up known vulnerabilities of what ships, and check the workflows
+	$(VENV)/release/bin/pip-audit --disable-pip --require-hashes -r requirements-image.txt
+	$(VENV)/release/bin/zizmor --offline --persona auditor .
+
+sbom: $(VENV)/.release ## list the locked dependencies as CycloneDX in dist/
+	mkdir -p dist
+	$(VENV)/release/bin/cyclonedx-py requirements requirements.txt --pyproject pyproject.toml --output-reproducible \
+	  --output-file dist/safe-gate.cdx.json
+
 LOCK := uv pip compile --universal --no-strip-extras --python-version 3.11 --generate-hashes --upgrade --quiet --custom-compile-command 'make lock'
 
 lock: ## resolve the dependencies again, with hashes (needs uv: pip install uv)
 	$(LOCK) pyproject.toml --output-file requirements.txt
 	$(LOCK) pyproject.toml --extra otel --output-file requirements-image.txt
 	$(LOCK) --group build --output-file requirements-build.txt
+	$(LOCK) --group release --output-file requirements-release.txt
 	$(LOCK) pyproject.toml --extra dask --extra otel --extra zstd --group dev --output-file requirements-dev.txt
 
 $(TABLE): $(SYNTHESIS)/classes.json $(wildcard $(SYNTHESIS)/packs/*/*.json) $(SYNTHESIS)/engine/network.py | $(RUNNABLE)
@@ -86,3 +101,8 @@ $(READY): requirements-dev.txt pyproject.toml
 	$(PIP) --require-hashes -r requirements-dev.txt
 	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $(RUNNABLE) $@
+
+$(VENV)/.release: requirements-release.txt | $(RUNNABLE)
+	$(PYTHON) -m venv $(VENV)/release
+	$(VENV)/release/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-release.txt
+	@touch $@

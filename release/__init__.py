@@ -1,0 +1,1 @@
+"""What `.github/workflows/release.yml` calls to make a release; docs/releasing.md explains it."""
