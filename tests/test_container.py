@@ -23,7 +23,9 @@ pytestmark = pytest.mark.soak
 
 BUILD_TIME = 900  # seconds
 IMAGE = "safe-gate-under-test"
-BASE_IMAGE = "python:3.13-slim"
+BASE_IMAGE = re.findall("^FROM (\\S+) AS base$", (REPOSITORY / "Dockerfile").read_text("utf-8"), re.MULTILINE)[0]
+BY_TAG = BASE_IMAGE.partition("@")[0]
+"""The base image without its digest, which an engine that reaches no registry cannot look up."""
 EVENT = PULL_REQUEST | {"repository": {"full_name": FULL_NAME, "default_branch": "main"}}
 
 
@@ -33,20 +35,29 @@ def call(*command: str, timeout: float = 60, **more: object) -> subprocess.Compl
 
 @cache
 def engine() -> str:
-    """Return a container engine that works and has the base image, or skip."""
+    """Return a container engine that works and has the base image, if need be under its tag alone; or skip."""
     for name in ("docker", "podman"):
         if shutil.which(name) and call(name, "info").returncode == 0:
-            known = call(name, "image", "inspect", BASE_IMAGE).returncode == 0
-            if known or call(name, "pull", "--quiet", BASE_IMAGE, timeout=300).returncode == 0:
+            if base(name):
                 return name
-            pytest.skip(f"{name} has no {BASE_IMAGE} and cannot pull it")
+            pytest.skip(f"{name} has no {BY_TAG} and cannot pull it")
     pytest.skip("neither docker nor podman works here")
+
+
+@cache
+def base(name: str) -> str:
+    """Return the base image as an engine knows it, "" if it does not."""
+    if call(name, "image", "inspect", BY_TAG).returncode == 0:
+        return BY_TAG
+    return BASE_IMAGE if call(name, "pull", "--quiet", BASE_IMAGE, timeout=300).returncode == 0 else ""
 
 
 @cache
 def image() -> str:
     """Build the action's image from what git tracks or would track; return its name."""
-    built = call(engine(), "build", "--quiet", "--tag", IMAGE, str(REPOSITORY), timeout=BUILD_TIME)
+    recipe = (REPOSITORY / "Dockerfile").read_text("utf-8").replace(BASE_IMAGE, base(engine()))
+    options = ("--quiet", "--tag", IMAGE, "--build-arg", "VERSION=1.2.3", "--file", "-")
+    built = call(engine(), "build", *options, str(REPOSITORY), timeout=BUILD_TIME, input=recipe)
     assert built.returncode == 0, built.stderr
     return IMAGE
 
@@ -104,6 +115,26 @@ def test_the_image_runs_as_the_runner_runs_it(tmp_path: Path, github: GitHub, op
     assert f"/blob/{HEAD}/cases.jsonl#L1" in github.comments[0]["body"]
     assert (workspace / written["report-json"]).is_file()
     assert TOKEN not in ran.stdout + ran.stderr
+
+
+def test_the_image_runs_without_rights_or_network_as_any_user(tmp_path: Path) -> None:
+    """The command of docs/other-ci.md."""
+    limits = ("--read-only", "--cap-drop", "all", "--network", "none", "--user", "12345", "--tmpfs", "/tmp")
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    reports.chmod(0o777)
+    mounts = ("-v", f"{REPOSITORY}/examples:/github/workspace:ro", "-v", f"{reports}:/reports")
+    command = ("run", "--synthesis-cases", "empathy.jsonl", "--report-dir", "/reports")
+    ran = call(engine(), "run", "--rm", *limits, *mounts, "-w", "/github/workspace", image(), *command, timeout=120)
+    assert (ran.returncode, (reports / "safe-gate.json").is_file()) == (0, True), ran.stderr
+
+
+def test_the_image_is_labelled_and_has_no_installer() -> None:
+    labels = json.loads(call(engine(), "image", "inspect", image()).stdout)[0]["Config"]["Labels"]
+    assert labels["org.opencontainers.image.version"] == "1.2.3"
+    code = "import importlib.util as u; print([n for n in ('pip', 'ensurepip', 'idlelib') if u.find_spec(n)])"
+    ran = call(engine(), "run", "--rm", "--entrypoint", "/opt/safe-gate/bin/python", image(), "-I", "-c", code)
+    assert ran.stdout == "[]\n", ran.stderr
 
 
 def test_all_that_the_image_imports_is_there_as_bytecode() -> None:
