@@ -23,7 +23,7 @@ pytestmark = pytest.mark.soak
 
 BUILD_TIME = 900  # seconds
 IMAGE = "safe-gate-under-test"
-BASE_IMAGE = re.findall("^FROM (\\S+) AS base$", (REPOSITORY / "Dockerfile").read_text("utf-8"), re.MULTILINE)[0]
+BASE_IMAGE: str = re.findall("^FROM (\\S+) AS base$", (REPOSITORY / "Dockerfile").read_text("utf-8"), re.MULTILINE)[0]
 BY_TAG = BASE_IMAGE.partition("@")[0]
 """The base image without its digest, which an engine that reaches no registry cannot look up."""
 EVENT = PULL_REQUEST | {"repository": {"full_name": FULL_NAME, "default_branch": "main"}}
