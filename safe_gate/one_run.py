@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from safe_gate import __version__, addons
+from safe_gate import __version__, addons, github
 from safe_gate.baseline import comparison, judging, recording_lock, weakened
 from safe_gate.baseline.comparison import Scores, kept, own_cases, recorded, score
 from safe_gate.baseline.judging import Judging, OptionsAt, Snapshots, opened
@@ -26,7 +26,6 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import differences, waivers
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate.comparison import Guards
-from safe_gate.github import handover, publishing
 from safe_gate.github.effects import Effects, foreign_checkout
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.case_files import read_by, replaced
@@ -185,7 +184,9 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
     hands_over = not replaced((_hand_over(options),), options)
-    publishing.publish_run(shown.view, Publishing.of(options, hands_over=hands_over), written, effects, shown.recorded)
+    wanted = Publishing.of(options, hands_over=hands_over)
+    if wanted.dry_run or wanted.sinks.each or effects.context.has_runner:
+        github.publishing.publish_run(shown.view, wanted, written, effects, shown.recorded)
     _tell(shown.view, written, effects)
     if judged.report.verdict is Verdict.FAIL:
         command = _next_command(shown.view, options, effects.given)
@@ -331,7 +332,7 @@ def _origin(options: Settings, effects: Effects) -> Origin:
 
 
 def _hand_over(options: Settings) -> Path:
-    return Path(options.report_dir) / handover.NAME
+    return Path(options.report_dir) / github.HAND_OVER
 
 
 # --- shards -----------------------------------------------------------------------------------------

@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from safe_gate import commands
+from safe_gate import commands, github
 from safe_gate.commands import _parsing, _terminal
 from safe_gate.github.effects import Effects, time_of
-from safe_gate.github.runner_files import Annotation
 from safe_gate.inputs import config_file, disk
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of, number
 from safe_gate.model.report import Verdict
@@ -121,7 +120,7 @@ class Call(NamedTuple):
         is_annotated = commands.module(self.command).COMMAND.refuses_aloud and self.effects.context.in_actions
         for text in warnings:
             if is_annotated:
-                self.effects.out(Annotation("warning", text, "SAFE Gate").command())
+                self.effects.out(github.runner_files.Annotation("warning", text, "SAFE Gate").command())
             else:
                 self.effects.err(f"safe-gate: warning: {text}")
 
@@ -183,11 +182,10 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> S
 def refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> int:
     """Report the problems of a run in reports and to GitHub. Returns 3."""
     from safe_gate import one_run  # every command may fail, and few need what a run needs
-    from safe_gate.github import publishing
 
     if options.mode == "publish":
         problems = refusals.as_shown(problems, options.text)
-        publishing.publish_refusal(problems, effects, is_dry=options.dry_run)
+        github.publishing.publish_refusal(problems, effects, is_dry=options.dry_run)
         return complain(problems, effects)
     return one_run.refuse(problems, options, effects).report.verdict.exit_code
 

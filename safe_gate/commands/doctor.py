@@ -14,7 +14,7 @@ from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, re
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.github import handover, preview, publishing
+from safe_gate.github import HAND_OVER, preview, publishing
 from safe_gate.github.effects import Effects, commit_of
 from safe_gate.github.preview import Facts
 from safe_gate.inputs import case_files, checked, disk, globs
@@ -172,7 +172,7 @@ def _of_another_run(wanted: Publishing, effects: Effects) -> tuple[Facts, list[P
         publishing.left_behind(wanted, effects.context)
     except CannotJudge as error:
         problems += error.problems
-    return [("the report of another run", Untrusted((Path(wanted.report_dir) / handover.NAME).as_posix()))], problems
+    return [("the report of another run", Untrusted((Path(wanted.report_dir) / HAND_OVER).as_posix()))], problems
 
 
 def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from safe_gate import addons, one_run
+from safe_gate import addons, github, one_run
 from safe_gate.baseline.judging import OptionsAt
 from safe_gate.commands._command import JSON, QUIET, SHARD, Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.stored import report_json
-from safe_gate.github import publishing
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk, writing
 from safe_gate.render import console, jsonreport
@@ -54,5 +53,5 @@ def _score_shard(shard: addons.scale.Shard, options: Settings, effects: Effects,
     )
     said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
     effects.out(f"{said}\nShard: {console.path_words(disk.shown(path))}")
-    publishing.publish_shard(said, disk.shown(path), Publishing.of(options), effects)
+    github.publishing.publish_shard(said, disk.shown(path), Publishing.of(options), effects)
     return 0

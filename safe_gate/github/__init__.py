@@ -1,13 +1,28 @@
 """GitHub: event, REST API, comment, files of the runner, hand-over to a trusted workflow, and publishing.
 
-Nothing here decides a verdict.
+Nothing here decides a verdict. Most runs publish nothing, so `github.publishing` is loaded when it is first used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from safe_gate.github import publishing as publishing
+    from safe_gate.github import runner_files as runner_files
+
+HAND_OVER = "safe-gate.comment.json"
+"""The name of the file in the report folder that a run leaves for a trusted workflow."""
+
+
+def __getattr__(name: str) -> Any:
+    """Return a module of the room."""
+    if name not in ("publishing", "runner_files"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.{name}")
 
 
 class Refusal(StrEnum):

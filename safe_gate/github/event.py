@@ -75,6 +75,11 @@ class Context(NamedTuple):
     broken_event_file: str = ""
 
     @property
+    def has_runner(self) -> bool:
+        """Whether there is a runner to tell something, or a part of one."""
+        return self.in_actions or bool(self.output_file or self.summary_file or self.workspace)
+
+    @property
     def head_sha(self) -> str:
         """The commit that the event is about."""
         return self.subject.head_sha

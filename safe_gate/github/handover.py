@@ -20,9 +20,6 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Report, Verdict, Waivers
 
-NAME = "safe-gate.comment.json"
-"""The file's name in the report folder."""
-
 _SHAPE = 1
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from safe_gate import addons
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.github import Api, ApiError, Refusal, comment, handover, preview, runner_files
+from safe_gate.github import HAND_OVER, Api, ApiError, Refusal, comment, handover, preview, runner_files
 from safe_gate.github.effects import Effects
 from safe_gate.github.event import NO_RUN, Context
 from safe_gate.github.runner_files import Annotation, annotated, of_refusal
@@ -108,7 +108,7 @@ def _as_loud_as_before(wanted: Publishing, report: Report) -> Publishing:
 
 def _leave_behind(report: Report, draft: comment.Draft, wanted: Publishing, effects: Effects) -> str:
     """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
-    path = Path(wanted.report_dir) / handover.NAME
+    path = Path(wanted.report_dir) / HAND_OVER
     left = handover.of_run(report, effects.context, effects.folder, wanted.gate_id, draft.marker.above(draft.bodies[0]))
     try:
         writing.write(path, jsonreport.pieces(left.to_json()))
@@ -217,7 +217,7 @@ def post_later(wanted: Publishing, effects: Effects) -> bool:
 
 def left_behind(wanted: Publishing, context: Context) -> tuple[handover.HandOver, Context, comment.Draft]:
     """Return what a run left behind, where that run stood, and its comment. Raises CannotJudge with every problem."""
-    path = Path(wanted.report_dir) / handover.NAME
+    path = Path(wanted.report_dir) / HAND_OVER
     place = Place(disk.shown(path))
     try:
         found = handover.read(path)

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from safe_gate.github import handover
+from safe_gate.github import HAND_OVER
 from safe_gate.inputs import checked, writing
 from tests.support.cases import SafeGate, turn, write_cases
 from tests.support.git import commit, git
@@ -69,14 +69,14 @@ def test_a_run_that_is_killed_leaves_no_old_pass(
 ) -> None:
     shutil.copy("reports/safe-gate.json", "kept.json")
     kept = Path("kept.json").read_bytes()
-    Path("reports", handover.NAME).write_text("of an earlier run", "utf-8")
+    Path("reports", HAND_OVER).write_text("of an earlier run", "utf-8")
     killed(*passed, *flags)
     report = checked.document("reports/safe-gate.json", "report")
     assert report["verdict"] == "error"
     (problem,) = report["problems"]
     assert problem["message"].startswith("run did not finish")
     assert "run did not finish" in Path("reports/safe-gate.md").read_text("utf-8")
-    assert not Path("reports", handover.NAME).exists()
+    assert not Path("reports", HAND_OVER).exists()
     assert Path("kept.json").read_bytes() == kept
     assert safe_gate("run", "--cases", "c.jsonl", "--baseline", "reports/safe-gate.json").code == 3
     assert safe_gate(*passed, *flags).code == 0

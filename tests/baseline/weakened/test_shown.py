@@ -11,7 +11,7 @@ import pytest
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate.weakening import Terms, What, weakenings
-from safe_gate.github import handover
+from safe_gate.github import HAND_OVER, handover
 from safe_gate.inputs import checked
 from safe_gate.render import console, markdown
 from safe_gate.render.view import ReportView
@@ -104,10 +104,10 @@ def test_on_weakened_fail_breaks_the_run_and_its_stored_report(
     assert "comparison" not in report()
     summary = Path("summary").read_text("utf-8")
     assert f"weakens the gate** in 5 ways, compared with <code>{base[:7]}</code> (the base commit, " in summary
-    assert report_json(handover.read(Path("reports") / handover.NAME).report) == report()
-    stored = json.loads((Path("reports") / handover.NAME).read_text("utf-8"))
+    assert report_json(handover.read(Path("reports") / HAND_OVER).report) == report()
+    stored = json.loads((Path("reports") / HAND_OVER).read_text("utf-8"))
     stored["report"]["weakened"]["findings"] = []
-    (Path("reports") / handover.NAME).write_text(json.dumps(stored), "utf-8")
+    (Path("reports") / HAND_OVER).write_text(json.dumps(stored), "utf-8")
     later = safe_gate("publish", "--dry-run")
     assert later.code == 3
     assert "report.verdict" in later.err
