@@ -108,7 +108,15 @@ def test_the_build_needs_nothing_but_what_it_names() -> None:
 def test_the_sdist_holds_what_a_build_and_a_user_need(source: Path) -> None:
     found = {file.relative_to(source).as_posix() for file in source.rglob("*") if file.is_file()}
     assert files("safe_gate") | files("schemas") | files("examples") <= found
-    assert {"README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "hatch_build.py", "PKG-INFO"} <= found
+    assert {
+        "README.md",
+        "CHANGELOG.md",
+        "LICENSE",
+        "LICENSE-UNICODE",
+        "pyproject.toml",
+        "hatch_build.py",
+        "PKG-INFO",
+    } <= found
     for pattern in (
         "schemas/*.json",
         "safe_gate/evaluators/synthesis/packs/*/*.json",
@@ -122,7 +130,9 @@ def test_the_wheel_of_the_sdist_holds_every_file_of_the_package(wheel: Path) -> 
     names = set(zipfile.ZipFile(wheel).namelist())
     assert files("safe_gate") | {f"safe_gate/{name}" for name in files("schemas")} <= names
     assert "safe_gate/evaluators/synthesis/phrases.table" in names
-    assert not any(name.startswith("tests/") for name in names)
+    assert not any(name.startswith(("tests/", "release/")) for name in names)
+    own = f"safe_gate-{__version__}.dist-info"
+    assert {f"{own}/licenses/LICENSE", f"{own}/licenses/LICENSE-UNICODE", f"{own}/sboms/safe-gate.cdx.json"} <= names
 
 
 @pytest.mark.soak

@@ -1,0 +1,80 @@
+"""What ships and what builds it: every action, image and package by its digest, and the defences that the documents name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.cases import REPOSITORY
+
+WORKFLOWS = sorted((REPOSITORY / ".github/workflows").glob("*.yml"))
+EXAMPLES = sorted(
+    [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md"), *REPOSITORY.glob("safe_gate/commands/starter/**/*.yml")]
+)
+ACTIONS = {
+    name: (release, commit)
+    for name, release, commit in (
+        line.split()
+        for line in (REPOSITORY / "tests/data/github/actions.txt").read_text("utf-8").splitlines()
+        if not line.startswith("#")
+    )
+}
+
+
+def used(file: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield of each action that a file uses its repository, what stands after the @, and the comment."""
+    for name, ref, comment in re.findall(r"uses: *([\w./-]+)@(\S+)(?: # (\S+))?", file.read_text("utf-8")):
+        yield "/".join(name.split("/")[:2]), ref, comment
+
+
+@pytest.mark.parametrize("file", [*WORKFLOWS, *REPOSITORY.glob("composite/action.yml")], ids=lambda file: file.name)
+def test_every_action_in_use_is_in_the_table(file: Path) -> None:
+    for name, ref, comment in used(file):
+        assert (comment, ref) == ACTIONS[name]
+
+
+def test_examples_use_the_same_releases_of_actions() -> None:
+    for file in EXAMPLES:
+        for name, ref, _ in used(file):
+            if name != "org/safe-gate":
+                assert ref == ACTIONS[name][0].partition(".")[0], file
+
+
+def test_the_table_has_no_action_that_nothing_uses() -> None:
+    files = [*WORKFLOWS, *REPOSITORY.glob("composite/action.yml"), *EXAMPLES]
+    assert {name for file in files for name, _, _ in used(file)} - {"org/safe-gate"} == ACTIONS.keys()
+
+
+@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
+def test_workflows_start_without_permissions(file: Path) -> None:
+    workflow = yaml.safe_load(file.read_text("utf-8"))
+    assert workflow["permissions"] == {}
+    assert all(isinstance(job["permissions"], dict) for job in workflow["jobs"].values())
+    granted = re.findall(r"^      [\w-]+: (?:read|write).*$", file.read_text("utf-8"), re.MULTILINE)
+    assert [line for line in granted if " # " not in line] == []
+
+
+def test_the_base_image_is_named_by_digest() -> None:
+    bases = re.findall("^FROM (\\S+)", (REPOSITORY / "Dockerfile").read_text("utf-8"), re.MULTILINE)
+    outside = [base for base in bases if base not in ("base", "scratch")]
+    assert len(outside) == 1
+    assert re.search("@sha256:[0-9a-f]{64}$", outside[0])
+
+
+@pytest.mark.parametrize("file", sorted(REPOSITORY.glob("requirements*.txt")), ids=lambda file: file.name)
+def test_every_locked_package_has_a_hash(file: Path) -> None:
+    text = file.read_text("utf-8").replace("\\\n", " ")
+    locked = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
+    assert locked
+    assert [line for line in locked if not re.match(r"[\w.\[\]-]+==\S+.* --hash=sha256:[0-9a-f]{64}", line)] == []
+
+
+def test_the_tests_that_the_page_on_security_names_exist() -> None:
+    named = re.findall("`(tests/[^`]+)::(test_\\w+)`", (REPOSITORY / "docs/security.md").read_text("utf-8"))
+    assert len(named) > 20
+    for file, name in named:
+        assert f"\ndef {name}(" in (REPOSITORY / file).read_text("utf-8")
