@@ -373,22 +373,6 @@ def test_outputs_and_summary_are_added_to_what_was_written_before(gate: Gate, tm
     assert outputs(output.read_text("utf-8"))["comment-status"] == "created"
 
 
-def test_every_output_says_what_the_report_says(gate: Gate) -> None:
-    step = gate("fail")
-    assert {name: value for name, value in step.outputs.items() if not name.startswith("comment-")} == {
-        "verdict": "fail",
-        "pass-rate": "",
-        "unexpected-failures": "1",
-        "label-accuracy": "",
-        "total-cases": "1",
-        "sink-status": "",
-        "report-json": "reports/safe-gate.json",
-        "report-markdown": "reports/safe-gate.md",
-        "reports": "reports/safe-gate.json\nreports/safe-gate.md",
-    }
-    assert step.outputs["comment-file"] == "reports/safe-gate.comment.json"
-
-
 def test_a_broken_rule_is_an_error_annotation_on_github_alone(gate: Gate, safe_gate: Callable[..., Ran]) -> None:
     assert "\n::error title=SAFE Gate%3A max-unexpected-failures::" in gate("fail").ran.out
     with pytest.MonkeyPatch.context() as outside:

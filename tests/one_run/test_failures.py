@@ -114,13 +114,19 @@ def test_an_interrupt_ends_quietly(safe_gate: SafeGate, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    "streams", ["2>&-", ">&-", "<&- >&- 2>&-", ">/dev/full 2>/dev/full", "1</dev/null", "| head -0"]
+    ("streams", "names"),
+    [
+        ("<&- >&- 2>&-", ("good", "bad", "none")),
+        *((one, ("bad",)) for one in ("2>&-", ">&-", ">/dev/full 2>/dev/full", "1</dev/null", "| head -0")),
+    ],
 )
-def test_a_stream_that_takes_nothing_changes_no_verdict(streams: str) -> None:
+def test_a_stream_that_takes_nothing_changes_no_verdict(streams: str, names: tuple[str, ...]) -> None:
     """Sh closes the streams. The verdict is that of a run which prints, in the report and as the exit code."""
     write_cases(Path("good.jsonl"), turn("t"))
     write_cases(Path("bad.jsonl"), turn("t", assistant=BAD, expected={"topic_pivot": True}))
-    for name, code, verdict in (("good", 0, "pass"), ("bad", 1, "fail"), ("none", 3, "error")):
+    ends = {"good": (0, "pass"), "bad": (1, "fail"), "none": (3, "error")}
+    for name in names:
+        code, verdict = ends[name]
         gate = f"{sys.executable} -I -m safe_gate run --cases {name}.jsonl; echo $? >code"
         subprocess.run(["sh", "-c", f"{{ {gate}; }} {streams}"], check=False, capture_output=True)
         assert (Path("code").read_text("utf-8").strip(), report()["verdict"]) == (str(code), verdict)
@@ -155,15 +161,6 @@ def test_quiet_names_the_broken_rules(safe_gate: SafeGate) -> None:
     assert safe_gate("run", "--cases", "c.jsonl", "--quiet", "--max-unexpected-failures", "1").out.startswith(
         "Gate: PASS"
     )
-
-
-def test_a_usage_error_is_reported_at_the_time_that_source_date_epoch_fixes(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, in_actions: Callable[..., None]
-) -> None:
-    in_actions()
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-    assert safe_gate("run", "--no-such-flag").code == 3
-    assert report()["generated_at"] == "1970-01-02T00:00:00Z"
 
 
 @pytest.mark.parametrize("command", ["run", "merge", "score", "eval", "publish"])
@@ -208,24 +205,6 @@ def test_examples_pass_and_fail_as_the_readme_says(safe_gate: SafeGate) -> None:
     cases = ["--synthesis-cases", examples / "empathy.jsonl", "--min-label-accuracy", "0.9"]
     assert safe_gate("run", "--safe-batch", examples / "clinical/golden_set", *cases).code == 0
     assert safe_gate("run", "--safe-batch", examples / "clinical/*", *cases).code == 1
-
-
-def test_an_evaluator_without_input_is_named_beside_the_verdict(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("t"))
-    sentence = "SAFE v0 did not run: it has no input, so its rules do not apply."
-    assert sentence in safe_gate("run", "--synthesis-cases", "c.jsonl").out
-    assert sentence in Path("reports/safe-gate.md").read_text("utf-8")
-
-
-def test_run_and_eval_name_settings_that_change_the_scores(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), safe_case("s"))
-    write_cases(Path("c.jsonl"), turn("t"))
-    Path("safe.config.json").write_text('{"rules-off": ["agency-negative"]}', "utf-8")
-    ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl")
-    off = next(line for line in ran.out.splitlines() if line.startswith("Synthesis ran with "))
-    assert off in safe_gate("eval", "--cases", "c.jsonl").out
-    Path("safe.config.json").write_text("{}", "utf-8")
-    assert "Synthesis ran with" not in safe_gate("eval", "--cases", "c.jsonl").out
 
 
 def test_a_report_is_not_written_through_a_planted_link(safe_gate: SafeGate) -> None:
@@ -311,13 +290,6 @@ def test_a_refused_merge_leaves_no_old_verdict_whatever_the_mode_says(
     monkeypatch.setenv("INPUT_MODE", "publish")
     assert safe_gate("merge", "none.json", "--cases", "c.jsonl").code == 3
     assert report()["verdict"] == "error"
-
-
-def test_a_report_that_can_only_half_be_written_does_not_say_pass(safe_gate: SafeGate) -> None:
-    Path("reports/safe-gate.md").mkdir(parents=True)
-    write_cases(Path("c.jsonl"), turn("t"))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
-    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
 
 
 def test_an_empty_flag_sets_nothing(safe_gate: SafeGate) -> None:

@@ -27,8 +27,10 @@ INPUTS: dict[str, tuple[tuple[str, ...], Callable[[], object]]] = {
 }
 
 
-@pytest.mark.parametrize("what", INPUTS)
-@pytest.mark.parametrize("link", ["", "symlink", "hardlink"])
+@pytest.mark.parametrize(
+    ("what", "link"),
+    [*((what, "") for what in INPUTS), ("cases", "symlink"), ("batch", "hardlink"), ("config", "symlink")],
+)
 def test_what_a_run_reads_stays_as_it_is(safe_gate: SafeGate, what: str, link: str) -> None:
     Path("out").mkdir()
     flags, make = INPUTS[what]

@@ -6,18 +6,19 @@ import fcntl
 import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
+from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from safe_gate import cli
 from safe_gate.github import HAND_OVER
 from safe_gate.inputs import checked, writing
+from safe_gate.scoring import measure
 from tests.support.cases import SafeGate, turn, write_cases
 from tests.support.git import commit, git
 
@@ -36,19 +37,17 @@ def aged(path: Path, minutes: int) -> Path:
     return path
 
 
-KILLED = """
-import os, sys
-from safe_gate import cli
-from safe_gate.scoring import measure
-measure.part = lambda *_, **__: os._exit(9)
-cli.main(sys.argv[1:])
-"""
-
-
 def killed(*arguments: str) -> None:
-    """Run a command that ends at once when the first case is to be scored."""
-    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False, capture_output=True)
-    assert done.returncode == 9, done
+    """Run a command, in a process that ends at once when the first case is to be scored."""
+
+    def run() -> None:
+        measure.part = lambda *_, **__: os._exit(9)  # type: ignore[assignment]
+        cli.main(list(arguments))
+
+    process = get_context("fork").Process(target=run)
+    process.start()
+    process.join()
+    assert process.exitcode == 9
 
 
 @pytest.fixture

@@ -80,13 +80,6 @@ def test_failures_for_want_of_a_wording_say_that_no_rule_matches(safe_gate: Safe
     assert "  4  Agency language (no rule matches)\n" in safe_gate("run", "--cases", "c.jsonl").out
 
 
-def test_three_failures_are_listed_without_counts(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD, tags=["x"]) for i in range(3)))
-    log = safe_gate("run", "--cases", "c.jsonl").out
-    assert "by rule:" not in log
-    assert "By rule:" not in Path("reports/safe-gate.md").read_text("utf-8")
-
-
 _LONG = f"{'I see. ' * 40}{BAD}{' Take care.' * 40}"
 
 
@@ -133,10 +126,10 @@ def test_a_line_of_the_reply_stands_in_place_of_arithmetic(safe_gate: SafeGate) 
 
 @pytest.mark.untraced
 def test_the_line_of_the_reply_is_the_same_with_several_processes_and_with_the_page(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD if i % 3 else GOOD) for i in range(400)))
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD if i % 3 else GOOD) for i in range(120)))
     texts = []
     for more in ((), ("--jobs", "2"), ("--reports", "html,json,markdown")):
         safe_gate("run", "--cases", "c.jsonl", *more)
         texts.append(Path("reports/safe-gate.md").read_text("utf-8"))
     assert texts[0] == texts[1] == texts[2]
-    assert texts[0].count("</b> stop moping&#46; <b>You'll definitely be fine</b>") == 200
+    assert texts[0].count("</b> stop moping&#46; <b>You'll definitely be fine</b>") == 80

@@ -142,14 +142,3 @@ def test_outside_of_a_repository_files_are_named_from_the_working_folder(
     monkeypatch.setenv("GITHUB_WORKSPACE", "/nowhere")
     write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
     assert ",file=c.jsonl,line=1::" in safe_gate("run", "--synthesis-cases", "c.jsonl").out
-
-
-def test_cases_link_to_their_line_at_the_head_commit(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary")
-    monkeypatch.setenv("GITHUB_REPOSITORY", "org/repo")
-    monkeypatch.setenv("GITHUB_SHA", "abc123")
-    write_cases(Path("my cases.jsonl"), turn("t"), turn("u", assistant=BAD))
-    safe_gate("run", "--synthesis-cases", "my cases.jsonl")
-    assert "[<code>u</code>](https://github.com/org/repo/blob/abc123/my%20cases.jsonl#L2)" in Path("summary").read_text(
-        "utf-8"
-    )

@@ -203,17 +203,6 @@ def test_where_only_unexpected_passes_break_the_gate_they_come_first(safe_gate: 
     assert listed()[0] == "t0"
 
 
-def test_the_flag_verbose_is_suggested_only_where_a_command_has_it(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), *(safe_case(f"s{i}", output=SILENT) for i in range(120)))
-    safe_gate("run", "--safe-batch", "b", "--report-dir", "old")
-    ran = safe_gate("run", "--safe-batch", "b", "--baseline", "old/safe-gate.json")
-    assert "\n... and 110 more: see the JSON report\n" in ran.out
-    assert "  ... and 110 more: see the JSON report\n" in ran.out
-    assert "--verbose" not in ran.out
-    scored = safe_gate("score", "--concern", "I25", "--batch", "b", "--format", "console")
-    assert "... and 20 more: see the JSON report, or --verbose\n" in scored.out
-
-
 def listed() -> list[str]:
     """Return the ids of the cases to look at, as the report shows them."""
     text = Path("reports/safe-gate.md").read_text("utf-8")

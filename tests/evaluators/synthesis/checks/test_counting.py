@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -105,6 +106,17 @@ def test_an_entry_that_was_changed_is_not_what_its_evidence_gives(
     check = entry.checks["a/b"]
     changed = replace(entry, checks={"a/b": replace(check, passed=not check.passed)})
     assert SYNTHESIS.recounted(changed, case(user, reply), by) == entry
+
+
+@pytest.mark.parametrize("profile", ["standard", "spec"])
+def test_a_verdict_of_a_shipped_check_that_was_changed_is_not_what_its_evidence_gives(profile: str) -> None:
+    by, leaves = rules(profile), "I promise you'll be fine. Anyway, what's your favourite film?"
+    for name, reply in product(sorted(SHIPPED.keys() & by.checks.keys()), (CHOICE, ORDER, PLAIN, leaves)):
+        judged = case(SAD, reply, name)
+        entry = SYNTHESIS.score(judged, by)
+        check = entry.checks[name]
+        changed = replace(entry, checks={name: replace(check, passed=not check.passed)})
+        assert SYNTHESIS.recounted(changed, judged, by) == SYNTHESIS.recounted(entry, judged, by) == entry
 
 
 def test_evidence_names_the_hits_against_and_what_is_missing() -> None:
