@@ -11,7 +11,6 @@ import pytest
 from safe_gate.core.given import CaseAt, Lines
 from safe_gate.core.passfail import Part, PassFail, Summary
 from safe_gate.core.setting import Group
-from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 from safe_gate.model.shown import Explained
@@ -41,12 +40,6 @@ def part_of(*outputs: str, cluster: str = "") -> Part:
         for case in short.parse(one, CaseAt(Place("c.jsonl", 1), cluster), {})
     ]
     return short.report(short.totals(scored, ""), [entry for _, entry in scored], "", "")
-
-
-def test_results_and_parts_are_written_as_they_are_read() -> None:
-    for part in (part_of("a", "too long"), part_of("a", cluster="k"), part_of()):
-        written = codec.to_json(part)
-        assert codec.to_json(codec.from_json(Part, written)) == written
 
 
 def test_its_results_are_values() -> None:

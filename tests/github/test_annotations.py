@@ -4,35 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from safe_gate.github.runner_files import Annotation, write_outputs
+from safe_gate.github.runner_files import write_outputs
 
-# What `core.error`, `core.warning` and `core.notice` write for a message and its properties.
-ANNOTATIONS: list[tuple[str, str, dict[str, Any], str]] = [
-    ("error", "plain", {}, "::error::plain\n"),
-    ("warning", "", {"title": "t"}, "::warning title=t::\n"),
-    (
-        "error",
-        "50% of 2,\nbroken: a::b\r\n%0A",
-        {"title": "a:b,c=d%", "file": "dir/a,b:c.jsonl", "line": 7},
-        "::error title=a%3Ab%2Cc=d%25,file=dir/a%2Cb%3Ac.jsonl,line=7::50%25 of 2,%0Abroken: a::b%0D%0A%250A\n",
-    ),
-    (
-        "notice",
-        "é😀 ##[error]x ::stop-commands::y",
-        {"title": "é\n::error::x", "file": "naïve.json", "line": 1},
-        "::notice title=é%0A%3A%3Aerror%3A%3Ax,file=naïve.json,line=1::é😀 ##[error]x ::stop-commands::y\n",
-    ),
-    (
-        "warning",
-        "%25 %3A %2C",
-        {"file": "a%b.json", "line": 12},
-        "::warning file=a%25b.json,line=12::%2525 %253A %252C\n",
-    ),
-]
 # What `core.setOutput` writes, but for the random part of its delimiter.
 OUTPUTS = [
     ("verdict", "pass", "verdict<<ghadelimiter_ID\npass\nghadelimiter_ID\n"),
@@ -43,11 +19,6 @@ OUTPUTS = [
         "report-json<<ghadelimiter_ID\na\nverdict=pass\nEOF\r\n%0A é😀 <<X\nghadelimiter_ID\n",
     ),
 ]
-
-
-@pytest.mark.parametrize(("level", "message", "properties", "official"), ANNOTATIONS)
-def test_an_annotation_is_the_official_one(level: str, message: str, properties: dict[str, Any], official: str) -> None:
-    assert Annotation(level, message, **properties).command() + "\n" == official
 
 
 @pytest.mark.parametrize(("name", "value", "official"), OUTPUTS)
