@@ -34,6 +34,7 @@ _CLASS = re.compile(r"\{([a-z_]+)\}")
 _CLAUSE_MARK = re.compile(r"[.!?:;,—(\n\"]")
 _CLAUSE_WORD = re.compile(r"\b(?:and|but|or|so|then|just|please|now|first|also)$", re.IGNORECASE)
 _LONGER_THAN_ANY = len("please") + 1
+_CLAUSE_END = re.compile("[,;:\u2014]")
 _UP_TO_A_WORD = re.compile(r"(?s:.*)\w")
 
 
@@ -208,13 +209,20 @@ def _cancelled_by(one: _Pattern, text: Normalised, span: tuple[int, int], start:
         if found := compiled(pattern).search(before):
             return name, found[0].strip()
     for pattern, around in (
-        (one.unless, text.text[start:end]),
+        (one.unless, _clause(text.text[start:end], span[0] - start, span[1] - start)),
         (one.unless_before, before),
         (one.unless_after, text.text[span[1] : end]),
     ):
         if pattern and (found := compiled(pattern).search(around)):
             return "unless", found[0].strip()
     return "", ""
+
+
+def _clause(sentence: str, start: int, end: int) -> str:
+    """Return the clause, or the clauses, of a sentence that a match in it touches."""
+    ends = [mark.start() for mark in _CLAUSE_END.finditer(sentence)]
+    first = max((mark + 1 for mark in ends if mark < start), default=0)
+    return sentence[first : min((mark for mark in ends if mark >= end), default=len(sentence))]
 
 
 @lru_cache(maxsize=10_000)

@@ -39,7 +39,7 @@ CONTEXT = "context"
 class Rule:
     """Phrases with the conditions under which they count.
 
-    - `unless`: phrases that must not be in the sentence.
+    - `unless`: phrases that must not be in the clause.
     - `unless_near`: phrases that must not be within twelve tokens of a match.
     - `unless_before`, `unless_after`: phrases that must not be right beside it.
     - `before`, `after`: one of these phrases must be right before, or right after, it.
@@ -262,12 +262,14 @@ class _Conditions(NamedTuple):
     def cancel(self, sentence: Sentence, start: int, end: int) -> tuple[str, PhraseHit] | None:
         """Return the part of a sentence that cancels a match, and its place, if there is one."""
         words = sentence.words
-        if self.cancelled_by:
+        beside = None
+        if self.cancelled_by or self.unless:
             clause = sentence.clause(start)
             for name, phrases in self.cancelled_by:
                 if phrases and (earlier := phrases.first(words[clause:start])):
                     return name, PhraseHit(0, clause + earlier.start, clause + earlier.end)
-        beside = self.unless.first(words) if self.unless else None
+            if self.unless and (inside := self.unless.first(words[clause : sentence.clause_end(end)])):
+                beside = PhraseHit(0, clause + inside.start, clause + inside.end)
         if not beside and self.unless_near:
             begin = max(0, start - _NEAR)
             if near := self.unless_near.first(words[begin : end + _NEAR]):

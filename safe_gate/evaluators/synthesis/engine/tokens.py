@@ -93,6 +93,13 @@ class Sentence(NamedTuple):
             at -= 1
         return at
 
+    def clause_end(self, at: int) -> int:
+        """Return the end of the clause that a token is in, its mark left out."""
+        words = self.words
+        while at < len(words) and words[at] not in BOUNDARY:
+            at += 1
+        return at
+
 
 class Reading:
     """A text as tokens: `words` are those of all its sentences, with `END` behind each; `ends` is where these are."""
