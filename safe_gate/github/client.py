@@ -184,12 +184,7 @@ class Client:
     def _exchange(self, method: str, url: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
         # The environment would outrank a session's own `verify`.
         with self._session.request(
-            method,
-            url,
-            headers={"Accept": media.type},
-            json=body,
-            timeout=_TIMEOUT,
-            stream=True,
+            method, url, headers={"Accept": media.type}, json=body, timeout=_TIMEOUT, stream=True
         ) as answer:
             return _Answer(answer.status_code, answer.headers, answer.links, self._read(answer, media))
 
@@ -227,12 +222,7 @@ class Client:
         return True
 
 
-_MEANINGS = {
-    401: Refusal.CREDENTIALS,
-    403: Refusal.PERMISSION,
-    404: Refusal.NOT_FOUND,
-    422: Refusal.INVALID,
-}
+_MEANINGS = {401: Refusal.CREDENTIALS, 403: Refusal.PERMISSION, 404: Refusal.NOT_FOUND, 422: Refusal.INVALID}
 
 
 def _meaning(answer: _Answer) -> Refusal:

@@ -55,11 +55,7 @@ _INSTALLATION = "ghs_"
 
 
 def publish_run(
-    view: ReportView,
-    wanted: Publishing,
-    paths: Sequence[str],
-    effects: Effects,
-    recorded: Recorded = NOTHING_RECORDED,
+    view: ReportView, wanted: Publishing, paths: Sequence[str], effects: Effects, recorded: Recorded = NOTHING_RECORDED
 ) -> None:
     """Publish a run. Whatever fails here is a warning: the verdict is already decided.
 
@@ -263,13 +259,7 @@ def publish_refusal(problems: Sequence[Problem], effects: Effects, *, is_dry: bo
 
 
 def _drafted(
-    view: ReportView,
-    mode: str,
-    context: Context,
-    origin: Origin,
-    *,
-    job: str,
-    recorded: Recorded = NOTHING_RECORDED,
+    view: ReportView, mode: str, context: Context, origin: Origin, *, job: str, recorded: Recorded = NOTHING_RECORDED
 ) -> comment.Draft:
     """Return the comment for a report in the setting's mode, in lengths that GitHub may take."""
     result = markdown.scorecard(view, limit=SUMMARY_LIMIT)
@@ -284,11 +274,7 @@ def _drafted(
 
 
 def _post(
-    draft: comment.Draft,
-    wanted: Publishing,
-    effects: Effects,
-    pull_request: Callable[[Api], int | None],
-    without: str,
+    draft: comment.Draft, wanted: Publishing, effects: Effects, pull_request: Callable[[Api], int | None], without: str
 ) -> comment.Posted:
     """Post the comment where there is one to post; its status is `without` where no pull request is found."""
     if skipped := preview.no_comment(wanted, effects.context):

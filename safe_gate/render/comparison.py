@@ -118,19 +118,15 @@ def notes(comparison: Comparison) -> Iterator[Phrase]:
     if comparison.status == "inconclusive":
         yield (_blindness(comparison),)
     if key := comparison.cluster_key:
-        yield ("Cases are grouped by ", Untrusted(key), f": {_groups(comparison)}.")
+        of_all = [part.metrics[0] for _, part in parts_of(comparison.parts) if part.metrics]
+        groups = plural(sum(metric.units for metric in of_all), "group")
+        grouped = plural(sum(metric.cases for metric in of_all), "case")
+        yield ("Cases are grouped by ", Untrusted(key), f": {groups} of {grouped}.")
     unseparated = sum(part.cases.unseparated for _, part in parts_of(comparison.parts))
     if unseparated:
         cases = plural(unseparated, "case")
         why = "the baseline is a report without outputs; use a commit as the baseline to separate the two"
         yield (f"Both rules and outputs of {cases} may have changed, and {why}.",)
-
-
-def _groups(comparison: Comparison) -> str:
-    """Return how many groups of how many cases the tests count. A case without the field is its own group."""
-    of_all = [part.metrics[0] for _, part in parts_of(comparison.parts) if part.metrics]
-    cases, units = sum(metric.cases for metric in of_all), sum(metric.units for metric in of_all)
-    return f"{plural(units, 'group')} of {plural(cases, 'case')}"
 
 
 def with_news(section: Section, evaluator: Evaluator, part: Compared) -> Section:
@@ -165,12 +161,13 @@ def _blindness(comparison: Comparison) -> str:
 
 
 def _row(evaluator: Evaluator, metric: MetricChange) -> tuple[str, ...]:
-    interval, p = metric.interval, metric.p_adjusted
-    same = metric.worse == metric.better == 0
+    interval, p, mean = metric.interval, metric.p_adjusted, metric.head
+    same, is_share = metric.worse == metric.better == 0, metric.test is Test.SIGN
+    bounds = wilson(round(mean * metric.cases), metric.cases) if is_share else ()
     return (
         f"{evaluator.title}: {metric.metric.replace('_', ' ')}",
         *(percent(mean, 1) for mean in (metric.baseline, metric.today)),
-        _with_interval(metric),
+        with_interval(mean, *bounds) if bounds else percent(mean, 1),
         _signed(metric.today - metric.baseline),
         _signed(metric.head - metric.today),
         f"{_signed(interval.low)} to {_signed(interval.high)}" if interval and not same else "",
@@ -178,12 +175,6 @@ def _row(evaluator: Evaluator, metric: MetricChange) -> tuple[str, ...]:
         str(metric.better),
         "" if same else fixed(p, 3) if p >= 0.001 else "below 0.001",
     )
-
-
-def _with_interval(metric: MetricChange) -> str:
-    """Return this run's mean, a share of cases with its interval."""
-    mean, cases = metric.head, metric.cases
-    return with_interval(mean, *wilson(round(mean * cases), cases)) if metric.test is Test.SIGN else percent(mean, 1)
 
 
 def _signed(share: float) -> str:
@@ -286,12 +277,7 @@ def weakened_remarks(weakened: Weakened | None) -> Iterator[Phrase]:
     if weakened.against is None:
         yield ("Unknown whether this change weakens the gate: the base commit could not be read.",)
     else:
-        yield (
-            "The config, rules and cases are as strict as at ",
-            *_against(weakened.against),
-            _partly(weakened),
-            ".",
-        )
+        yield ("The config, rules and cases are as strict as at ", *_against(weakened.against), _partly(weakened), ".")
 
 
 def _against(base: Against | None) -> Phrase:

@@ -82,9 +82,7 @@ def scorecard(
             *(quoted(note) for note in section.notes),
             *_box(section),
             *_counted(found),
-            *_cases(section, way, len(section.cases.rows) if everything else rows),
-            *_issues(section),
-            *(_details(section) if everything else ()),
+            *_rest(section, way, rows, everything=everything),
             *_evidence(found, way),
             "",
         )
@@ -115,8 +113,15 @@ def compared(comparison: Comparison, section: Section | None, *, everything: boo
 
 def rules(view: ReportView) -> str:
     """Return the known failures, the gate's rules with what was found, and the verdict as the last line."""
-    absent = "".join(f"\n{quoted(sentence)}" for sentence in (*view.remarks, *weakened_remarks(view.report.weakened)))
-    return f"{_known(view)}{outcomes(view.report.rules)}{absent}\n{verdict(view)}"
+    lines = [
+        outcomes(view.report.rules),
+        *map(quoted, view.remarks),
+        *map(quoted, weakened_remarks(view.report.weakened)),
+    ]
+    if view.waivers.rows:
+        known = f"Known failures: {quoted(view.known_failures) or 'none is waived'}"
+        lines = [known, *_drawn(view.waivers, MOST_ROWS, _REPORT), "", *lines]
+    return "\n".join((*lines, verdict(view)))
 
 
 def verdict(view: ReportView, *, names_rules: bool = False) -> str:
@@ -130,13 +135,6 @@ def outcomes(rules: Sequence[RuleOutcome]) -> str:
     """Return what was found for each rule as a table."""
     rows = tuple((rule_name(rule), _MARKS[state(rule)], quoted(message(rule))) for rule in rules)
     return tables.drawn(Table(("Rule", "Outcome", "Found"), "<<<", rows), "simple_outline")
-
-
-def _known(view: ReportView) -> str:
-    if not view.waivers.rows:
-        return ""
-    count = quoted(view.known_failures) or "none is waived"
-    return "\n".join((f"Known failures: {count}", *_drawn(view.waivers, MOST_ROWS, _REPORT), "", ""))
 
 
 def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
@@ -254,31 +252,21 @@ def _box(section: Section) -> Iterator[str]:
     yield f"╚{'═' * inner}╝"
 
 
-def _cases(section: Section, way: str, most: int) -> Iterator[str]:
+def _rest(section: Section, way: str, rows: int, *, everything: bool) -> Iterator[str]:
+    """Yield the cases, the issues and the tables behind the scorecard."""
     if section.cases.rows:
+        most = len(section.cases.rows) if everything else rows
         yield from ("", f"{section.cases_title}:", *_drawn(section.cases, most, way))
-
-
-def _issues(section: Section) -> Iterator[str]:
     if section.issues:
-        yield ""
-        yield "Top Issues:"
-        for title, phrase in section.issues:
-            yield f"  {title}: {quoted(phrase)}"
-
-
-def _details(section: Section) -> Iterator[str]:
-    for title, table in section.details:
-        yield ""
-        yield f"{title}:"
-        yield tables.drawn(table, "simple_outline")
+        yield from ("", "Top Issues:", *(f"  {title}: {quoted(phrase)}" for title, phrase in section.issues))
+    for title, table in section.details if everything else ():
+        yield from ("", f"{title}:", tables.drawn(table, "simple_outline"))
 
 
 def _evidence(found: Ranked, way: str) -> Iterator[str]:
     """Yield the first cases to look at with their evidence."""
     if found.first:
-        yield ""
-        yield "Evidence:"
+        yield from ("", "Evidence:")
     for finding in found.first:
         where = _place(finding.place.path, finding.place.line)
         news = f" ({finding.news})" if finding.news else ""
@@ -295,8 +283,7 @@ def _evidence(found: Ranked, way: str) -> Iterator[str]:
 def _counted(found: Ranked) -> Iterator[str]:
     """Yield counts of the cases to look at by cause and by group, unless they are few."""
     for noun, counts in counted(found):
-        yield ""
-        yield f"{found.number} cases to look at, by {noun}:"
+        yield from ("", f"{found.number} cases to look at, by {noun}:")
         for phrase, cases in counts[:MOST_COUNTED]:
             yield f"  {cases:>{len(str(counts[0][1]))}}  {words_of(phrase)}"
         if len(counts) > MOST_COUNTED:

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from safe_gate.core.figures import plural
-from safe_gate.model.comparison import Comparison, Weakened
+from safe_gate.model.comparison import Weakened
 from safe_gate.model.problems import Problem, in_order, number
 from safe_gate.model.report import NOWHERE, Origin, Report, Verdict
 from safe_gate.model.results import NOTHING_RECORDED, Recorded
@@ -23,17 +23,7 @@ from safe_gate.render.comparison import (
     weakened_table,
 )
 from safe_gate.render.untrusted import LONGEST, markdown
-from safe_gate.render.view import (
-    Ranked,
-    ReportView,
-    ShownPart,
-    about,
-    conclusion,
-    message,
-    names,
-    rule_name,
-    state,
-)
+from safe_gate.render.view import Ranked, ReportView, ShownPart, about, conclusion, message, names, rule_name, state
 
 COMMENT_LIMIT = 65_000
 """Bytes a comment's text has at most: GitHub takes 65,536 characters, and a marker comes on top."""
@@ -47,17 +37,11 @@ _GROUPS = 10
 
 _CASES_ALONE = "Only the cases to look at fit here; the JSON report has the rest."
 _COUNTS_ALONE = "Only the counts fit here; the JSON report has the cases."
-
-
 _NAMELESS = "Only the rules fit here; the JSON report has everything else."
 
 
 def from_longest(
-    view: ReportView,
-    *,
-    limit: int,
-    origin: Origin = NOWHERE,
-    recorded: Recorded = NOTHING_RECORDED,
+    view: ReportView, *, limit: int, origin: Origin = NOWHERE, recorded: Recorded = NOTHING_RECORDED
 ) -> Iterator[str]:
     """Yield the report for a reviewer in the lengths that fit, longest first, for a place that may refuse one.
 
@@ -91,13 +75,7 @@ def from_longest(
     yield "\n".join(_nameless(view, origin)) + "\n" if exceeds(counts) else counts
 
 
-def scorecard(
-    view: ReportView,
-    *,
-    limit: int,
-    origin: Origin = NOWHERE,
-    recorded: Recorded = NOTHING_RECORDED,
-) -> str:
+def scorecard(view: ReportView, *, limit: int, origin: Origin = NOWHERE, recorded: Recorded = NOTHING_RECORDED) -> str:
     """Return the longest of the `from_longest`."""
     return next(from_longest(view, limit=limit, origin=origin, recorded=recorded))
 
@@ -118,13 +96,7 @@ def section_report(section: Section) -> str:
 
 
 def _lines(
-    view: ReportView,
-    found: Ranked,
-    quotes: parts.Quotes,
-    origin: Origin,
-    rows: int,
-    *,
-    folded: bool,
+    view: ReportView, found: Ranked, quotes: parts.Quotes, origin: Origin, rows: int, *, folded: bool
 ) -> Iterator[str]:
     """Yield the report with what is `folded` or without, tables of at most `rows` rows; with none, counts alone."""
     report = view.report
@@ -133,23 +105,21 @@ def _lines(
         yield from _problems(view.problems, rows, origin)
     yield from _broken(view)
     yield from _weakened(report.weakened, rows, folded=folded)
-    if report.comparison is not None:
-        yield from _compared(report.comparison)
+    if compared := report.comparison:
+        yield f"**Compared with {parts.words_of(baseline_words(compared.baseline))}** · {headline(compared)}  "
+        yield from (*(f"{parts.words_of(note)}  " for note in notes(compared)), "")
     if view.known_failures:
         yield from (f"**Known failures** · {parts.words_of(view.known_failures)}", "")
     yield from _headlines(view)
     yield ""
     for sentence in view.remarks:
-        yield parts.words_of(sentence)
-        yield ""
+        yield from (parts.words_of(sentence), "")
     if rows and found.number:
         findings = parts.findings(found, rows, origin, quotes)
         if report.verdict is Verdict.PASS:
             yield from parts.folded("<b>Cases to look at</b> · within what the rules allow", findings)
         else:
-            yield f"**Cases to look at** · {found.number}"
-            yield ""
-            yield from findings
+            yield from (f"**Cases to look at** · {found.number}", "", *findings)
     if folded:
         yield from _folds(view, rows, origin)
     elif view.parts:
@@ -172,8 +142,7 @@ def _nameless(view: ReportView, origin: Origin) -> Iterator[str]:
 def _heading(view: ReportView, origin: Origin) -> Iterator[str]:
     gate = f" {markdown(Untrusted(origin.gate))}" if origin.gate else ""
     verdict = view.report.verdict
-    yield f"### {_ICONS[verdict]} SAFE Gate{gate} {_VERDICTS[verdict]} · {conclusion(view.report)}"
-    yield ""
+    yield from (f"### {_ICONS[verdict]} SAFE Gate{gate} {_VERDICTS[verdict]} · {conclusion(view.report)}", "")
 
 
 def _footer(report: Report, origin: Origin) -> Iterator[str]:
@@ -195,13 +164,6 @@ def _headlines(view: ReportView) -> Iterator[str]:
 
 def _headline(part: ShownPart) -> str:
     return f"**{part.evaluator.title}** · {part.section.headline}"
-
-
-def _compared(comparison: Comparison) -> Iterator[str]:
-    """Yield what the comparison with a baseline says, in a line and the sentences that belong to it."""
-    yield f"**Compared with {parts.words_of(baseline_words(comparison.baseline))}** · {headline(comparison)}  "
-    yield from (f"{parts.words_of(note)}  " for note in notes(comparison))
-    yield ""
 
 
 def _folds(view: ReportView, rows: int, origin: Origin) -> Iterator[str]:
@@ -258,8 +220,7 @@ def _weakened(weakened: Weakened | None, rows: int, *, folded: bool) -> Iterator
         others = findings[WEAKENED_ROWS:]
         yield from parts.table_of(weakened_table(findings[:WEAKENED_ROWS]))
         if others and folded:
-            yield ""
-            yield from parts.folded(f"… and {len(others)} more", parts.cut(weakened_table(others), rows))
+            yield from ("", *parts.folded(f"… and {len(others)} more", parts.cut(weakened_table(others), rows)))
         else:
             yield from parts.left_out(len(others))
         yield ""
@@ -277,8 +238,7 @@ def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterato
     said = f"No verdict{commit}: the input or the settings have problems, so the gate did not pass."
     yield from parts.alert("WARNING", [said])
     if not rows:
-        yield f"{plural(number(problems), 'problem')}: see the JSON report."
-        yield ""
+        yield from (f"{plural(number(problems), 'problem')}: see the JSON report.", "")
         return
     ordered = in_order(problems)
     columns: dict[str, list[str]] = {

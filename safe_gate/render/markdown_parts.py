@@ -21,12 +21,7 @@ from safe_gate.model.shown import HELD, Finding, Section, Side, Table
 from safe_gate.model.untrusted import Phrase, Untrusted
 from safe_gate.render.comparison import NEWLY_FAILING
 from safe_gate.render.untrusted import address, markdown, quotation
-from safe_gate.render.view import (
-    MOST_COUNTED,
-    Ranked,
-    counted,
-    ranked,
-)
+from safe_gate.render.view import MOST_COUNTED, Ranked, counted, ranked
 
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
 _NEW = "🔻"
@@ -66,8 +61,7 @@ def short_commit(commit: str) -> str:
 
 def folded(summary: str, lines: Iterable[str]) -> Iterator[str]:
     """Yield lines below a summary that opens them."""
-    yield f"<details><summary>{summary}</summary>"
-    yield ""
+    yield from (f"<details><summary>{summary}</summary>", "")
     yield from lines
     yield "</details>"
 
@@ -130,31 +124,23 @@ def _evidence(finding: Finding, quotes: Quotes) -> str:
 
 def counts(section: Section) -> Iterator[str]:
     """Yield how many cases a section has, by outcome."""
-    yield " · ".join(section.counts)
-    yield ""
+    yield from (" · ".join(section.counts), "")
 
 
 def measured(section: Section) -> Iterator[str]:
     """Yield what a section measured."""
-    yield from table_of(section.metrics)
-    yield ""
+    yield from (*table_of(section.metrics), "")
 
 
 def details(section: Section, rows: int) -> Iterator[str]:
     """Yield the rest of a section: its cases, issues and tables, limited to `rows`."""
-    yield " · ".join(section.footer)
-    yield ""
+    yield from (" · ".join(section.footer), "")
     if section.cases.rows:
-        yield f"{section.cases_title}:"
-        yield ""
-        yield from cut(section.cases, rows)
-    for title, phrase in section.issues:
-        yield f"- {title}: {words_of(phrase)}"
+        yield from (f"{section.cases_title}:", "", *cut(section.cases, rows))
     if section.issues:
-        yield ""
+        yield from (*(f"- {title}: {words_of(phrase)}" for title, phrase in section.issues), "")
     for title, table in section.details:
-        yield from folded(title, cut(table, rows))
-        yield ""
+        yield from (*folded(title, cut(table, rows)), "")
 
 
 def notes_of(section: Section) -> Iterator[str]:
@@ -166,8 +152,7 @@ def notes_of(section: Section) -> Iterator[str]:
 def left_out(number: int) -> Iterator[str]:
     """Yield how many rows are left out, if any."""
     if number > 0:
-        yield ""
-        yield f"… and {number} more: see the JSON report."
+        yield from ("", f"… and {number} more: see the JSON report.")
 
 
 def table_of(table: Table) -> Iterator[str]:

@@ -259,9 +259,7 @@ def ranked(findings: Iterable[Finding], most: int) -> Ranked:
             yield finding
 
     first = nsmallest(
-        most,
-        counted(),
-        lambda one: (not one.breaks, one.news != NEWLY_FAILING, one.severity != Severity.FAILING),
+        most, counted(), lambda one: (not one.breaks, one.news != NEWLY_FAILING, one.severity != Severity.FAILING)
     )
     return Ranked(
         first,

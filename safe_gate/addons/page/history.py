@@ -6,9 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from safe_gate.addons.page import charts
-from safe_gate.addons.page.charts import Series
-from safe_gate.addons.page.frame import folded, page, paragraphs, phrase, standalone, table
+from safe_gate.addons.page.markup import (
+    Series,
+    bar_chart,
+    folded,
+    line_chart,
+    page,
+    paragraphs,
+    phrase,
+    standalone,
+    table,
+)
 from safe_gate.core.figures import percent, plural
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.gate.limits import setting_of
@@ -148,10 +156,10 @@ def _drawn(moments: Sequence[Moment]) -> Iterator[tuple[str, str, str]]:
     marks, when = sorted(changes(moments)), [one.at[5:10] for one in moments]
     for name in _names(moments):
         for about in dict.fromkeys(rate.about for one in moments for rate in one.rates.get(name, ())):
-            drawn = charts.lines(about, list(_series(moments, name, about)), when, marks)
+            drawn = line_chart(about, list(_series(moments, name, about)), when, marks)
             yield name, about, drawn
         shares = [list(one.labels.get(name, {}).items()) for one in moments]
-        yield name, "Labels", charts.bars("Labels", shares, when, marks)
+        yield name, "Labels", bar_chart("Labels", shares, when, marks)
 
 
 def _series(moments: Sequence[Moment], name: str, about: str) -> Iterator[Series]:

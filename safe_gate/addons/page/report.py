@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from safe_gate.addons.page import charts
-from safe_gate.addons.page.frame import folded, page, paragraphs, phrase, table
+from safe_gate.addons.page.markup import folded, page, paragraphs, phrase, rate_tables, table
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS, parts_of, present
 from safe_gate.model.codec import JsonObject
@@ -32,14 +31,7 @@ from safe_gate.render.comparison import (
 from safe_gate.render.formats import JudgedCase, Shown, is_compared, judged_cases
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import address, embedded, html
-from safe_gate.render.view import (
-    ReportView,
-    about,
-    conclusion,
-    names,
-    rule_name,
-    state,
-)
+from safe_gate.render.view import ReportView, about, conclusion, names, rule_name, state
 
 _VERDICTS = {"pass": "Passed", "fail": "Failed", "error": "No verdict"}
 _STATES = {"ok": "holds", "warning": "warns", "broken": "broken", "skipped": "skipped"}
@@ -163,7 +155,7 @@ def _figures(view: ReportView) -> Iterator[str]:
     for (evaluator, part), section in zip(parts_of(report.parts), view.sections, strict=True):
         yield f"<section><h2>{html(evaluator.title)}</h2>\n<p>{html(section.headline)}</p>\n"
         yield from paragraphs(section.notes)
-        yield from charts.rates(
+        yield from rate_tables(
             (rate, limits.get((evaluator.name, rate.rule, rate.group)))
             for rate in evaluator.present.figures(part).rates
         )

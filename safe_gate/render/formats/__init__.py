@@ -63,10 +63,7 @@ def _markdown(run: Shown) -> Iterator[str]:
     yield scorecard(view, limit=SUMMARY_LIMIT, recorded=run.recorded)
 
 
-_HERE: Mapping[str, Mapping[str, Draw]] = {
-    "json": {"safe-gate.json": _json},
-    "markdown": {"safe-gate.md": _markdown},
-}
+_HERE: Mapping[str, Mapping[str, Draw]] = {"json": {"safe-gate.json": _json}, "markdown": {"safe-gate.md": _markdown}}
 
 
 def show_texts(formats: Iterable[str]) -> bool:

@@ -92,7 +92,9 @@ def _tests(case: JudgedCase) -> Iterator[_Test]:
     for one in case.judgements:
         outcome, why = "", ""
         if one.severity and case.excused_by:
-            outcome, why = "skipped", _expected(case)
+            tags = ", ".join(plain(Untrusted(group)) for group in case.excused_by)
+            why = f"expected failure: a negative example, by its {case.evaluator.grouping.noun} {tags}"
+            outcome = "skipped"
         elif one.severity and one.by in case.waivers:
             outcome, why = "skipped", _waived(case.waivers[one.by])
         elif one.severity is Severity.FAILING:
@@ -120,11 +122,6 @@ def _properties(case: JudgedCase) -> Iterator[tuple[str, str]]:
         yield "since-baseline", case.change
     if case.finding:
         yield "to-look-at", case.finding.what
-
-
-def _expected(case: JudgedCase) -> str:
-    tags = ", ".join(plain(Untrusted(group)) for group in case.excused_by)
-    return f"expected failure: a negative example, by its {case.evaluator.grouping.noun} {tags}"
 
 
 def _waived(waiver: Waiver) -> str:

@@ -106,18 +106,12 @@ def _first(found: Iterator[_Ranked]) -> tuple[list[str], int]:
     number = count()
     texts: list[str] = []
     size = 0
-    for one in nsmallest(_MOST, _counted(found, number)):
+    for one, _ in nsmallest(_MOST, zip(found, number, strict=False)):
         size += len(one.text)
         if size > _MOST_BYTES:
             break
         texts.append(one.text)
     return texts, next(number) - len(texts)
-
-
-def _counted(found: Iterator[_Ranked], number: Iterator[int]) -> Iterator[_Ranked]:
-    for one in found:
-        next(number)
-        yield one
 
 
 def _ranked(view: ReportView, folder: str, index: Mapping[str, int], recorded: Recorded) -> Iterator[_Ranked]:

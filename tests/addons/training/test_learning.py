@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.addons.training.learning import Row, as_packs, rows
-from safe_gate.addons.training.lesson import parts
+from safe_gate.addons.training import Row, as_packs, parts, rows
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.model.problems import Place
 from tests.support import packs

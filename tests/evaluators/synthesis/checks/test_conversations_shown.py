@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from safe_gate.addons.training.lesson import parts
+from safe_gate.addons.training import parts
 from safe_gate.core.given import CaseAt
 from safe_gate.model.problems import Place
 from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, SafeGate, report, turn, write_cases

@@ -1,25 +1,141 @@
-"""Figures as SVG: a rate with its interval, and values over runs. Pure."""
+"""The markup of an HTML page that is one file, with charts as SVG: it loads nothing, runs only its own scripts. Pure.
+
+Its Content-Security-Policy names its style and script by hash. It allows no request, no event handler and no markup
+made of text (Trusted Types). Recorded text reaches the page through `untrusted.html`, or as JSON that a script shows
+as text.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import pkgutil
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from safe_gate.addons.page.frame import WIDE, words
 from safe_gate.core.figures import percent
 from safe_gate.core.stats import wilson
-from safe_gate.model.shown import Rate
-from safe_gate.render.untrusted import html
+from safe_gate.model.shown import HELD, Rate, Table
+from safe_gate.model.untrusted import Phrase, Untrusted, Words
+from safe_gate.render.untrusted import LONGEST, html
 
-_WIDE, _HIGH, _MARGIN = 240, 18, 6
+_WIDE = 560
+"""The width of a chart over runs, in pixels."""
+
+_COLORS, _CHARTS = "colors.css", "charts.css"
+_STYLES = (_COLORS, "page.css", _CHARTS)
+
+
+def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterator[str]:
+    """Yield a page in pieces: `body` is its markup, `scripts` are files of this folder that run after it."""
+    style, script = ("".join(map(_asset, files)) for files in (_STYLES, scripts))
+    runs = f"script-src {_source(script)}; " if script else ""
+    policy = (
+        f"default-src 'none'; {runs}style-src {_source(style)}; base-uri 'none'; form-action 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    yield (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{html(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+    )
+    yield from body
+    yield f"<script>{script}</script>\n</body>\n</html>\n" if script else "</body>\n</html>\n"
+
+
+def standalone(title: str, charts: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield charts, each with its title, one below the other as a picture that is a file."""
+    high = 28
+    placed = []
+    for about, chart in charts:
+        size = int(chart.partition('height="')[2].partition('"')[0])
+        placed.append(f'<text class="title" x="8" y="{high}">{html(about)}</text>\n')
+        placed.append(chart.replace("<svg ", f'<svg x="0" y="{high + 8}" ', 1) + "\n")
+        high += size + 40
+    style = _asset(_COLORS) + _asset(_CHARTS)
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" width="{_WIDE}" height="{high}" '
+        f'viewBox="0 0 {_WIDE} {high}" role="img" aria-label="{html(title)}">\n'
+        f"<title>{html(title)}</title>\n<style>{style}</style>\n"
+        f'<rect class="ground" width="{_WIDE}" height="{high}"/>\n'
+    )
+    yield from placed
+    yield "</svg>\n"
+
+
+def _asset(name: str) -> str:
+    """Return a file of this folder, as the package holds it."""
+    return (pkgutil.get_data(__name__, name) or b"").decode("utf-8").replace("\r\n", "\n")
+
+
+def _source(text: str) -> str:
+    """Return what a policy calls an inline style or script (Content Security Policy Level 3, section 2.3.1)."""
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
+
+
+def words(one: Words, longest: int = LONGEST) -> str:
+    """Return our own words as text, recorded ones as code."""
+    if not isinstance(one, Untrusted):
+        return html(one)
+    kind = ' class="whole"' if len(one.text) <= _WHOLE else ""
+    return f"<code{kind}>{html(one, longest) or ' '}</code>"
+
+
+_WHOLE = 24
+"""The longest name that stays on one line: an id or a day is not broken at its hyphens."""
+
+
+def phrase(parts: Phrase) -> str:
+    """Return a phrase as HTML."""
+    return "".join(map(words, parts))
+
+
+def table(shown: Table, caption: str, most: int = HELD) -> Iterator[str]:
+    """Yield a table with a limited number of rows. It scrolls on a narrow screen."""
+    sides = ["num" if sign == ">" else "" for sign in shown.align]
+    yield f'<div class="scroll" tabindex="0" role="region" aria-label="{html(caption)}"><table>'
+    yield f'<caption class="unseen">{html(caption)}</caption><thead><tr>'
+    yield "".join(
+        _cell("th", side, html(title), ' scope="col"') for title, side in zip(shown.header, sides, strict=True)
+    )
+    yield "</tr></thead><tbody>\n"
+    for row in shown.rows[:most]:
+        yield f"<tr>{''.join(_cell('td', side, words(one)) for one, side in zip(row, sides, strict=True))}</tr>\n"
+    yield "</tbody></table></div>\n"
+    if (more := len(shown.rows) - most) > 0:
+        yield f'<p class="muted">… and {more} more: see the JSON report.</p>\n'
+
+
+def _cell(tag: str, side: str, content: str, more: str = "") -> str:
+    kind = f' class="{side}"' if side else ""
+    return f"<{tag}{kind}{more}>{content}</{tag}>"
+
+
+def folded(summary: str, content: Iterable[str]) -> Iterator[str]:
+    """Yield markup below a line that opens it."""
+    yield f'<details class="fold"><summary>{html(summary)}</summary>\n'
+    yield from content
+    yield "</details>\n"
+
+
+def paragraphs(sentences: Iterable[Phrase], kind: str = "note") -> Iterator[str]:
+    """Yield sentences, each a paragraph."""
+    yield from (f'<p class="{kind}">{phrase(one)}</p>\n' for one in sentences)
+
+
+# --- rates with their intervals ----------------------------------------------------------------------
+
+_RATE_WIDE, _RATE_HIGH, _MARGIN = 240, 18, 6
 _MOST = 25  # more rates under one title are left to the list
 
 Limited = tuple[Rate, float | None]
 """A rate with the least that a rule of the gate allows, or None."""
 
 
-def rates(shown: Iterable[Limited]) -> Iterator[str]:
+def rate_tables(shown: Iterable[Limited]) -> Iterator[str]:
     """Yield rates as tables, one for each title, with the 95 % interval of each as a picture."""
     for about, group in groupby(shown, lambda one: one[0].about):
         of_title = list(group)
@@ -52,7 +168,7 @@ def _row(rate: Rate, limit: float | None) -> str:
 
 def _interval(value: float, low: float, high: float, limit: float | None) -> str:
     """Return a rate as a dot on a line from 0 to 1, with its interval and a limit."""
-    middle, (left, right, dot) = _HIGH / 2, (_at(one) for one in (low, high, value))
+    middle, (left, right, dot) = _RATE_HIGH / 2, (_at(one) for one in (low, high, value))
     missed = limit is not None and value < limit
     parts = [
         f'<line class="axis" x1="{_at(0):g}" x2="{_at(1):g}" y1="{middle:g}" y2="{middle:g}"/>',
@@ -60,13 +176,13 @@ def _interval(value: float, low: float, high: float, limit: float | None) -> str
         f'<rect class="range" x="{left:g}" y="{middle - 3:g}" width="{max(right - left, 1):g}" height="6" rx="3"/>',
     ]
     if limit is not None:
-        parts.append(f'<line class="asked" x1="{_at(limit):g}" x2="{_at(limit):g}" y1="1" y2="{_HIGH - 1}"/>')
+        parts.append(f'<line class="asked" x1="{_at(limit):g}" x2="{_at(limit):g}" y1="1" y2="{_RATE_HIGH - 1}"/>')
     parts.append(f'<circle class="{"bad" if missed else "dot"}" cx="{dot:g}" cy="{middle:g}" r="4.5"/>')
-    return f'<svg class="interval" viewBox="0 0 {_WIDE} {_HIGH}" aria-hidden="true">{"".join(parts)}</svg>'
+    return f'<svg class="interval" viewBox="0 0 {_RATE_WIDE} {_RATE_HIGH}" aria-hidden="true">{"".join(parts)}</svg>'
 
 
 def _at(share: float) -> float:
-    return round(_MARGIN + share * (_WIDE - 2 * _MARGIN), 2)
+    return round(_MARGIN + share * (_RATE_WIDE - 2 * _MARGIN), 2)
 
 
 _TICKS = [_at(share) for share in (0, 0.25, 0.5, 0.75, 1)]
@@ -87,7 +203,7 @@ class Series(NamedTuple):
     limits: Sequence[float | None]
 
 
-def lines(title: str, series: Sequence[Series], when: Sequence[str], changes: Sequence[int]) -> str:
+def line_chart(title: str, series: Sequence[Series], when: Sequence[str], changes: Sequence[int]) -> str:
     """Return rates over runs as lines, the only one with its interval; `changes` are the runs with other rules."""
     points = [[rate[0] / rate[1] if rate and rate != (0, 0) else None for rate in one.rates] for one in series]
     shown = [value for some in points for value in some if value is not None]
@@ -113,7 +229,9 @@ def _latest(one: Series) -> str:
     return f"{one.name}, latest {percent(part / whole)}" if whole else one.name
 
 
-def bars(title: str, counts: Sequence[Sequence[tuple[str, int]]], when: Sequence[str], changes: Sequence[int]) -> str:
+def bar_chart(
+    title: str, counts: Sequence[Sequence[tuple[str, int]]], when: Sequence[str], changes: Sequence[int]
+) -> str:
     """Return the share of each label by run, as parts of a bar; labels go from best to worst."""
     names = list(dict.fromkeys(name for some in counts for name, _ in some))
     kinds = dict(zip(names, _KINDS.get(len(names), _KINDS[4]), strict=False))
@@ -145,7 +263,7 @@ class _Frame(NamedTuple):
 
     @property
     def step(self) -> float:
-        return (WIDE - _LEFT - _RIGHT) / max(1, self.runs)
+        return (_WIDE - _LEFT - _RIGHT) / max(1, self.runs)
 
     def x(self, place: float) -> float:
         return _LEFT + self.step * (place + 0.5)
@@ -158,7 +276,7 @@ def _svg(title: str, parts: Iterable[str], frame: _Frame, *, rows: int, changes:
     high = _TOP + _PLOT + 30 + _KEY * rows
     marks = "".join(_change(frame, number, place) for number, place in enumerate(changes, 1))
     return (
-        f'<svg class="chart" viewBox="0 0 {WIDE} {high}" width="{WIDE}" height="{high}" role="img" '
+        f'<svg class="chart" viewBox="0 0 {_WIDE} {high}" width="{_WIDE}" height="{high}" role="img" '
         f'aria-label="{html(title)} over {frame.runs} runs">{"".join(parts)}{marks}</svg>'
     )
 
@@ -167,7 +285,7 @@ def _grid(frame: _Frame, when: Sequence[str]) -> Iterator[str]:
     for step in range(frame.steps + 1):
         value = frame.lowest + (1 - frame.lowest) * step / frame.steps
         y = frame.y(value)
-        yield f'<line class="grid" x1="{_LEFT}" x2="{WIDE - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        yield f'<line class="grid" x1="{_LEFT}" x2="{_WIDE - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
         yield f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{100 * value:.0f}%</text>'
     every = -(-len(when) // _FEW_LABELS)
     for place in range(0, len(when), every):
