@@ -45,7 +45,7 @@ fix: $(READY) ## put right what a tool can put right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(READY) ## write the tables of docs/, the inputs of action.yml, the words of the config schema and the picture of ARCHITECTURE.md from the code
+docs: $(READY) ## write the tables of docs/, the inputs of both actions, the words of the config schema and the picture of ARCHITECTURE.md from the code
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/architecture.py
 

@@ -1,4 +1,4 @@
-"""Writes the tables of the documents from the code, and the inputs of action.yml and the words of the config schema.
+"""Writes the tables of the documents from the code, the inputs of both actions and the words of the config schema.
 
 A page marks a table with `<!-- NAME -->` and `<!-- end -->`; `make docs` writes what stands between them.
 """
@@ -22,6 +22,7 @@ from safe_gate.settings.model import settings
 FOLDER = Path(__file__).parent
 GITLAB = FOLDER.parent / "safe_gate/commands/starter/gitlab/.gitlab/safe-gate.yml"
 ACTION = FOLDER.parent / "action.yml"
+COMPOSITE = FOLDER.parent / "composite/action.yml"
 CONFIG_SCHEMA = FOLDER.parent / "schemas/config.schema.json"
 EVALUATORS = {"safe_v0": "SAFE v0", "synthesis": "Synthesis"}
 
@@ -69,6 +70,16 @@ def action(text: str) -> str:
         words = json.dumps(meaning, ensure_ascii=False)
         inputs.append(f"  {name}:\n    description: {words}\n    required: false\n{default}")
     return f"{head}\ninputs:\n{''.join(inputs)}outputs:\n{rest.partition(_OUTPUTS)[2]}"
+
+
+def composite(text: str, action: str) -> str:
+    """Return the composite action.yml with the inputs of action.yml, and its outputs, which come from a step."""
+    shared, _, _ = action.partition("\ninputs:\n")[2].partition("runs:\n")
+    inputs, _, outputs = shared.partition(_OUTPUTS)
+    valued = re.sub(r"^  (\S+):\n.+\n", r"\g<0>    value: ${{ steps.gate.outputs.\1 }}\n", outputs, flags=re.MULTILINE)
+    head, _, rest = text.partition("\ninputs:\n")
+    steps = rest.partition("runs:\n")[2]
+    return f"{head}\ninputs:\n{inputs}{_OUTPUTS}{valued}runs:\n{steps}"
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -166,4 +177,5 @@ if __name__ == "__main__":
     for file in FOLDER.glob("*.md"):
         file.write_text(page(file.read_text("utf-8")), "utf-8")
     ACTION.write_text(action(ACTION.read_text("utf-8")), "utf-8")
+    COMPOSITE.write_text(composite(COMPOSITE.read_text("utf-8"), ACTION.read_text("utf-8")), "utf-8")
     CONFIG_SCHEMA.write_text(config_schema(CONFIG_SCHEMA.read_text("utf-8")), "utf-8")

@@ -166,3 +166,14 @@ def test_the_whole_workflow_runs_in_act(tmp_path: Path, github: GitHub) -> None:
     assert ran.returncode == 0, ran.stdout[-5_000:] + ran.stderr[-5_000:]
     (comment,) = github.comments
     assert "### ✅ SAFE Gate" in comment["body"]
+
+
+def test_the_action_without_docker_runs_in_act(tmp_path: Path) -> None:
+    payload = tmp_path / "event.json"
+    payload.write_text(json.dumps(EVENT), "utf-8")
+    stubs = REPOSITORY / "tests/data/github/act"
+    used = re.findall(r"uses: (actions/(\S+)@\S+)", (REPOSITORY / "composite/action.yml").read_text("utf-8"))
+    local = [word for action, name in used for word in ("--local-repository", f"{action}={stubs / name}")]
+    job = ("--job", "composite", "--matrix", "runner:ubuntu-24.04")
+    ran = act("pull_request", payload, *job, *local, "--secret", f"GITHUB_TOKEN={TOKEN}")
+    assert ran.returncode == 0, ran.stdout[-5_000:] + ran.stderr[-5_000:]

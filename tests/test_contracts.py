@@ -35,6 +35,16 @@ def test_the_action_has_an_input_for_every_option_with_its_words() -> None:
     assert reference.action(text) == text, "action.yml is out of date: run make docs"
 
 
+def test_the_composite_action_has_the_same_inputs_and_outputs() -> None:
+    text = reference.COMPOSITE.read_text("utf-8")
+    assert reference.composite(text, reference.ACTION.read_text("utf-8")) == text, "it is out of date: run make docs"
+    composite = yaml.safe_load(text)
+    assert composite["inputs"] == ACTION["inputs"]
+    values = {name: f"${{{{ steps.gate.outputs.{name} }}}}" for name in ACTION["outputs"]}
+    described = {name: facts | {"value": values[name]} for name, facts in ACTION["outputs"].items()}
+    assert composite["outputs"] == described
+
+
 def test_no_input_but_the_token_has_a_default_that_would_outrank_the_config_file() -> None:
     assert {name for name, facts in ACTION["inputs"].items() if "default" in facts} == {"github-token"}
 

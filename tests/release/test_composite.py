@@ -1,0 +1,80 @@
+"""The action without Docker: what it hands to the gate, and what it keeps, on each platform that can be simulated."""
+
+from __future__ import annotations
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cases import REPOSITORY, Ran, turn, write_cases
+
+SCRIPT = REPOSITORY / "composite/run.py"
+
+
+@pytest.fixture(scope="module")
+def module() -> dict[str, Any]:
+    return runpy.run_path(str(SCRIPT))
+
+
+def test_the_interpreter_of_an_environment_is_where_each_platform_puts_it(module: dict[str, Any]) -> None:
+    assert module["python_of"](Path("e"), "nt") == Path("e/Scripts/python.exe")
+    assert module["python_of"](Path("e"), "posix") == Path("e/bin/python")
+
+
+def test_the_key_of_the_cache_and_its_folder_become_outputs(tmp_path: Path) -> None:
+    environ = {"RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(tmp_path / "output")}
+    for _ in range(2):
+        subprocess.run([sys.executable, "-I", SCRIPT, "key"], env=environ, check=True)
+    first, second, *again = (tmp_path / "output").read_text("utf-8").splitlines()
+    assert again == [first, second]
+    assert first.startswith("key=safe-gate-")
+    assert second == f"folder={tmp_path / first.removeprefix('key=') / 'wheels'}"
+
+
+def test_an_input_of_several_lines_reaches_the_gate_as_the_runner_would_hand_it(
+    tmp_path: Path, module: dict[str, Any]
+) -> None:
+    """An environment that is already there is used as it is: here one whose interpreter has this checkout."""
+    write_cases(tmp_path / "a.jsonl", turn("a"))
+    write_cases(tmp_path / "b.jsonl", turn("b"))
+    python = tmp_path / module["key"]() / "environment/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(
+        f"#!{sys.executable}\nimport os, sys\nos.execv({sys.executable!r}, [{sys.executable!r}, *sys.argv[1:]])\n",
+        "utf-8",
+    )
+    python.chmod(0o755)
+    (python.parents[1] / "done").touch()
+    inputs = {"synthesis-cases": "a.jsonl\nb.jsonl\n", "min-pass-rate": "", "report-dir": "out"}
+    environ = {"PATH": os.environ["PATH"], "RUNNER_TEMP": str(tmp_path), "INPUTS": json.dumps(inputs)}
+    ran = subprocess.run([sys.executable, "-I", SCRIPT, "gate"], cwd=tmp_path, env=environ, check=False)
+    assert ran.returncode == 0
+    report = json.loads((tmp_path / "out/safe-gate.json").read_text("utf-8"))
+    assert len(report["synthesis"]["results"]) == 2
+
+
+def test_line_ends_of_windows_change_no_score(safe_gate: Callable[..., Ran], tmp_path: Path) -> None:
+    write_cases(tmp_path / "lf.jsonl", turn("a"), turn("b"))
+    (tmp_path / "crlf.jsonl").write_bytes((tmp_path / "lf.jsonl").read_bytes().replace(b"\n", b"\r\n"))
+    shown = [safe_gate("eval", "--cases", f"{name}.jsonl").out.replace(f"{name}.jsonl", "") for name in ("lf", "crlf")]
+    assert shown[0] == shown[1]
+
+
+def test_a_console_of_windows_gets_utf_8() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "safe_gate",
+        "run",
+        "--safe-batch",
+        f"{REPOSITORY}/examples/clinical/I25_batch_1.json",
+    ]
+    ran = subprocess.run(command, env={**os.environ, "PYTHONIOENCODING": "cp1252"}, check=False, capture_output=True)
+    assert "┌──" in ran.stdout.decode("utf-8"), "cp1252 has no such line"
