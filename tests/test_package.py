@@ -24,6 +24,7 @@ SITE = Path(sysconfig.get_path("purelib"))
 BUILD = (
     *("hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers"),
     *("pydantic", "pydantic-core", "annotated-types", "typing-extensions", "typing-inspection"),
+    *("google-re2", "pydantic-settings", "python-dotenv", "shtab"),
 )
 """What a build names, and what that needs: nothing else may be there when a wheel is built."""
 
@@ -102,7 +103,8 @@ def files(folder: str) -> set[str]:
 
 def test_the_build_needs_nothing_but_what_it_names() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
-    assert [name.partition(">")[0] for name in project["build-system"]["requires"]] == ["hatchling", "pydantic"]
+    named = {name.partition(">")[0] for name in project["build-system"]["requires"]}
+    assert named == {"hatchling", "pydantic", "google-re2", "pydantic-settings", "shtab"}
 
 
 def test_the_sdist_holds_what_a_build_and_a_user_need(source: Path) -> None:
@@ -133,6 +135,8 @@ def test_the_wheel_of_the_sdist_holds_every_file_of_the_package(wheel: Path) -> 
     assert not any(name.startswith(("tests/", "release/")) for name in names)
     own = f"safe_gate-{__version__}.dist-info"
     assert {f"{own}/licenses/LICENSE", f"{own}/licenses/LICENSE-UNICODE", f"{own}/sboms/safe-gate.cdx.json"} <= names
+    shared = ("man/man1/safe-gate.1", "bash-completion/completions/safe-gate", "zsh/site-functions/_safe-gate")
+    assert {f"safe_gate-{__version__}.data/data/share/{place}" for place in shared} <= names
 
 
 @pytest.mark.soak

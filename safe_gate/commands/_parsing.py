@@ -160,8 +160,16 @@ class _Parser(argparse.ArgumentParser):
         raise CannotJudge(Problem(Place("command line"), f"{message}{hint}; see {self.prog} --help", code=Code.USAGE))
 
 
-def _all_commands() -> argparse.ArgumentParser:
-    """Return the parser of a command line without a command: it has `--help`, `--version` and all names."""
+def whole() -> argparse.ArgumentParser:
+    """Return a parser of all commands with all flags, from which completions for shells are made."""
+    return _all_commands(are_whole=True)
+
+
+def _all_commands(*, are_whole: bool = False) -> argparse.ArgumentParser:
+    """Return the parser of a command line without a command: it has `--help`, `--version` and all names.
+
+    If the commands are whole, it has their arguments too.
+    """
     parser = _Parser(
         prog="safe-gate",
         description="Judges recorded outputs of a language-model application before a merge: are they good enough, and "
@@ -172,7 +180,8 @@ def _all_commands() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"safe-gate {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
     for name, command in commands.every().items():
-        subparsers.add_parser(name, help=command.summary)
+        parents = [_parser(name, command, is_whole=True)] if are_whole else []
+        subparsers.add_parser(name, help=command.summary, parents=parents, add_help=not parents)
     return parser
 
 
