@@ -189,7 +189,7 @@ _MOST_SHOWN = 25
 """Of a command with more flags for settings, `--help` shows those that people use."""
 
 
-def _parser(name: str, command: Command, *, is_whole: bool) -> argparse.ArgumentParser:
+def _parser(name: str, command: Command, *, is_whole: bool) -> _Parser:
     """Return the parser of a command: the flags of settings under their headings, and its other arguments."""
     taken = [setting for setting in settings() if setting.flags_of(name)]
     hidden = [] if is_whole or len(taken) <= _MOST_SHOWN else [one for one in taken if not one.is_usual]
