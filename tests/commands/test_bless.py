@@ -103,32 +103,6 @@ The baseline evals/baseline.json becomes reports/safe-gate.json, verdict fail:
     assert ran.err == f"safe-gate: refused, nothing is written: {hidden}; approve that with --reason TEXT\n"
 
 
-def test_what_fails_by_other_rules_newly_fails_too(safe_gate: SafeGate) -> None:
-    output = safe_case("s")["output"] | {"followup_questions": ["Which policy?"]}
-    flags = ("--min-pass-rate", "0")
-    run(safe_gate, [turn("t")], [safe_case("s", output=output)], *flags, "--thresholds", "AH.pass=0", "AH.review=0")
-    assert safe_gate("bless", "--baseline", BASELINE).code == 0
-    run(safe_gate, [turn("t")], [safe_case("s", output=output)], *flags)
-    ran = safe_gate("bless", "--baseline", BASELINE)
-    assert ran.code == 1
-    assert "│ newly failing │ s    │ Pass │ Fail │ rules   │" in ran.out
-    assert "\nThe rules differ from the baseline's: engine, packs, profile, thresholds or weights.\n" in ran.out
-    assert "nothing is written: 1 case newly fails; approve" in ran.err
-
-
-def test_an_evaluator_that_did_not_run_leaves_its_cases_gone(safe_gate: SafeGate) -> None:
-    run(safe_gate, [turn("t")], [safe_case("s")])
-    assert safe_gate("bless", "--baseline", BASELINE).code == 0
-    run(safe_gate, [turn("t")])
-    ran = safe_gate("bless", "--baseline", BASELINE)
-    assert ran.code == 1
-    assert "│ removed │ s    │ Pass │" in ran.out
-    assert safe_gate("bless", "--baseline", BASELINE, *REASON).code == 0
-    run(safe_gate, [turn("t")], [safe_case("s")])
-    ran = safe_gate("bless", "--baseline", BASELINE)
-    assert (ran.code, "│ added  │ s    │ Pass │" in ran.out) == (0, True)
-
-
 def test_bless_warns_about_files_that_changed_since_the_report(safe_gate: SafeGate) -> None:
     run(safe_gate, [turn("t")], [safe_case("s")])
     write_cases(Path("c.jsonl"), turn("t"), turn("u"))
@@ -170,33 +144,6 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     BASELINE.unlink()
     BASELINE.mkdir()
     assert "evals/baseline.json: " in refused("--baseline", BASELINE, *REASON)
-
-
-def test_the_help_says_what_a_setting_means_to_the_command(safe_gate: SafeGate) -> None:
-    told = {command: " ".join(safe_gate(command, "--help").out.split()) for command in ("bless", "publish", "run")}
-    assert "--baseline TEXT The baseline to write: the path of a .json file." in told["bless"]
-    assert "--baseline TEXT What to compare with" in told["run"]
-    assert "--report-dir TEXT The folder of the report to approve." in told["bless"]
-    assert "--report-dir TEXT The folder with the result of the run." in told["publish"]
-    assert "--no-dry-run Print the comment instead of posting it." in told["publish"]
-
-
-@pytest.mark.parametrize("name", ["", " "])
-def test_an_empty_path_of_waivers_is_refused_and_writes_no_baseline(safe_gate: SafeGate, name: str) -> None:
-    run(safe_gate, [turn("t", assistant=BAD)])
-    Path("safe.config.json").write_text(json.dumps({"baseline": BASELINE.as_posix()}), "utf-8")
-    ran = safe_gate("bless", "--waivers", name, "--reason", "known", "--owner", "ada")
-    assert (ran.code, ran.out) == (3, "")
-    assert ran.err.startswith("--waivers: names no file; expected a path, or nothing for safe-gate.waivers.json\n")
-    assert not BASELINE.exists()
-
-
-def test_a_name_that_no_file_can_have_is_one_sentence(safe_gate: SafeGate) -> None:
-    run(safe_gate, [turn("t", assistant=BAD)])
-    for flags in (("--baseline", f"{'x' * 300}.json", *REASON), ("--waivers", "x" * 300, *SIGNED)):
-        ran = safe_gate("bless", *flags)
-        assert (ran.code, "internal error" in ran.err) == (3, False)
-        assert "cannot be written" in ran.err
 
 
 def test_the_baseline_of_the_settings_is_where_it_goes(safe_gate: SafeGate) -> None:

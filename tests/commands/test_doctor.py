@@ -177,20 +177,6 @@ def test_the_doctor_says_what_would_be_posted(
     assert found["recorded text"] == "shown"
 
 
-def test_the_doctor_promises_no_annotations_of_a_shard_but_of_problems(
-    safe_gate: SafeGate, job: Callable[..., None], tmp_path: Path
-) -> None:
-    write_cases(tmp_path / "c.jsonl", turn("a", assistant=BAD))
-    job()
-    promised = facts(safe_gate("doctor", "--all", "--cases", "c.jsonl", "--shard", "1/1").out)["annotations"]
-    assert promised == "only for problems; merge adds the rest"
-    ran = safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
-    assert (ran.code, "::" in ran.out) == (0, False)
-    (tmp_path / "c.jsonl").write_text("{", "utf-8")
-    ran = safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
-    assert (ran.code, "::error" in ran.out) == (3, True)
-
-
 def test_the_doctor_outside_of_actions_needs_nothing(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     ran = safe_gate("doctor", "--all", "--text", "none", "--cases", "c.jsonl")
@@ -250,18 +236,6 @@ def test_the_doctor_refuses_what_a_run_would_refuse(safe_gate: SafeGate, argumen
     assert ran.err == safe_gate("run", *arguments).err
 
 
-@pytest.mark.parametrize(
-    "judged_by", [("--on-weakened", "fail"), ("--baseline", "."), ("--baseline", "nope"), ("--waivers", "broken.json")]
-)
-def test_the_doctor_holds_nothing_against_a_shard_that_only_judging_reads(
-    safe_gate: SafeGate, judged_by: tuple[str, ...]
-) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    Path("broken.json").write_text("{", "utf-8")
-    arguments = "--cases", "c.jsonl", "--shard", "1/2", *judged_by
-    assert safe_gate("doctor", "--all", *arguments).code == safe_gate("run", *arguments).code == 0
-
-
 @pytest.mark.parametrize("shards", ["", "none*.json"])
 def test_the_doctor_refuses_to_merge_what_is_not_there(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, shards: str
@@ -272,14 +246,6 @@ def test_the_doctor_refuses_to_merge_what_is_not_there(
     ran = safe_gate("doctor", "--all", "--cases", "c.jsonl")
     assert ran.code == 3
     assert ran.err == safe_gate("run", "--cases", "c.jsonl").err
-
-
-def test_the_doctor_counts_the_shards_that_a_merge_would_read(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
-    ran = safe_gate("doctor", "--all", "merge", "reports/*.json", "--cases", "c.jsonl")
-    assert (ran.code, ran.err) == (0, "")
-    assert facts(ran.out)["shards"] == "1 file of reports/*.json"
 
 
 def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: SafeGate) -> None:
@@ -307,17 +273,6 @@ def test_the_doctor_does_not_ask_github_for_the_baseline(safe_gate: SafeGate, jo
     ran = safe_gate("doctor", "--all", "--cases", "c.jsonl", "--baseline", "base")
     assert (ran.code, ran.err) == (0, "")
     assert facts(ran.out)["baseline"] == "base: not in the clone; a run would ask GitHub for it"
-
-
-@pytest.mark.parametrize("content", [None, "{", "[]"])
-def test_the_doctor_says_that_the_event_file_cannot_be_read(
-    safe_gate: SafeGate, job: Callable[..., None], content: str | None
-) -> None:
-    job(GITHUB_EVENT_PATH="events/e.json")
-    if content is not None:
-        Path("events").mkdir()
-        Path("events/e.json").write_text(content, "utf-8")
-    assert facts(safe_gate("doctor", "--all").out)["event file"] == "events/e.json cannot be read as a JSON object"
 
 
 def test_the_doctor_names_every_problem_of_the_settings(
@@ -356,19 +311,6 @@ def test_a_dry_run_judges_and_reports_but_publishes_nothing(
     assert body.startswith("### ❌ SAFE Gate failed · 1 of 1 rule broken")
     assert f"https://github.com/octo/app/blob/{HEAD}/c.jsonl#L1" in body
     assert TOKEN not in ran.log
-
-
-@pytest.mark.parametrize(
-    "arguments", [("--dry-run", "--nonsense"), ("--nonsense", "--dry-run"), ("--dry-run", "--profile", "x")]
-)
-def test_a_dry_run_that_cannot_start_publishes_nothing_either(
-    safe_gate: SafeGate, job: Callable[..., None], arguments: tuple[str, ...]
-) -> None:
-    job()
-    ran = safe_gate("run", *arguments)
-    assert ran.code == 3
-    assert "Dry run: " in ran.out
-    assert not Path("summary").exists()
 
 
 def test_a_dry_run_cannot_come_with_the_checkout(safe_gate: SafeGate) -> None:

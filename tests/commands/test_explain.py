@@ -75,15 +75,6 @@ def test_failed_explains_the_cases_that_fail_and_should_not(safe_gate: SafeGate)
     assert (ran.code, ran.out) == (0, "No case fails unexpectedly.\n")
 
 
-def test_failed_explains_the_cases_that_the_filters_leave_in(safe_gate: SafeGate) -> None:
-    write_cases(Path("e.jsonl"), turn("a", assistant=BAD, tags=["grief"]), turn("b", assistant=BAD, tags=["work"]))
-    ran = safe_gate("explain", "--failed", "--cases", "e.jsonl", "--tag", "grief")
-    assert [one.partition(" ")[0] for one in heads(ran)] == ["a"]
-    ran = safe_gate("explain", "--failed", "--cases", "e.jsonl", "--tag", "greif")
-    assert (ran.code, ran.out) == (3, "")
-    assert 'no case has "greif" (did you mean "grief"?)' in ran.err
-
-
 @pytest.mark.usefixtures("files")
 def test_json_has_an_object_per_case_by_its_schema_and_the_same_bytes_twice(safe_gate: SafeGate) -> None:
     command = ("explain", "bad", "lost", "good", *CASES, "--json")
@@ -167,26 +158,6 @@ def test_recorded_text_is_escaped_in_every_form(safe_gate: SafeGate) -> None:
         assert not {"\x1b", "\u202e"} & set(out)
         assert "##[" not in out
         assert not any(line.lstrip().startswith("::") for line in out.splitlines())
-
-
-def test_explain_names_negative_examples(safe_gate: SafeGate) -> None:
-    negative = {"tags": ["negative_example"]}
-    write_cases(Path("c.jsonl"), turn("a", assistant=BAD, **negative), turn("b", **negative), turn("c", assistant=BAD))
-    told = heads(safe_gate("explain", "a", "b", "c", "--cases", "c.jsonl"))
-    assert told == [
-        "a (c.jsonl:1): fails as expected: it is a negative example",
-        "b (c.jsonl:2): passes, though it is a negative example",
-        "c (c.jsonl:3): fails",
-    ]
-
-
-def test_failed_names_every_case_with_an_unknown_check(safe_gate: SafeGate) -> None:
-    unknown = (turn(name, checks=["acme/none"]) for name in "ab")
-    write_cases(Path("c.jsonl"), *unknown, turn("c", assistant=BAD))
-    ran = safe_gate("explain", "--failed", "--cases", "c.jsonl")
-    assert (ran.code, heads(ran)) == (3, ["c (c.jsonl:3): fails"])
-    assert 'c.jsonl:1: a: checks: "acme/none" is not a check' in ran.err
-    assert "(2 times: also b)" in ran.err
 
 
 def test_a_file_in_the_place_of_an_id_is_named_as_one(safe_gate: SafeGate) -> None:

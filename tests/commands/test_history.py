@@ -110,14 +110,6 @@ def test_the_job_summary_has_the_history(runs: Callable[[], Ran], monkeypatch: p
     assert TEXT.read_text("utf-8") in Path("summary.md").read_text("utf-8")
 
 
-def test_a_copy_counts_once(runs: Callable[[], Ran], safe_gate: SafeGate) -> None:
-    runs()
-    Path("copy.json").write_bytes(Path("runs/1/safe-gate.json").read_bytes())
-    ran = safe_gate("history", "runs/*/safe-gate.json", "copy.json", "--report-dir", "out")
-    assert "1 copy of the same report left out." in ran.out
-    assert "5 runs, 1970-01-02 to 1970-01-06" in TEXT.read_text("utf-8")
-
-
 @pytest.mark.parametrize(
     ("patterns", "words"),
     [

@@ -7,17 +7,13 @@ import sys
 import zipfile
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from tests.support.cases import SafeGate
 from tests.support.importing import (
-    ASK,
     FIXTURES,
     OUTPUT,
     REPLY,
-    TURNS,
     exchanges,
     imported,
     write,
@@ -76,14 +72,6 @@ def test_csv_as_spreadsheets_write_it(safe_gate: SafeGate, text: str) -> None:
         assert f"in.csv:{number}: has " in refused(safe_gate, "in.csv")
 
 
-def test_headers_lose_blanks_and_letter_case(safe_gate: SafeGate) -> None:
-    text = "Case-No ; Customer Text ;\tAgent Reply;NOTES;X_team\n7;a;b;n;t\n,,\n;;;;\n8;c;d;;\n"
-    Path("in.csv").write_bytes(f"\ufeff{text}".encode())
-    cases = imported(safe_gate, "in.csv", "--map", "user=customer text,assistant=AGENT REPLY,id=case-no")
-    assert cases[0] == {"id": "7", "user": "a", "assistant": "b", "notes": "n", "x_team": "t"}
-    assert exchanges(cases)[1:] == [("8", "c", "d")]
-
-
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
@@ -100,13 +88,6 @@ def test_a_missing_column_is_one_problem(safe_gate: SafeGate, flags: tuple[str, 
     for more in ((), ("--skip-invalid",)):
         err = refused(safe_gate, "in.csv", *flags, *more)
         assert (words in err, "1 problem;" in err) == (True, True), err
-
-
-def test_rows_of_different_lengths_are_different_problems(safe_gate: SafeGate) -> None:
-    Path("in.csv").write_text("id,prompt,response\na,x\nb,x,y,z\nc,x\nd,x,y\n", "utf-8")
-    err = refused(safe_gate, "in.csv")
-    assert "in.csv:2: has 2 fields; expected 3, as the header has (2 times: also line 4)\n" in err
-    assert "in.csv:3: has 4 fields; expected 3, as the header has\n" in err
 
 
 def test_one_id_of_different_messages_is_said_in_one_line(safe_gate: SafeGate) -> None:
@@ -135,19 +116,6 @@ def test_another_encoding_is_named_or_marked_and_never_guessed(safe_gate: SafeGa
     assert exchanges(imported(safe_gate, f"in.{suffix}", *flags)) == [("a", row["prompt"], "Ja")]
 
 
-def test_an_encoding_that_does_not_fit_is_an_error(safe_gate: SafeGate) -> None:
-    Path("in.csv").write_bytes(b"id;prompt;response\na;gr\x81;x\n")
-    unknown = [(name, f'--encoding: is "{name}"; expected the name') for name in ("base64", "undefined")]
-    for name, words in (*unknown, ("cp1252", "in.csv: is not cp1252")):
-        assert words in refused(safe_gate, "in.csv", "--encoding", name, "--skip-invalid")
-
-
-def test_a_note_beside_the_table_is_left_out(safe_gate: SafeGate) -> None:
-    Path("in.csv").write_text(",id,prompt,response\nnote,a,x,y\n", "utf-8")
-    ran = safe_gate("import", "in.csv", "--out", "out.jsonl")
-    assert (ran.code, 'Left out: the field "" (1 record)' in ran.out) == (0, True)
-
-
 @pytest.mark.parametrize(
     ("header", "flags", "name"),
     [
@@ -165,20 +133,6 @@ def test_columns_that_are_there_twice_matter_where_they_are_used(
     assert (f'in.csv: has the column "{name}" twice; rename one' in err, "1 problem;" in err) == (True, True), err
 
 
-@pytest.mark.parametrize("error", ["", "null", "None", "FALSE"])
-def test_a_cell_that_says_there_is_no_error(safe_gate: SafeGate, error: str) -> None:
-    Path("in.csv").write_text(f"id,prompt,response,error\na,x,y,{error}\n", "utf-8")
-    assert exchanges(imported(safe_gate, "in.csv")) == [("a", "x", "y")]
-
-
-def test_a_mapped_message_gives_its_text(safe_gate: SafeGate) -> None:
-    call = {"messages": TURNS[:1], "response": {"choices": [{"message": TURNS[1]}]}}
-    write("in.jsonl", {"id": "a", "request": call["messages"], "response": call["response"]})
-    for user in ("request", "request[0]"):
-        mapping = f"user={user},assistant=response.choices[0].message"
-        assert exchanges(imported(safe_gate, "in.jsonl", "--map", mapping)) == [("a", ASK, REPLY)]
-
-
 @pytest.mark.parametrize("shape", ["lines", "list", "inside"])
 def test_a_key_that_is_there_twice_is_an_error(safe_gate: SafeGate, shape: str) -> None:
     good, bad = (
@@ -194,21 +148,6 @@ def test_a_key_that_is_there_twice_is_an_error(safe_gate: SafeGate, shape: str) 
     assert [case["id"] for case in imported(safe_gate, "in.json", "--skip-invalid")] == ["a", "c"]
 
 
-def test_a_key_twice_in_an_archive_or_in_parquet(safe_gate: SafeGate) -> None:
-    with zipfile.ZipFile("log.eval", "w") as archive:
-        archive.writestr("samples/a_epoch_1.json", '{"id": "a", "epoch": 1, "input": "x", "input": "y"}')
-    assert 'log.eval: has the key "input" twice in one object' in refused(safe_gate, "log.eval", "--from", "inspect")
-    table = pa.Table.from_arrays([pa.array(["x"])] * 3, names=["prompt", "response", "prompt"])
-    pq.write_table(table, "in.parquet")
-    assert 'in.parquet:1: has the key "prompt" twice' in refused(safe_gate, "in.parquet")
-
-
-def test_parquet_without_replies_says_so(safe_gate: SafeGate) -> None:
-    schema = pa.schema([("id", pa.string()), ("prompt", pa.string()), ("response", pa.string())])
-    pq.write_table(pa.Table.from_pylist([{"id": "a", "prompt": "x", "response": None}] * 3, schema), "in.parquet")
-    assert "in.parquet:1: a: has no reply in response (3 times" in refused(safe_gate, "in.parquet")
-
-
 def test_cases_can_go_to_standard_output(safe_gate: SafeGate) -> None:
     write("in.jsonl", {"id": "a", "prompt": "\x9b\u202e", "response": REPLY})
     ran = safe_gate("import", "in.jsonl", "--out", "-")
@@ -220,12 +159,6 @@ def test_cases_can_go_to_standard_output(safe_gate: SafeGate) -> None:
         "Written: standard output, 1 case",
     ]
     assert not Path("-").exists()
-
-
-def test_a_mapping_names_fields_that_the_file_and_the_evaluator_have(safe_gate: SafeGate) -> None:
-    write("rows.jsonl", {"id": "a", "prompt": ASK, "response": REPLY})
-    assert "has no field message; correct --map" in refused(safe_gate, "rows.jsonl", "--map", "user=message")
-    assert 'has "usr=message" (did you mean "user"?)' in refused(safe_gate, "rows.jsonl", "--map", "usr=message")
 
 
 def test_a_missing_library_says_how_to_install_it(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.support import actionlint
-from tests.support.cases import REPOSITORY, SafeGate, report
+from tests.support.cases import SafeGate, report
 from tests.support.git import git
 
 SAMPLES = {
@@ -121,22 +121,6 @@ def test_init_reports_a_gitlab_job_that_does_not_run_the_gate(safe_gate: SafeGat
         assert ("Next: safe-gate run judges" in ran.out) is not is_said
 
 
-@pytest.mark.parametrize("stages", ["stages: [build, deploy]", "stages:\n  - build\n  - deploy"])
-def test_init_reports_that_the_pipeline_lacks_the_stage_of_the_job(safe_gate: SafeGate, stages: str) -> None:
-    Path(".gitlab-ci.yml").write_text(f"{stages}\n", "utf-8")
-    words = "Set stage in .gitlab/safe-gate.yml to a stage of .gitlab-ci.yml, which has no stage test\n"
-    assert words in safe_gate("init").out
-    Path(".gitlab-ci.yml").write_text(f"{stages.replace('deploy', 'test')}\n", "utf-8")
-    assert words not in safe_gate("init").out
-
-
-def test_a_repository_on_both_platforms_gets_both(safe_gate: SafeGate) -> None:
-    remote("git@github.com:acme/app.git")
-    git("remote", "add", "mirror", "git@gitlab.com:acme/app.git")
-    assert "Detected: GitHub and GitLab\n" in safe_gate("init").out
-    assert set(tree()) == SAMPLES | GITHUB | GITLAB
-
-
 def test_a_second_time_changes_nothing_and_lists_every_file(safe_gate: SafeGate) -> None:
     remote("git@github.com:acme/app.git")
     safe_gate("init")
@@ -176,25 +160,6 @@ def test_the_reports_are_ignored_by_git_and_the_rest_of_its_file_stays(
     assert Path(".gitignore").read_bytes() == (before if after is None else after)
 
 
-def test_git_ignores_the_reports_of_a_run(safe_gate: SafeGate) -> None:
-    remote("git@github.com:acme/app.git")
-    safe_gate("init")
-    safe_gate("run")
-    assert "reports" not in git("status", "--porcelain", "--untracked-files=all")
-
-
-@pytest.mark.parametrize("name", ["ours", "../outside", "nowhere"])
-def test_a_linked_gitignore_is_left_alone(safe_gate: SafeGate, name: str) -> None:
-    Path("ours").write_text("*.pyc\n", "utf-8")
-    Path("../outside").write_text("*.pyc\n", "utf-8")
-    Path(".gitignore").symlink_to(name)
-    ran = safe_gate("init")
-    assert "Left alone: .gitignore (is a symbolic link; add reports/ where it leads)\n" in ran.out
-    assert Path(".gitignore").is_symlink()
-    assert {Path(one).read_text("utf-8") for one in ("ours", "../outside")} == {"*.pyc\n"}
-    assert not Path("nowhere").exists()
-
-
 def test_a_workflow_of_that_name_is_left_alone(safe_gate: SafeGate) -> None:
     (workflow := Path(".github/workflows/safe-gate.yml")).parent.mkdir(parents=True)
     workflow.write_text("name: ours\n", "utf-8")
@@ -213,22 +178,6 @@ def test_no_second_workflow_is_written_beside_one_that_runs_the_gate(safe_gate: 
     assert set(tree()) == SAMPLES | {".github/workflows/evals.yaml"}
 
 
-def test_a_config_of_the_other_name_is_left_alone_with_what_to_add(safe_gate: SafeGate) -> None:
-    Path("safe.config.json").write_text('{"min-pass-rate": 1}', "utf-8")
-    ran = safe_gate("init")
-    assert "Left alone: safe-gate.config.json (safe.config.json exists)\n" in ran.out
-    assert "add evals/replies.jsonl to synthesis-cases in safe.config.json\n" in ran.out
-    assert ran.out.endswith("\nNext: evals/README.md says how to record your own answers\n")
-    assert not Path("safe-gate.config.json").exists()
-    assert safe_gate("doctor", "--synthesis-cases", "evals/replies.jsonl").code == 0
-
-
-def test_a_link_that_leads_nowhere_is_left_alone(safe_gate: SafeGate) -> None:
-    Path("safe-gate.config.json").symlink_to("elsewhere.json")
-    assert "Left alone: safe-gate.config.json (exists)\n" in safe_gate("init").out
-    assert not Path("elsewhere.json").exists()
-
-
 @pytest.mark.parametrize("flags", [(), ("--dry-run",)])
 def test_nothing_is_written_behind_a_link_out_of_the_workspace(
     safe_gate: SafeGate, tmp_path_factory: pytest.TempPathFactory, flags: tuple[str, ...]
@@ -241,13 +190,6 @@ def test_nothing_is_written_behind_a_link_out_of_the_workspace(
     assert f"evals/README.md: {words}\n" in ran.err
     assert ran.err.count("symbolic link") == 1
     assert (tree(), [*outside.iterdir()]) == ({}, [])
-
-
-def test_a_link_to_another_folder_of_the_workspace_is_followed(safe_gate: SafeGate) -> None:
-    Path("cases").mkdir()
-    Path("evals").symlink_to("cases")
-    assert safe_gate("init").code == 0
-    assert Path("cases/README.md").exists()
 
 
 def test_a_dry_run_lists_what_would_be_written_and_writes_nothing(safe_gate: SafeGate) -> None:
@@ -270,13 +212,6 @@ def test_a_place_that_cannot_be_written_is_one_sentence_and_nothing_is_written(s
     assert ran.err.startswith(words)
     assert "Written" not in ran.out
     assert tree() == {"evals": b"a file\n"}
-
-
-def test_a_folder_that_takes_no_files_is_one_sentence(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir("/proc/self")  # where root cannot write either
-    ran = safe_gate("init")
-    assert ran.code == 3
-    assert "evals/README.md: cannot be written: " in ran.err
 
 
 def test_a_folder_inside_the_repository_says_how_the_gate_runs_at_its_top(
@@ -332,14 +267,6 @@ def fill_in(body: str) -> None:
     script.write_text(text.replace("    raise NotImplementedError(message)\n", body), "utf-8")
 
 
-def test_the_script_says_that_its_function_is_to_be_filled_in(safe_gate: SafeGate) -> None:
-    safe_gate("init")
-    before = tree()
-    done = record()
-    assert (done.returncode, tree()) == (1, before)
-    assert done.stderr == "record.py: fill in the function application first; nothing is written\n"
-
-
 def test_the_script_records_the_answers_of_the_application(safe_gate: SafeGate) -> None:
     safe_gate("init")
     fill_in(
@@ -374,18 +301,6 @@ def test_the_script_records_the_replies_of_a_conversation_that_are_judged(
     assert [one["content"] for one in found if one["role"] == "assistant"] == kept
 
 
-def test_the_script_answers_a_conversation_that_has_no_reply_yet(safe_gate: SafeGate) -> None:
-    safe_gate("init")
-    case = {"id": "a", "messages": [{"role": "user", "content": "Hi."}]}
-    Path("evals/replies.jsonl").write_text(json.dumps(case) + "\n", "utf-8")
-    Path("evals/clinical_batch_1.json").unlink()
-    fill_in("    return f'{len(message)} read'\n")
-    assert record().returncode == 0
-    found = json.loads(Path("evals/replies.jsonl").read_text("utf-8"))["messages"]
-    assert found == [*case["messages"], {"role": "assistant", "content": "1 read"}]
-    assert safe_gate("validate", "evals/replies.jsonl").code == 0
-
-
 @pytest.mark.parametrize(
     ("body", "words"),
     [
@@ -409,9 +324,3 @@ def test_the_script_writes_nothing_unless_every_case_is_answered(safe_gate: Safe
     before = tree()
     done = record()
     assert (done.returncode, done.stderr, tree()) == (1, words, before)
-
-
-def test_the_config_names_the_schema_that_is_written_beside_it(safe_gate: SafeGate) -> None:
-    safe_gate("init")
-    named = json.loads(Path("safe-gate.config.json").read_text("utf-8"))["$schema"]
-    assert Path(named).read_bytes() == (REPOSITORY / "schemas/config.schema.json").read_bytes()

@@ -12,13 +12,6 @@ from safe_gate.model.problems import Place, Problem
 from tests.support.cases import Ran, turn, write_cases
 
 
-def test_the_help_of_a_flag_does_not_ask_for_a_value_per_line(safe_gate: Callable[..., Ran]) -> None:
-    words = " ".join(safe_gate("run", "--help-all").out.split())
-    assert "rule packs (JSON): paths or globs." in words
-    assert "these tags or archetypes. Reports name" in words
-    assert "one per line" not in words
-
-
 @pytest.mark.parametrize("words", [("run", "--own-cases", "c.jsonl"), ("own", "--own-cases", "c.jsonl")])
 def test_a_refused_command_line_names_the_evaluator_that_cannot_be_used(
     safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]

@@ -13,15 +13,11 @@ from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.stored import read_report
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.definitions import KINDS
 from safe_gate.evaluators.synthesis.result import Labels
 from safe_gate.evaluators.synthesis.totals import Totals, report
 from safe_gate.model.problems import Place
-from safe_gate.render import SUMMARY_LIMIT
-from safe_gate.render.markdown import COMMENT_LIMIT, from_longest, scorecard
-from safe_gate.render.view import ReportView
 from tests.support.cases import BAD, GOOD, REPOSITORY, SILENT, Ran, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.cases import report as judged
 from tests.support.packs import load
@@ -182,16 +178,6 @@ def test_names_of_groups_are_those_of_cases_that_a_concern_or_a_shard_leaves_out
     assert safe_gate("score", "--batch", "b", "--concern", "I2").code == 0
 
 
-def test_score_refuses_an_archetype_that_no_case_has(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), safe_case("s", archetype="Process_Auditor"))
-    configure(archetypes={"Process_Auditr": {"weights": {"CR": 2}}})
-    ran = safe_gate("score", "--batch", "b")
-    assert ran.code == 3
-    assert 'archetypes.Process_Auditr: no case has this archetype (did you mean "Process_Auditor"?)' in ran.err
-    configure(archetypes={"Process_Auditr": {"weights": {"CR": 2}, "optional": True}})
-    assert safe_gate("score", "--batch", "b").code == 0
-
-
 def test_files_given_by_hand_need_not_have_every_group_of_the_config(safe_gate: SafeGate) -> None:
     write_cases(Path("a.jsonl"), turn("a", tags=["grief-a"]))
     write_cases(Path("b.jsonl"), turn("b", tags=["grief-b", "work"]))
@@ -208,44 +194,6 @@ def test_files_given_by_hand_need_not_have_every_group_of_the_config(safe_gate: 
     configure(**groups, synthesis_cases=["a.jsonl"])
     ran = safe_gate("eval")
     assert (ran.code, "tags.work: no case has this tag; correct" in ran.err) == (3, True)
-
-
-def test_names_of_groups_are_left_alone_where_cases_could_not_be_read(safe_gate: SafeGate) -> None:
-    configure(tags={"grief": {"min-pass-rate": 1}})
-    Path("c.jsonl").write_text("{\n", "utf-8")
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 3
-    assert "grief" not in ran.err
-
-
-@pytest.mark.parametrize("command", ["run", "eval", "doctor"])
-def test_a_misspelt_group_is_named_with_the_faults_of_cases(safe_gate: SafeGate, command: str) -> None:
-    configure(tags={"grief": {"min-pass-rate": 1}, "work": {"min-pass-rate": 1}})
-    write_cases(Path("c.jsonl"), turn("a", checks=["acme/none"], tags=["greif"]), turn("b", checks=[], tags=["work"]))
-    ran = safe_gate(command, "--cases", "c.jsonl")
-    assert ran.code == 3
-    assert "c.jsonl:1: a: checks: " in ran.err
-    assert "c.jsonl:2: b: checks: is an empty list" in ran.err
-    assert 'tags.grief: no case has this tag (did you mean "greif"?)' in ran.err
-    assert "tags.work" not in ran.err
-
-
-@pytest.mark.untraced
-def test_very_many_groups_leave_the_comment_its_size(safe_gate: SafeGate) -> None:
-    names = [f"{i} " + "@." * 75 for i in range(200)]
-    own = {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 1}}, "optional": True}
-    configure(archetypes=dict.fromkeys([*names, *(f"no {i} " + "|~" * 75 for i in range(200))], own), min_group=1)
-    write_batch(Path("b.json"), *(safe_case(name[:9], archetype=name, output=SILENT) for name in names))
-    assert safe_gate("run", "--safe-batch", "b").code == 1
-    texts = list(from_longest(ReportView(read_report(judged())), limit=COMMENT_LIMIT))
-    assert all(len(text.encode()) <= COMMENT_LIMIT for text in texts)
-    for text in texts:
-        assert text.startswith(
-            "### ❌ SAFE Gate failed · 201 of 201 rules broken, 200 skipped\n\n> [!CAUTION]\n> - **Pass rate 0.0%"
-        )
-        assert "> - and 190 more rules of groups: see the JSON report\n" in text
-    full = scorecard(ReportView(read_report(judged())), limit=10 * SUMMARY_LIMIT)
-    assert "… and 201 more: see the JSON report." in full  # of 401 rules
 
 
 def test_an_archetype_may_have_thresholds_of_its_own(safe_gate: SafeGate) -> None:

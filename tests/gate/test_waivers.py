@@ -268,22 +268,6 @@ def test_what_is_waived_is_in_the_first_lines_and_in_a_table(run: Callable[..., 
     assert re.search(r"^\*\*SAFE v0\*\* · 4 cases: .*; 1 failing case is waived", markdown, re.MULTILINE)
 
 
-def test_a_case_that_is_waived_in_part_is_not_called_waived(run: Callable[..., Ran]) -> None:
-    write_waivers(*waive("bad", "topic_pivot"))
-    out, still = run().out, "its case still fails by agency_language"
-    assert f"Known failures: 1 waiver in force, {still}\n" in out
-    assert "│ topic_pivot │ in force, still fails by agency_language │" in out
-    markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert f"**Known failures** · 1 waiver in force, {still}\n" in markdown
-    still = still.replace("agency_language", "topic_pivot")
-    write_waivers(*ALL[0:1], *ALL[2:])
-    assert f'Known failures: 3 waived, the first until "2026-01-20"; 1 waiver in force, {still}\n' in run().out
-    write_waivers(*ALL[0:1], *ALL[2:3])
-    assert "Known failures: 2 waivers in force, their cases still fail\n" in run().out
-    write_waivers(*ALL[0:1], *waive("bad", "topic_pivot", expires="2025-01-01"))
-    assert f"Known failures: 1 waiver in force, {still}\n" in run().out
-
-
 def test_a_case_that_is_let_pass_is_shown_as_such_after_the_others(
     run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,15 +329,6 @@ def test_a_file_that_cannot_be_read_is_no_verdict(run: Callable[..., Ran], conte
     assert ran.code == 3
     assert (FILE if content is not None else "missing.json: cannot be read") in ran.err
     assert report()["verdict"] == "error"
-
-
-def test_a_pattern_of_batches_passes_over_it(run: Callable[..., Ran], safe_gate: SafeGate) -> None:
-    run()
-    for path in (FILE, "my.json"):
-        write_waivers(*waive("fail", "AH", "AC"), path=path)
-        lenient = "--min-pass-rate", "0.75", "--waivers", path
-        assert safe_gate("run", "--safe-batch", "*", *lenient).code == 0
-        Path(path).unlink()
 
 
 def test_score_and_eval_know_no_waivers(run: Callable[..., Ran], safe_gate: SafeGate) -> None:

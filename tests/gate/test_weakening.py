@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from safe_gate.core.given import PackFact
-from safe_gate.gate.weakening import WEAKER, Terms, in_force, weakenings
-from safe_gate.model.report import Waiver
-from safe_gate.settings.model import Settings, settings
+from safe_gate.gate.weakening import WEAKER, Terms, weakenings
+from safe_gate.settings.model import settings
 from tests.support.weakening import (
     DEFAULTS,
     both_ways,
@@ -91,39 +87,6 @@ def test_what_may_go_either_way_is_named_both_ways(name: str, before: Any, after
     assert both_ways(terms(**{name: before}), terms(**{name: after})) == (named, named)
 
 
-def test_entries_of_lists_and_mappings_are_named_each() -> None:
-    base = terms(protect=("b", "a"), rules_off=("x",))
-    head = terms(protect=("a", "c"), rules_off=("x", "y"))
-    assert found(base, head) == [
-        ("setting", "rules-off", "y", "added"),
-        ("setting", "protect", "b", "dropped"),
-    ]
-
-
-def test_an_entry_of_a_mapping_of_limits_that_is_lowered_or_gone_is_named() -> None:
-    base = terms(min_label_accuracy={"all": 0.8, "topic_pivot": 0.9, "agency_language": 0.7})
-    head = terms(min_label_accuracy={"all": 0.8, "topic_pivot": 0.8, "unverifiable_reassurance": 0.1})
-    assert both_ways(base, head) == (
-        [
-            ("setting", "min-label-accuracy", "agency_language", "looser"),
-            ("setting", "min-label-accuracy", "topic_pivot", "looser"),
-        ],
-        [("setting", "min-label-accuracy", "unverifiable_reassurance", "looser")],
-    )
-    assert [(one.before, one.after) for one in weakenings(base, head)] == [(0.7, None), (0.9, 0.8)]
-    everything = [
-        ("setting", "min-label-accuracy", entry, "looser") for entry in ("agency_language", "all", "topic_pivot")
-    ]
-    assert found(base, terms(min_label_accuracy=None)) == everything
-
-
-def test_thresholds_and_weights_are_named_by_metric() -> None:
-    base, head = (terms(thresholds={"AH": {"pass": 1.0, "review": level}}, weights={"CR": 1.0}) for level in (0.5, 0.4))
-    assert both_ways(base, head) == ([("setting", "thresholds", "AH.review", "looser")], [])
-    weighed = [("setting", "weights", "CR", "changed")]
-    assert both_ways(terms(weights={"CR": 1.0}), terms(weights={"CR": 2.0})) == (weighed, weighed)
-
-
 def test_limits_of_an_archetype_replace_the_general_ones() -> None:
     base = terms(archetypes={"A.b": {"thresholds": {"CR": {"pass": 0.9}}}})
     assert both_ways(base, terms()) == (
@@ -144,62 +107,6 @@ def test_limits_of_an_archetype_replace_the_general_ones() -> None:
     assert (one.what, one.before, one.after) == ("looser", 1.0, 0.5)
     limited = terms(archetypes={"A": {"max-unexpected-failures": 1}})
     assert found(limited, terms(archetypes={"A": {"max-unexpected-failures": 2}}))[0][3] == "looser"
-
-
-@pytest.mark.parametrize("name", ["tags", "archetypes"])
-def test_making_a_group_optional_is_reported(name: str) -> None:
-    limit = {"min-pass-rate": 1.0}
-    strict, optional = (terms(**{name: {"crisis": limit | more}}) for more in ({}, {"optional": True}))
-    assert both_ways(strict, optional) == ([("setting", name, "crisis.optional", "added")], [])
-    assert found(strict, terms(**{name: {"crisis": limit | {"optional": False}}})) == []
-
-
-_VALUES: dict[str, st.SearchStrategy[Any]] = {
-    "profile": st.sampled_from(["standard", "spec"]),
-    "turns": st.sampled_from(["last", "all"]),
-    "safe_match": st.sampled_from(["literal", "normalised"]),
-    "on_weakened": st.sampled_from(["warn", "fail"]),
-    "policy_ref": st.sampled_from(["head", "base"]),
-    "stale_recordings": st.sampled_from(["fail", "warn", "off"]),
-    "recordings": st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from([("x",), ("x", "y"), ("y",)])),
-    "comment": st.sampled_from(["always", "on-failure", "never"]),  # changes tells as much as always
-    "thresholds": st.fixed_dictionaries({"CR": st.fixed_dictionaries({"pass": st.sampled_from([0.5, 1.0])})}),
-    "weights": st.fixed_dictionaries({"CR": st.sampled_from([1.0, 2.0]), "AH": st.sampled_from([1.0, 2.0])}),
-    "archetypes": st.none()
-    | st.dictionaries(
-        st.sampled_from("AB"),
-        st.fixed_dictionaries({"weights": st.dictionaries(st.sampled_from(["CR", "AH"]), st.sampled_from([1.0, 2.0]))}),
-    ),
-}
-
-
-def _value(name: str) -> st.SearchStrategy[Any]:
-    default = Settings().value(name)
-    if name in _VALUES:
-        return _VALUES[name]
-    if isinstance(default, bool):
-        return st.booleans()
-    if isinstance(default, str):
-        return st.sampled_from(["", "a", "b"])
-    if isinstance(default, tuple):
-        return st.lists(st.sampled_from("abc"), unique=True).map(tuple)
-    if name == "tags":
-        return st.none() | st.dictionaries(st.sampled_from("rs"), st.sampled_from([0.5, 1.0]))
-    return st.sampled_from([0, 0.5, 1] + [None] * (default is None))
-
-
-SETTINGS = st.fixed_dictionaries({name: _value(name) for name in WEAKER})
-
-
-@given(SETTINGS, SETTINGS)
-def test_weaker_one_way_or_the_other_is_all_that_differs(some: dict[str, Any], others: dict[str, Any]) -> None:
-    one, other = (Terms(values, {}, {}, "") for values in (some, others))
-    assert weakenings(one, one) == []
-    named = {(finding.id, finding.field) for way in ((one, other), (other, one)) for finding in weakenings(*way)}
-    differ = {(name.replace("_", "-"), ".".join(path)) for name, path, a, b in in_force(some, others) if a != b}
-    assert named == differ
-    same = {name for name in WEAKER if some[name] == others[name] and name != "archetypes"}
-    assert not same & {id_.replace("-", "_") for id_, _ in named}
 
 
 def with_rules(off: tuple[str, ...] = (), **rules: PackFact) -> Terms:
@@ -229,13 +136,3 @@ def test_without_the_rules_a_different_digest_means_that_they_changed() -> None:
     one, other = (Terms({}, {}, None, sha256 * 64) for sha256 in "ab")
     assert found(one, other) == [("rule", "", "", "changed")]
     assert found(one, one) == []
-
-
-def test_a_waiver_added_or_prolonged_is_named() -> None:
-    def waived(*waivers: Waiver) -> Terms:
-        return Terms({}, {}, {}, "", waivers)
-
-    short = Waiver("a", "check", "topic_pivot", "", "", "2026-01-01")
-    long, other = replace(short, expires="2027-01-01"), Waiver("a", "metric", "CR", "", "", "2026-01-01")
-    assert both_ways(waived(short), waived(long)) == ([("waiver", "a", "topic_pivot", "looser")], [])
-    assert both_ways(waived(short), waived(short, other)) == ([("waiver", "a", "CR", "added")], [])

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.support.cases import Ran, SafeGate, report, safe_case, turn, write_batch, write_cases
-from tests.support.memory import on_linux, peak
 
 
 def refused(ran: Ran, words: str) -> None:
@@ -107,22 +106,6 @@ def test_a_document_that_a_change_may_fill_is_refused_before_it_is_parsed(safe_g
     assert time.process_time() - started < 10
 
 
-@pytest.mark.soak
-@on_linux
-@pytest.mark.parametrize("flag", ["--baseline", "--waivers", "--cases"])
-@pytest.mark.parametrize("unit", ["[]", '"ab"', '{"a":0}', "\U0001f600" + "a" * 9_000_000])
-@pytest.mark.usefixtures("safe_gate")
-def test_a_document_within_its_bounds_takes_little_memory(flag: str, unit: str) -> None:
-    most = {"--baseline": 32 << 20, "--waivers": 2 << 20, "--cases": 16 << 20}[flag]
-    number = min(most // (len(unit.encode()) + 1), 900_000)
-    filled = f'"x_a":[{",".join([json.dumps(unit) if len(unit) > 9 else unit] * number)}]'
-    write_cases(Path("c.jsonl"), turn("a"))
-    first = json.dumps(turn("a"))[1:-1] + "," if flag == "--cases" else ""
-    Path("f.jsonl").write_text(f"{{{first}{filled}}}", "utf-8")
-    _, most = peak("run", "--cases", "c.jsonl", flag, "f.jsonl")
-    assert most < 400 * 1024
-
-
 def test_too_many_tags_exit_3_and_name_the_setting(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"c{n}", tags=[f"t{n}", "all"]) for n in range(120)))
     words = "bounds.tags: the cases have more than 120 distinct tags"
@@ -130,31 +113,6 @@ def test_too_many_tags_exit_3_and_name_the_setting(safe_gate: SafeGate) -> None:
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", "tags=121").code == 0
     write_cases(Path("c.jsonl"), turn("a", tags=[f"t{n}" for n in range(121)]))
     refused(safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", "tags=120"), words)
-
-
-@pytest.mark.parametrize("a_case", [1, 40])
-def test_too_many_tags_hide_no_other_problem(safe_gate: SafeGate, a_case: int) -> None:
-    tagged = (turn(f"c{n}", tags=[f"t{n}-{m}" for m in range(a_case)]) for n in range(31))
-    write_cases(Path("a.jsonl"), *tagged, turn("x", user=1))
-    write_cases(Path("b.jsonl"), turn("y", user=1), turn("x"))
-    Path("w.json").write_text('{"waivers": [{"id": "a"}]}', "utf-8")
-    settings = {"bounds": {"tags": 30}, "synthesis-cases": ["a.jsonl", "b.jsonl"], "max-unexpected-failures": 0}
-    Path("my.json").write_text(json.dumps(settings), "utf-8")
-    words = (
-        "bounds.tags: the cases have more than 30 distinct tags",
-        "a.jsonl:32: x: user: is 1",
-        "b.jsonl:1: y: user: ",
-    )
-    twin = "b.jsonl:2: x: id: appears at a.jsonl:32 too"
-    ran = safe_gate("validate", "a.jsonl", "w.json", "b.jsonl", "my.json")
-    assert (ran.code, ran.err.count("bounds.tags: ")) == (3, 1)
-    for one in (*words, twin, "w.json:1: waivers[0].owner: is missing"):
-        assert one in ran.err
-    Path("my.json").write_text(json.dumps(settings | {"rules": ["nope.json"]}), "utf-8")
-    ran = safe_gate("doctor", "--all", "--config", "my.json")
-    assert (ran.code, "A run would publish" in ran.out) == (3, True)
-    for one in (*words, twin, "nope.json: matches no file"):
-        assert one in ran.err
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -211,20 +169,3 @@ def test_a_kind_of_problem_is_named_however_many_of_another_kind_come_first(safe
     kept = report()["problems"]
     assert len(kept) == 1_000
     assert {one["field"] for one in kept} == {"foo", "checks[0]", "id", "user", "assistant", "one", "two"}
-
-
-@pytest.mark.parametrize("fields", [300, 2_500])
-def test_other_fields_are_other_kinds(safe_gate: SafeGate, fields: int) -> None:
-    write_cases(Path("a.jsonl"), *(turn(f"c{n}", **{f"zz{n}": 1}) for n in range(fields)))
-    lines = safe_gate("validate", "a.jsonl").err.splitlines()
-    known = "is not a known field; your own names start with x_"
-    assert lines[:19] == [f"a.jsonl:{n + 1}: c{n}: zz{n}: {known}" for n in range(19)]
-    assert lines[19] == f"... and {fields - 19} more in a.jsonl"
-    assert lines[20:] == [f"safe-gate: could not judge: {fields} problems; correct the input and run again"]
-
-
-@pytest.mark.untraced
-def test_an_object_of_very_many_keys_is_refused_soon(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a") | {f"a field beyond the limit {number}": 1 for number in range(450_000)})
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), "is longer than 16777216 bytes")
-    assert safe_gate("import", "c.jsonl", "--out", "o.jsonl").code == 3

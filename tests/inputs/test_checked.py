@@ -139,14 +139,6 @@ def test_validate_joins_the_batches_that_are_given_and_no_others(safe_gate: Safe
     assert "1: b: output: has no recorded output" in ran.err
 
 
-def test_validate_knows_outputs_behind_a_line_that_is_not_json(safe_gate: SafeGate) -> None:
-    batches(ids=("a", "b"))
-    Path("all.jsonl").write_text('{"test_id"\n' + Path("b.outputs.jsonl").read_text("utf-8"), "utf-8")
-    ran = safe_gate("validate", "all.jsonl")
-    assert ran.err.startswith("all.jsonl:1: is not valid JSON: it breaks off")
-    assert "could not judge: 1 problem; correct the input at line 1 and run again" in ran.err
-
-
 @pytest.mark.parametrize("name", ["c.JSONL", "c.ndjson", "cases"])
 @pytest.mark.parametrize("ids", ["t", "tu"])
 def test_validate_reads_lines_whatever_the_suffix(safe_gate: SafeGate, name: str, ids: str) -> None:
@@ -187,12 +179,6 @@ def test_cases_given_to_the_other_evaluator_name_the_setting_for_them(safe_gate:
     assert f"batch.json: {words}\n" in safe_gate("run", "--synthesis-cases", "batch.json").err
 
 
-def test_a_misspelt_path_or_flag_is_answered_with_the_nearest(safe_gate: SafeGate) -> None:
-    write_cases(Path("empathy.jsonl"), turn("a"))
-    assert 'did you mean "empathy.jsonl"?' in safe_gate("eval", "--cases", "empaty.jsonl").err
-    assert "did you mean --synthesis-cases?" in safe_gate("run", "--synthesis-case", "x").err
-
-
 @pytest.mark.parametrize(
     ("arguments", "mention"),
     [
@@ -222,11 +208,3 @@ def test_a_batch_that_is_named_like_our_reports_is_not_passed_over(safe_gate: Sa
     write_batch(Path("SAFE_v0_I25.json"), safe_case("a"))
     write_batch(Path("b.json"), safe_case("b"))
     assert json.loads(safe_gate("score", "--batch", "*", "--format", "json").out)["total_cases"] == 2
-
-
-def test_outputs_given_as_a_batch_are_refused_unless_their_batch_is_there(safe_gate: SafeGate) -> None:
-    batches(ids=("a", "b"))
-    write_batch(Path("c.json"), safe_case("c"))
-    ran = safe_gate("score", "--batch", "c", "b.outputs.jsonl")
-    assert ran.code == 3
-    assert "b.outputs.jsonl: is a file of recorded outputs whose batch, b.json, is not among the batches" in ran.err

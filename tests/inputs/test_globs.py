@@ -96,22 +96,6 @@ def test_a_link_that_a_glob_follows_is_met(link: list[str], pattern: str) -> Non
         assert Selection.of([Pattern(pattern)], "").meets(Entry("/".join(link), Kind.LINK, ""))
 
 
-def test_a_file_that_is_not_named_is_not_met() -> None:
-    chosen = Selection.of([Pattern("a/*/b.jsonl"), Pattern("")], "")
-    assert not chosen.meets(Entry("a/x", Kind.FILE, ""))
-    assert chosen.meets(Entry("a/x", Kind.SUBMODULE, ""))
-    assert chosen.meets(Entry("a/x/b.jsonl", Kind.FILE, ""))
-    assert not chosen.has("a/b.jsonl")
-
-
-def test_a_link_that_a_path_goes_through_and_leaves_is_met() -> None:
-    chosen = Selection.of([Pattern("a/./x/../../c.jsonl")], "evals")
-    assert all(chosen.meets(Entry(path, Kind.LINK, "")) for path in ("evals/a", "evals/a/x"))
-    assert chosen.has("evals/c.jsonl")
-    assert not any(chosen.meets(Entry(path, Kind.FILE, "")) for path in ("evals/a", "evals/a/x", "evals/a/x/y"))
-    assert not chosen.meets(Entry("evals/b", Kind.LINK, ""))
-
-
 def test_a_batch_whose_name_is_the_pattern_is_met_whatever_its_suffix() -> None:
     chosen = Selection.of([Pattern("evals/b*", is_batch=True)], "")
     assert chosen.has("evals/b*")

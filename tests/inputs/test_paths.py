@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -100,31 +99,6 @@ def test_a_folder_that_cannot_be_listed_is_named(safe_gate: SafeGate, flags: tup
     assert ran.err.count("loop: ") == 1
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("run", "--cases", "loop/*.jsonl", "loop/*.ndjson"),
-        ("run", "--safe-batch", "loop/a*", "loop/b*"),
-        ("run", "--cases", "gone", "gone"),
-        ("score", "--batch", "gone", "gone"),
-        ("validate", "gone", "gone"),
-    ],
-)
-def test_a_problem_of_two_paths_is_reported_once(safe_gate: SafeGate, arguments: tuple[str, ...]) -> None:
-    Path("loop").symlink_to("loop")
-    ran = safe_gate(*arguments)
-    assert ran.code == 3
-    assert ran.err.endswith("could not judge: 1 problem; correct the input and run again\n")
-
-
-def test_a_folder_in_which_a_file_cannot_be_looked_for_is_named(safe_gate: SafeGate) -> None:
-    Path("good").mkdir()
-    write_cases(Path("good/c.jsonl"), turn("t"))
-    Path("loop").symlink_to("loop")
-    ran = safe_gate("eval", "--cases", "*/c.jsonl")
-    assert (ran.code, ran.err.splitlines()[0]) == (3, "loop: cannot be read: Too many levels of symbolic links")
-
-
 def test_a_file_of_the_globs_own_name_hides_no_other(safe_gate: SafeGate) -> None:
     Path("evals").mkdir()
     write_cases(Path("evals/b.jsonl"), turn("b", assistant=BAD))
@@ -181,17 +155,6 @@ def test_a_glob_passes_over_what_was_written_before(safe_gate: SafeGate) -> None
         broken = json.loads(Path(f"{name}.json").read_text("utf-8")) | {"more": 1}
         Path(f"{name}.json").write_text(json.dumps(broken), "utf-8")
         assert f"{name}.json:1: more: is not a known field" in safe_gate("validate", f"{name}.json").err
-
-
-@pytest.mark.parametrize("make", [lambda path: path.symlink_to("nowhere.json"), os.mkfifo])
-def test_a_batch_that_cannot_be_read_is_no_reason_to_leave_it_out(
-    safe_gate: SafeGate, make: Callable[[Path], None]
-) -> None:
-    write_batch(Path("a.json"), safe_case("s"))
-    make(Path("b.json"))
-    ran = safe_gate("score", "--batch", "*")
-    assert ran.code == 3
-    assert "b.json: cannot be read" in ran.err
 
 
 def test_the_order_of_files_does_not_hang_on_how_they_are_spelt(safe_gate: SafeGate) -> None:

@@ -205,15 +205,6 @@ def test_a_token_on_the_command_line_is_refused_and_quoted_nowhere(
     assert "s3cr3t" not in "".join([ran.log, *written])
 
 
-@pytest.mark.parametrize("flag", ["--github-token s3cr3t", "--github-token=s3cr3t", "--config s3cr3t"])
-def test_flags_before_the_command_are_refused_without_their_values(safe_gate: SafeGate, flag: str) -> None:
-    ran = safe_gate(*flag.split(), "run")
-    assert ran.code == 3
-    assert f"command line: {flag[:8]}" in ran.err
-    assert " comes before the command; expected safe-gate COMMAND, then its flags; see safe-gate --help" in ran.err
-    assert "s3cr3t" not in ran.log
-
-
 @pytest.mark.parametrize("name", ["new\nline.jsonl", "co:lon:3.jsonl", "::error::x.jsonl", "##[error]x.jsonl"])
 def test_a_file_name_cannot_break_a_line_or_speak_to_the_runner(safe_gate: SafeGate, name: str) -> None:
     write_cases(Path(name), turn("a", checks=[]))

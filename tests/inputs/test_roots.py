@@ -88,12 +88,6 @@ def test_what_lies_below_a_root_is_measured_as_in_the_working_folder(
     assert {file.path for file in safe.inputs} >= {"clinical/../shared/extra.json"}
 
 
-@pytest.mark.parametrize("name", ["*?[x]", "a b", "ü\n"])
-def test_a_root_is_no_pattern_whatever_its_name(tmp_path: Path, name: str) -> None:
-    work = write_inputs(tmp_path / name)
-    assert not problems(work, OPTIONS)
-
-
 def test_problems_stand_where_they_would_in_the_working_folder(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_cases(work / "bad.jsonl", turn("a", checks=[]), turn("a"), turn("a"))
     (work / "clinical" / "bad.json").write_text("{", "utf-8")

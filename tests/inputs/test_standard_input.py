@@ -71,13 +71,6 @@ def test_what_is_wrong_with_it_is_named(piped: Callable[..., Ran], text: str, wo
         assert words in ran.err
 
 
-def test_a_closed_standard_input_is_named(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    ran = safe_gate("eval", "--cases", "-")
-    assert ran.code == 3
-    assert "-: cannot be read: standard input is closed" in ran.err
-
-
 def test_a_commit_has_no_standard_input(piped: Callable[..., Ran]) -> None:
     git("init", "-q", "-b", "main")
     write_cases(Path("c.jsonl"), turn("a"))
@@ -94,9 +87,3 @@ def test_a_report_of_standard_input_cannot_be_verified(piped: Callable[..., Ran]
     Path("-").write_text(CASES, "utf-8")
     assert piped("", "eval", "--cases", "./-").code == 2  # a file called dash has a path
     assert piped("prompt,response\nhi,hello\n", "import", "-", "--out", "c.jsonl").code == 0
-
-
-def test_a_config_elsewhere_may_name_it(piped: Callable[..., Ran]) -> None:
-    Path("evals").mkdir()
-    Path("evals/gate.json").write_text('{"synthesis-cases": ["-"]}', "utf-8")
-    assert piped(CASES, "run", "--config", "evals/gate.json").code == 1

@@ -80,15 +80,6 @@ def test_a_batch_in_the_disguise_of_our_own_file_is_not_skipped(safe_gate: SafeG
         assert (ran.code, f"{name}: {words}; rename it, or take one out" in ran.err) == (3, True), ran.log
 
 
-def test_a_report_on_cases_by_the_name_of_that_key_is_skipped(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), safe_case("s", archetype="test_cases"))
-    write_cases(Path("c.jsonl"), turn("test_cases", tags=["test_cases"], assistant='"test_cases": [1]'))
-    run = ("run", "--safe-batch", "**/*.json", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "off")
-    assert safe_gate(*run).code == 0
-    ran = safe_gate(*run)
-    assert ran.code == 0, ran.log
-
-
 @pytest.mark.parametrize("is_report", [True, False])
 @pytest.mark.parametrize("own", ['{"schema_version": 1, "tool": {}}', '{"comparison": {"baseline": 1}}'])
 def test_a_file_that_the_baseline_judged_may_not_become_one_that_is_skipped(
@@ -230,15 +221,3 @@ def test_a_message_quotes_forty_characters_of_a_value_and_none_without_texts(
     withheld = safe_gate("run", "--synthesis-cases", "c.jsonl", *arguments, "--text", "none")
     assert withheld.code == 3
     assert LONG[:5] not in withheld.log + json.dumps(report()["problems"])
-
-
-def test_a_doubled_key_and_a_promise_are_quoted_in_short(safe_gate: SafeGate) -> None:
-    Path("c.jsonl").write_text(f'{{"id": "a", "{LONG}": 1, "{LONG}": 2}}\n', "utf-8")
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert LONG[:40] in ran.err
-    assert LONG[:41] not in ran.err
-    rule = {"id": "p/x", "pattern": "zzz", "hit": [LONG], "miss": [], "why": "x"}
-    pack = {"pack": "p", "check": "agency_language", "group": "positive", "rules": [rule]}
-    Path("p.json").write_text(json.dumps(pack), "utf-8")
-    tried = safe_gate("rules", "test", "p.json")
-    assert LONG[:41] not in tried.log

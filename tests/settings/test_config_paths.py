@@ -119,22 +119,6 @@ def test_a_config_in_a_parent_folder_and_by_an_absolute_path(
         assert {Path(path).name for path in files(report())} == {"a.jsonl", "b.jsonl"}
 
 
-def test_a_config_that_is_named_by_way_of_its_parent_names_the_same_files(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cases("work/a.jsonl", "a")
-    configure("work/gate.json", synthesis_cases=["./a.jsonl"])
-    monkeypatch.chdir("work")
-    ran = safe_gate("run", "--config", "../work/gate.json")
-    assert (ran.code, ran.err, files(report())) == (0, "", ["a.jsonl"])
-
-
-def test_a_refused_run_reports_beside_its_config(safe_gate: SafeGate) -> None:
-    configure(synthesis_cases=["nowhere.jsonl"], report_dir="out", min_pass_rat=1)
-    assert safe_gate(*RUN).code == 3
-    assert report("evals/out/safe-gate.json")["verdict"] == "error"
-
-
 def test_a_baseline_is_a_path_or_a_ref(safe_gate: SafeGate) -> None:
     git("init", "-q", "-b", "main")
     cases("evals/a.jsonl", "a", "b")

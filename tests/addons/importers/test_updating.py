@@ -47,15 +47,6 @@ def test_replies_of_known_ids_change_and_nothing_else(safe_gate: SafeGate) -> No
     assert Path("cases.jsonl").read_bytes().decode() == expected
 
 
-def test_the_file_behind_a_link_changes(safe_gate: SafeGate) -> None:
-    write("cases.jsonl", {"id": "a", "user": "Hi", "assistant": "Old."})
-    Path("link.jsonl").symlink_to("cases.jsonl")
-    recorded(("a", "Hi", "New."))
-    assert safe_gate("import", "in.jsonl", "--update", "link.jsonl").code == 0
-    assert Path("link.jsonl").is_symlink()
-    assert values("cases.jsonl")[0]["assistant"] == "New."
-
-
 def test_every_reply_of_a_conversation_changes(safe_gate: SafeGate) -> None:
     system = {"role": "system", "content": "Be kind."}
     write("cases.jsonl", {"id": "a", "messages": [system, *EARLIER, *TURNS], "tags": ["t"]})

@@ -12,7 +12,7 @@ from socket import socket
 import pytest
 
 from tests.support.cases import SafeGate, turn, write_cases
-from tests.support.events_sent import AT, QUOTE, SECRET, run, to, warnings
+from tests.support.events_sent import AT, SECRET, run, to, warnings
 from tests.support.github import HEAD, REPOSITORY, Gate
 from tests.support.receivers import receiving, rejecting
 
@@ -78,19 +78,6 @@ def test_a_collector_takes_what_otlp_sends_and_passes_it_on(safe_gate: SafeGate)
     told = [[{name: one[name] for name in kept} for one in some.records] for some in (direct, beyond)]
     assert told[0]
     assert told[0] == told[1]
-
-
-def test_otlp_explains_in_recorded_words_only_if_asked(safe_gate: SafeGate) -> None:
-    for text, is_told in (("none", False), ("full", True)):
-        with receiving() as receiver:
-            run(safe_gate, *to(receiver, "otlp"), "--sink-text", text)
-        assert any(QUOTE.encode() in post.body for post in receiver.posts) is is_told
-
-
-def test_the_whole_address_of_the_logs_is_taken_too(safe_gate: SafeGate) -> None:
-    with receiving() as receiver:
-        run(safe_gate, "--sinks", f"otlp:{receiver.url}/v1/logs", "--allow", "plain-http")
-    assert receiver.records
 
 
 def test_otlp_is_sent_in_bounded_requests(safe_gate: SafeGate) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import REPOSITORY, Ran, report, signed
+from tests.support.cases import Ran, report, signed
 from tests.support.git import commit_here as commit
 from tests.support.git import git
-from tests.support.github import Gate
 from tests.support.two_runs import ALL, write
 
 
@@ -107,27 +106,6 @@ def test_a_setting_of_another_kind_in_a_baseline_is_named(
     done = safe_gate("compare", "forged.json", "old/safe-gate.json")
     assert done.code == 3
     assert f"forged.json:1: provenance.policy.{words}" in done.err
-
-
-def test_the_policy_of_a_report_has_no_setting_that_its_schema_does_not_name(safe_gate: Callable[..., Ran]) -> None:
-    write()
-    safe_gate("run", *ALL)
-    schema = json.loads((REPOSITORY / "schemas/report.schema.json").read_text("utf-8"))
-    named = schema["properties"]["provenance"]["properties"]["policy"]["properties"]
-    assert report()["provenance"]["policy"].keys() <= named.keys()
-
-
-def test_the_commit_that_a_baseline_judged_is_named(gate: Gate) -> None:
-    assert gate("pass").ran.code == 0
-    made = report()
-    Path("old.json").write_text(json.dumps(made))
-    step = gate("pass", "--baseline", "old.json")
-    assert step.ran.code == 0
-    assert made["provenance"]["commit"]
-    assert report()["comparison"]["baseline"]["commit"] == made["provenance"]["commit"]
-    assert (
-        f"Compared with <code>{made['provenance']['commit'][:7]}</code> (<code>old<wbr>&#46;json</code>" in step.summary
-    )
 
 
 def test_a_file_that_came_with_the_change_is_not_the_branch_it_is_named_as(safe_gate: Callable[..., Ran]) -> None:

@@ -48,11 +48,6 @@ def test_a_commit_is_read_as_it_was_and_gone_afterwards(source: Callable[[Path],
     assert not kept.exists()
 
 
-def test_the_folder_is_gone_after_an_error_too(source: Callable[[Path], Open], work: Path) -> None:
-    with pytest.raises(ZeroDivisionError), source(work)("main"):
-        raise ZeroDivisionError
-
-
 def test_a_commit_may_have_none_of_the_files(source: Callable[[Path], Open], work: Path) -> None:
     for path in NAMED:
         (work / path).unlink()

@@ -175,15 +175,6 @@ def test_a_change_of_what_the_pipeline_was_given_is_reported(safe_gate: SafeGate
     assert "30" not in json.dumps(report()["weakened"]["findings"])
 
 
-def test_marks_ask_for_nothing(safe_gate: SafeGate) -> None:
-    git("init", "--quiet")
-    put({"synthesis-cases": ["c.jsonl"]}, turn("a", marks={"vulnerability": ["I feel awful"]}), cases=())
-    base = commit()
-    put({"synthesis-cases": ["c.jsonl"]}, turn("a", marks={"vulnerability": ["I failed my exam"]}), cases=())
-    safe_gate("run", "--baseline", base)
-    assert section() == []
-
-
 def test_a_change_of_which_cases_count_together_is_reported(
     safe_gate: SafeGate, in_actions: Callable[..., None]
 ) -> None:

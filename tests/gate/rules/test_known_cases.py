@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,6 @@ import pytest
 
 from tests.support.cases import BAD, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here
-from tests.support.github import GitHub
-from tests.support.weakening import pull_request
 
 REVIEW = {"signals": ["Fever"], "summary": "She left.", "followup_questions": ["Who called?"]}
 """A SAFE v0 output that is for review where a second phrase is asked for and found."""
@@ -88,17 +85,6 @@ def test_so_do_those_of_safe_v0_and_of_groups(safe_gate: SafeGate, *, is_group: 
     (found,) = [rule for rule in report()["rules"] if not rule["passed"]]
     assert (found["rule"], found["value"], found.get("group", "")) == ("min-pass-rate", 0.6, "A" * is_group)
     assert found["message"].endswith("with 20 new cases it is 86.7%")
-
-
-@pytest.mark.parametrize("rule", ["min-pass-rate", "min-label-accuracy"])
-def test_so_do_those_of_a_tag(safe_gate: SafeGate, rule: str) -> None:
-    config(tags={"t": {rule: 0.8}})
-    synthesis(0)
-    base = commit_here()
-    synthesis(4, 20)
-    assert safe_gate("run").code == 0
-    assert safe_gate("run", "--baseline", base).code == 1
-    assert [*broken()] == [rule]
 
 
 def test_vacuous_verdicts_of_known_cases_are_not_hidden_either(safe_gate: SafeGate) -> None:
@@ -178,13 +164,3 @@ def test_a_waived_case_counts_as_in_all(safe_gate: SafeGate) -> None:
     Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": waivers}), "utf-8")
     ran = safe_gate("run", "--baseline", base)
     assert ran.code == 0, ran.log
-
-
-def test_the_comment_says_so(safe_gate: SafeGate, in_actions: Callable[..., None], github: GitHub) -> None:
-    config(**{"min-synthesis-pass-rate": 0.8})
-    synthesis(0)
-    base = commit_here()
-    synthesis(4, 20)
-    in_actions(payload=pull_request(base))
-    assert safe_gate("run", "--baseline", "base").code == 1
-    assert "among cases that the baseline has; with 20 new cases it is 86.7%" in github.comments[-1]["body"]

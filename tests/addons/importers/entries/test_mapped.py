@@ -18,7 +18,6 @@ from tests.support.importing import (
     exchanges,
     imported,
     lm_eval,
-    promptfoo,
     request,
     response,
     result,
@@ -41,16 +40,6 @@ def test_a_mapping_names_fields_and_nested_paths(safe_gate: SafeGate) -> None:
     assert case["tags"] == ["billing"]
 
 
-def test_a_mapping_gives_a_tools_rows_an_id(safe_gate: SafeGate) -> None:
-    Path("r.json").write_text(
-        json.dumps(promptfoo(result(1, "a", {"output": "One"}), result(2, "a", {"output": "Two"}))), "utf-8"
-    )
-    cases = imported(safe_gate, "r.json", "--map", "id=prompt.label,tags=provider.id")
-    assert [(case["id"], case["tags"]) for case in cases] == [
-        (f"Where is parcel {{{{n}}}}?#{n}", ["a"]) for n in (1, 2)
-    ]
-
-
 def test_rows_without_ids_are_named_by_what_the_user_wrote(safe_gate: SafeGate) -> None:
     rows = [{"prompt": ASK, "response": "1"}, {"prompt": "x", "response": "2"}, {"prompt": ASK, "response": "3"}]
     write("in.jsonl", *rows)
@@ -58,18 +47,6 @@ def test_rows_without_ids_are_named_by_what_the_user_wrote(safe_gate: SafeGate) 
     assert (first[:5], first[-2:], again) == ("user-", "#1", f"{first[:-2]}#2")
     write("in.jsonl", *rows[1:])
     assert [case["id"] for case in imported(safe_gate, "in.jsonl")] == [other, first[:-2]]
-
-
-def test_samples_are_counted_over_all_files(safe_gate: SafeGate) -> None:
-    for name in "ba":
-        write(
-            f"{name}.jsonl",
-            {"id": "x", "prompt": ASK, "response": name},
-            {"id": "i" * 300, "prompt": "x", "response": "y"},
-        )
-    cases = imported(safe_gate, "b.jsonl", "a.jsonl")
-    assert [(case["id"], case["assistant"]) for case in cases][::2] == [("x#1", "a"), ("x#2", "b")]
-    assert len(cases[1]["id"]) < 200
 
 
 def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate) -> None:

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from safe_gate.evaluators import EVALUATORS
-from tests.support.cases import REPOSITORY, SafeGate
+from tests.support.cases import SafeGate
 from tests.support.importing import (
     ASK,
     EARLIER,
@@ -47,13 +46,6 @@ def test_our_own_cases_keep_all_their_fields(safe_gate: SafeGate, is_list: bool)
     assert imported(safe_gate, "in.json") == [case]
     write("in.json", talk, long, is_list=is_list)
     assert imported(safe_gate, "in.json") == [talk, long]
-
-
-def test_every_field_of_a_case_is_kept_or_made() -> None:
-    imports = EVALUATORS["synthesis"].imports
-    assert imports is not None
-    schema = json.loads((REPOSITORY / "schemas/synthesis-case.schema.json").read_text("utf-8"))
-    assert {*schema["properties"]} == {*imports.keeps, *imports.fields, "messages"}
 
 
 def test_columns_hold_checks_and_expectations(safe_gate: SafeGate) -> None:
@@ -120,13 +112,6 @@ def test_fields_that_json_cannot_hold_are_left_out_and_listed(safe_gate: SafeGat
         assert f'Left out: the field "{name}" (1 record)\n' in ran.err
 
 
-@pytest.mark.parametrize("tags", [5, {"a": 1}, ["x", 5]])
-def test_tags_that_are_no_texts_are_left_out_and_listed(safe_gate: SafeGate, tags: Any) -> None:
-    for record in ({"prompt": ASK, "response": REPLY}, {"messages": TURNS}):
-        write("in.jsonl", {"id": "a", "tags": tags} | record)
-        assert 'Left out: the field "tags" (1 record)\n' in safe_gate("import", "in.jsonl", "--out", "-").err
-
-
 def test_columns_of_times_and_bytes_are_left_out_and_listed(safe_gate: SafeGate) -> None:
     at = datetime(2026, 1, 2, tzinfo=UTC)
     rows = [{"id": "a", "prompt": "x", "response": "y", "created": at, "notes": at, "image": {"bytes": b"\x00"}}]
@@ -139,25 +124,6 @@ def test_columns_of_times_and_bytes_are_left_out_and_listed(safe_gate: SafeGate)
     assert (ran.code, "in.parquet:1: a: has no text in created" in ran.err) == (3, True), ran.log
 
 
-def test_cases_without_checks_get_those_of_the_settings(safe_gate: SafeGate) -> None:
-    write("in.jsonl", {"id": "a", "prompt": ASK, "response": REPLY})
-    assert "checks" not in imported(safe_gate, "in.jsonl")[0]
-    assert safe_gate("eval", "--cases", "out.jsonl", "--default-checks", "agency_language", "--out", "r.json").code in (
-        0,
-        2,
-    )
-    assert [*json.loads(Path("r.json").read_text("utf-8"))["results"][0]["checks"]] == ["agency_language"]
-    assert imported(safe_gate, "in.jsonl", "--checks", "topic_pivot")[0]["checks"] == ["topic_pivot"]
-
-
-def test_conversations_with_other_histories_are_other_cases(safe_gate: SafeGate) -> None:
-    other = [{"role": "user", "content": "Hi"}, EARLIER[1]]
-    write("in.jsonl", *({"messages": [*before, *TURNS]} for before in (EARLIER, other, [], EARLIER)))
-    ids = [case["id"] for case in imported(safe_gate, "in.jsonl")]
-    assert [id_.partition("#")[2] for id_ in ids] == ["1", "", "", "2"]
-    assert len({id_.partition("#")[0] for id_ in ids}) == 3
-
-
 def test_a_first_line_of_many_megabytes_is_a_row(safe_gate: SafeGate) -> None:
     log = "a " * (5 << 19)
     write("in.jsonl", {"log": log, "prompt": ASK, "response": REPLY}, {"log": "", "prompt": "Hi.", "response": REPLY})
@@ -165,14 +131,6 @@ def test_a_first_line_of_many_megabytes_is_a_row(safe_gate: SafeGate) -> None:
     result = {"prompt": {"raw": ASK}, "vars": {"log": log}, "testCase": {}, "success": True}
     write("in.jsonl", {"results": {"results": [result | {"response": {"output": REPLY}}]}})
     assert [ask for _, ask, _ in exchanges(imported(safe_gate, "in.jsonl"))] == [ASK]
-
-
-def test_two_replies_in_a_row_are_a_case(safe_gate: SafeGate) -> None:
-    messages = [*TURNS, {"role": "assistant", "content": "Anything else?"}]
-    write("in.jsonl", {"id": "a", "messages": messages})
-    (case,) = imported(safe_gate, "in.jsonl")
-    assert case == {"id": "a", "messages": messages}
-    assert safe_gate("eval", "--cases", "out.jsonl", "--turns", "all").code == 0
 
 
 @pytest.mark.parametrize("end", [b'{"prompt": "x", "resp', b'{"prompt": "x", "response": "\xe2\x82', b'"x'])

@@ -11,7 +11,6 @@ import pytest
 from tests.support.cases import SafeGate
 from tests.support.importing import (
     ASK,
-    FIXTURES,
     LANGFUSE,
     REPLY,
     TURNS,
@@ -61,42 +60,6 @@ SEVERAL: dict[str, list[dict[str, Any]]] = {
 def test_each_reply_to_a_prompt_is_a_sample(safe_gate: SafeGate, form: str) -> None:
     write("in.jsonl", *SEVERAL[form])
     assert exchanges(imported(safe_gate, "in.jsonl")) == BOTH
-
-
-def test_each_choice_of_inspect_is_a_sample(safe_gate: SafeGate) -> None:
-    log = json.loads((FIXTURES / "inspect.json").read_text("utf-8"))
-    log["samples"] = log["samples"][:1]
-    log["samples"][0] |= {"id": "a", "input": ASK, "output": {"choices": CHOICES}, "messages": TURNS}
-    Path("log.json").write_text(json.dumps(log), "utf-8")
-    assert exchanges(imported(safe_gate, "log.json")) == BOTH
-
-
-def test_a_choice_without_text_keeps_its_number(safe_gate: SafeGate) -> None:
-    call: dict[str, Any] = {"message": {"role": "assistant", "content": None, "tool_calls": [{}]}}
-    for lines in ([request("a", TURNS[0]), answered("a", call, *CHOICES)], [run({"choices": [call, *CHOICES]})]):
-        write("in.jsonl", *lines)
-        ran = safe_gate("import", "in.jsonl", "--out", "none.jsonl")
-        assert ran.code == 3
-        assert f"in.jsonl:{len(lines)}: a: has no reply; expected text" in ran.err
-        expected = [("a#2", ASK, REPLY), ("a#3", ASK, OTHER)]
-        assert exchanges(imported(safe_gate, "in.jsonl", "--skip-invalid")) == expected
-
-
-@pytest.mark.parametrize(
-    "output",
-    [
-        [{"type": "reasoning", "summary": []}, {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": REPLY}]}],
-        [{"type": "message", "content": [{"type": "output_text", "text": part}]} for part in REPLY.split("\n")],
-    ],
-)  # fmt: skip
-def test_messages_of_the_responses_api_are_one_reply(safe_gate: SafeGate, output: list[Any]) -> None:
-    write("in.jsonl", request("a", TURNS[0]), answered("a", output=output))
-    assert exchanges(imported(safe_gate, "in.jsonl")) == [("a", ASK, REPLY)]
-
-
-def test_parts_of_a_text_are_one_reply(safe_gate: SafeGate) -> None:
-    write("in.jsonl", generation([{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]))
-    assert exchanges(imported(safe_gate, "in.jsonl")) == [("a", ASK, "One.Two.")]
 
 
 def test_providers_of_promptfoo_are_samples_and_prompts_are_not(safe_gate: SafeGate) -> None:

@@ -160,13 +160,6 @@ def test_a_reply_that_is_json_stays_text(safe_gate: SafeGate) -> None:
     assert [text for _, _, text in exchanges(imported(safe_gate, "in.jsonl"))] == replies
 
 
-def test_labels_of_our_own_messages_stay(safe_gate: SafeGate) -> None:
-    labels = {"expected": {"topic_pivot": True}}
-    write("in.jsonl", talk(EARLIER[0], EARLIER[1] | labels, user(""), TURNS[0] | {"x_b": 1}, TURNS[1] | labels))
-    (case,) = imported(safe_gate, "in.jsonl")
-    assert case == talk(EARLIER[0], EARLIER[1] | labels, TURNS[0] | {"x_b": 1}, TURNS[1]) | labels
-
-
 MEH = "Buy plastic."
 LONG = [*EARLIER, TURNS[0]]
 
@@ -236,15 +229,3 @@ def test_a_record_that_is_nested_too_deep_is_refused(safe_gate: SafeGate) -> Non
     Path("in.jsonl").write_text(json.dumps(run("X")).replace('"X"', deep) + "\n", "utf-8")
     ran = safe_gate("import", "in.jsonl", "--out", "o.jsonl")
     assert (ran.code, "in.jsonl:1: is nested too deep" in ran.err) == (3, True)
-
-
-def test_a_field_that_is_mapped_is_used(safe_gate: SafeGate) -> None:
-    write("in.jsonl", run({"answer": REPLY}, row="r1", kind=["k"], other=1))
-    ran = safe_gate("import", "in.jsonl", "--out", "o.jsonl", "--map", "id=row,tags=kind")
-    assert json.loads(Path("o.jsonl").read_text("utf-8")) == {
-        "id": "r1",
-        "user": ASK,
-        "assistant": REPLY,
-        "tags": ["k"],
-    }
-    assert [line for line in ran.out.splitlines() if "Left" in line] == ['Left out: the field "other" (1 record)']

@@ -31,13 +31,6 @@ def test_a_shard_that_is_missing_doubled_or_of_another_count_is_named(
     assert f"{first}: shard.of: is of a run in 3 shards, {other} of one in 1" in mixed.err
 
 
-def test_a_merge_without_cases_names_the_files_of_the_runs(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
-    ran = safe_gate("merge", *scored(safe_gate, 2, *inputs))
-    assert ran.code == 3
-    assert "name the files of the runs that wrote the shards" in ran.err
-    assert "init" not in ran.err
-
-
 def test_a_file_that_is_not_a_shard_is_refused(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
     safe_gate("run", *inputs)
     report = safe_gate("merge", "reports/safe-gate.json", *inputs)

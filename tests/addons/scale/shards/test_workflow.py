@@ -116,10 +116,6 @@ def test_the_comment_names_a_missing_shard(
     assert "1 shard of 2 missing (2)" in html.unescape(merged["comments"][0])
 
 
-def test_doctor_says_that_a_shard_posts_no_comment(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
-    assert "no: this is a shard; merge posts the comment" in safe_gate("doctor", "--all", "--shard", "1/2", *inputs).out
-
-
 def test_a_case_has_its_result_in_its_own_shard_once(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
     files = scored(safe_gate, 2, *inputs)
     contents = [json.loads(Path(file).read_text("utf-8")) for file in files]
@@ -133,12 +129,3 @@ def test_a_case_has_its_result_in_its_own_shard_once(safe_gate: SafeGate, inputs
     ran = safe_gate("merge", *files, *inputs)
     assert ran.code == 3
     assert f"{files[0]}: shard.cases.synthesis: is 12, but all shards together have 13" in ran.err
-
-
-def test_merging_asks_for_no_scheduler(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
-    files = scored(safe_gate, 2, *inputs)
-    assert (
-        safe_gate("merge", *files, *inputs, "--jobs", "tcp://127.0.0.1:1").code
-        == safe_gate("merge", *files, *inputs).code
-        == 1
-    )
