@@ -207,19 +207,20 @@ COMMANDS = (
 """A command of each kind that reads a config file."""
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: str(command[0]))
 @pytest.mark.parametrize(
-    ("name", "right"),
+    ("command", "name", "right"),
     [
-        (".safe.config.json", "safe.config.json"),
-        ("Safe.Config.JSON", "safe.config.json"),
-        ("safe.config.jsonc", "safe.config.json"),
-        ("safe.config.json5", "safe.config.json"),
-        ("safe-config.json", "safe.config.json"),
-        (".safe-gate.config.json", "safe-gate.config.json"),
-        ("SAFE-GATE.config.jsonc", "safe-gate.config.json"),
-        ("safegate.config.json", "safe-gate.config.json"),
-        ("safe_gate.config.json", "safe-gate.config.json"),
+        (command, name, f"{right}.config.json")
+        for command, (name, right) in zip(
+            COMMANDS,
+            (
+                *((one, "safe") for one in (".safe.config.json", "Safe.Config.JSON", "safe.config.jsonc")),
+                *((one, "safe") for one in ("safe.config.json5", "safe-config.json")),
+                *((one, "safe-gate") for one in (".safe-gate.config.json", "SAFE-GATE.config.jsonc")),
+                *((one, "safe-gate") for one in ("safegate.config.json", "safe_gate.config.json")),
+            ),
+            strict=True,
+        )
     ],
 )
 def test_a_file_that_looks_like_the_config_and_is_not_read_is_refused(

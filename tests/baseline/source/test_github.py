@@ -83,8 +83,14 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "words"), REFUSALS)
-@pytest.mark.parametrize("path", [f"/repos/{REPOSITORY}/commits/main", CONTENTS, f"{CONTENTS}/evals%2Fchat.jsonl"])
+@pytest.mark.parametrize(
+    ("path", "answer", "words"),
+    [
+        *((f"/repos/{REPOSITORY}/commits/main", *refusal) for refusal in REFUSALS),
+        (CONTENTS, *REFUSALS[1]),
+        (f"{CONTENTS}/evals%2Fchat.jsonl", *REFUSALS[4]),
+    ],
+)
 def test_a_refusal_is_an_error_that_says_what_to_do(
     from_github: Callable[[Path], Open], work: Path, github: GitHub, path: str, answer: Answer, words: str
 ) -> None:
