@@ -57,18 +57,6 @@ def test_no_page_is_wider_than_the_screen(changed: Callable[..., None], browser:
     assert browser.run("document.documentElement.scrollWidth") == width
 
 
-def test_a_narrow_screen_shows_both_columns_of_a_comparison(changed: Callable[..., None], browser: Browser) -> None:
-    changed()
-    browser.open(PAGE, "#case=worse", width=390)
-    opened(browser, 1)
-    right = "[...document.querySelectorAll({})].map((one) => one.getBoundingClientRect()).map((one) => [one.top, one.right])"
-    (before, now) = browser.run(right.format("'.pair .words'"))[:2]
-    assert before[0] == now[0], "one beside the other"
-    assert before[1] < now[1] <= 390
-    headings = browser.run(right.format("'.scroll[aria-label=\"Metrics of both runs\"] th'"))
-    assert headings[3][1] <= 390, "Metric, Baseline, Today's rules, This run"
-
-
 def test_paper_has_what_is_open_and_no_controls(safe_gate: SafeGate, browser: Browser) -> None:
     assert safe_gate(*RUN, *clinical_and_turns()).code == 1
     browser.open(PAGE, dark=True)

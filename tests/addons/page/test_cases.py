@@ -90,14 +90,6 @@ def test_a_link_opens_its_case(safe_gate: SafeGate, browser: Browser) -> None:
     assert 100 <= len(shown(browser)) < 300  # the rest is drawn once somebody looks
 
 
-def test_a_link_to_the_only_case_puts_it_at_the_top(safe_gate: SafeGate, browser: Browser) -> None:
-    write_cases(Path("c.jsonl"), turn("a", user="Hello.", assistant="Hi.", checks=["topic_pivot"]))
-    assert safe_gate(*RUN, "--synthesis-cases", "c.jsonl").code == 0
-    for width in (390, 1280):
-        browser.open(PAGE, "#case=a", width=width)
-        assert browser.run("Math.abs(document.querySelector('#list details').getBoundingClientRect().top)") < 5
-
-
 def test_the_header_says_what_was_judged_and_the_cases_follow_the_rules(
     changed: Callable[..., None], safe_gate: SafeGate, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,16 +217,6 @@ def test_the_merged_page_is_that_of_one_run(safe_gate: SafeGate, monkeypatch: py
         assert safe_gate("run", *cases, "--shard", f"{index}/2", "--report-dir", "shards").code == 0
     assert safe_gate("merge", "shards/*", "--reports", "json,html", *cases).code == 1
     assert PAGE.read_bytes() == whole
-
-
-def test_how_many_processes_score_changes_no_page(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    write_cases(Path("c.jsonl"), *(turn(f"case {n}", assistant=f"{GOOD} {n}") for n in range(120)))
-    pages = set()
-    for jobs in ("1", "2"):
-        assert safe_gate(*RUN, "--synthesis-cases", "c.jsonl", "--jobs", jobs).code == 0
-        pages.add(PAGE.read_bytes())
-    assert len(pages) == 1
 
 
 def test_a_run_without_a_verdict_has_a_page_that_says_why(safe_gate: SafeGate, browser: Browser) -> None:

@@ -11,15 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.evaluators.safe_v0.present import marks
-from safe_gate.evaluators.stored import read_report
-from safe_gate.model.results import Recorded
 from safe_gate.model.shown import Side
 from safe_gate.model.untrusted import Untrusted
-from safe_gate.render import formats
 from safe_gate.render.untrusted import embedded, html
-from safe_gate.render.view import ReportView
 from tests.support.browser import Browser
-from tests.support.cases import BAD, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.formats import html as read_page
 from tests.support.hostile import ATTACKS, SHORT_ATTACKS
 from tests.support.html import PAGE, RUN, choose, shown
@@ -142,34 +138,3 @@ def test_marks_stand_where_scoring_finds_the_needles(text: str, needles: list[st
         assert mark.side is Side.AGAINST
         assert any(one.lower() in mark.text.lower() for one in found)
     assert bool(found) == any(True for _ in marks(result, {"followup_questions": text}))
-
-
-def test_ten_thousand_cases_open_and_filter_at_once(safe_gate: SafeGate, browser: Browser) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"{n}", assistant=BAD, tags=[f"tag {n}"]) for n in range(20)))
-    safe_gate(*RUN, "--synthesis-cases", "c.jsonl")
-    found = report()
-    results = found["synthesis"]["results"]
-    found["synthesis"]["results"] = [one | {"id": f"case {n}"} for n in range(500) for one in [*results]]
-    texts = [{"user": "I feel awful.", "assistant": f"{BAD} {n} " * 10} for n in range(10_000)]
-    draw = dict(formats.files(["html"]))["safe-gate.html"]
-    page = Path("large.html")
-    page.write_text(
-        "".join(draw(formats.Shown(ReportView.of(read_report(found)), recorded=Recorded({"synthesis": texts})))),
-        "utf-8",
-    )
-    browser.call("Performance.enable", timeDomain="threadTicks")  # processor time: the machine may be busy
-    browser.open(page)
-    assert browser.run("document.getElementById('shown').textContent") == "All 10,000 cases"
-    opening = busy(browser)
-    assert choose(browser, tag="tag 7")
-    browser.run("document.body.offsetHeight")
-    filtering = busy(browser) - opening
-    assert browser.run("document.getElementById('shown').textContent") == "500 of 10,000 cases"
-    assert (opening < 2, filtering < 0.1) == (True, True), (opening, filtering)
-
-
-def busy(browser: Browser) -> float:
-    """Return how many seconds of processor time the page has taken."""
-    found = browser.call("Performance.getMetrics")["metrics"]
-    taken: float = next(one["value"] for one in found if one["name"] == "TaskDuration")
-    return taken

@@ -157,21 +157,6 @@ def test_a_run_has_the_same_report_digests_and_verdict(safe_gate: SafeGate, two:
 
 
 @pytest.mark.usefixtures("one_by_one")
-def test_a_shard_is_the_same_wherever_its_cases_are_scored(safe_gate: SafeGate, two: Cluster) -> None:
-    what = "run", "--synthesis-cases", EXAMPLES, "--shard", "2/3"
-    for folder, engine in (("one", ()), ("two", two.flags())):
-        assert safe_gate(*what, "--report-dir", folder, *engine).code == 0
-    name = "safe-gate.shard-2-of-3.json"
-    assert Path("two", name).read_bytes() == Path("one", name).read_bytes()
-
-
-def test_a_long_line_goes_there_without_a_word(safe_gate: SafeGate, two: Cluster) -> None:
-    write_cases(Path("c.jsonl"), turn("a", notes="x" * 12_000_000), turn("b"))
-    ran = safe_gate("eval", "--cases", "c.jsonl", *two.flags())
-    assert (ran.code, ran.err) == (0, "")
-
-
-@pytest.mark.usefixtures("one_by_one")
 def test_rows_of_parquet_and_a_baseline_are_scored_there_too(safe_gate: SafeGate, two: Cluster) -> None:
     cases = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
     rows = [{name: case[name] for name in ("id", "user", "assistant", "checks", "tags")} for case in cases]
@@ -352,19 +337,6 @@ def test_a_scheduler_that_does_not_answer_is_reported_in_one_sentence(
     assert ran.code == 3
     assert f"jobs: {address} cannot be reached: " in ran.err
     assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        (["--jobs", "dask"], '--jobs: is "dask"; expected a whole number from 1 to 999, auto, or the address of a'),
-        (["--engine", "dask"], "unrecognized arguments: --engine dask"),
-    ],
-)
-def test_settings_that_do_not_fit_are_refused(safe_gate: SafeGate, settings: list[str], said: str) -> None:
-    ran = safe_gate("eval", "--cases", EXAMPLES, *settings)
-    assert ran.code == 3
-    assert said in ran.err
 
 
 def test_without_the_extra_the_error_says_how_to_install_it(

@@ -14,9 +14,8 @@ from safe_gate.addons import sinks
 from safe_gate.core.deadline import Given, within
 from tests.support.cases import SafeGate, turn, write_cases
 from tests.support.drips import DRIPS, LONG_ENOUGH, dripping, limits
-from tests.support.events_sent import PATH, RUN, SECRET, in_file, run, to, warnings
+from tests.support.events_sent import PATH, SECRET, in_file, run, to, warnings
 from tests.support.github import Gate
-from tests.support.memory import on_linux, peak
 from tests.support.receivers import DROP, Receiver, receiving
 
 
@@ -168,17 +167,3 @@ def test_two_sinks_that_fail_are_one_warning(safe_gate: SafeGate, webhook: Recei
     (warning,) = warnings(run(safe_gate, *to(webhook), "--sinks", "file:c.jsonl"))
     assert "sink 2 (file): the file exists" in warning
     assert "sink 1 (webhook): HTTP 400" in warning
-
-
-@pytest.mark.soak
-@on_linux
-def test_ten_times_the_cases_take_little_more_memory(webhook: Receiver) -> None:
-    most = []
-    for count in (300, 3_000):
-        write_cases(Path("c.jsonl"), *(turn(f"{n}") for n in range(count)))
-        sinks = ("--sinks", "file:events.jsonl", *to(webhook), "--sinks", f"otlp:{webhook.url}")
-        code, peaked = peak(*RUN, *sinks)
-        assert code == "1"
-        most.append(peaked)
-    assert len(webhook.posts) > 3_000 / 500
-    assert most[1] < 1.2 * most[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.addons.training import Row, as_packs, parts, rows
+from safe_gate.addons.training import parts, rows
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.model.problems import Place
 from tests.support import packs
@@ -168,12 +168,6 @@ def test_a_phrase_may_be_worth_a_row_in_questions_alone(safe_gate: SafeGate) -> 
     first, second = json.loads(Path("n.json").read_text("utf-8"))["results"]
     assert [hit["rule"] for hit in first["checks"]["agency_language"]["positive_hits"]] == [rows[0]["id"]]
     assert second["checks"]["agency_language"]["positive_hits"] == []
-
-
-def test_two_learned_rows_with_similar_phrases_have_different_ids() -> None:
-    (pack,) = as_packs([Row("guarantee", "we win it", 3, 3), Row("guarantee", "we win _ it", 2, 2)])
-    name = "team-learned-guarantee/we-win-it"
-    assert [rule["id"] for rule in pack["rules"]] == [name, f"{name}-2"]
 
 
 def test_a_row_covers_what_the_rows_before_it_leave() -> None:

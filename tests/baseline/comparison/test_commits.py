@@ -79,28 +79,6 @@ def test_cases_can_be_clustered_by_a_field_of_their_own(safe_gate: Callable[...,
     assert "grouped by" not in Path("reports/safe-gate.md").read_text()
 
 
-def test_cases_by_way_of_a_folder_that_holds_none_are_found_at_the_base_commit(safe_gate: Callable[..., Ran]) -> None:
-    write()
-    base = commit()
-    write(bad=("T-1",), missing=("S-1",))
-    Path("evals").mkdir()
-    batch = "--safe-test-dir", "evals", "--safe-batch", "../b.json"
-    for inputs in (batch, ("--synthesis-cases", "evals/../c.jsonl")):
-        rules = "--max-regressions", "0", "--max-unexpected-failures", "1"
-        assert safe_gate("run", *inputs, "--baseline", base, *rules).code == 1
-        assert report()["comparison"]["status"] == "fail"
-
-
-def test_cases_whose_field_is_null_are_in_no_cluster(safe_gate: Callable[..., Ran]) -> None:
-    topics = ["exam", *[None] * 9]
-    write_cases(Path("c.jsonl"), *(turn(f"T-{i}", assistant=GOOD, x_topic=one) for i, one in enumerate(topics)))
-    base = commit()
-    write_cases(Path("c.jsonl"), *(turn(f"T-{i}", assistant=BAD, x_topic=one) for i, one in enumerate(topics)))
-    flags = "--cluster-key", "x_topic", "--max-unexpected-failures", "99"
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", base, *flags).code == 1
-    assert {metric["units"] for metric in report()["comparison"]["synthesis"]["metrics"]} == {10}
-
-
 def test_without_a_case_at_the_base_commit_there_is_no_baseline_yet(safe_gate: Callable[..., Ran]) -> None:
     Path("x.json").write_text("{}")
     base = commit()

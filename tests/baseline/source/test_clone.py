@@ -120,22 +120,6 @@ def test_a_replaced_commit_is_read_as_it_is(work: Path) -> None:
         assert (baseline.root / "chat.jsonl").stat().st_size > 0
 
 
-@pytest.mark.parametrize("seconds", ["99999999999999", "0"])
-def test_a_commit_may_claim_any_time(work: Path, seconds: str) -> None:
-    tree = git("rev-parse", f"{commit(work)}^{{tree}}", folder=work)
-    raw = f"tree {tree}\nauthor x <x> 0 +0000\ncommitter x <x> {seconds} +0000\n\nx\n"
-    made = subprocess.run(
-        ["git", "hash-object", "-wt", "commit", "--stdin", "--literally"],
-        input=raw,
-        text=True,
-        capture_output=True,
-        check=True,
-    )
-    with open_(made.stdout.strip()) as baseline:
-        assert baseline
-        assert baseline.made_at == {"0": "1970-01-01T00:00:00Z"}.get(seconds, "")
-
-
 def test_a_path_that_leads_out_of_its_folder_is_not_written(work: Path) -> None:
     blob = git("rev-parse", f"{commit(work)}:evals/chat.jsonl", folder=work)
 
@@ -149,16 +133,6 @@ def test_a_path_that_leads_out_of_its_folder_is_not_written(work: Path) -> None:
     assert refusal(open_(evil, options=options)) == (
         "evals/../x.jsonl: cannot be put into a folder: it leads out of it; correct the commit"
     )
-
-
-def test_a_name_that_is_too_long_is_one_sentence(work: Path) -> None:
-    blob_id = git("rev-parse", f"{commit(work)}:evals/chat.jsonl", folder=work)
-    raw = f"100644 {'x' * 300}.jsonl\0".encode() + bytes.fromhex(blob_id)
-    command = ["git", "hash-object", "-wt", "tree", "--stdin", "--literally"]
-    tree = subprocess.run(command, input=raw, capture_output=True, check=True).stdout.decode().strip()
-    long = git("commit-tree", "-m", "x", tree)
-    said = refusal(open_(long, options=Settings().replace(synthesis_cases=("../*.jsonl",))))
-    assert said.endswith(".jsonl: cannot be put into a folder: File name too long")
 
 
 def test_a_clone_that_lacks_a_file_is_not_believed(work: Path) -> None:

@@ -154,16 +154,6 @@ def test_a_commit_is_not_asked_for_the_paths_of_a_checkout_below_the_working_fol
     assert github.requests == []
 
 
-def test_a_folder_above_the_working_folder_that_may_not_be_searched_is_no_checkout(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def locked(folder: Path) -> Path | None:
-        raise PermissionError(13, "Permission denied", str(folder))
-
-    monkeypatch.setattr("safe_gate.github.effects.root", locked)
-    assert "main: is neither a .json file nor a readable commit" in refusal(open_("main"))
-
-
 def test_without_a_token_it_is_not_asked(work: Path) -> None:
     commit(work)
     where = context("pull_request", BASE, repository=REPOSITORY)
