@@ -94,8 +94,6 @@ WAYS: dict[str, Callable[[str], str]] = {
     "decomposed": lambda text: unicodedata.normalize("NFD", text),
     "zero width": lambda text: re.sub(r"(?<=\w)(?=\w)", "\u200d", text),
     "*words*": lambda text: marked(text, "*", "*", 1),
-    "_words_": lambda text: marked(text, "_", "_", 1),
-    "**words**": lambda text: marked(text, "**", "**", 4),
     "***words***": lambda text: marked(text, "***", "***", 5),
     "`words`": lambda text: marked(text, "`", "`", 4),
     "~~words~~": lambda text: marked(text, "~~", "~~", 4),
