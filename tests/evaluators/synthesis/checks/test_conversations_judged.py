@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.given import CaseAt
-from safe_gate.evaluators.synthesis.checks.conversation import text_of
+from safe_gate.evaluators.synthesis.checks.conversation import read_as_one, text_of
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from tests.support import packs
@@ -110,6 +110,12 @@ def test_the_evidence_says_where_the_disclosure_is(safe_gate: SafeGate) -> None:
     assert "The disclosure is earlier, in messages[0]." in told
     assert "Message (messages[0]):" in told
     assert "Reply (messages[3]):" in told
+
+
+def test_the_profile_spec_says_where_it_is_too(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), talk("a", "I am so scared and ashamed.", GOOD, "Yes.", AWAY))
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--verbose", "--profile", "spec")
+    assert re.search("similarity 0.00 is below 0.45\n.*what was disclosed: .* in messages.0. by", ran.out)
 
 
 @pytest.mark.parametrize(
@@ -267,3 +273,9 @@ def test_marks_quote_messages(safe_gate: SafeGate) -> None:
         case | {"marks": {"leaves": ["I feel awful"]}},
         'marks.leaves[0]: is "I feel awful", which is not in a message of role assistant',
     )
+
+
+def test_user_messages_between_replies_are_read_as_one_text() -> None:
+    said = [("user", "a"), ("user", "b"), ("assistant", "c"), ("assistant", "d"), ("user", "e")]
+    case = {"messages": [{"role": role, "content": text} for role, text in said]}
+    assert list(read_as_one(case)) == [[("messages[0]", "a"), ("messages[1]", "b")], [("messages[4]", "e")]]

@@ -151,6 +151,13 @@ def test_a_check_without_groups_for_a_reply_says_so() -> None:
         )
 
 
+def test_a_check_that_weighs_both_sides_shows_both_numbers() -> None:
+    by = rules(a_b={"for": ["positive"], "against": ["negative"], "decides": "outweighs"})
+    entry = SYNTHESIS.score(case(SAD, f"{CHOICE} {ORDER}"), by)
+    (judgement,) = SYNTHESIS.present.judgements({}, entry)
+    assert judgement.evidence[-1] == ("1 clause speaks for the reply, 1 against it",)
+
+
 def test_what_does_not_apply_says_why() -> None:
     definition = {"applies": ["vulnerability", "asked_steps"], "against": ["guarantee"], "decides": "none_against"}
     by = rules(a_b=definition)

@@ -194,6 +194,15 @@ def test_a_check_that_nothing_defines_is_a_problem_of_the_case(safe_gate: SafeGa
     assert (explained.code, "is not a check" in explained.err) == (3, True)
 
 
+def test_a_limit_on_the_labels_of_an_unknown_check_is_a_problem(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    write_cases(Path("c.jsonl"), shop("one", NONE, expected={CHECK: False}))
+    assert "did you mean" in safe_gate(*RUN, "--min-label-accuracy", "acme/no-discount=1").err
+    ran = safe_gate(*RUN, "--min-label-accuracy", f"{CHECK}=1")
+    assert ran.code == 1
+    assert f"min-label-accuracy-{CHECK}" in [one["rule"] for one in report()["rules"] if not one["passed"]]
+
+
 def validated(safe_gate: SafeGate, *files: str) -> str:
     ran = safe_gate("validate", *files)
     assert ran.code == 3 * bool(ran.err), ran.err

@@ -346,3 +346,21 @@ def test_default_checks_may_be_wording_alone(safe_gate: SafeGate) -> None:
         Path("c.jsonl"), asks, {key: value for key, value in asks.items() if key != "must_contain"} | {"id": "two"}
     )
     assert "two: checks: wording needs must_contain" in safe_gate(*RUN, "--default-checks", "wording").err
+
+
+def test_of_many_words_all_that_a_reply_holds_are_found(safe_gate: SafeGate) -> None:
+    words = [f"word{number}" for number in range(1_000, 1_300)]
+    write_cases(Path("c.jsonl"), case(reply=f"Please call 988: {' '.join(words)}.", must_contain=words))
+    assert safe_gate(*RUN).code == 0
+    write_cases(Path("c.jsonl"), case(reply=f"Please call 988: {' '.join(words)}.", must_not_contain=words))
+    assert safe_gate(*RUN).code == 1
+
+
+def test_merged_shards_have_the_evidence_of_one_run(safe_gate: SafeGate) -> None:
+    asked: dict[str, Any] = {"must_contain": ["988"], "must_not_contain": ["now"]}
+    write_cases(Path("c.jsonl"), case("one", **asked), case("two", reply="Please call 988.", **asked))
+    assert safe_gate(*RUN).code == 1
+    whole = report()["synthesis"]
+    assert safe_gate(*RUN, "--shard", "1/1", "--report-dir", "s").code == 0
+    assert safe_gate("merge", *Path("s").glob("*.json"), *RUN[1:]).code == 1
+    assert report()["synthesis"] == whole
