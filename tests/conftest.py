@@ -23,7 +23,7 @@ STARTED = pytest.StashKey[float]()
 
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """How fast a busy machine is proves nothing, neither of the code nor of the examples that it makes."""
-settings.register_profile("untimed", UNTIMED)
+settings.register_profile("untimed", UNTIMED, max_examples=40)
 settings.register_profile(THOROUGH, UNTIMED)
 settings.load_profile("untimed")
 
@@ -94,8 +94,10 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave what needs a browser to `make soak`, and what is not traced out of `make coverage`."""
+    """Leave what needs a browser to `make soak`, which tries each property too; trace no more than `make coverage` does."""
     for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker(pytest.mark.thorough)
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.soak)
     if config.option.cov_source:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.digests import digest
@@ -127,7 +127,6 @@ def test_the_order_of_cases_changes_nothing(drawn: Any, guards: Guards, random: 
     assert compare(*(shuffled[0], None, shuffled[1]), guards, SAME) == compare(base, None, head, guards, SAME)
 
 
-@settings(max_examples=60)
 @given(pairs, policies, st.integers(0, 29))
 def test_one_more_failing_case_never_turns_a_failed_comparison_into_a_better_one(
     drawn: Any, guards: Guards, which: int

@@ -23,7 +23,7 @@ GLOBS = st.lists(PARTS, min_size=1, max_size=4).map("/".join)
 @given(st.sets(PATHS, max_size=8), GLOBS)
 @example({"a/a/a", "a/.a/b"}, "**/**")
 @pytest.mark.thorough
-@examples(few=100, many=500)
+@examples(few=60, many=500)
 def test_a_glob_names_the_same_files_on_disk_and_in_a_tree(paths: set[str], glob: str) -> None:
     files = {path for path in paths if not any(other.startswith(f"{path}/") for other in paths)}
     with TemporaryDirectory() as temporary:
@@ -54,7 +54,7 @@ PATTERNS = st.tuples(st.lists(SEGMENTS, min_size=1, max_size=4), SUFFIXES).map(l
 @example({"a/a/a.jsonl"}, "**/a.jsonl", ["a"])
 @example({"[a]/a.jsonl"}, "*.jsonl", ["[a]"])
 @pytest.mark.thorough
-@examples(few=100, many=300)
+@examples(few=60, many=300)
 def test_what_is_read_in_a_folder_is_chosen_in_a_tree(paths: set[str], pattern: str, folder: list[str]) -> None:
     with TemporaryDirectory() as temporary:
         top = Path(temporary).resolve()
@@ -80,7 +80,7 @@ def test_what_is_read_in_a_folder_is_chosen_in_a_tree(paths: set[str], pattern: 
 @given(st.lists(NAMES, min_size=1, max_size=3), PATTERNS)
 @example(["a", "b"], "a/**/a.jsonl")
 @pytest.mark.thorough
-@examples(few=100, many=300)
+@examples(few=60, many=300)
 def test_a_link_that_a_glob_follows_is_met(link: list[str], pattern: str) -> None:
     with TemporaryDirectory() as temporary:
         top = Path(temporary).resolve() / "top"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.addons.importers import files
@@ -75,7 +75,6 @@ json_values = st.recursive(
 
 @given(st.lists(json_values, max_size=5), st.sampled_from([None, 1]), json_values)
 @example([12], 1, "]}")
-@settings(max_examples=150)
 def test_a_list_is_read_wherever_it_is(items: list[Any], indent: int | None, other: Any) -> None:
     def read(value: Any, paths: set[tuple[str, ...]]) -> list[Any]:
         found = list(files.read(json.dumps(value, indent=indent).encode(), "document", paths))

@@ -9,12 +9,13 @@ import unicodedata
 from itertools import pairwise, product
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.core.text.characters import MARKS, replacements
 from safe_gate.core.text.normalising import _SIGNS, _joins_previous, normalise
 from safe_gate.core.text.words import similarity, words
+from tests.support.examples import examples
 
 WHITE = " \t\n\r\x0b\x0c\x85\xa0\u1680\u2003\u2009\u2028\u2029\u202f\u3000"
 INVISIBLE = "\xad\u034f\u200b\u200c\u200d\u200e\u2060\ufeff"
@@ -35,7 +36,7 @@ TRICKY = (
 
 # Every code point there is, half surrogate pairs too, with what normalising treats specially in front.
 any_text = st.text(st.sampled_from(TRICKY) | st.characters(exclude_categories=()), max_size=60)
-modest = settings(max_examples=150)
+modest = examples(few=60, many=150)
 
 
 @given(any_text)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.github.runner_files import Annotation, annotated
@@ -22,12 +22,13 @@ from safe_gate.render.console import problem
 from safe_gate.render.jsonreport import to_json
 from safe_gate.render.untrusted import LONGEST, markdown, plain, quotation, quoted, visible
 from safe_gate.render.view import ReportView
+from tests.support.examples import examples
 from tests.support.hostile import Page
 from tests.support.texts import any_text, as_the_runner_reads, hides, utf16_units
 
 # Invisible, or as wide as nothing, though Unicode counts them as letters and marks.
 BLANKS = "\u034f\u115f\u1160\u17b4\u3164\uffa0"
-modest = settings(max_examples=200)
+modest = examples(few=60, many=200)
 
 
 @given(any_text)
@@ -165,7 +166,7 @@ json_values = st.recursive(
 
 @given(st.dictionaries(any_text, json_values, max_size=4))
 @example({"##[": "###[[ \\##[ \x7f \ud83d \\"})
-@settings(modest, max_examples=60)
+@modest
 def test_a_json_report_reads_back_equal_and_holds_nothing_that_acts(report: dict[str, Any]) -> None:
     text = to_json(report)
     assert json.loads(text) == report

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.text.normalising import normalise
@@ -70,7 +70,6 @@ def test_short_or_odd_texts_get_the_expected_language(text: str, found: Language
 
 
 @given(st.text(max_size=80))
-@settings(max_examples=150)
 def test_every_text_has_one_language_whatever_blanks_stand_around_it(text: str) -> None:
     assert language(text) is language(f"  {text}\n")
 
