@@ -45,9 +45,10 @@ fix: $(READY) ## put right what a tool can put right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(READY) ## write the tables of docs/, the inputs of both actions, the words of the config schema and the picture of ARCHITECTURE.md from the code
+docs: $(READY) $(TABLE) ## write the tables of docs/, the inputs of both actions, the words of the config schema, llms.txt and all pictures from the code
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/architecture.py
+	$(BIN)/python docs/pictures.py
 
 bench: $(READY) $(TABLE) ## what start-up, memory, a reply and a run of many cases cost, as ratios (a few minutes)
 	$(BIN)/python benchmarks/cost.py

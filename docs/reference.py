@@ -1,4 +1,4 @@
-"""Writes the tables of the documents from the code, the inputs of both actions and the words of the config schema.
+"""Writes the tables of the documents, llms.txt, both action.yml and the words of the config schema from the code.
 
 A page marks a table with `<!-- NAME -->` and `<!-- end -->`; `make docs` writes what stands between them.
 """
@@ -23,6 +23,7 @@ FOLDER = Path(__file__).parent
 GITLAB = FOLDER.parent / "safe_gate/commands/starter/gitlab/.gitlab/safe-gate.yml"
 ACTION = FOLDER.parent / "action.yml"
 COMPOSITE = FOLDER.parent / "composite/action.yml"
+README, LLMS = FOLDER.parent / "README.md", FOLDER.parent / "llms.txt"
 CONFIG_SCHEMA = FOLDER.parent / "schemas/config.schema.json"
 EVALUATORS = {"safe_v0": "SAFE v0", "synthesis": "Synthesis"}
 
@@ -80,6 +81,15 @@ def composite(text: str, action: str) -> str:
     head, _, rest = text.partition("\ninputs:\n")
     steps = rest.partition("runs:\n")[2]
     return f"{head}\ninputs:\n{inputs}{_OUTPUTS}{valued}runs:\n{steps}"
+
+
+def llms(readme: str) -> str:
+    """Return llms.txt: what the project is, and the pages of the README with their questions."""
+    summary = readme.partition("\n\n")[2].partition("\n\n")[0].replace("**", "").replace("\n", " ")
+    rows = re.findall(r"^\| (\[.+?\]\(docs/.+?\)) \| (.+?) \|$", readme, re.MULTILINE)
+    pages = "".join(f"- {link}: {question}\n" for link, question in rows)
+    more = "".join(f"- [{name}]({name})\n" for name in ("README.md", "AGENTS.md", "ARCHITECTURE.md", "CONTRIBUTING.md"))
+    return f"# SAFE Gate\n\n> {summary}\n\n## Documents\n\n{pages}\n## Project\n\n{more}"
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -177,5 +187,6 @@ if __name__ == "__main__":
     for file in FOLDER.glob("*.md"):
         file.write_text(page(file.read_text("utf-8")), "utf-8")
     ACTION.write_text(action(ACTION.read_text("utf-8")), "utf-8")
+    LLMS.write_text(llms(README.read_text("utf-8")), "utf-8")
     COMPOSITE.write_text(composite(COMPOSITE.read_text("utf-8"), ACTION.read_text("utf-8")), "utf-8")
     CONFIG_SCHEMA.write_text(config_schema(CONFIG_SCHEMA.read_text("utf-8")), "utf-8")

@@ -8,9 +8,11 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import architecture
 import jsonschema
+import pictures
 import pytest
 import reference
 import yaml
@@ -163,7 +165,7 @@ def test_the_workflows_of_the_repository_pass_actionlint() -> None:
 def test_a_schema_is_a_valid_schema_names_itself_and_works_wherever_it_lies() -> None:
     for name, schema in SCHEMAS.items():
         jsonschema.Draft202012Validator.check_schema(schema)
-        assert schema["$id"] == name
+        assert schema["$id"] == f"https://github.com/org/safe-gate/releases/latest/download/{name}"
         references = re.findall(r'"\$(?:dynamicRef|ref)": "([^"]*)"', json.dumps(schema))
         assert [one for one in references if not one.startswith("#/")] == [], name
 
@@ -220,6 +222,19 @@ def test_the_workflows_of_the_documents_use_inputs_and_outputs_that_exist() -> N
             for job in workflow.get("jobs", {"": workflow}).values():
                 used |= {name for s in job["steps"] if s["uses"] == "org/safe-gate@v1" for name in s["with"]}
     assert {"mode", "gate-id", "shard", "shards", "synthesis-cases"} <= used <= set(ACTION["inputs"])
+
+
+def test_the_list_of_documents_for_language_models_is_that_of_the_readme() -> None:
+    listed = reference.LLMS.read_text("utf-8")
+    assert listed == reference.llms(reference.README.read_text("utf-8")), "it is out of date: run make docs"
+    assert listed.count("(docs/") > 20
+
+
+@pytest.mark.soak
+def test_the_gallery_and_the_terminal_are_made_from_the_examples() -> None:
+    assert pictures.GALLERY.read_text("utf-8") == pictures.gallery(), "it is out of date: run make docs"
+    assert pictures.TERMINAL.read_text("utf-8") == pictures.terminal(), "it is out of date: run make docs"
+    ElementTree.fromstring(pictures.TERMINAL.read_text("utf-8"))
 
 
 def test_every_link_of_the_documents_leads_to_a_file() -> None:
