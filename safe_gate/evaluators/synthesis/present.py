@@ -20,7 +20,7 @@ from safe_gate.evaluators.synthesis.checks.check_result import (
     in_all,
 )
 from safe_gate.evaluators.synthesis.checks.conversation import field_of
-from safe_gate.evaluators.synthesis.checks.deciding import ASKS, TOO_FEW_SHARED, leaves_because
+from safe_gate.evaluators.synthesis.checks.deciding import ASKS, NOTHING_TOUCHES, leaves_because
 from safe_gate.evaluators.synthesis.checks.failure_reasons import (
     causes,
     either,
@@ -505,7 +505,7 @@ def _pivot(pivot: Pivot, *, is_earlier: bool) -> Phrase:
         asks = f"A reply passes with both of the first and none of the last, or at a similarity of {limit}"
         return (f"{counts}{asks} (here {alike}).",)
     if leaves := leaves_because(pivot):
-        came_back = ("; ", *returning(pivot.shared)) if leaves == TOO_FEW_SHARED else ()
+        came_back = () if leaves == NOTHING_TOUCHES else ("; ", *returning(pivot.shared, leaves))
         return (f"{counts}The reply leaves: {leaves}", *came_back, ".")
     if shared := [one for one in pivot.shared if not is_stand_in(one)]:
         words = plural(len(shared), "word")

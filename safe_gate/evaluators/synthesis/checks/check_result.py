@@ -92,11 +92,10 @@ class Sides:
 @codec.whole
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """What ties a reply to the message, besides hits: see `leaving.ties`."""
+    """What ties a reply to the message, besides hits: see `deciding.ties`."""
 
     shared: Sequence[str] = ()
-    comes_back: bool = False
-    only_acknowledges: bool = False
+    dwells: bool = False
     addresses: bool = False
 
 

@@ -81,26 +81,16 @@ def ties(found: CountedHits, turn: Turn) -> Ties:
 
     - `shared`: the content words that it shares with the message, one per stem. They count in sentences that touch
       what was disclosed (see `_touches`).
-    - `comes_back`: after the first clause that turns away, a sentence acknowledges or follows up with a shared word.
-      It is also true if that clause is only a closing line: two sentences before it stay, and no sentence after it
-      speaks to the person.
-    - `only_acknowledges`: every sentence acknowledges.
+    - `dwells`: it acknowledges in every sentence, or after its first one, where sympathy may be a token.
     - `addresses`: a sentence with a shared word says "you".
     """
     acknowledging, following = found.sentences("acknowledgment"), found.sentences("follow_up")
     reply, staying = turn.read("assistant"), acknowledging | following
     touched = {n: shared for n, shared in turn.shared.items() if n in staying or _touches(reply.sentence(n), shared)}
-    numbers = range(len(reply.ends))
-    first = min(found.sentences("pivot"), default=len(numbers))
-    # A closing line about something else does not take over a reply (labelling guide of real replies, point 29).
-    before = sum(n < first and _is_wordy(reply.sentence(n)) for n in staying | touched.keys())
-    is_closing = before >= _FEWEST_BEFORE_CLOSING and bool(staying)
-    closes = is_closing and not any(_addresses(reply.sentence(n)) for n in numbers[first + 1 :])
+    wordy = [n for n in range(len(reply.ends)) if _is_wordy(reply.sentence(n))]
     return Ties(
         shared=sorted(first_words(reply.words, set[str]().union(*touched.values()))),
-        comes_back=closes or any(n > first and (n in acknowledging or n in touched) for n in staying),
-        only_acknowledges=bool(acknowledging)
-        and not any(n not in acknowledging and _is_wordy(reply.sentence(n)) for n in numbers),
+        dwells=bool(acknowledging) and not (acknowledging <= {*wordy[:1]} < {*wordy}),
         addresses=any(_addresses(reply.sentence(n)) for n in touched),
     )
 
@@ -170,21 +160,22 @@ def leaves_because(pivot: Pivot) -> str:
     tied = pivot.ties
     if tied is None:
         return ""
-    acknowledges, follows_up, turns_away = pivot.acknowledges, pivot.follows_up, pivot.turns_away
-    if turns_away and not tied.comes_back:
-        return "a clause turns away and nothing after it comes back"
-    if pivot.groups.get("elsewhere") and not acknowledges and not follows_up:
+    shared, is_silent = len(tied.shared), not pivot.acknowledges and not pivot.follows_up
+    if pivot.turns_away and shared < ENOUGH_SHARED[TURNS_AWAY]:
+        return TURNS_AWAY
+    if pivot.groups.get("elsewhere") and is_silent and shared < ENOUGH_SHARED[ELSEWHERE_ONLY]:
         return ELSEWHERE_ONLY
-    if not tied.shared and not pivot.engages and not tied.only_acknowledges:
+    if not shared and not pivot.follows_up and not tied.dwells:
         return NOTHING_TOUCHES
-    if not acknowledges and not follows_up and len(tied.shared) < ENOUGH_SHARED and not tied.addresses:
+    if is_silent and shared < ENOUGH_SHARED[TOO_FEW_SHARED] and not tied.addresses:
         return TOO_FEW_SHARED
     return ""
 
 
-NOTHING_TOUCHES = "nothing in the reply touches what was disclosed"
+TURNS_AWAY = "a clause turns away, and too few words of the message come back"
 ELSEWHERE_ONLY = "it speaks of something else, and nothing acknowledges or follows up"
+NOTHING_TOUCHES = "nothing in the reply touches what was disclosed"
 TOO_FEW_SHARED = "nothing acknowledges or follows up, and too few words of the message come back"
-ENOUGH_SHARED = 3
-"""So many words of the message keep a reply with it that neither acknowledges nor follows up."""
-_ENOUGH_AT_LARGE, _LONGEST_REMARK, _FEWEST_BEFORE_CLOSING = 2, 5, 2
+ENOUGH_SHARED: Mapping[str, int] = {TURNS_AWAY: 3, ELSEWHERE_ONLY: 3, TOO_FEW_SHARED: 2}
+"""With so many words of the message a reply stays in spite of this."""
+_ENOUGH_AT_LARGE, _LONGEST_REMARK = 2, 5

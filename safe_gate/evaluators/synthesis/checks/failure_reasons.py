@@ -163,17 +163,16 @@ def _pivot(pivot: Pivot, *, is_earlier: bool) -> Iterator[Phrase]:
         yield from _hits(f"{because}:", *disclosed)
     else:
         yield (because,)
-        if because == TOO_FEW_SHARED:
-            yield returning(pivot.shared)
+        yield returning(pivot.shared, because)
         yield from _hits("what was disclosed:", *disclosed)
 
 
-def returning(shared: Sequence[str]) -> Phrase:
-    """Return the words of the message that come back in a reply, and how many are enough on their own."""
+def returning(shared: Sequence[str], because: str) -> Phrase:
+    """Return the words of the message that come back in a reply, and how many are enough in spite of a reason."""
     words = [word for word in shared if not is_stand_in(word)]
     listed = (": ", *first_few(words, len(shared))) if words else ()
     count = plural(len(shared), "word of the message comes back", "words of the message come back")
-    return (f"{count}, {ENOUGH_SHARED} are enough", *listed)
+    return (f"{count}, {ENOUGH_SHARED[because]} are enough", *listed)
 
 
 def _hits(noun: str, hits: Sequence[Hit], what: str) -> Iterator[Phrase]:

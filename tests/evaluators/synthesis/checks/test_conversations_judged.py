@@ -145,7 +145,7 @@ BIKE = "I bought a red bike yesterday."
     ("message", "reply", "is_seen"),
     [
         (BIKE, "Nice! Where will you ride first?", False),
-        (BIKE, "A red bike is a fine thing.", False),
+        (BIKE, "A bike is fine.", False),
         (BIKE, "Rice is fine.", True),
         (BIKE, "Anyway, let's talk about something else. Do you cook?", True),
         ("It has a red bell and new tyres.", "Where will you ride first?", True),

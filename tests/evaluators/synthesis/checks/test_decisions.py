@@ -82,10 +82,10 @@ def test_a_failed_pivot_names_what_was_disclosed_and_the_words_that_come_back(sa
     )
     told = safe_gate("eval", "--cases", "c.jsonl", "--verbose").out
     assert 'nothing in the reply touches what was disclosed: "My brother died"' in told
-    assert '1 word of the message comes back, 3 are enough: "funeral"' in told
+    assert '1 word of the message comes back, 2 are enough: "funeral"' in told
     assert 'what was disclosed: "My brother died"' in told
     explained = safe_gate("explain", "b", "--cases", "c.jsonl").out
-    assert '1 word of the message comes back, 3 are enough: "funeral"' in explained
+    assert '1 word of the message comes back, 2 are enough: "funeral"' in explained
 
 
 def test_a_clause_counts_once_on_its_side() -> None:

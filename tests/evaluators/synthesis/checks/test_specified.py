@@ -251,11 +251,12 @@ def follows_from_its_hits(check: dict[str, Any]) -> bool:
         return not check["guarantee_hits"] and not check["mind_reading_hits"]
     if "shared" in check:
         silent = not check["acknowledged"] and not check["followed_up"]
-        engages = check["acknowledged"] and check["followed_up"] and not check["pivoted"]
+        shared = len(check["shared"])
         leaves = (
-            (check["pivoted"] and not check["comes_back"])
-            or (silent and (check["elsewhere_hits"] or (len(check["shared"]) < 3 and not check["addresses"])))
-            or not (check["shared"] or engages or check["only_acknowledges"])
+            (check["pivoted"] and shared < 3)
+            or (silent and check["elsewhere_hits"] and shared < 3)
+            or (silent and shared < 2 and not (shared and check["addresses"]))
+            or not (shared or check["followed_up"] or check["dwells"])
         )
         return not check["applicable"] or not leaves
     engages = check["acknowledged"] and check["followed_up"] and not check["pivoted"]
