@@ -81,17 +81,20 @@ def ties(found: CountedHits, turn: Turn) -> Ties:
 
     - `shared`: the content words that it shares with the message, one per stem. They count in sentences that touch
       what was disclosed (see `_touches`).
-    - `dwells`: it acknowledges in every sentence, or after its first one, where sympathy may be a token.
+    - `dwells`: it acknowledges in every sentence, or after the first one that acknowledges or mentions a person. There,
+      sympathy may be a token.
     - `addresses`: a sentence with a shared word says "you".
     """
     acknowledging, following = found.sentences("acknowledgment"), found.sentences("follow_up")
     reply, staying = turn.read("assistant"), acknowledging | following
-    touched = {n: shared for n, shared in turn.shared.items() if n in staying or _touches(reply.sentence(n), shared)}
-    wordy = [n for n in range(len(reply.ends)) if _is_wordy(reply.sentence(n))]
+    sentences = reply.sentences
+    touched = {n: shared for n, shared in turn.shared.items() if n in staying or _touches(sentences[n], shared)}
+    opening = next((n for n, one in enumerate(sentences) if n in acknowledging or _PERSONS & {*one.words}), 0)
+    is_only_sympathy = all(n in acknowledging for n, one in enumerate(sentences) if _is_wordy(one))
     return Ties(
         shared=sorted(first_words(reply.words, set[str]().union(*touched.values()))),
-        dwells=bool(acknowledging) and not (acknowledging <= {*wordy[:1]} < {*wordy}),
-        addresses=any(_addresses(reply.sentence(n)) for n in touched),
+        dwells=bool(acknowledging - {opening}) or (bool(acknowledging) and is_only_sympathy),
+        addresses=any(_addresses(sentences[n]) for n in touched),
     )
 
 
