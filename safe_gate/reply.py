@@ -11,13 +11,13 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from safe_gate.core.given import OwnFile
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.safe_v0 import result as safe_result
 from safe_gate.evaluators.safe_v0 import score as safe_score
-from safe_gate.evaluators.safe_v0.result import METRICS, THRESHOLDS, WEIGHTS
+from safe_gate.evaluators.safe_v0.result import METRICS, THRESHOLDS, WEIGHTS, Match
 from safe_gate.evaluators.synthesis import own_packs
 from safe_gate.evaluators.synthesis import packs as rule_packs
 from safe_gate.evaluators.synthesis.checks import score, wording
@@ -25,8 +25,6 @@ from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model.problems import CannotJudge, Place, Problem
-
-Match = Literal["literal", "normalised"]
 
 
 def score_output(
@@ -54,6 +52,7 @@ def score_output(
     <Label.PASS: 'Pass'>
     """
     _are_texts(summary=summary)
+    _one_of("match", match, get_args(Match))
     if not isinstance(strict_ah, bool):
         raise TypeError(f"strict_ah: is {type(strict_ah).__name__}; expected True or False")
     case = safe_score.Case(
@@ -73,7 +72,7 @@ def score_output(
         thresholds=_thresholds({} if thresholds is None else thresholds),
         weights=_weights({} if weights is None else weights),
         strict_ah=strict_ah,
-        is_normalised=_one_of("match", match, ("literal", "normalised")) == "normalised",
+        match=match,
     )
     return safe_score.score_case(case, policy)
 

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from tests.support import packs
 from tests.support.cases import REPOSITORY
 from tests.support.counted_calls import calls
 from tests.support.examples import is_thorough
-from tests.support.safe_v0 import scored
+from tests.support.safe_v0 import DEFAULT, scored
 
 pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
 
@@ -227,6 +228,24 @@ def test_a_needle_is_looked_for_in_linear_time(needle: str, unit: str) -> None:
         return scored(must_find_signals=(needle,) * 20, signals=(text,))
 
     assert is_linear(work, unit, size=50_000)
+
+
+NOTES = (
+    "no ", "now ", "really ", "no really ", "denies fever, ", "or ", "fever or, ", "1,", "1.", "5 mg/", "5 mg ", "fever ", "fever. ",
+    "fever?", "\n- fever", "Denies:\n- fever", "no fever if ", "a1", "5", "c. d ", ": no ", "but ", ", his ", "was not ", "his his ",
+    "fever - ", "\u0130 ", "a ", "' ", "fevers ", "in 2011 ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", NOTES, ids=ascii)
+def test_a_note_is_matched_in_linear_time(unit: str) -> None:
+    policy = replace(DEFAULT, match="clinical")
+    phrases = ("fever", "5 mg", "1", "a a a b", "no fever", "his his")
+
+    def work(text: str) -> object:
+        return scored(policy, must_contain_phrases=phrases, summary=f"Denies fever. {text}")
+
+    assert is_linear(work, unit, size=SIZE // 2)
 
 
 def test_a_repeated_name_is_found_in_linear_time() -> None:

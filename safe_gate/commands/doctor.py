@@ -1,4 +1,4 @@
-"""`doctor`: what a run would read and publish, and what would prevent it. Scores, writes and sends nothing."""
+"""`doctor`: what a run would read and publish, and what would prevent it. Judges, writes and sends nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from safe_gate.settings.model import Publishing, Settings
 
 COMMAND = Command(
     place=9,
-    summary="show what is set and what a run would read and publish; score and send nothing",
+    summary="show what is set and what a run would read and publish; judge and send nothing",
     exit_codes="0 a run could start, 3 it could not",
     arguments={
         "mode": {
@@ -54,7 +54,7 @@ COMMAND = Command(
 def main(call: Call) -> int:
     """Show the settings of a run, its files, what it knows about GitHub and what it would publish. Returns 0 or 3.
 
-    Nothing is scored, written or sent; secrets are not shown.
+    Nothing is judged, written or sent; secrets are not shown.
     """
     effects, is_whole = call.effects, call.arguments["is_whole"]
     problems: Sequence[Problem]
@@ -81,7 +81,7 @@ def main(call: Call) -> int:
     _show("github", "GitHub, as far as known without asking it", seen, beyond)
     _show("publishes", "A run would publish", planned(Publishing.of(options), effects.context), beyond)
     more = "" if is_whole else " --all shows every setting, GitHub, and what a run would publish."
-    effects.out(f"Nothing was scored, written or sent.{more}")
+    effects.out(f"Nothing was judged, written or sent.{more}")
     return complain(problems, effects) if problems else 0
 
 
@@ -157,7 +157,21 @@ def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
     problems = [problem for one in measured.values() for problem in one.problems]
     problems += refusals.unknown(side, measured)
     counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in measured.items()]
-    return [] if problems else counts, problems
+    return [] if problems else [*counts, *_trials(side)], problems
+
+
+def _trials(side: Snapshot) -> Iterator[tuple[str, Words]]:
+    """Yield how many cases would change if a setting had the value that an evaluator proposes."""
+    for one in asked.given(side.options):
+        if one.trial and side.options.value(one.trial[0]) != one.trial[1]:
+            name, value = one.trial
+            other = asked.recipe(one, {**side.settings, name: value}, side.rules)
+            now = measure.part(one, side.options, "", own=side.rules, again=other)
+            then = now.again.results if now.again else ()
+            pairs = [(one.compare.outcome(a), one.compare.outcome(b)) for a, b in zip(now.results, then, strict=True)]
+            scores, labels = sum(a.scores != b.scores for a, b in pairs), sum(a.words != b.words for a, b in pairs)
+            words = f"would change the scores of {scores} of {plural(len(pairs), 'case')}, and the label of {labels}"
+            yield f"{name.replace('_', '-')}: {value}", words
 
 
 def _found(files: CaseFiles, patterns: Sequence[str]) -> tuple[list[Path], list[Problem]]:

@@ -61,6 +61,9 @@ class Evaluator(Protocol):
     grouping: Grouping
     """What cases are grouped by."""
 
+    trial: tuple[str, str] | None = None
+    """A setting and a value of it: `doctor` tells how many cases would change with that. None for nothing."""
+
     rule_files: RuleFiles | None = None
     """A team's files of rules that its scores depend on. The report has their digest."""
 

@@ -76,9 +76,10 @@ class Source(NamedTuple):
         """Return a problem of the setting."""
         return Problem(self.place, words, field=self.field, code=Code.INVALID_SETTING)
 
-    def unfit(self, value: str | float, expected: str) -> Problem:
-        """Return the problem of a value that the setting cannot have."""
-        words, hidden = (f"is {name(value)}; expected {expected}" for name in (quote, masked))
+    def unfit(self, value: str | float, expected: str, choices: Sequence[str] = ()) -> Problem:
+        """Return the problem of a value that the setting cannot have; one of its choices may be meant."""
+        hint = suggestion(value, choices) if isinstance(value, str) else ""
+        words, hidden = f"is {quote(value)}{hint}; expected {expected}", f"is {masked(value)}; expected {expected}"
         return Problem(self.place, words, field=self.field, text_free=hidden, code=Code.INVALID_SETTING)
 
 
@@ -363,7 +364,7 @@ def _unfit(setting: Setting, entry: str, given: Any, origin: Source) -> Problem:
         origin = origin._replace(field=f"{origin.field}.{entry}" if origin.field else entry)
     expected = _expected(known[entry]) if entry in known else "a number from 0 to 1" if entry else _expected(setting)
     given = " ".join(given) if isinstance(given, list) else given
-    return origin.unfit(given if isinstance(given, str | int | float) else str(given), expected)
+    return origin.unfit(given if isinstance(given, str | int | float) else str(given), expected, setting.choices)
 
 
 def _expected(setting: Setting) -> str:

@@ -86,7 +86,7 @@ def test_the_doctor_names_the_source_of_every_setting(
     assert found["min-label-accuracy"] == ("off", "default")
     assert found["github-token"] == ("(not shown)", "INPUT_GITHUB-TOKEN (input github-token)")
     assert TOKEN not in ran.log
-    assert "Nothing was scored, written or sent." in ran.out
+    assert "Nothing was judged, written or sent." in ran.out
     assert not Path("reports").exists()
     assert not Path("output").exists()
 
@@ -333,7 +333,7 @@ def test_the_doctor_shows_what_is_set_what_a_run_would_read_and_the_commit_of_th
     ran = safe_gate("doctor", "--cases", "evals/c.jsonl")
     assert re.findall(r"^│ ([a-z-]+)", ran.out, re.MULTILINE) == ["synthesis-cases"]
     assert f"  commit           {sha}, of the checkout\n" in ran.out
-    assert "GitHub" not in ran.out.partition("Nothing was scored")[0]
+    assert "GitHub" not in ran.out.partition("Nothing was judged")[0]
     Path("below").mkdir()
     git("pack-refs", "--all")
     git("worktree", "add", "--quiet", "--detach", "other")

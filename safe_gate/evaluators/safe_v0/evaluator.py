@@ -87,7 +87,7 @@ class SafeV0(Evaluator):
     part = PartShape(
         Part,
         Result,
-        quotes=frozenset("found missing violations new_violations signal term phrase CR AH AC cluster".split()),
+        quotes=frozenset("found missing violations new_violations signal term phrase within CR AH AC cluster".split()),
         where=frozenset({"source", "batch_id"}),
         keys=frozenset({"report_type"}),
         start=r'report_type": "SAFE_v0",\s*"generated_at',
@@ -99,6 +99,7 @@ class SafeV0(Evaluator):
         setting="archetypes",
         figures=lambda part: part.by_archetype,
     )
+    trial = "safe_match", "clinical"
 
     gate, present, compare = gate, present, gate
     parse = staticmethod(parse)

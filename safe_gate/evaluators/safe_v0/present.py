@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import first_few, percent, plural, score, share, with_interval
 from safe_gate.core.given import Scored
 from safe_gate.evaluators.replies import only_expected, same_reply_notes, why_no_reply, without_reply
-from safe_gate.evaluators.safe_v0.result import METRICS, Archetype, Label, Part, Result, Summary, Vacuous
+from safe_gate.evaluators.safe_v0 import clinical
+from safe_gate.evaluators.safe_v0.result import (
+    METRICS,
+    Archetype,
+    Label,
+    Part,
+    Result,
+    Summary,
+    Uncounted,
+    Vacuous,
+    Why,
+)
 from safe_gate.evaluators.safe_v0.score import RecordedPolicy
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
@@ -150,6 +162,7 @@ def finding(case: Result) -> Finding:
     evidence = (
         *why_no_reply(case.no_reply),
         *(phrase for metric, noun in _COUNTED.items() for phrase in _quoted(noun, case.against[metric])),
+        *(phrase for metric in METRICS for phrase in _uncounted(metric, case)),
         *(phrase for metric, noun in _NEAR.items() for phrase in _quoted(noun, case.near.get(metric, ()))),
     )
     return Finding(
@@ -232,8 +245,8 @@ def judgements(part: Part | Scored, case: Result) -> Iterator[Judgement]:
     for metric in METRICS:
         found = case.scores[metric]
         label = thresholds[metric].label(found)
-        evidence = () if label is Label.PASS else _quoted(_COUNTED[metric], case.against[metric])
-        yield Judgement(metric, label.value, _SEVERITIES[label], found, tuple(evidence))
+        evidence = (*_quoted(_COUNTED[metric], case.against[metric]), *_uncounted(metric, case))
+        yield Judgement(metric, label.value, _SEVERITIES[label], found, () if label is Label.PASS else evidence)
 
 
 _SEVERITIES = {Label.PASS: None, Label.REVIEW: Severity.REVIEW, Label.FAIL: Severity.FAILING}
@@ -244,6 +257,26 @@ _COUNTED = {"CR": "missing signal", "AH": "forbidden term", "AC": "missing phras
 def _quoted(noun: str, texts: Sequence[str]) -> Iterator[Phrase]:
     if texts:
         yield (f"{noun}{'s' if len(texts) > 1 else ''} ", *first_few(texts, len(texts), _MOST_QUOTED))
+
+
+_WHY = {
+    Why.NEGATED: "negated by ",
+    Why.OTHER: "said of another person by ",
+    Why.HYPOTHETICAL: "made hypothetical by ",
+    Why.PAST: "put in the past by ",
+    Why.PART: "part of ",
+}
+
+
+def _uncounted(metric: str, case: Result) -> Iterator[Phrase]:
+    """Yield for each missing phrase that occurs why that does not count."""
+    for one in (case.uncounted or {}).get(metric, ())[:_MOST_QUOTED]:
+        noun = "signal" if metric == "CR" else "phrase"
+        yield (f"{noun} ", Untrusted(one.phrase), " does not count: ", *_why(one))
+
+
+def _why(one: Uncounted) -> Phrase:
+    return _WHY[one.why], Untrusted(one.trigger or one.within)
 
 
 fields = {"signals": "Signals", "summary": "Summary", "followup_questions": "Follow-up questions"}
@@ -268,11 +301,31 @@ def marks(case: Result, texts: JsonObject) -> Iterator[Mark]:
     for metric, (fields, side, says) in _LOOKED.items():
         for field in fields:
             text = texts.get(field, "")
+            if case.uncounted is not None and metric != "AH":
+                yield from _clinical_marks(metric, case, field, text)
+                continue
             lowered, places = _lowered(text)
             for needle in dict.fromkeys(case.found[metric]):
                 for start, end in _places(needle.lower(), lowered):
                     begin, stop = places[start], places[end - 1] + 1
                     yield Mark(field, begin, stop, text[begin:stop], side, metric, says)
+
+
+def _clinical_marks(metric: str, case: Result, field: str, text: str) -> Iterator[Mark]:
+    """Yield the places of a metric's needles by clinical matching, those that do not count with the reason."""
+    _, side, says = _LOOKED[metric]
+    begin = 0
+    phrases = [clinical.Note(one) for one in dict.fromkeys((*case.found[metric], *case.missing[metric]))]
+    for entry in text.split("\n") if field == "signals" else (text,):
+        note = clinical.Note(entry)
+        for phrase in phrases:
+            for start, end, uncounted in islice(note.occurrences(phrase), _MOST):
+                place = (field, begin + start, begin + end, entry[start:end])
+                if uncounted:
+                    yield Mark(*place, Side.CANCELLED, metric, "does not count", why=_why(uncounted))
+                else:
+                    yield Mark(*place, side, metric, says)
+        begin += len(entry) + 1
 
 
 def _lowered(text: str) -> tuple[str, list[int] | range]:

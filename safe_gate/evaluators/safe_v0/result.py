@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from safe_gate.evaluators.replies import NoReply, SameReply
 from safe_gate.model import codec
@@ -15,6 +15,9 @@ from safe_gate.model.results import Interval
 from safe_gate.model.shown import in_notebook
 
 METRICS = ("CR", "AH", "AC")
+
+Match = Literal["literal", "normalised", "clinical"]
+"""How texts are matched: the setting `safe-match`."""
 
 
 class Label(StrEnum):
@@ -58,13 +61,37 @@ class Details:
     AC: Looked
 
 
+class Why(StrEnum):
+    """The reasons why an occurrence of a phrase does not count in clinical matching."""
+
+    NEGATED = "negated"
+    OTHER = "other person"
+    HYPOTHETICAL = "hypothetical"
+    PAST = "past"
+    PART = "part"
+
+
+@dataclass(frozen=True, slots=True)
+class Uncounted:
+    """A missing phrase that occurs, and why that does not count.
+
+    `trigger` are the words that tell so. `within` is the longer text that the occurrence is a part of.
+    """
+
+    phrase: str
+    why: Why
+    trigger: str = ""
+    within: str = ""
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """A case scored: `figures` are each metric and the composite in [0, 1], `details` the needles behind them.
 
     `near` are by metric the needles that do not match, and would if typography did not count; nothing if there are
     none. `no_reply` says why the output is none, None for one. `is_only_expected` says that summary and questions hold
-    nothing but phrases that must be there.
+    nothing but phrases that must be there. `uncounted` are by metric the missing phrases that occur without counting,
+    None unless matching is clinical.
     """
 
     id: Annotated[str, key("test_id")]
@@ -79,6 +106,7 @@ class Result:
     no_reply: NoReply | None = None
     near: Annotated[Mapping[str, tuple[str, ...]], key("near_misses")] = field(default_factory=dict)
     is_only_expected: Annotated[bool, key("only_expected")] = False
+    uncounted: Mapping[str, tuple[Uncounted, ...]] | None = None
 
     @property
     def groups(self) -> tuple[str]:

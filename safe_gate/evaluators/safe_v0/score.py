@@ -13,7 +13,8 @@ from safe_gate.core.digests import digest
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.replies import is_only, none_of, reply_digests
-from safe_gate.evaluators.safe_v0.result import METRICS, Details, Label, Looked, Result, Violations
+from safe_gate.evaluators.safe_v0 import clinical
+from safe_gate.evaluators.safe_v0.result import METRICS, Details, Label, Looked, Match, Result, Violations
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 
@@ -69,7 +70,8 @@ class RecordedPolicy:
 class Policy:
     """How cases are scored: a threshold and a weight for each of `METRICS`, in that order.
 
-    `is_normalised` lets a text match where only typography differs.
+    `match` is how texts are matched: "normalised" lets a text match where only typography differs, and "clinical"
+    counts only what is whole and affirmed, for CR and AC.
     `archetype_weights` and `archetype_thresholds` replace them for the cases of an archetype (section 2.1).
     """
 
@@ -78,7 +80,7 @@ class Policy:
     archetype_weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     archetype_thresholds: Mapping[str, Mapping[str, Threshold]] = field(default_factory=dict)
     strict_ah: bool = False
-    is_normalised: bool = False
+    match: Match = "literal"
 
     @classmethod
     def of(cls, settings: JsonObject) -> Policy:
@@ -102,7 +104,7 @@ class Policy:
                 archetype: labelled(own["thresholds"]) for archetype, own in archetypes.items() if "thresholds" in own
             },
             strict_ah=settings["strict_ah"],
-            is_normalised=settings.get("safe_match") == "normalised",
+            match=settings.get("safe_match", "literal"),
         )
 
     def weights_for(self, archetype: str) -> Mapping[str, float]:
@@ -123,7 +125,8 @@ class Policy:
                 name: _thresholds_json(thresholds) for name, thresholds in sorted(self.archetype_thresholds.items())
             },
             "strict_ah": self.strict_ah,
-            "match": "normalised" if self.is_normalised else "literal",
+            "match": self.match,
+            **({"triggers": clinical.digest()} if self.match == "clinical" else {}),
         }
 
 
@@ -210,10 +213,17 @@ def score_case(case: Case, policy: Policy) -> Result:
         # A newline joins, so that no needle without one can match across two entries.
         found[metric], missing[metric] = _look_for(needles, "\n".join(looked[metric]))
         near[metric] = _but_for_typography(missing[metric], looked[metric])
-        if policy.is_normalised:
+        if policy.match == "normalised":
             matching = {*found[metric], *near[metric]}
             found[metric] = tuple(needle for needle in needles if needle in matching)
             missing[metric] = tuple(needle for needle in needles if needle not in matching)
+            near[metric] = ()
+    uncounted = None
+    if policy.match == "clinical":  # AH stays literal: a forbidden term inside a negation is said
+        notes = [clinical.Note(entry) for entry in looked["CR"]]
+        uncounted = {}
+        for metric, some in (("CR", notes), ("AC", notes[-1:])):
+            found[metric], missing[metric], uncounted[metric] = clinical.looked_for(case.needles()[metric], some)
             near[metric] = ()
     scores = {
         "CR": _recall(found["CR"], case.must_find_signals),
@@ -235,6 +245,7 @@ def score_case(case: Case, policy: Policy) -> Result:
         no_reply=none_of((*case.signals, case.summary, *case.followup_questions)),
         near=near if any(near.values()) else {},
         is_only_expected=is_only(" ".join((case.summary, *case.followup_questions)), case.must_contain_phrases),
+        uncounted=uncounted,
     )
 
 

@@ -22,7 +22,7 @@ from safe_gate.core.setting import (
     Words,
     renamed,
 )
-from safe_gate.evaluators.safe_v0.result import METRICS
+from safe_gate.evaluators.safe_v0.result import METRICS, Match
 
 
 def _scoring(name: str) -> Mapping[str, tuple[str, ...]]:
@@ -124,9 +124,10 @@ class Settings(Group):
     strict_ah: Annotated[
         Switch, Names("gate", _scoring("strict-ah"), env=("SAFE_V0_AH_STRICT",), key=("strictAH",))
     ] = Field(False, description="SAFE v0: one forbidden term makes AH 0, instead of lowering it in proportion.")
-    safe_match: Annotated[Literal["literal", "normalised"], Stripped, Names("gate", _scoring("safe-match"))] = Field(
+    safe_match: Annotated[Match, Stripped, Names("gate", _scoring("safe-match"))] = Field(
         "literal",
-        description="SAFE v0: how texts are matched: `literal`, or `normalised`, which ignores typography.",
+        description="SAFE v0: how texts are matched: `literal`, `normalised`, which ignores typography, or `clinical`, "
+        "which also counts only whole and affirmed texts for CR and AC.",
     )
     archetypes: Annotated[Mapping[str, Mapping[str, Any]] | None, Names("gate", {}, env=())] = Field(
         None,

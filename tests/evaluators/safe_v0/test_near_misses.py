@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from safe_gate.evaluators.safe_v0.result import Match
 from tests.support.cases import Ran, SafeGate, report, safe_case, write_batch
 from tests.support.safe_v0 import DEFAULT, scored
 
@@ -78,9 +79,9 @@ def test_a_case_that_passes_with_a_near_miss_is_a_case_to_look_at(safe_gate: Saf
     assert "near miss of forbidden term <code>policy</code>" in Path("reports/safe-gate.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("is_normalised", [False, True])
-def test_only_what_typography_hides_is_near(is_normalised: bool) -> None:
-    policy = replace(DEFAULT, is_normalised=is_normalised)
+@pytest.mark.parametrize("match", ["literal", "normalised"])
+def test_only_what_typography_hides_is_near(match: Match) -> None:
+    policy, is_normalised = replace(DEFAULT, match=match), match == "normalised"
     found = scored(
         policy,
         forbidden_terms=("who\nleft", "leave now", "**", "\u200b", "policy"),

@@ -142,7 +142,7 @@ def test_the_doctor_refuses_what_publish_would_refuse_and_promises_no_more_than_
     seen = publish("--all", command="doctor", event=event, payload=payload, INPUT_MODE="publish")
     assert github.requests == []
     assert seen.code == publish(event=event, payload=payload).code == (0 if is_there and payload is None else 3)
-    promised = seen.log.partition("A run would publish:\n")[2].partition("\nNothing was scored")[0]
+    promised = seen.log.partition("A run would publish:\n")[2].partition("\nNothing was judged")[0]
     assert promised == "  comment       always, on pull request #2\n  step outputs  yes"
 
 

@@ -1,0 +1,417 @@
+"""Clinical matching: whether a note says that its patient has something now. Pure, and linear in the note.
+
+An occurrence of a phrase counts if it is whole and affirmed. It is whole if it begins and ends where words, numbers and
+units do. It is affirmed if no trigger covers it. `clinical.json` has the triggers, after the ConText method (Chapman
+et al., A simple algorithm for identifying negated findings, 2001; Harkema et al., ConText, 2009).
+
+- A trigger `before` covers what follows it in its sentence, one `after` covers what precedes it. `just` ends at a comma
+  that no "or" or "nor" follows, `right` also after three words, `list` before a longer part between commas.
+- `ends` end what a trigger covers: those of a kind for that kind, the others for all. A `new clause` ends it for all
+  kinds but hypothetical: what follows "if" may be a whole clause.
+- `pseudo` are no triggers, though they hold the words of one. What follows them is affirmed: "no change in the rash".
+- In a trigger, `{name}` stands for any of `words`, `#` for a number, `YYYY` for a year, `|` for the end of a clause.
+  `?x` is a question mark right before a word, `*` any word that is no trigger, `*ed` any word with that ending. Two
+  `fillers` or words in -ly may stand between its words.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, cached_property, lru_cache
+from hashlib import sha256
+from itertools import chain, product
+from pathlib import Path
+from typing import NamedTuple
+
+from safe_gate.core.text.normalising import normalise
+from safe_gate.core.text.patterns import later
+from safe_gate.evaluators.safe_v0.result import Uncounted, Why
+
+_FILE = Path(__file__).with_name("clinical.json")
+_TOKEN = later(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
+_THOUSANDS, _YEAR = later(r"\d{1,3}(?:,\d{3})+"), later(r"(?:19|20)\d\d")
+_FORM = later(r"(?=..?[aeiouy]|[aeiouy])(.{3,})(?:ing|(?<!e)ed)")
+_PART = later(r"\{([^{}]+)\}('s)?|([^ {}]+)")
+_UNREAD = frozenset("-\u2014\"'")  # typography, which no phrase depends on
+_JOINING = frozenset(".,:/-\u2014^")
+_LIMITS = frozenset("<>\u2264\u2265")
+_ALL = sys.maxsize
+# How far the roles of triggers reach: the most words after a comma, and in all.
+_AHEAD = {"before": (_ALL, _ALL), "list before": (4, _ALL), "just before": (0, _ALL)}
+_BACK = {"after": (_ALL, _ALL), "just after": (0, _ALL), "right after": (0, 3)}
+_CLAUSE_ENDS = frozenset(".,;)")
+_OR = frozenset({"or", "nor"})
+_WILD = _ANY, _ANY_PARTICIPLE = frozenset({"*"}), frozenset({"*ed"})
+_MOST_FILLERS = 2
+_LONGEST_QUOTE = 20  # characters on either side of a part
+
+
+class _Effect(NamedTuple):
+    """What a phrase of the table does: it begins or ends a scope of a kind, "" for all kinds."""
+
+    kind: str
+    role: str
+
+
+class _Found(NamedTuple):
+    """A phrase of the table in a text: its place in the words, what it does, and its words."""
+
+    start: int
+    end: int
+    effects: tuple[_Effect, ...]
+    words: str
+
+
+class _Phrase(NamedTuple):
+    """A phrase of the table: the words that may stand at each place, what it does, and where it counts.
+
+    One that is final counts at the end of a clause alone, where no other counts.
+    """
+
+    words: tuple[frozenset[str], ...]
+    effect: _Effect
+    is_final: bool
+
+    @property
+    def rank(self) -> tuple[int, bool, bool]:
+        """The place among phrases that begin with one word: the longest first, and of them the most specific."""
+        return -len(self.words), not self.is_final, _ANY in self.words or _ANY_PARTICIPLE in self.words
+
+
+class _Table(NamedTuple):
+    """The phrases by each word that they may begin with, the words that are phrases, those for adverbs, and units."""
+
+    by_first: Mapping[str, Sequence[_Phrase]]
+    alone: frozenset[str]
+    fillers: frozenset[str]
+    units: frozenset[str]
+
+    def skips(self, word: str) -> bool:
+        """Return whether a word may stand between the words of a phrase."""
+        return word.endswith("ly") or word in self.fillers
+
+
+@cache
+def _table() -> _Table:
+    data = json.loads(_FILE.read_bytes())
+    listed = [(_Effect("", role), data[role]) for role in ("ends", "nothing")]
+    listed += [(_Effect(kind, "ends"), data["new clause"]) for kind in data["kinds"] if kind != Why.HYPOTHETICAL]
+    listed += [(_Effect(kind, role), some) for kind, roles in data["kinds"].items() for role, some in roles.items()]
+    by_first: dict[str, list[_Phrase]] = {}
+    for effect, some in listed:
+        for typed in some:
+            for words in _spelled(typed.removesuffix(" |"), data["words"]):
+                for first in words[0]:
+                    by_first.setdefault(first, []).append(_Phrase(words, effect, typed.endswith("|")))
+    for phrases in by_first.values():
+        phrases.sort(key=lambda one: one.rank)
+    alone = frozenset(word for word, some in by_first.items() if len(some[-1].words) == 1)
+    return _Table(by_first, alone, frozenset(data["fillers"]), frozenset(data["units"]))
+
+
+@lru_cache(maxsize=4096)  # most words begin no phrase, and most pairs of words are common
+def _candidates(first: str, following: str) -> Sequence[_Phrase]:
+    """Return the phrases that may begin with two words, in order."""
+    table = _table()
+
+    def may_go_on(words: tuple[frozenset[str], ...]) -> bool:
+        return len(words) == 1 or following in words[1] or words[1] in _WILD or table.skips(following)
+
+    return [phrase for phrase in table.by_first.get(first, ()) if may_go_on(phrase.words)]
+
+
+def _spelled(typed: str, classes: Mapping[str, Sequence[str]]) -> Iterator[tuple[frozenset[str], ...]]:
+    """Yield the words that may stand at each place of a phrase, once for each member of a class with several words."""
+    choices: list[list[tuple[frozenset[str], ...]]] = []
+    for name, ending, word in _PART.findall(typed.replace("-", "")):
+        members = [f"{one}{ending}".replace("-", "").split() for one in classes[name]] if name else [[word]]
+        single = frozenset(one[0] for one in members if len(one) == 1)
+        several = [tuple(frozenset([word]) for word in one) for one in members if len(one) > 1]
+        choices.append([(single,), *several] if single else several)
+    yield from (tuple(chain.from_iterable(chosen)) for chosen in product(*choices))
+
+
+@cache
+def digest() -> str:
+    """Return the SHA-256 of the table of triggers."""
+    return sha256(_FILE.read_bytes()).hexdigest()
+
+
+class Occurrence(NamedTuple):
+    """A place of a phrase in a recorded text, in code points, and why it does not count, if so."""
+
+    start: int
+    end: int
+    uncounted: Uncounted | None
+
+
+class Note:
+    """A recorded text, or an expected phrase, as words. Case, dashes, quotes and blanks make no difference."""
+
+    def __init__(self, recorded: str) -> None:
+        self._normalised = normalise(recorded)
+        self._text = self._normalised.text
+        found = [one for one in _TOKEN.finditer(self._text) if one[0] not in _UNREAD]
+        self._spans = [one.span() for one in found]
+        self._words = [_word(one[0].lower(), self._text[one.end() : one.end() + 1]) for one in found]
+
+    def occurrences(self, phrase: Note) -> Iterator[Occurrence]:
+        """Yield where a phrase occurs, its last word perhaps in another form. Occurrences do not overlap."""
+        size, free = len(phrase._words), 0
+        for last in self._places.get(_stem(phrase._words[-1]), ()) if size else ():
+            start, end = last + 1 - size, last + 1
+            if start >= free and self._words[start:last] == phrase._words[:-1]:
+                free = end
+                span = self._normalised.span(self._spans[start][0], self._spans[last][1])
+                yield Occurrence(*span, self._part(start, end) or self._cancelled(start, end, phrase))
+
+    def counts(self, phrase: Note) -> tuple[bool, Uncounted | None]:
+        """Return whether the note affirms a phrase, and if not, why its first occurrence does not count."""
+        why = None
+        for one in self.occurrences(phrase):
+            if one.uncounted is None:
+                return True, None
+            why = why or one.uncounted
+        text, sought = self._text.lower(), phrase._text.strip().lower()
+        begin = -1 if why or not sought else text.find(sought)
+        if begin >= 0 and not phrase._words:
+            return True, None  # a phrase of signs alone
+        shown = self._text if len(self._text) == len(text) else text
+        return False, why if begin < 0 else _part_of(shown, begin, begin + len(sought))
+
+    @cached_property
+    def _places(self) -> Mapping[str, Sequence[int]]:
+        """The places of words by their stems."""
+        places: dict[str, list[int]] = {}
+        for place, word in enumerate(self._words):
+            places.setdefault(_stem(word), []).append(place)
+        return places
+
+    def _part(self, start: int, end: int) -> Uncounted | None:
+        """Return that words are a part of a longer word, number, range or unit, None if they are whole."""
+        text, begin, stop = self._text, self._spans[start][0], self._spans[end - 1][1]
+        before, after, last = text[max(0, begin - 2) : begin], text[stop : stop + 2], self._words[end - 1]
+        is_part = False
+        if before and self._is_number(start):
+            is_decimal = before[-1] == "." and not before[:-1].strip()
+            is_part = before[-1].isalpha() or (before[-1] in _JOINING and (before[0].isdigit() or is_decimal))
+            is_part = is_part or (start > 0 and self._words[start - 1] in _LIMITS)
+        if after and self._is_number(end - 1):
+            is_part |= after[0] in _JOINING and after[1:].isdigit()
+            is_part |= after[0].isalpha() and self._words[end] not in _table().units
+        elif after:
+            is_measured = end - start > 1 and self._is_number(end - 2) and last in _table().units
+            is_part |= after[0].isdigit() or (is_measured and after[0] == "/" and after[1:].isalnum())
+        return _part_of(text, begin, stop) if is_part else None
+
+    def _is_number(self, place: int) -> bool:
+        return self._words[place][0].isdigit()
+
+    def _cancelled(self, start: int, end: int, phrase: Note) -> Uncounted | None:
+        """Return that a trigger covers words, None if they are affirmed. "no fever" has a negation of its own."""
+        for kind, covers in self._covers.items():
+            for cover in covers if kind not in phrase._kinds else ():
+                if cover[start] and cover[end - 1]:
+                    return Uncounted("", Why(kind), trigger=cover[start])
+        return None
+
+    @cached_property
+    def _kinds(self) -> frozenset[str]:
+        """The kinds of triggers that the text holds."""
+        effects = (effect for found in self._found for effect in found.effects)
+        return frozenset(effect.kind for effect in effects if effect.role in (*_AHEAD, *_BACK))
+
+    @cached_property
+    def _cuts(self) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+        """The words that begin a sentence, that begin an entry of a list below its heading, and that follow a dash."""
+        text, sentences, entries, dashed = self._text, set[int](), set[int](), set[int]()
+        starts = deque(start for start, _ in self._normalised.sentences)
+        before, is_listed = 0, False
+        for place, (begin, end) in enumerate(self._spans):
+            gap, before = text[before:begin], end
+            if starts and begin >= starts[0]:
+                while starts and begin >= starts[0]:
+                    starts.popleft()
+                if text[begin].islower() and self._ends_with_initial(place):
+                    continue  # "C. diff"
+                is_entry = gap.strip() in ("-", "\u2014") or self._words[place] in ("*", "\u2022")
+                is_listed = is_entry and place > 0 and (is_listed or self._words[place - 1] == ":")
+                (entries if is_listed else sentences).add(place)
+            elif "\u2014" in gap or " - " in gap:
+                dashed.add(place)
+        return frozenset(sentences), frozenset(entries), frozenset(dashed)
+
+    def _ends_with_initial(self, end: int) -> bool:
+        """Return whether a single letter and a full stop stand before a word."""
+        return end > 1 and self._words[end - 1] == "." and len(self._words[end - 2]) == 1
+
+    @cached_property
+    def _found(self) -> Sequence[_Found]:
+        """The phrases of the table, the longest at each place. None overlap, and none goes beyond a cut."""
+        words, found, place = self._words, list[_Found](), 0
+        keys = ["YYYY" if _YEAR.fullmatch(word) else "#" if word[0].isdigit() else word for word in words]
+        cuts = frozenset[int]().union(*self._cuts, (len(words),))
+        while place < len(words):
+            best, end = list[_Phrase](), place + 1
+            for phrase in _candidates(keys[place], keys[end] if end < len(words) else ""):
+                if best and phrase.rank != best[0].rank:
+                    break
+                if stop := self._end(phrase, keys, place, cuts):
+                    best.append(phrase)
+                    end = stop
+            if best:
+                found.append(_Found(place, end, tuple(one.effect for one in best), " ".join(keys[place:end])))
+            place = end
+        return found
+
+    def _end(self, phrase: _Phrase, keys: Sequence[str], start: int, cuts: frozenset[int]) -> int:
+        """Return where a phrase ends that starts at a word, 0 if none does: there is no cut within it.
+
+        Adverbs do not keep its words apart: "could not be definitively ruled out".
+        """
+        table, at, skipped = _table(), start, 0
+        for some in phrase.words:
+            while start < at < len(keys) and keys[at] not in some and skipped < _MOST_FILLERS and table.skips(keys[at]):
+                at, skipped = at + 1, skipped + 1
+            if at == len(keys) or (at > start and at in cuts):
+                return 0
+            is_any = some == _ANY and keys[at].isalpha() and keys[at] not in table.alone
+            if not (is_any or keys[at] in some or (some == _ANY_PARTICIPLE and keys[at].endswith("ed"))):
+                return 0
+            at += 1
+        is_closed = not phrase.is_final or at in cuts or keys[at] in _CLAUSE_ENDS
+        return at if is_closed else 0
+
+    @cached_property
+    def _covers(self) -> Mapping[Why, tuple[Sequence[str], Sequence[str]]]:
+        """By kind, for each word the trigger before it and the one after it that cover it, "" for none."""
+        return {kind: (self._ahead(kind), self._back(kind)) for kind in Why if kind in self._kinds}
+
+    @cached_property
+    def _commas(self) -> Mapping[int, int]:
+        """The commas, with the number of words up to the next comma or end; 0 if an "or" follows in the sentence."""
+        found, is_list, end = dict[int, int](), False, len(self._words)
+        for place in range(len(self._words) - 1, -1, -1):
+            is_list = is_list or self._words[place] in _OR
+            if self._words[place] == ",":
+                found[place], end = 0 if is_list else end - place - 1, place
+            if place in self._cuts[0]:
+                is_list, end = False, place
+        return found
+
+    def _ahead(self, kind: str) -> Sequence[str]:
+        sentences, _, dashed = self._cuts
+        begins = {found.start: found for found in self._found}
+        cover, scope = list[str](), _NO_SCOPE
+        for place, word in enumerate(self._words):
+            found = begins.get(place)
+            if place in sentences or place in dashed:
+                scope = _NO_SCOPE
+            if scope.trigger:
+                scope = scope.at(found, kind, self._commas.get(place, 0), is_or=word in _OR)
+            cover.append(scope.trigger)
+            if found:
+                scope = scope.after(found, kind, _AHEAD)
+        return cover
+
+    def _back(self, kind: str) -> Sequence[str]:
+        sentences, _, dashed = self._cuts
+        ends = {found.end - 1: found for found in self._found}
+        begins = {found.start: found for found in self._found}
+        cover, scope = list[str](), _NO_SCOPE
+        for place in range(len(self._words) - 1, -1, -1):
+            if scope.trigger:
+                scope = scope.at(ends.get(place), kind, self._commas.get(place, 0), is_or=self._words[place] in _OR)
+            cover.append(scope.trigger)
+            if found := begins.get(place):
+                scope = scope.after(found, kind, _BACK)
+            # A dash or a colon may lead to a trigger: "Fever - none."
+            is_apart = place in dashed or self._words[place - 1 : place] == [":"]
+            if place in sentences or (is_apart and not found):
+                scope = _NO_SCOPE
+        return cover[::-1]
+
+
+class _Scope(NamedTuple):
+    """The trigger that covers what comes next, "" for none, and how far: words after a comma, words in all."""
+
+    trigger: str
+    after_comma: int = _ALL
+    left: int = _ALL
+
+    def at(self, found: _Found | None, kind: str, part: int, *, is_or: bool) -> _Scope:
+        """Return what covers a word, with which a phrase may begin that ends what is covered.
+
+        `part` is the number of words after a comma. After an "or", a list is at its end.
+        """
+        is_over = part > self.after_comma or not self.left
+        effects = found.effects if found else ()
+        if is_over or any(one.role in ("ends", "pseudo") and one.kind in ("", kind) for one in effects):
+            return _NO_SCOPE
+        return _Scope(self.trigger, 0 if is_or else self.after_comma, self.left - 1)
+
+    def after(self, found: _Found, kind: str, roles: Mapping[str, tuple[int, int]]) -> _Scope:
+        """Return what covers the words that come after a word, with which a trigger may begin."""
+        for one in found.effects:
+            if one.kind == kind and one.role in roles:
+                return _Scope(found.words, *roles[one.role])
+        return self
+
+
+_NO_SCOPE = _Scope("")
+
+
+def _word(typed: str, following: str) -> str:
+    """Return a word, number or sign as it is compared."""
+    if typed == "?" and following.isalnum():
+        return "?x"
+    return typed.replace(",", "") if _THOUSANDS.fullmatch(typed) else typed
+
+
+def _stem(word: str) -> str:
+    """Return a word without the ending of its form.
+
+    >>> [_stem(word) for word in ("allergies", "allergy", "vomited", "stopping", "bleed", "bleeding", "500")]
+    ['allergy', 'allergy', 'vomit', 'stop', 'bleed', 'bleed', '500']
+    """
+    word = word.removesuffix("'s")
+    if len(word) < 3 or not word[0].isalpha():
+        return word
+    if word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif word.endswith(("ses", "shes", "ches", "xes", "zes", "sis")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    elif form := _FORM.fullmatch(word):
+        word = form[1]
+    word = word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+    return word.removesuffix("e")
+
+
+def _part_of(text: str, begin: int, end: int) -> Uncounted:
+    """Return that a part of a text is not whole, with what it is a part of."""
+    before, after = text[max(0, begin - _LONGEST_QUOTE) : begin], text[end : end + _LONGEST_QUOTE]
+    start = 1 + max(before.rfind(" "), before.rfind("\n"))
+    stop = min(place for place in (after.find(" "), after.find("\n"), len(after)) if place >= 0)
+    return Uncounted("", Why.PART, within=before[start:] + text[begin:end] + after[:stop])
+
+
+def looked_for(
+    needles: Sequence[str], notes: Sequence[Note]
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Uncounted, ...]]:
+    """Return the phrases that notes affirm, those that they do not, and why an occurrence of these does not count."""
+    found, missing, uncounted = list[str](), list[str](), list[Uncounted]()
+    for needle in needles:
+        phrase = Note(needle)
+        told = [note.counts(phrase) for note in notes]
+        if any(is_affirmed for is_affirmed, _ in told):
+            found.append(needle)
+            continue
+        missing.append(needle)
+        uncounted += [replace(why, phrase=needle) for _, why in told if why][:1]
+    return tuple(found), tuple(missing), tuple(uncounted)
