@@ -109,7 +109,8 @@ def judge(
         source = measure.unscored if unread else merged.source if merged else measure.scored
         scores = score(rules, snapshots, effects, source, keeps_facts=seeks_weaker)
         try:
-            _refuse((*scores.problems, *unread) if unread else ())
+            if unread:
+                raise CannotJudge(*scores.problems, *unread)
             known, unsound = rules.waivers()
             problems = (*scores.problems, *unsound)
             _refuse(_of_shards(merged, scores, problems, rules, effects) if merged else problems)

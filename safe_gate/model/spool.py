@@ -58,7 +58,7 @@ class Spool(Sequence[T], Generic[T]):
     def _write(self, data: bytes) -> None:
         try:
             if self._file is None:
-                self._file = TemporaryFile()  # noqa: SIM115 - it is closed with the spool  # noqa: SIM115 - it is closed with the spool
+                self._file = TemporaryFile()  # noqa: SIM115 - it is closed with the spool
                 finalize(self, _close, self._file)
             place = self._file.seek(0, 2)
             self._file.write(data)

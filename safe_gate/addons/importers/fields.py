@@ -134,7 +134,9 @@ def row(value: dict[str, Any], mapping: Mapping[str, str] = _UNMAPPED) -> Row:
     """
     value = {_canonical(key, value): one for key, one in value.items()}
     if "output" in mapping:
-        return Row("", at(value, mapping["output"]), fields=_others(value, _used("", "", mapping)))
+        if (output := at(value, mapping["output"])) is None:
+            raise Refused(f"has no reply in {mapping['output']}")
+        return Row("", output, fields=_others(value, _used("", "", mapping)))
     if mapping.keys() & _OF_OUTPUTS or ("assistant" not in mapping and is_output(value)):
         is_inner = isinstance(parsed(value.get("output")), dict)
         used = _used("", "", mapping) | ({"output"} if is_inner else _OF_OUTPUTS)

@@ -203,13 +203,6 @@ class Imported:
         self.counted.update(kinds)
 
 
-class Half(NamedTuple):
-    """What the user says in a request whose reply is elsewhere."""
-
-    row: Row
-    name: str
-
-
 def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
     """Return where fields are, from words such as `user=prompt,assistant=response`. Raises CannotJudge."""
     found: dict[str, str] = {}
@@ -241,21 +234,17 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
         except CannotJudge as error:
             result.cut_short(error.problems[0])
     halves = _halves([one for one in recordings if one.format.joins], request, result)
-    answered, asked = set[str](), dict[str, Sequence[str]]()
+    asked: dict[str, Sequence[str]] = {}
     for recording in recordings:
         before = result.count
         for item in _rows(recording, request, result):
-            made = (
-                item
-                if isinstance(item, Problem)
-                else _made(item, halves, Place(recording.name, item.record.line), request, schema)
-            )
-            if recording.format.joins and made is not None:
-                answered.add(item.case_id if isinstance(item, Problem) else item.id)
+            if isinstance(item, Row) and item.assistant is None:  # a request, whose reply is elsewhere
+                continue
+            made = item if isinstance(item, Problem) else _made(item, halves, recording.name, request, schema)
             if isinstance(made, Problem):
                 result.problems.add(made)
                 result.lines += [{key: short(made.case_id)}] if made.case_id else []
-            elif made is not None:
+            else:
                 entry, left_out = made
                 result.lines.append(entry)
                 said = asked_in(entry)
@@ -266,23 +255,19 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
         if recording.broken:
             result.cut_short(recording.broken)
         result.found.append((recording.name, recording.title, result.count - before))
-    for id_, half in halves.items():
-        if id_ not in answered:
-            words = "has no response in these files; name the file of responses too"
-            result.problems.add(Problem(Place(half.name, half.row.record.line), words, id_))
     return result
 
 
 def _made(
-    row: Row, halves: Mapping[str, Half], place: Place, request: Request, schema: Schema
-) -> tuple[JsonObject, tuple[str, ...]] | Problem | None:
-    """Return our line for a row, and the parts left out of it; None for a half that waits."""
-    if row.assistant is None:
-        return None
-    half = halves.get(row.id) if row.user is None else None
-    if row.user is None and half is None:
-        return Problem(place, "answers no request of these files; name the file of requests too", row.id)
-    joined = replace(row, user=half.row.user, left_out=(*half.row.left_out, *row.left_out)) if half else row
+    row: Row, halves: Mapping[str, tuple[Place, Row]], name: str, request: Request, schema: Schema
+) -> tuple[JsonObject, tuple[str, ...]] | Problem:
+    """Return our line for a row of a file, and the parts left out of it."""
+    place, joined = Place(name, row.record.line), row
+    if row.user is None:
+        if row.id not in halves:
+            return Problem(place, "answers no request of these files; name the file of requests too", row.id)
+        _, half = halves[row.id]
+        joined = replace(row, user=half.user, left_out=(*half.left_out, *row.left_out))
     kept = kept_of(joined, request)
     entry = entry_of(joined, request, kept)
     is_ours = "checks" in kept or isinstance(kept.get("expected"), dict)
@@ -333,17 +318,22 @@ def _schema(request: Request) -> Schema:
     return schema
 
 
-def _halves(recordings: Sequence[Recording], request: Request, result: Imported) -> dict[str, Half]:
-    """Return by id what the user says in each request whose reply is elsewhere."""
-    halves: dict[str, Half] = {}
+def _halves(recordings: Sequence[Recording], request: Request, result: Imported) -> dict[str, tuple[Place, Row]]:
+    """Return by id each request whose reply is elsewhere, with its place."""
+    halves: dict[str, tuple[Place, Row]] = {}
+    answered = set[str]()
     for recording in recordings:
         for item in _rows(recording, request, Imported()):
-            if isinstance(item, Problem) or item.user is None or item.assistant is not None:
+            if isinstance(item, Problem) or item.assistant is not None:
+                answered.add(item.case_id if isinstance(item, Problem) else item.id)
                 continue
-            half = Half(item, recording.name)
-            if halves.setdefault(item.id, half) is not half:
-                place = Place(recording.name, item.record.line)
+            place = Place(recording.name, item.record.line)
+            if halves.setdefault(item.id, (place, item))[1] is not item:
                 result.problems.add(Problem(place, "has the custom_id of an earlier request", item.id))
+    for place, half in halves.values():
+        if half.id not in answered:
+            words = "has no response in these files; name the file of responses too"
+            result.problems.add(Problem(place, words, half.id))
     return halves
 
 

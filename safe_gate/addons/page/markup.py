@@ -216,17 +216,13 @@ def line_chart(title: str, series: Sequence[Series], when: Sequence[str], change
             parts += _band(frame, one, kind)
         parts += _limit(frame, one.limits)
         parts += _line(frame, values, kind, one.name)
-        parts.append(_key(number, kind, _latest(one)))
+        part, whole = next((rate for rate in reversed(one.rates) if rate), (0, 0))
+        parts.append(_key(number, kind, f"{one.name}, latest {percent(part / whole)}" if whole else one.name))
     rows = len(series)
     if any(limit is not None for one in series for limit in one.limits):
         parts.append(_key(rows, "asked", "the least that the gate allows"))
         rows += 1
     return _svg(title, parts, frame, rows=rows, changes=changes)
-
-
-def _latest(one: Series) -> str:
-    part, whole = next((rate for rate in reversed(one.rates) if rate), (0, 0))
-    return f"{one.name}, latest {percent(part / whole)}" if whole else one.name
 
 
 def bar_chart(

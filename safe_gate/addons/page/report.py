@@ -15,9 +15,9 @@ from safe_gate.evaluators import EVALUATORS, parts_of, present
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.comparison import Change
 from safe_gate.model.problems import in_order, number
-from safe_gate.model.report import Origin, Report, Waiver
+from safe_gate.model.report import Origin, Report
 from safe_gate.model.results import Judgement, Recorded, Severity
-from safe_gate.model.shown import Mark, Table
+from safe_gate.model.shown import Mark, Section, Table
 from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render.comparison import (
     NEWLY_FAILING,
@@ -159,17 +159,15 @@ def _figures(view: ReportView) -> Iterator[str]:
             (rate, limits.get((evaluator.name, rate.rule, rate.group)))
             for rate in evaluator.present.figures(part).rates
         )
-        yield from folded("All figures", _details(section.metrics, section.details, section.issues))
+        yield from folded("All figures", _details(section))
         yield "</section>\n"
 
 
-def _details(
-    metrics: Table, details: tuple[tuple[str, Table], ...], issues: tuple[tuple[str, Phrase], ...]
-) -> Iterator[str]:
-    yield from table(metrics, "Scorecard")
-    for title, found in issues:
+def _details(section: Section) -> Iterator[str]:
+    yield from table(section.metrics, "Scorecard")
+    for title, found in section.issues:
         yield f"<p>{html(title)}: {phrase(found)}</p>\n"
-    for title, shown in details:
+    for title, shown in section.details:
         yield f"<h3>{html(title)}</h3>\n"
         yield from table(shown, title)
 
@@ -274,7 +272,12 @@ def _case(
         "excused": list(case.excused_by),
         "evidence": [_as_json(one) for one in finding.evidence] if finding else [],
         "checks": [_judged(one, decided.get(one.by, ())) for one in case.judgements],
-        "waivers": {by: _waived(waiver) for by, waiver in case.waivers.items()},
+        "waivers": {
+            by: _as_json(
+                ("waived until ", Untrusted(one.expires), " by ", Untrusted(one.owner), ": ", Untrusted(one.reason))
+            )
+            for by, one in case.waivers.items()
+        },
         "fields": {} if fields == evaluator.present.fields else dict(fields),
         "texts": {field: now[field] for field in fields if now.get(field)},
         "marks": [_mark(one) for one in evaluator.present.marks(case.result, now)],
@@ -334,11 +337,6 @@ def _mark(one: Mark) -> list[Any]:
 
 
 _LONGEST_QUOTE = 300
-
-
-def _waived(waiver: Waiver) -> list[Any]:
-    until, owner, reason = map(Untrusted, (waiver.expires, waiver.owner, waiver.reason))
-    return _as_json(("waived until ", until, " by ", owner, ": ", reason))
 
 
 def _as_json(parts: Phrase) -> list[Any]:

@@ -13,7 +13,7 @@ from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import number
 from safe_gate.model.report import Report
-from safe_gate.model.results import CaseResult, Judgement
+from safe_gate.model.results import CaseResult
 from safe_gate.model.untrusted import Untrusted
 from safe_gate.render.untrusted import plain, quoted
 
@@ -81,28 +81,30 @@ def _of_case(evaluator: Evaluator, part: Any, result: CaseResult, timestamp: str
         _shown(result.id),
         timestamp,
         {**data, "timestamp": timestamp},
-        tuple(_evaluation(evaluator, one, with_text=with_text) for one in judgements),
+        tuple(
+            Evaluation(
+                f"{evaluator.name}.{one.by}",
+                one.outcome,
+                one.score,
+                "; ".join(map(quoted, one.evidence))[:_LONGEST] if with_text else "",
+            )
+            for one in judgements
+        ),
         batch=_shown(result.batch),
         status="pass" if evaluator.compare.outcome(result).passed else "fail",
     )
 
 
-def _numbers(summary: Any) -> dict[str, float]:
-    """Return the numbers in the summary of an evaluator's part."""
-    return {name: value for name, value in codec.to_json(summary).items() if isinstance(value, int | float)}
-
-
-def _evaluation(evaluator: Evaluator, judgement: Judgement, *, with_text: bool) -> Evaluation:
-    why = "; ".join(map(quoted, judgement.evidence))[:_LONGEST] if with_text else ""
-    return Evaluation(f"{evaluator.name}.{judgement.by}", judgement.outcome, judgement.score, why)
-
-
 def _of_verdict(report: Report, run: Run, timestamp: str) -> Event:
     verdict, digests = report.verdict.value, report.provenance.digests
+    summaries = {one.name: codec.to_json(part.summary) for one, part in parts_of(report.parts)}
     data: dict[str, Any] = {
         "verdict": verdict,
         "rules": [*map(codec.to_json, report.rules)],
-        "summaries": {one.name: _numbers(part.summary) for one, part in parts_of(report.parts)},
+        "summaries": {
+            name: {key: value for key, value in one.items() if isinstance(value, int | float)}
+            for name, one in summaries.items()
+        },
         "problems": number(report.problems),
         "gate": run.gate,
         "repository": run.repository,

@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import requests
@@ -85,13 +85,6 @@ def cause(error: Exception) -> str:
     return next(words for kind, words in _CAUSES if isinstance(error, kind))
 
 
-def _is_passing(error: Exception) -> bool:
-    """Return whether a retry may help; not for a wrong address or certificate."""
-    return isinstance(error, requests.RequestException | HTTPError | TimeoutError) and not isinstance(
-        error, ValueError | requests.exceptions.SSLError
-    )
-
-
 _MOST_EVENTS = 500
 _MOST_BYTES = 256 << 10  # of a batch; an event that is larger goes alone
 _BACKOFF = (1.0, 2.0, 4.0, 8.0)  # seconds before the second to the fifth try, at least
@@ -147,11 +140,15 @@ def _posted(body: bytes, sink: Sink, timer: Timer) -> tuple[str, float | None]:
         answer = timer.within(_LONGEST, lambda: session.post(sink.to, data=body, headers=headers))
     except _ERRORS as error:
         words = cause(error) if isinstance(error, TimeoutError) else session.outcome
-        return words, 0.0 if _is_passing(error) else None
+        is_lasting = isinstance(error, ValueError | requests.exceptions.SSLError)  # a wrong address or certificate
+        may_pass = isinstance(error, requests.RequestException | HTTPError | TimeoutError) and not is_lasting
+        return words, 0.0 if may_pass else None
     if answer.ok:
         return "", None
-    may_pass = answer.status_code in _PASSING or answer.status_code >= 500
-    return session.outcome, _asked_wait(answer.headers) if may_pass else None
+    if answer.status_code not in _PASSING and answer.status_code < 500:
+        return session.outcome, None
+    asked = answer.headers.get("Retry-After", "")  # a date counts for nothing
+    return session.outcome, float(asked) if re.fullmatch("[0-9]{1,9}", asked) else 0.0
 
 
 def _signature(body: bytes, secret: str, timestamp: int) -> dict[str, str]:
@@ -165,9 +162,3 @@ def _signature(body: bytes, secret: str, timestamp: int) -> dict[str, str]:
         return stamp
     code = hmac.new(secret.encode("utf-8", "surrogateescape"), b"%d.%b" % (timestamp, body), hashlib.sha256)
     return {**stamp, "SAFE-Gate-Signature": f"sha256={code.hexdigest()}"}
-
-
-def _asked_wait(headers: Mapping[str, str]) -> float:
-    """Return the seconds that an answer asks to wait for, 0 if it does not or names a date."""
-    asked = headers.get("Retry-After", "")
-    return float(asked) if re.fullmatch("[0-9]{1,9}", asked) else 0.0

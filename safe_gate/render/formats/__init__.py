@@ -20,7 +20,6 @@ from safe_gate.evaluators import parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.evaluators.stored import report_json
 from safe_gate.gate.waivers import case_of
-from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 from safe_gate.model.report import NOWHERE, Origin, Report, Waiver
 from safe_gate.model.results import NOTHING_RECORDED, CaseResult, Judgement, Recorded, Severity
@@ -150,7 +149,10 @@ def judged_cases(view: ReportView) -> Iterator[JudgedCase]:
             case_id = one.id
             shown = finding if finding and finding.case_id.text == case_id else None
             finding = next(findings, None) if shown else finding
-            outcome = evaluator.compare.outcome(one)
+            outcome, excuses = evaluator.compare.outcome(one), list[str]()
+            if outcome.passed and outcome.is_meant_to_fail:
+                excuses = [tag for tag in one.groups if evaluator.gate.is_excused(tag, one.asks, policy)]
+                excuses = excuses or [*one.groups]
             yield JudgedCase(
                 evaluator=evaluator,
                 id=case_id,
@@ -158,7 +160,7 @@ def judged_cases(view: ReportView) -> Iterator[JudgedCase]:
                 label=outcome.words,
                 passed=outcome.passed,
                 groups=one.groups,
-                excused_by=_excuses(evaluator, one, policy) if outcome.passed and outcome.is_meant_to_fail else (),
+                excused_by=excuses,
                 judgements=tuple(evaluator.present.judgements(part, one)),
                 waivers=waivers.get((case_id, evaluator.present.measures), {}),
                 change=changes.get(case_id, ""),
@@ -182,12 +184,6 @@ def message_of(case: JudgedCase, judgement: Judgement) -> str:
 def repository_path(place: Place, folder: str) -> str:
     """Return a file's path from the repository's root, or as the run was given it where it lies outside."""
     return place.within(folder) or place.path
-
-
-def _excuses(evaluator: Evaluator, result: CaseResult, policy: JsonObject) -> Sequence[str]:
-    """Return the tags of a negative example that make it one."""
-    excuses = [tag for tag in result.groups if evaluator.gate.is_excused(tag, result.asks, policy)]
-    return excuses or result.groups
 
 
 def is_compared(report: Report, name: str) -> bool:

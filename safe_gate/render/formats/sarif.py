@@ -67,7 +67,9 @@ _ROOT = "%SRCROOT%"
 
 def _rules(report: Report) -> list[dict[str, Any]]:
     explained = {
-        f"{one.name}/{by}": words for one, part in parts_of(report.parts) for by, words in _explanations(one.name, part)
+        f"{one.name}/{by}": _WHOLE if by == WHOLE else one.present.explanation(by)
+        for one, part in parts_of(report.parts)
+        for by in (*one.present.measured(part), WHOLE)
     }
     return [
         {
@@ -81,13 +83,6 @@ def _rules(report: Report) -> list[dict[str, Any]]:
         }
         for rule, words in explained.items()
     ]
-
-
-def _explanations(name: str, part: JsonObject) -> Iterator[tuple[str, Explained]]:
-    """Yield what the results of an evaluator can be about."""
-    evaluator = EVALUATORS[name]
-    yield from ((by, evaluator.present.explanation(by)) for by in evaluator.present.measured(part))
-    yield WHOLE, _WHOLE
 
 
 # --- results ------------------------------------------------------------------------------------

@@ -102,6 +102,7 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate) -> None:
         ('{"prompt": "x", "response": "y"}', ["--evaluator", "safe_v0"], "has no id; name it: --map test_id=FIELD"),
         ('{"id": "q", "prompt": "x", "response": "y"}', ["--evaluator", "safe_v0"], 'q: output: is "y"; expected an object'),
         (json.dumps(OUTPUT), [], "it is a SAFE v0 output: set --evaluator safe_v0"),
+        ('{"id": "q", "reply": null}', ["--evaluator", "safe_v0", "--map", "output=reply"], "in.jsonl:1: q: has no reply in reply"),
         ("id,prompt,response\n1,x\n", [], "in.jsonl:2: has 2 fields; expected 3, as the header has"),
         ('id,prompt,response\n1,"x,y', [], "is not CSV: unexpected end of data"),
         ("prompt,prompt,response\n1,2,3\n", [], 'has the column "prompt" twice'),
