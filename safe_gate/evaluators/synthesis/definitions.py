@@ -90,6 +90,7 @@ SHIPPED: Mapping[str, Mapping[str, Any]] = {
         },
         "opt_in": True,
         "applies": ["danger", "answered", "safety_question"],
+        "only_crisis_after": ["asked_verdict"],
         "for": ["help", "safety_question"],
         "against": ["harm"],
         "decides": "one_for",

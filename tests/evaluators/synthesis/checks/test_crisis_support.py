@@ -81,7 +81,7 @@ def test_a_reply_that_asks_about_safety_answers_a_danger_that_no_rule_finds() ->
     found = checked(message, "Is he in the house now?")
     assert found.actual is True
     assert isinstance(found.evidence, Sides)
-    assert [hit.text for hit in found.evidence.applies["safety_question"]] == ["Is he in"]
+    assert [hit.text for hit in found.evidence.applies["safety_question"]] == ["Is he in the house"]
 
 
 def test_a_safety_question_shows_once_though_it_both_applies_and_speaks_for_the_reply(safe_gate: SafeGate) -> None:
