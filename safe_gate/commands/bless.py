@@ -6,9 +6,9 @@ An approval is shown before it is written. One that hides a failure is refused w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,13 +59,7 @@ COMMAND = Command(
         },
         "--owner": {"default": "", "metavar": "NAME", "help": "who is responsible"},
         "--expires": {"default": "", "metavar": "YYYY-MM-DD", "help": "waivers: the last valid day, in UTC"},
-        "--id": {
-            "dest": "ids",
-            "nargs": "+",
-            "action": "extend",
-            "default": [],
-            "help": "waivers: only these cases",
-        },
+        "--id": {"dest": "ids", "nargs": "+", "action": "extend", "default": [], "help": "waivers: only these cases"},
         "--dry-run": {
             "dest": "only_show",
             "action": "store_true",
@@ -83,8 +77,7 @@ _LONGEST = {"reason": 2000, "owner": 200}  # characters, as the schemas say
 _MOST_STALE = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Approval:
+class Approval(NamedTuple):
     """What is approved, one thing a row, and what the file would hold; None if there is nothing to write.
 
     `refusal` says why it may not be written, empty if it may.
@@ -92,7 +85,7 @@ class Approval:
 
     title: Phrase
     rows: Table
-    remarks: tuple[Phrase, ...]
+    remarks: Sequence[Phrase]
     content: JsonObject | None
     refusal: str
 
@@ -103,19 +96,19 @@ def main(call: Call) -> int:
     Returns 0, 1 if it is refused, or 3.
     """
     named = call.arguments["waiver_file"]
-    if isinstance(named, str) and not call.arguments["report"] and _is_report(named):  # `bless --waivers REPORT`
-        call = call._replace(arguments={**call.arguments, "report": named, "waiver_file": True})
+    if isinstance(named, str) and not call.arguments["report"]:  # `bless --waivers REPORT`
+        with suppress(CannotJudge):  # it is named below
+            if kind_of(Path(named)) == "report":
+                call = call._replace(arguments={**call.arguments, "report": named, "waiver_file": True})
     options, effects, arguments = call.options(), call.effects, call.arguments
     waivers = _waiver_file(call, options.waivers or WAIVERS_FILE)
     path = arguments["report"] or (Path(options.report_dir) / "safe-gate.json").as_posix()
     target = waivers or options.baseline
-    if waivers:
-        approved = _waivers(path, waivers, arguments, effects.generated_at[:10])
-    elif target.endswith(".json"):
-        approved = _baseline(path, target, arguments)
-    else:
+    if not (waivers or target.endswith(".json")):
         words = "names no file to write; expected the path of a .json file, such as --baseline evals/baseline.json"
         return complain((Problem(Place("--baseline"), words, target, code=Code.USAGE),), effects)
+    today = effects.generated_at[:10]
+    approved = _waivers(path, waivers, arguments, today) if waivers else _baseline(path, target, arguments)
     effects.out(console.words_of(approved.title))
     if approved.rows.rows:
         effects.out(console.table(approved.rows))
@@ -132,12 +125,6 @@ def main(call: Call) -> int:
     return 0
 
 
-def _is_report(path: str) -> bool:
-    with suppress(CannotJudge):  # it is named below
-        return kind_of(Path(path)) == "report"
-    return False
-
-
 def _waiver_file(call: Call, known: str) -> str:
     """Return the file of waivers to write, `known` by default, "" to write a baseline.
 
@@ -145,19 +132,17 @@ def _waiver_file(call: Call, known: str) -> str:
     """
     arguments = call.arguments
     waivers = arguments["waiver_file"]  # None without the flag, "" of a shell's variable that is not set
-    if waivers is True:
-        waivers = known
+    waivers = known if waivers is True else waivers
     for_waivers = [flag for flag, name in (("--id", "ids"), ("--expires", "expires")) if arguments[name]]
-    place, words = "", ""
     if waivers is not None and not waivers.strip():
         place, words = "--waivers", f"names no file; expected a path, or nothing for {known}"
     elif for_waivers and not waivers:
         place, words = for_waivers[0], "is for waivers; set --waivers too"
     elif waivers and "baseline" in call.flags:
         place, words = "command line", "has --baseline and --waivers; use one after the other"
-    if words:
-        raise CannotJudge(Problem(Place(place), words, code=Code.USAGE))
-    return waivers or ""
+    else:
+        return waivers or ""
+    raise CannotJudge(Problem(Place(place), words, code=Code.USAGE))
 
 
 def _refuse_unsound(arguments: Mapping[str, Any], today: str = "") -> None:
@@ -168,9 +153,10 @@ def _refuse_unsound(arguments: Mapping[str, Any], today: str = "") -> None:
         if len(text := arguments[name]) > most
     ]
     if day := arguments["expires"].strip():
-        is_day = False
-        with suppress(ValueError):
+        try:
             is_day = date.fromisoformat(day).isoformat() == day
+        except ValueError:
+            is_day = False
         if not is_day:
             found.append(("expires", f"is {day[:40]!r}; expected a day as YYYY-MM-DD"))
         elif day < today:
@@ -183,7 +169,7 @@ def _refuse_unsound(arguments: Mapping[str, Any], today: str = "") -> None:
 
 
 class _Change(NamedTuple):
-    """What becomes of a case: a key of `_KINDS`, and its labels. What a reader must see first compares least."""
+    """What becomes of a case: the place of its kind in `_KINDS`, and its labels. What matters most compares least."""
 
     kind: int
     case_id: str
@@ -203,10 +189,9 @@ def _baseline(path: str, target: str, arguments: Mapping[str, Any]) -> Approval:
     for a report without a verdict or with wrong digests, and for a baseline that cannot be read.
     """
     report = source.report(path)
-    provenance = report.provenance
     _refuse_unsound(arguments)
     old = read_report(checked.document(target, "report")) if disk.exists(Path(target)) else None
-    changes = sorted(_changes(old, report) if old else _failing(report))
+    changes = sorted(_changes(old, report))
     counts = Counter(change.kind for change in changes)
     hidden = [
         *["the gate failed"] * (report.verdict is Verdict.FAIL),
@@ -223,60 +208,47 @@ def _baseline(path: str, target: str, arguments: Mapping[str, Any]) -> Approval:
         "Because": [one.because for one in changes],
     }
     columns = {title: cells for title, cells in columns.items() if any(cells)}
-    rows = Table(tuple(columns), "<" * len(columns), tuple(zip(*columns.values(), strict=True)))
-    left_out = filtered(provenance.policy, provenance.left_out or {})
     return Approval(
         ("The baseline ", Untrusted(target), " becomes ", Untrusted(path), f", verdict {report.verdict}:"),
-        rows,
-        (*_stale(report), *left_out, *_remarks(old, report, counts)),
+        Table(tuple(columns), "<" * len(columns), tuple(zip(*columns.values(), strict=True))),
+        [*_remarks(old, report, counts)],
         report_json(replace(report, blessed=blessed or None)),
         f"{enumerated(hidden)}; approve that with --reason TEXT" if is_refused else "",
     )
 
 
-def _failing(report: Report) -> Iterator[_Change]:
-    """Yield the cases that fail, of a report that has no baseline to be compared with."""
-    for name in EVALUATORS:
-        for one in outcomes_of(name, report.parts[name]):
-            if not one.passed:
-                yield _Change(_FAILING, one.id, "", one.words)
-
-
-def _changes(old: Report, report: Report) -> Iterator[_Change]:
-    """Yield what a report changes in a baseline, through outputs, rules or expectations."""
-    same_rules = dict.fromkeys(EVALUATORS, _same_rules(old, report))
+def _changes(old: Report | None, report: Report) -> Iterator[_Change]:
+    """Yield what a report changes in a baseline, through outputs, rules or expectations; without one what fails."""
+    after = {name: {one.id: one for one in outcomes_of(name, report.parts[name])} for name in EVALUATORS}
+    if old is None:
+        for some in after.values():
+            yield from (_Change(_FAILING, one.id, "", one.words) for one in some.values() if not one.passed)
+        return
+    same_rules = dict.fromkeys(EVALUATORS, _rules(old) == _rules(report))
     compared = compare(Runs(old.parts, None, report.parts, same_rules), Guards())
     for name, part in compared.items():
-        before, after = ({one.id: one for one in outcomes_of(name, run.parts[name])} for run in (old, report))
-        for case_id in before.keys() - after.keys():
-            yield _Change(_GONE, case_id, before[case_id].words)
-        for case_id in after.keys() - before.keys():
-            yield _Change(_ADDED, case_id, "", after[case_id].words)
+        was, now = {one.id: one.words for one in outcomes_of(name, old.parts[name])}, after[name]
+        yield from (_Change(_GONE, one, was[one]) for one in was.keys() - now.keys())
+        yield from (_Change(_ADDED, one, "", now[one].words) for one in now.keys() - was.keys())
         for change in part.changes if part else ():
-            (was, _, now), (passed, _, passes) = change.labels, change.passed
+            (before, _, label), (passed, _, passes) = change.labels, change.passed
             if passed != passes:
-                kind = _FIXED if passes else _NEWLY
-                yield _Change(kind, change.id, was, now, ", ".join(change.because))
-        for case_id in part.cases.changed_expectations if part else ():
-            yield _Change(_ASKED, case_id, before[case_id].words, after[case_id].words)
+                yield _Change(_FIXED if passes else _NEWLY, change.id, before, label, ", ".join(change.because))
+        for one in part.cases.changed_expectations if part else ():
+            yield _Change(_ASKED, one, was[one], now[one].words)
 
 
-def _same_rules(old: Report, report: Report) -> bool:
-    rules = [digests.rules if (digests := one.provenance.digests) else "" for one in (old, report)]
-    return rules[0] == rules[1]
-
-
-def _stale(report: Report) -> Iterator[Phrase]:
-    """Yield a sentence for the first files that are no longer what the report was made from."""
-    changed, _ = changed_and_gone(report)
-    for sentence in changed[:_MOST_STALE]:
-        yield ("Stale: ", *sentence)
-    if changed:
-        more = f"{plural(len(changed), 'file')} changed since the report was made; "
-        yield (f"{more}run again to approve the current files.",)
+def _rules(report: Report) -> str:
+    return report.provenance.digests.rules if report.provenance.digests else ""
 
 
 def _remarks(old: Report | None, report: Report, counts: Counter[int]) -> Iterator[Phrase]:
+    changed, _ = changed_and_gone(report)
+    yield from (("Stale: ", *sentence) for sentence in changed[:_MOST_STALE])
+    if changed:
+        more = f"{plural(len(changed), 'file')} changed since the report was made; "
+        yield (f"{more}run again to approve the current files.",)
+    yield from filtered(report.provenance.policy, report.provenance.left_out or {})
     if old is None:
         shown = "; only failing cases are shown" if counts else ", and no case fails unexpectedly"
         yield (f"There is no baseline yet{shown}.",)
@@ -284,7 +256,7 @@ def _remarks(old: Report | None, report: Report, counts: Counter[int]) -> Iterat
         yield ("No case is added, removed or changed, and no result differs.",)
     else:
         yield (", ".join(f"{counts[kind]} {words}" for kind, words in enumerate(_KINDS) if counts[kind]) + ".",)
-    if old is not None and not _same_rules(old, report):
+    if old is not None and _rules(old) != _rules(report):
         yield ("The rules differ from the baseline's: engine, packs, profile, thresholds or weights.",)
 
 
@@ -317,13 +289,10 @@ def _waivers(path: str, target: str, arguments: Mapping[str, Any], today: str) -
         for one, waiver in sorted(there.items())
         if waiver.expires < today
     )
+    rows = tuple((Untrusted(one.case_id), one.name, one.expires) for one in added)
     return Approval(
         ("Waivers in ", Untrusted(target), " for failures of ", Untrusted(path), ":"),
-        Table(
-            ("Case", "Fails by", "Until"),
-            "<<<",
-            tuple((Untrusted(one.case_id), one.name, one.expires) for one in added),
-        ),
+        Table(("Case", "Fails by", "Until"), "<<<", rows),
         ((f"{plural(len(new), 'waiver')} to add, {len(there)} there already.",), *expired),
         Waiver.joined(content, added) if added else None,
         f"a waiver needs {enumerated(missing)}" if new and missing else "",
