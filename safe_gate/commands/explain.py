@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,9 +15,9 @@ from safe_gate.inputs import case_files, own_rules
 from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.results import CaseResult, Judgement
+from safe_gate.model.results import CaseResult, Judgement, Outcome
 from safe_gate.model.shown import Mark, Side
-from safe_gate.model.untrusted import Phrase, Untrusted, Words
+from safe_gate.model.untrusted import Phrase, Untrusted
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.scoring import asked, intake, refusals
 
@@ -102,64 +102,55 @@ def _explained(files: CaseFiles, settings: JsonObject, recipe: str, wanted: _Wan
     """Yield the explanations of an evaluator's cases that are wanted, and note ids and problems."""
     evaluator = files.evaluator
     by, part = own_rules.made(evaluator.name, recipe), evaluator.compare.recorded(settings)
-
-    def explained(case: Case) -> Explanation:
+    for case in (_selected if wanted.is_failed else _named)(files, settings, wanted):
         if evaluator.rule_files and (misfit := evaluator.rule_files.misfit(case, by)):
-            raise CannotJudge(misfit)
-        return explanation(evaluator, part, evaluator.score(case, by), case.texts())
-
-    if not wanted.is_failed:
-        yield from _named(files, settings, explained, wanted)
-        return
-    for case in _selected(files, settings, wanted):
-        if evaluator.rule_files and (misfit := evaluator.rule_files.misfit(case, by)):
+            if not wanted.is_failed:
+                raise CannotJudge(misfit)
             if wanted.problems[-1:] != [misfit]:  # which all turns of a conversation share
                 wanted.problems.append(misfit)
             continue
-        one = explained(case)
-        if any(evaluator.gate.failures(replace(part, results=[one.result]))):
-            yield one
+        result = evaluator.score(case, by)
+        if not wanted.is_failed or any(evaluator.gate.failures(replace(part, results=[result]))):
+            yield explanation(evaluator, part, result, case.texts())
+
+
+def _cases(files: CaseFiles, settings: JsonObject, wanted: _Wanted) -> Iterator[Case]:
+    """Yield an evaluator's cases, whatever the filters leave out, and note problems."""
+    for item in intake.cases(files, asked.unfiltered(settings)):
+        if isinstance(item, Problem):
+            wanted.problems.append(item)
+        elif not isinstance(item, intake.Other):
+            yield item
 
 
 def _selected(files: CaseFiles, settings: JsonObject, wanted: _Wanted) -> Iterator[Case]:
     """Yield an evaluator's cases that the filters leave in. To leave in none is a problem."""
     groups, left_out, count = set[str](), set[str](), 0
-    for item in intake.cases(files, asked.unfiltered(settings)):
-        if isinstance(item, Problem):
-            wanted.problems.append(item)
-        elif isinstance(item, intake.Other):
-            continue
-        elif asked.selects(settings, item.groups):
+    for case in _cases(files, settings, wanted):
+        if asked.selects(settings, case.groups):
             count += 1
-            yield item
+            yield case
         else:
-            groups.update(item.groups)
-            left_out.add(item.id)
+            groups.update(case.groups)
+            left_out.add(case.id)
     if not (count or wanted.problems) and (lacking := refusals.no_case(files.evaluator, settings, groups, left_out)):
         wanted.problems.append(lacking)
 
 
-def _named(
-    files: CaseFiles, settings: JsonObject, explained: Callable[[Case], Explanation], wanted: _Wanted
-) -> Iterator[Explanation]:
-    """Yield the explanations of an evaluator's cases that ids name, whatever the filters leave out."""
+def _named(files: CaseFiles, settings: JsonObject, wanted: _Wanted) -> Iterator[Case]:
+    """Yield an evaluator's cases that ids name, whatever the filters leave out."""
     left, alike, place = dict(wanted.ids), dict[str, Case](), Place("")
-    for item in intake.cases(files, asked.unfiltered(settings)):
-        if isinstance(item, Problem):
-            wanted.problems.append(item)
-        elif isinstance(item, intake.Other):
-            continue
-        else:
-            if not left and item.place != place:
-                break
-            wanted.seen.append(item.id)
-            if named := [one for one in item.ids if one in wanted.ids]:
-                left = {one: None for one in left if one not in named}
-                place = item.place  # the other turns of a conversation are there, too
-                yield explained(item)
-            elif (as_shown := plain(Untrusted(item.id), len(item.id))) in left:
-                alike.setdefault(as_shown, item)
-    yield from (explained(alike[one]) for one in left if one in alike)
+    for case in _cases(files, settings, wanted):
+        if not left and case.place != place:
+            break
+        wanted.seen.append(case.id)
+        if named := [one for one in case.ids if one in wanted.ids]:
+            left = {one: None for one in left if one not in named}
+            place = case.place  # the other turns of a conversation are there, too
+            yield case
+        elif (as_shown := plain(Untrusted(case.id), len(case.id))) in left:
+            alike.setdefault(as_shown, case)
+    yield from (alike[one] for one in left if one in alike)
     wanted.met.update(one for one in wanted.ids if one not in left or one in alike)
 
 
@@ -171,47 +162,32 @@ _LONGEST_QUOTE = 100
 class Explanation:
     """What decided a case, according to its evaluator.
 
-    `words`, `passed` and `is_meant_to_fail` are those of its outcome. `notes` are about the case as a whole.
-    `texts` are the recorded texts by field. `decisions` and `marks` are as in `core.evaluator.Evaluator`.
+    `notes` are about the case as a whole. `texts` are the recorded texts by field. `decisions` and `marks` are as in
+    `core.evaluator.Presentation`.
     """
 
     evaluator: Evaluator
     result: CaseResult
-    words: str
-    passed: bool
-    is_meant_to_fail: bool
+    outcome: Outcome
     notes: tuple[Phrase, ...]
     texts: Mapping[str, str]
     judgements: tuple[Judgement, ...]
     decisions: Mapping[str, Phrase]
     marks: tuple[Mark, ...]
 
-    @property
-    def id(self) -> str:
-        """The id of the case."""
-        return self.result.id
-
-    @property
-    def place(self) -> Place:
-        """The place of the case."""
-        return self.result.place
-
 
 def explanation(evaluator: Evaluator, part: Any, result: CaseResult, texts: Mapping[str, Any]) -> Explanation:
     """Return what decided a case: `result` is its result.
 
-    `part` needs only what the evaluator's part of the report records of its settings (`Evaluator.recorded`).
+    `part` needs only what the evaluator's part of the report records of its settings (`Comparing.recorded`).
     """
     judgements = tuple(evaluator.present.judgements(part, result))
     told = {phrase for one in judgements for phrase in one.evidence}
-    outcome = evaluator.compare.outcome(result)
     fields = {field: str(texts[field]) for field in evaluator.present.fields_of(result, texts) if field in texts}
     return Explanation(
         evaluator=evaluator,
         result=result,
-        words=outcome.words,
-        passed=outcome.passed,
-        is_meant_to_fail=outcome.is_meant_to_fail,
+        outcome=evaluator.compare.outcome(result),
         notes=tuple(phrase for phrase in evaluator.present.finding(result).evidence if phrase not in told),
         texts=fields,
         judgements=judgements,
@@ -222,9 +198,10 @@ def explanation(evaluator: Evaluator, part: Any, result: CaseResult, texts: Mapp
 
 def shown(one: Explanation) -> str:
     """Return an explanation for a terminal. A mark has the same number in the text and below its check."""
-    meant = " as expected: it is a negative example" if one.passed else ", though it is a negative example"
-    words = one.words + meant * one.is_meant_to_fail
-    lines = [f"{plain(Untrusted(one.id))} ({plain(Untrusted(one.place.path))}:{one.place.line}): {words}"]
+    outcome, place = one.outcome, one.result.place
+    meant = " as expected: it is a negative example" if outcome.passed else ", though it is a negative example"
+    words = outcome.words + meant * outcome.is_meant_to_fail
+    lines = [f"{plain(Untrusted(outcome.id))} ({plain(Untrusted(place.path))}:{place.line}): {words}"]
     lines += [f"  {quoted(note)}" for note in one.notes]
     numbers, titles = _numbers(one), one.evaluator.present.fields_of(one.result, one.texts)
     for name, text in one.texts.items():
@@ -239,10 +216,10 @@ def as_json(one: Explanation) -> dict[str, Any]:
     """Return an explanation as an entry of `cases` in `schemas/explanation.schema.json`."""
     return {
         "evaluator": one.evaluator.name,
-        "id": one.id,
-        "source": {"path": one.place.path, "line": one.place.line},
-        "label": one.words,
-        "passed": one.passed,
+        "id": one.result.id,
+        "source": {"path": one.result.place.path, "line": one.result.place.line},
+        "label": one.outcome.words,
+        "passed": one.outcome.passed,
         "notes": [quoted(note) for note in one.notes],
         "texts": dict(one.texts),
         "judgements": {
@@ -319,23 +296,19 @@ def _judged(one: Explanation, judgement: Judgement, numbers: Mapping[_Span, int]
 def _is_said(phrase: Phrase, decision: str, rules: Set[str]) -> bool:
     """Return whether a decision gives the reason that a phrase begins with, or marks by these rules show its quotes."""
     reason = quoted(phrase[:1]).rstrip(" :")
-    return bool(reason and reason in decision) or any(
-        isinstance(one, Untrusted) and one.text in rules for one in phrase
-    )
+    has_rule = any(isinstance(one, Untrusted) and one.text in rules for one in phrase)
+    return has_rule or bool(reason and reason in decision)
 
 
 def _reason(mark: Mark) -> str:
+    """Return the rule of a mark, and why it does not count: rules as written, words of the text in quotation marks."""
     rule = f"  {plain(Untrusted(mark.rule))}" if mark.rule else ""
-    if mark.side is Side.CANCELLED:
-        return f"{rule}  {_why(mark.why)}"
-    return f"{rule} ({quoted(mark.why)})" if mark.why else rule
-
-
-def _why(phrase: Sequence[Words]) -> str:
-    """Return why a mark does not count, with rules as written and words of the text in quotation marks."""
-    *first, last = phrase
+    if mark.side is not Side.CANCELLED:
+        return f"{rule} ({quoted(mark.why)})" if mark.why else rule
+    *first, last = mark.why
     is_quote = bool(first) and isinstance(last, Untrusted) and first[-1] == ": "
-    return "".join(plain(one, 60) for one in first) + (f'"{plain(last, 60)}"' if is_quote else plain(last, 60))
+    before = "".join(plain(one, 60) for one in first)
+    return f"{rule}  {before}" + (f'"{plain(last, 60)}"' if is_quote else plain(last, 60))
 
 
 def _decision(one: Explanation, judgement: Judgement) -> Phrase:
