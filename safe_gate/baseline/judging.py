@@ -142,19 +142,18 @@ def opened(options: Settings, effects: Effects, options_at: OptionsAt) -> Iterat
 
 def policy(options: Settings) -> gate_rules.Policy:
     """Return the limits of the gate's rules under these options."""
-    settings = {name: refusals.groups_limited(one, options.values()) for name, one in EVALUATORS.items()}
-    general = limits.by_rule(options.values())
-    own_limits = {
-        evaluator: {
-            group: {rule.name: own[rule.name] for rule in EVALUATORS[evaluator].gate.group_rules if rule.name in own}
-            for group, own in by_group.items()
+    groups = {}
+    for name, one in EVALUATORS.items():
+        of_groups = {rule.name for rule in one.gate.group_rules}
+        limited = {
+            group: {rule: limit for rule, limit in own.items() if rule in of_groups}
+            for group, own in refusals.groups_limited(one, options.values()).items()
         }
-        for evaluator, by_group in settings.items()
-    }
+        groups[name] = {group: own for group, own in limited.items() if own}
     return gate_rules.Policy(
-        limits=gate_rules.limits_of(general),
+        limits=gate_rules.limits_of(limits.by_rule(options.values())),
         min_group=options.min_group,
-        groups={name: {group: own for group, own in by_group.items() if own} for name, by_group in own_limits.items()},
+        groups=groups,
         guards=Guards.of(options.values()),
     )
 

@@ -108,13 +108,18 @@ def opened(
     if (spec == "base" and not context.subject.base_sha) or is_missing(spec):
         yield None
     elif spec == ".":
-        yield _working_folder()
+        head = Commit("", "")
+        with suppress(Missing):  # no repository, or one without a commit
+            head = Clone().commit("HEAD")
+        yield Baseline(".", head.sha, head.made_at)
     elif _is_report(spec):
         made = report(spec)
         yield Baseline(spec, made.provenance.commit, made.generated_at, made)
     else:
+        if not spec or spec.startswith("-") or not spec.isprintable():
+            raise _unavailable(spec or "baseline", f"is neither a .json file nor a git ref; {_EXPECTED}")
         sources = _sources(context, connect, token)
-        ref, why = _base(context, sources) if spec == "base" else (_ref(spec), "")
+        ref, why = _base(context, sources) if spec == "base" else (spec, "")
         with writing.temporary_folder() as top:
             (top / ".git").mkdir()  # the top of a repository, as `globs.outside` knows it
             root = top / folder
@@ -197,14 +202,6 @@ def unknown_base(context: Context) -> str:
     return ""
 
 
-def _working_folder() -> Baseline:
-    try:
-        head = Clone().commit("HEAD")
-    except Missing:  # no repository, or one without a commit
-        head = Commit("", "")
-    return Baseline(".", head.sha, head.made_at)
-
-
 def report(path: str) -> Report:
     """Return a report as a run wrote it, with a verdict, matching digests and each case once.
 
@@ -250,13 +247,6 @@ def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
             if rate.part > rate.whole:
                 words = f"has counts that no run writes ({rate.part} of {rate.whole} cases or labels); run again"
                 yield Problem(place, words, "", evaluator.name)
-
-
-def _ref(spec: str) -> str:
-    """Return a git ref that may be asked for. Raises CannotJudge for what is none."""
-    if not spec or spec.startswith("-") or not spec.isprintable():
-        raise _unavailable(spec or "baseline", f"is neither a .json file nor a git ref; {_EXPECTED}")
-    return spec
 
 
 Repository = Clone | Contents

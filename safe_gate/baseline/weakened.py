@@ -26,7 +26,6 @@ from safe_gate.inputs.disk import HERE
 from safe_gate.model.comparison import Weakened, Weakening
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Report
-from safe_gate.model.results import Outcome
 from safe_gate.scoring import asked, intake
 from safe_gate.scoring.asked import Snapshot
 from safe_gate.scoring.intake import Facts
@@ -165,7 +164,7 @@ def _replaced(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:
 
 
 def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
-    """Return whether a case is missing or worse in the new report, or unknown.
+    """Return whether a case is missing, worse or grouped otherwise in the new report, or unknown.
 
     A changed case or output is unknown if other rules than `today`'s judged it. What they let pass
     would later count as failing by rules alone.
@@ -180,17 +179,13 @@ def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
         found = {one.id: one for one in outcomes_of(name, new.parts[name])}
         for was in outcomes_of(name, old.parts[name]):
             one = found.get(was.id)
-            if one is None or not _is_kept(was, one):
+            if one is None or one.rank < was.rank or one.cluster != was.cluster or not one.violations <= was.violations:
+                return True
+            if any(one.scores.get(metric, -1) < score for metric, score in was.scores.items()):
                 return True
             if by_others and (one.case, one.output) != (was.case, was.output):
                 return True
     return False
-
-
-def _is_kept(was: Outcome, now: Outcome) -> bool:
-    """Return whether a case does as well as before and is grouped as before."""
-    is_as_good = now.rank >= was.rank and all(now.scores.get(name, -1) >= one for name, one in was.scores.items())
-    return is_as_good and now.violations <= was.violations and now.cluster == was.cluster
 
 
 def _left_out(rules: Judging, run: Snapshot) -> Iterator[Weakening]:

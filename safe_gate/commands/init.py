@@ -57,10 +57,11 @@ def main(call: Call) -> int:
     wanted = _wanted(platforms)
     kept = {path: reason for path in wanted if (reason := _why_kept(path))}
     added = {path: text for path, text in wanted.items() if path not in kept}
-    if reason := _why_not_ignored():
+    text, reason = _ignored()
+    if reason:
         kept[_IGNORE] = reason
     else:
-        added[_IGNORE] = _with_reports(_ignore())
+        added[_IGNORE] = text
     if path := next(filter(disk.leads_out, added), None):
         words = "cannot be written: a symbolic link leads out of the workspace; replace the link by a folder"
         raise CannotJudge(Problem(Place(path.as_posix()), words, code=Code.UNWRITABLE_FILE))
@@ -113,29 +114,20 @@ def _why_kept(path: Path) -> str:
     return ""
 
 
-def _ignore() -> str:
-    """Return what `.gitignore` says, "" if there is none. Raises CannotJudge."""
-    name = _IGNORE.as_posix()
-    return disk.decode(disk.data_of(_IGNORE, name, disk.WRITTEN_BY_HAND), name) if os.path.lexists(_IGNORE) else ""
-
-
-def _why_not_ignored() -> str:
-    """Return why no line for the reports is added to `.gitignore`, "" if it is."""
+def _ignored() -> tuple[str, str]:
+    """Return `.gitignore` with a line for the reports and the line ends that it has, or else why it is left alone."""
     if _IGNORE.is_symlink():
-        return f"is a symbolic link; add {_IGNORED} where it leads"
+        return "", f"is a symbolic link; add {_IGNORED} where it leads"
+    text, name = "", _IGNORE.as_posix()
     try:
-        has_line = not {_IGNORED, f"/{_IGNORED}", "reports", "/reports"}.isdisjoint(
-            map(str.strip, _ignore().split("\n"))
-        )
+        if os.path.lexists(_IGNORE):
+            text = disk.decode(disk.data_of(_IGNORE, name, disk.WRITTEN_BY_HAND), name)
     except CannotJudge as error:
-        return f"{error.problems[0].message}; add {_IGNORED}"
-    return f"has {_IGNORED}" if has_line else ""
-
-
-def _with_reports(text: str) -> str:
-    """Return what `.gitignore` says and a line for the reports, with the line ends that it has."""
+        return "", f"{error.problems[0].message}; add {_IGNORED}"
+    if not {_IGNORED, f"/{_IGNORED}", "reports", "/reports"}.isdisjoint(map(str.strip, text.split("\n"))):
+        return "", f"has {_IGNORED}"
     end = "\r\n" if "\r\n" in text else "\n"
-    return f"{text}{end * (text != '' and not text.endswith(end))}{_IGNORED}{end}"
+    return f"{text}{end * (text != '' and not text.endswith(end))}{_IGNORED}{end}", ""
 
 
 def _workflows_with_the_gate() -> Iterator[str]:

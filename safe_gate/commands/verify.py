@@ -18,7 +18,7 @@ from safe_gate import __version__, one_run
 from safe_gate.commands._command import Call, Command, complain
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.given import Documents
-from safe_gate.core.setting import OFF
+from safe_gate.core.setting import OFF, nested
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate import differences, limits
@@ -205,16 +205,14 @@ def _recomputed(path: str, report: Report, effects: Effects) -> Report:
 def _options(path: str, report: Report) -> Settings:
     """Return a report's recorded settings, validated like a config file, and its files by kind."""
     policy, name = limits.by_entry(report.provenance.policy), disk.shown(Path(path))
-    config: dict[str, Any] = {}
+    given: dict[str, Any] = {}
     for setting in settings():
         value = policy.get(setting.name)
         if value is None and setting.can_be_off and setting.name in policy:
             value = OFF
         if value is not None:
-            inner = config
-            for key in setting.key[:-1]:
-                inner = inner.setdefault(key, {})
-            inner[setting.key[-1]] = value
+            given[".".join(setting.key)] = value
+    config = nested(given)
     if faults := checked.load_schema("config").faults(config):
         raise CannotJudge(*(Problem(Place(name), one.message, "", f"provenance.policy: {one.field}") for one in faults))
     options = read({}, {}, lambda _: Config(name, config), command="verify")

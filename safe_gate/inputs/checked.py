@@ -252,10 +252,32 @@ _CALLED = {
 }
 
 
-def lines_in(text: str) -> LineOf:
-    """Return what tells the lines of the values of a document's text."""
-    lines = cache(lambda: dict(places(text)))  # only invalid files need them
-    return lambda path: line_of(path, lines(), {})
+def lines_in(
+    text: str,
+    paths: Iterable[Sequence[str | int]] | None = None,
+    original: Mapping[str, str] = MappingProxyType({}),
+) -> LineOf:
+    """Return what tells the lines of values in a document's text: of all, or of those on `paths` alone.
+
+    A missing field has the line of its object. `original` gives the keys at the top as the text spells them, where that
+    is not how the schema does.
+    """
+
+    def spelt(path: Sequence[str | int]) -> tuple[str | int, ...]:
+        return (original.get(str(path[0]), path[0]), *path[1:]) if path else ()
+
+    @cache
+    def lines() -> Mapping[tuple[str | int, ...], int]:  # only invalid files need them, and a text may hold millions
+        wanted = {spelt(path)[:length] for path in paths or () for length in range(len(path) + 1)}
+        return {path: line for path, line in places(text) if paths is None or path in wanted}
+
+    def line_of(path: Sequence[str | int]) -> int:
+        found = spelt(path)
+        while found not in lines():
+            found = found[:-1]
+        return lines()[found]
+
+    return line_of
 
 
 def _complete(report: Any) -> None:
@@ -278,11 +300,11 @@ def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, Mapping[str, An
     content = disk.parsed(text, name)
     problems = problems_of(load_schema("waivers").faults(content), name, text)
     if not problems and (doubled := tuple(twins(map(Waivable.read, content["waivers"])))):
-        lines = _lines_of([("waivers", place) for pair in doubled for place in pair], text, {})
+        line_of = lines_in(text)
         problems = tuple(
             Problem(
-                Place(name, lines["waivers", place]),
-                f"waives the same failure as line {lines['waivers', first]}; keep one",
+                Place(name, line_of(("waivers", place))),
+                f"waives the same failure as line {line_of(('waivers', first))}; keep one",
                 content["waivers"][place]["id"],
             )
             for place, first in doubled
@@ -303,35 +325,13 @@ def problems_of(
 ) -> tuple[Problem, ...]:
     """Return a document's faults as problems, each with its line and its case.
 
-    `cases` are the keys where `batch` has its cases, and these their ids. `original` gives the keys at the top as the
-    text spells them, where that is not how the schema does.
+    `cases` are the keys where `batch` has its cases, and these their ids. `original` is as in `lines_in`.
     """
-    lines = _lines_of([fault.path for fault in faults], text, original) if faults else {}
+    line_of = lines_in(text, [fault.path for fault in faults], original)
     found = []
     for fault in faults:
         is_case = bool(cases[0]) and fault.path[:1] == cases[:1] and len(fault.path) > 1
         case_id = id_of(batch[cases[0]][fault.path[1]], cases[1]) if is_case else ""
         field = Fault(fault.path[2:], "").field if case_id else fault.field
-        found.append(
-            Problem(Place(name, line_of(fault.path, lines, original)), fault.message, case_id, field, fault.text_free)
-        )
+        found.append(Problem(Place(name, line_of(fault.path)), fault.message, case_id, field, fault.text_free))
     return tuple(found)
-
-
-def _lines_of(
-    paths: Iterable[Sequence[str | int]], text: str, original: Mapping[str, str]
-) -> dict[tuple[str | int, ...], int]:
-    """Return the lines of values on the given paths, and of no others: a text may hold millions."""
-    spelt = [(original.get(str(path[0]), path[0]), *path[1:]) if path else () for path in paths]
-    wanted = {path[:length] for path in spelt for length in range(len(path) + 1)}
-    return {path: line for path, line in places(text) if path in wanted}
-
-
-def line_of(path: Sequence[str | int], lines: Mapping[tuple[str | int, ...], int], original: Mapping[str, str]) -> int:
-    """Return the line of a value; a missing field has the line of its object."""
-    found = tuple(path)
-    if found:
-        found = (original.get(str(found[0]), found[0]), *found[1:])
-    while found not in lines:
-        found = found[:-1]
-    return lines[found]

@@ -18,7 +18,7 @@ from safe_gate.core.jsontext import (
 )
 from safe_gate.core.validate import Fault
 from safe_gate.inputs import globs
-from safe_gate.inputs.checked import line_of, load_schema, problems_of
+from safe_gate.inputs.checked import lines_in, load_schema, problems_of
 from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, exists, parsed, text_of, unreadable
 from safe_gate.inputs.globs import named_or_default
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -54,8 +54,7 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
     problems = problems_of(faults, name, bare, original=original)
     if problems:
         raise CannotJudge(*(replace(one, code=Code.INVALID_SETTING) for one in problems))
-    lines = partial(line_of, lines=dict(places(bare)), original=original)
-    return Config(name, content, lines, partial(_located, config=name, root=root))
+    return Config(name, content, lines_in(bare, original=original), partial(_located, config=name, root=root))
 
 
 def in_config(problems: Iterable[Problem], config: str, *, root: Path = HERE) -> Iterator[Problem]:
@@ -63,7 +62,13 @@ def in_config(problems: Iterable[Problem], config: str, *, root: Path = HERE) ->
 
     A problem of a setting has the setting as its place. Its field is the name or the path concerned.
     """
-    file = cache(partial(_readable, config, root))
+
+    @cache
+    def file() -> Config | None:
+        with suppress(CannotJudge):  # it cannot be read
+            return read_config(config, root=root)
+        return None
+
     for one in problems:
         found = None if one.place.line else file()
         yield _in(found, one) if found and one.place.path in found.content else one
@@ -79,13 +84,6 @@ def _in(file: Config, problem: Problem) -> Problem:
             field = f"{setting}.{name}" if name else setting
             return replace(problem, place=Place(file.path, file.line_of((setting, *path))), field=field)
     return problem
-
-
-def _readable(config: str, root: Path) -> Config | None:
-    """Return a config file, None if there is none that can be read."""
-    with suppress(CannotJudge):
-        return read_config(config, root=root)
-    return None
 
 
 def _values(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
