@@ -138,7 +138,14 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     facts += counts
     problems += (one for one in found if one not in problems)
     problems += refusals.as_shown(tuple(_unfit(options, effects)), options.text)
-    judged_by = () if options.shard else (partial(_waivers, options.waivers), partial(_baseline, options, effects))
+
+    def waivers() -> Facts:
+        if (known := checked.waivers(options.waivers)) is None:
+            return []
+        file, content = known
+        return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}"))]
+
+    judged_by = () if options.shard else (waivers, partial(_baseline, options, effects))
     for facts_of in judged_by:  # a shard has no verdict
         try:
             facts += facts_of()
@@ -205,15 +212,6 @@ def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:
             check()
         except CannotJudge as error:
             yield from error.problems
-
-
-def _waivers(path: str) -> Facts:
-    """Return what is in the file of waivers, nothing if there is none. Raises CannotJudge."""
-    known = checked.waivers(path)
-    if known is None:
-        return []
-    file, content = known
-    return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}"))]
 
 
 class _NotAsked(Exception):

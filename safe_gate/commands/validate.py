@@ -13,7 +13,6 @@ from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import case_files, checked, config_file, disk, own_rules, recorded
-from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Problem, Problems
 from safe_gate.model.report import InputFile
 from safe_gate.scoring import asked, measure, refusals, workers
@@ -143,15 +142,6 @@ def _with_packs(
     return own._replace(files={**own.files, name: tuple(sound)}), problems
 
 
-def _of_rules(evaluator: Evaluator, settings: JsonObject, own: own_rules.Own, config: str) -> Iterator[Problem]:
-    """Yield what is wrong with the rules that the settings of a config name, and with what they say of rules."""
-    try:
-        recipe = asked.recipe(evaluator, settings, own, config)
-        own_rules.made(evaluator.name, recipe)
-    except CannotJudge as error:
-        yield from error.problems
-
-
 def _document(path: str, kind: str) -> Iterator[Problem]:
     """Yield what is wrong with a document. A config's settings, packs and waivers must fit together, too."""
     try:
@@ -165,8 +155,11 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
             options = read({"config": path}, {}, config_file.read_config)
             settings = asked.settings(options)
             own = own_rules.read(settings)
-            with_rules = [one for one in EVALUATORS.values() if one.rule_files]
-            yield from (problem for one in with_rules for problem in _of_rules(one, settings, own, path))
+            for one in (one for one in EVALUATORS.values() if one.rule_files):
+                try:
+                    own_rules.made(one.name, asked.recipe(one, settings, own, path))
+                except CannotJudge as error:
+                    yield from error.problems
             yield from refusals.misnamed(options, EVALUATORS, own)
     except CannotJudge as error:
         yield from error.problems

@@ -82,12 +82,17 @@ def _verified(path: str, effects: Effects) -> int:
     elif differing or made != recorded:
         code, reason = 1, "its files produce a different report"
     else:
-        code, reason = 0, _same(report)
-    by_contents, by_files = asdict(contents), asdict(made) if made else {}
-    rows = (
-        (name, one[:12], _held(one, by_contents[name]), _held(one, by_files[name]) if by_files else "not computed")
-        for name, one in asdict(recorded).items()
-    )
+        code, reason = 0, plural(len(_files(report)), "file gives the same report", "files give the same report")
+        if kept := _of_an_earlier_state(report):
+            reason += f"; {enumerated(kept)} {'stands' if len(kept) == 1 else 'stand'} as recorded"
+
+    def held(name: str, there: Digests | None) -> str:
+        if there is None:
+            return "not computed"
+        found: str = getattr(there, name)
+        return "holds" if found == getattr(recorded, name) else f"gives {found[:12]}"
+
+    rows = ((name, one[:12], held(name, contents), held(name, made)) for name, one in asdict(recorded).items())
     effects.out(console.table(Table(("Digest", "Recorded", "Its contents", "Its files"), "<<<<", tuple(rows))))
     added = sorted([*_of_an_earlier_state(report), *(["blessed"] if report.blessed is not None else [])])
     remarks: list[Phrase] = [*changed, *gone]
@@ -105,10 +110,6 @@ def _verified(path: str, effects: Effects) -> int:
     return code
 
 
-def _held(recorded: str, found: str) -> str:
-    return "holds" if found == recorded else f"gives {found[:12]}"
-
-
 def _read(path: str) -> tuple[JsonObject, Report, Digests]:
     """Return a report that has a verdict, of this version: as it is written and as it is read, and its digests.
 
@@ -118,15 +119,16 @@ def _read(path: str) -> tuple[JsonObject, Report, Digests]:
     try:
         written = checked.document(path, "report")
         report = read_report(written)
+        version: Any = report.tool.version
     except CannotJudge:
         content = disk.content(path)
         tool = content.get("tool") if isinstance(content, Mapping) else None
         version = tool.get("version") if isinstance(tool, Mapping) else None
-        if isinstance(version, str) and version not in ("", __version__):
-            raise CannotJudge(_of_another(place, version)) from None
-        raise
-    if report.tool.version != __version__:
-        raise CannotJudge(_of_another(place, report.tool.version))
+        if not isinstance(version, str) or version in ("", __version__):
+            raise
+    if version != __version__:
+        words = f"was made by safe-gate {version}; verify it with that version (this is {__version__})"
+        raise CannotJudge(Problem(place, words, "", "tool.version"))
     if report.verdict is Verdict.ERROR:
         raise CannotJudge(Problem(place, "has no verdict, so there is nothing to verify; correct its problems first"))
     if report.provenance.digests is None:
@@ -134,11 +136,6 @@ def _read(path: str) -> tuple[JsonObject, Report, Digests]:
             Problem(place, "has no digests; expected a report of safe-gate run", "", "provenance.digests")
         )
     return written, report, report.provenance.digests
-
-
-def _of_another(place: Place, version: str) -> Problem:
-    words = f"was made by safe-gate {version}; verify it with that version (this is {__version__})"
-    return Problem(place, words, "", "tool.version")
 
 
 def changed_and_gone(report: Report) -> tuple[list[Phrase], list[Phrase]]:
@@ -166,14 +163,6 @@ def _files(report: Report) -> list[InputFile | Waivers]:
 def _waivers(report: Report) -> Waivers | None:
     """Return the file of waivers that a report was judged by, None if it was none or is another commit's."""
     return None if report.provenance.policy_commit else report.waivers
-
-
-def _same(report: Report) -> str:
-    """Return in words what is the same when recomputed, and what was not compared with anything."""
-    same = plural(len(_files(report)), "file gives the same report", "files give the same report")
-    recorded = _of_an_earlier_state(report)
-    stands = "stands" if len(recorded) == 1 else "stand"
-    return f"{same}; {enumerated(recorded)} {stands} as recorded" if recorded else same
 
 
 def _of_an_earlier_state(report: Report) -> list[str]:

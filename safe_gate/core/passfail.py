@@ -183,18 +183,15 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
         return recipe
 
     def score(self, case: Any, by: Any) -> Result:
-        found = {name: list(faults) for name, faults in self._faults(case.value)}
-        passed = not any(found.values())
-        return Result(case.id, passed, found, case.groups, case.place, case.digests(), case.cluster)
-
-    def _faults(self, value: JsonObject) -> Iterator[tuple[str, Sequence[str]]]:
-        """Yield each check with its faults. Raises TypeError for what no report could show, or withhold."""
-        for name, faults in self.check(value).items():
+        found: dict[str, list[str]] = {}
+        for name, faults in self.check(case.value).items():  # what is refused no report could show, or withhold
             if name not in self.explained:
                 raise TypeError(f"check returns faults of {name!r}, which explained lacks")
             if isinstance(faults, str):
                 raise TypeError(f"check returns a text for {name!r}; expected a list of texts")
-            yield name, faults
+            found[name] = list(faults)
+        passed = not any(found.values())
+        return Result(case.id, passed, found, case.groups, case.place, case.digests(), case.cluster)
 
     def totals(self, scored: Sequence[tuple[Any, Any]], by: Any) -> Any:
         return Counter((tag, result.passed) for _, result in scored for tag in ("", *result.groups))

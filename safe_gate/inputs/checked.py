@@ -127,7 +127,9 @@ def mistaken_for(number: int, line: bytes, path: Path, name: str, kind: str) -> 
     except TooManyValuesError:
         return None
     except JsonError:
-        return _one_document(path, name, kind)
+        with suppress(JsonError, CannotJudge):  # it is broken, or too large to tell
+            return foreign(name, kind, parse(disk.text_of(path, name)))
+        return None
     except CannotJudge as error:  # UTF-16 is a problem of the whole file
         return next((problem for problem in error.problems if not problem.place.line), None)
     return None if is_meant_as(value, kind) else foreign(name, kind, value)
@@ -136,13 +138,6 @@ def mistaken_for(number: int, line: bytes, path: Path, name: str, kind: str) -> 
 def begins_otherwise(start: bytes) -> bool:
     """Return whether a file's first bytes that are no blanks begin no object, neither in UTF-8 nor in UTF-16."""
     return start.lstrip()[:1] not in (b"{", b"") and not start.startswith(disk.BOMS_OF_UTF_16)
-
-
-def _one_document(path: Path, name: str, kind: str) -> Problem | None:
-    """Return the problem of a JSON document over many lines, None for broken lines or a document too large to tell."""
-    with suppress(JsonError, CannotJudge):
-        return foreign(name, kind, parse(disk.text_of(path, name)))
-    return None
 
 
 def of_another(name: str, kind: str, value: Any) -> Problem | None:
@@ -225,8 +220,9 @@ def fitting(text: str, file: Path, name: str, kind: str) -> Any:
     content = disk.parsed(text, name)
     if kind in _WANTED and isinstance(content, dict) and (other := kind_of_document(file, content)) != kind:
         raise CannotJudge(Problem(Place(name), f"is {_CALLED[other]}, not {_WANTED[kind]}"))
-    if kind == "report":
-        _complete(content)
+    if kind == "report" and ADDED and isinstance(content, dict):  # another installation may lack evaluators of this one
+        for part in (one for one in (content, content.get("comparison")) if isinstance(one, dict)):
+            part.update({one.name: part.get(one.name) for one in ADDED})
     problems = problems_of(load_schema(kind).faults(content), name, text)
     if problems:
         raise CannotJudge(*problems)
@@ -278,13 +274,6 @@ def lines_in(
         return lines()[found]
 
     return line_of
-
-
-def _complete(report: Any) -> None:
-    """Add the keys of installed evaluators that the installation which wrote a report lacked."""
-    for part in (report, report.get("comparison")) if ADDED and isinstance(report, dict) else ():
-        if isinstance(part, dict):
-            part.update({one.name: part.get(one.name) for one in ADDED})
 
 
 def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, Mapping[str, Any]] | None:
