@@ -18,7 +18,7 @@ from safe_gate.inputs import own_rules
 from safe_gate.inputs.commit_files import Pattern
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code, Problem
 from safe_gate.model.report import Base, InputFile
 from safe_gate.scoring import asked, refusals
 from safe_gate.scoring.asked import Snapshot
@@ -74,8 +74,7 @@ class Snapshots:
             own = source.patterns_of(self.settings_at(base.root))
         again, _ = self._with(spec, (*patterns, *own), is_required=required)
         if again is None or again.commit != base.commit:  # its config may name other files than were asked for
-            words = "moved to another commit while it was read; run again"
-            raise CannotJudge(Problem(Place(spec), words, code=Code.BASE_UNAVAILABLE))
+            raise CannotJudge.at(spec, "moved to another commit while it was read; run again", Code.BASE_UNAVAILABLE)
         return again
 
     @property
@@ -198,9 +197,7 @@ _NO_BASE = "is base, but this event has no base commit; set head for events that
 
 def _refuse_unknown_base(setting: str, instead: str, effects: Effects) -> None:
     if unknown := source.unknown_base(effects.context):
-        raise CannotJudge(
-            Problem(Place(setting), f"asks for the base commit {unknown}; set {instead}", code=Code.BASE_UNAVAILABLE)
-        )
+        raise CannotJudge.at(setting, f"asks for the base commit {unknown}; set {instead}", Code.BASE_UNAVAILABLE)
 
 
 def base_commit(setting: str, instead: str, effects: Effects, snapshots: Snapshots) -> source.Baseline | None:
@@ -215,7 +212,7 @@ def of(effects: Effects, snapshots: Snapshots) -> Judging:
         return Judging(snapshots.head)
     base = base_commit("policy-ref", _HEAD_HERE, effects, snapshots)
     if base is None:
-        raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE, code=Code.BASE_UNAVAILABLE))
+        raise CannotJudge.at("policy-ref", _NO_BASE, Code.BASE_UNAVAILABLE)
     try:
         there = snapshots.at(base.root)
         recipes = {one.name: there.recipe(one) for one in asked.given(there.options)}
@@ -230,7 +227,7 @@ def refuse_itself(baseline: str) -> None:
     """Raise CannotJudge for a baseline that is what a run is about."""
     if baseline == ".":
         words = "is the working folder, which this run judges; name a commit or an earlier report"
-        raise CannotJudge(Problem(Place("baseline"), words, code=Code.BASE_UNAVAILABLE))
+        raise CannotJudge.at("baseline", words, Code.BASE_UNAVAILABLE)
 
 
 def refuse_base_elsewhere(options: Settings, effects: Effects) -> None:
@@ -238,7 +235,7 @@ def refuse_base_elsewhere(options: Settings, effects: Effects) -> None:
     if options.policy_ref == "base":
         _refuse_unknown_base("policy-ref", _HEAD_HERE, effects)
         if not effects.context.subject.base_sha:
-            raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE, code=Code.BASE_UNAVAILABLE))
+            raise CannotJudge.at("policy-ref", _NO_BASE, Code.BASE_UNAVAILABLE)
     elif options.on_weakened == "fail" and not (options.shard or source.names_commit(options.baseline)):
         _refuse_unknown_base("on-weakened", WARN_HERE, effects)
 

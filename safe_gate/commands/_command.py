@@ -13,7 +13,7 @@ from safe_gate import commands, github
 from safe_gate.commands import _parsing, _terminal
 from safe_gate.github.effects import Effects, time_of
 from safe_gate.inputs import config_file, disk
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of, number
+from safe_gate.model.problems import CannotJudge, Code, Problem, first_of, number
 from safe_gate.model.report import Verdict
 from safe_gate.render import console, jsonreport
 from safe_gate.scoring import refusals, workers
@@ -226,6 +226,4 @@ def _say(printed: Print, line: str, stream: TextIO, *, is_log: bool) -> None:
     """Print a line. Raises CannotJudge if it is lost, as on a full disk, and is more than a log."""
     error = printed(line, stream)
     if not (error is None or is_log or stream is sys.stderr or isinstance(error, BrokenPipeError)):  # as of `| head`
-        raise CannotJudge(
-            Problem(Place("standard output"), f"cannot be written: {error.strerror}", code=Code.UNWRITABLE_FILE)
-        ) from error
+        raise CannotJudge.at("standard output", f"cannot be written: {error.strerror}", Code.UNWRITABLE_FILE) from error

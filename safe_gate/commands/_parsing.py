@@ -13,7 +13,7 @@ from safe_gate import __version__, commands
 from safe_gate.core.setting import HEADINGS, Setting
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, PROBLEMS
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.settings.model import settings
 from safe_gate.settings.reading import MODES, own_inputs
 
@@ -58,7 +58,7 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
     first = argv[0].partition("=")[0] if argv else ""
     if first.startswith("-") and first not in ("-h", "--help", "--version"):  # what follows it may be a token
         words = f"{first} comes before the command; expected safe-gate COMMAND, then its flags; see safe-gate --help"
-        raise CannotJudge(Problem(Place("command line"), words, code=Code.USAGE))
+        raise CannotJudge.at("command line", words, Code.USAGE)
     if first not in commands.names():
         _all_commands().parse_args(argv)  # which shows its help, or raises
     name, command = first, commands.module(first).COMMAND
@@ -85,7 +85,7 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
         own += [word for word in command.arguments if word.startswith("--")]
         hint = suggestion(flags[0], own, quoted=False)
     words = f"unrecognized arguments: {shown}{hint}; see safe-gate {name} --help"
-    raise CannotJudge(Problem(Place("command line"), words, code=Code.USAGE))
+    raise CannotJudge.at("command line", words, Code.USAGE)
 
 
 def _rearranged(argv: Sequence[str], parser: argparse.ArgumentParser, command: Command) -> Sequence[str]:
@@ -157,7 +157,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         wrong = re.search(r"invalid choice: '([^']*)'", message)
         hint = suggestion(wrong[1], list(commands.every()), quoted=False) if wrong else ""
-        raise CannotJudge(Problem(Place("command line"), f"{message}{hint}; see {self.prog} --help", code=Code.USAGE))
+        raise CannotJudge.at("command line", f"{message}{hint}; see {self.prog} --help", Code.USAGE)
 
 
 def whole() -> argparse.ArgumentParser:

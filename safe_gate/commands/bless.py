@@ -142,7 +142,7 @@ def _waiver_file(call: Call, known: str) -> str:
         place, words = "command line", "has --baseline and --waivers; use one after the other"
     else:
         return waivers or ""
-    raise CannotJudge(Problem(Place(place), words, code=Code.USAGE))
+    raise CannotJudge.at(place, words, Code.USAGE)
 
 
 def _refuse_unsound(arguments: Mapping[str, Any], today: str = "") -> None:

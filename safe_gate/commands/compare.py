@@ -83,7 +83,7 @@ def main(call: Call) -> int:
     outcomes = judge(found.parts, guards, known) + weakening.judge(weakened)
     if all(outcome.passed for outcome in outcomes) and not any(part.cases.both for _, part in parts_of(found.parts)):
         words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
-        raise CannotJudge(Problem(Place(base), words, code=Code.BASE_UNAVAILABLE))
+        raise CannotJudge.at(base, words, Code.BASE_UNAVAILABLE)
     made = {
         "comparison": codec.to_json(found),
         "weakened": codec.to_json(weakened),

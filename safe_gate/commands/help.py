@@ -6,7 +6,7 @@ from safe_gate import commands
 from safe_gate.commands import _parsing
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.validate import quote, suggestion
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code
 
 COMMAND = Command(
     place=17,
@@ -25,6 +25,6 @@ def main(call: Call) -> int:
     name = call.arguments["name"]
     if name and name not in commands.names():
         words = f"no command is called {quote(name)}{suggestion(name, commands.names())}; see safe-gate --help"
-        raise CannotJudge(Problem(Place("command line"), words, code=Code.USAGE))
+        raise CannotJudge.at("command line", words, Code.USAGE)
     call.effects.out(_parsing.help_text(name, is_whole=call.arguments["is_whole"]))
     return 0

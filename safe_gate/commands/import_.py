@@ -11,7 +11,7 @@ from safe_gate import addons
 from safe_gate.commands._command import Call, Command, complain
 from safe_gate.core.figures import plural
 from safe_gate.inputs import disk, globs, writing
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.render import console
 
 _STREAM = "-"
@@ -100,7 +100,7 @@ def main(call: Call) -> int:
         effects.err(console.refusals(imported.problems.kept()))
     if not imported.count:
         words = "has no record that can become a case; nothing is written"
-        raise CannotJudge(Problem(Place("safe-gate import"), words, code=Code.NO_INPUT))
+        raise CannotJudge.at("safe-gate import", words, Code.NO_INPUT)
     made = addons.importers.numbered(imported, request)
     if path := arguments["update"]:
         update = addons.importers.update(made, request, is_lenient=arguments["skip_invalid"])
@@ -145,7 +145,7 @@ def _request(arguments: Mapping[str, Any]) -> addons.importers.Request:
     for flag, given, is_known in (("checks", checks, "checks" in makes.keeps), ("tags", tags, "tags" in makes.fields)):
         if given and (arguments["update"] or not is_known):
             kind = "an update" if arguments["update"] else makes.makes
-            raise CannotJudge(Problem(Place(f"--{flag}"), f"means nothing for {kind}; leave it out", code=Code.USAGE))
+            raise CannotJudge.at(f"--{flag}", f"means nothing for {kind}; leave it out", Code.USAGE)
     mapping = addons.importers.mapping_of(arguments["mapping"], evaluator)
     return addons.importers.Request(evaluator, arguments["format"], mapping, checks, tags, arguments["encoding"])
 
@@ -156,12 +156,12 @@ def _check_target(arguments: Mapping[str, Any]) -> None:
     flag, path = ("--update", update) if update else ("--out", out)
     if bool(out) == bool(update):
         words = "and --update exclude each other; leave one out" if out else "and --update are missing; name a file"
-        raise CannotJudge(Problem(Place("--out"), words, code=Code.USAGE))
+        raise CannotJudge.at("--out", words, Code.USAGE)
     if path == _STREAM and not update:
         return
     if disk.is_among(path, globs.expand(arguments["sources"])[0]):
-        raise CannotJudge(Problem(Place(flag), f"names {path}, which is imported; name another file", code=Code.USAGE))
+        raise CannotJudge.at(flag, f"names {path}, which is imported; name another file", Code.USAGE)
     if not update and not arguments["force"] and disk.holds_something(Path(path)):
         words = f"names {path}, which exists; set --force to replace it with all its labels"
         words += ", --update to replace only its replies, or name another file"
-        raise CannotJudge(Problem(Place(flag), words, code=Code.USAGE))
+        raise CannotJudge.at(flag, words, Code.USAGE)

@@ -13,7 +13,7 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk, writing
 from safe_gate.inputs.commit_files import Clone, Missing
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.render import console
 from safe_gate.settings.model import CONFIG_FILES
 
@@ -64,7 +64,7 @@ def main(call: Call) -> int:
         added[_IGNORE] = text
     if path := next(filter(disk.leads_out, added), None):
         words = "cannot be written: a symbolic link leads out of the workspace; replace the link by a folder"
-        raise CannotJudge(Problem(Place(path.as_posix()), words, code=Code.UNWRITABLE_FILE))
+        raise CannotJudge.at(path.as_posix(), words, Code.UNWRITABLE_FILE)
     effects.out(f"Detected: {' and '.join(_PLATFORMS[name] for name in platforms) or 'neither GitHub nor GitLab'}")
     if not is_dry:
         writing.write_all(added)

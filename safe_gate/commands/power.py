@@ -54,10 +54,8 @@ def _count(word: str | None) -> int | None:
     if word is None:
         return None
     if not (re.fullmatch(r"[0-9]{1,7}", word) and 1 <= int(word) <= _MOST_CASES):
-        raise CannotJudge(
-            Problem(
-                Place("safe-gate power"), f"{word!r} is not a number of cases from 1 to {_MOST_CASES}", code=Code.USAGE
-            )
+        raise CannotJudge.at(
+            "safe-gate power", f"{word!r} is not a number of cases from 1 to {_MOST_CASES}", Code.USAGE
         )
     return int(word)
 

@@ -53,7 +53,7 @@ def main(call: Call) -> int:
     options = call.options()
     settings = asked.settings(options)
     if out and words[:1] != ["train"]:
-        raise CannotJudge(Problem(Place("--out"), "is for rules train; nothing else is written", code=Code.USAGE))
+        raise CannotJudge.at("--out", "is for rules train; nothing else is written", Code.USAGE)
     if not words:
         recipe = asked.recipe(_SYNTHESIS, settings, read(settings), options.config)
         effects.out(_drawn(_listed(made(_SYNTHESIS.name, recipe))))
@@ -62,8 +62,7 @@ def main(call: Call) -> int:
     elif words[0] == "train" and words[1:]:
         _train(words[1:], settings, options.config, out, effects)
     else:
-        expected = "expected: rules, rules test PACK..., or rules train CASES..."
-        raise CannotJudge(Problem(Place("command line"), expected, code=Code.USAGE))
+        raise CannotJudge.at("command line", "expected: rules, rules test PACK..., or rules train CASES...", Code.USAGE)
     return 0
 
 

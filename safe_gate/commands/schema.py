@@ -5,7 +5,7 @@ from __future__ import annotations
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.inputs.checked import schema_folder
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code
 
 COMMAND = Command(
     place=16,
@@ -25,8 +25,6 @@ def main(call: Call) -> int:
     schemas = dict(sorted(found.items()))
     if name and name not in schemas:
         words = f"{quote(name)} is not a schema{suggestion(name, list(schemas), quoted=False)}"
-        raise CannotJudge(
-            Problem(Place("safe-gate schema"), f"{words}; expected one of {', '.join(schemas)}", code=Code.USAGE)
-        )
+        raise CannotJudge.at("safe-gate schema", f"{words}; expected one of {', '.join(schemas)}", Code.USAGE)
     call.effects.out(schemas[name].read_text("utf-8").rstrip() if name else "\n".join(schemas))
     return 0

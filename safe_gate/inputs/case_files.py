@@ -266,4 +266,4 @@ def keep_inputs(flag: str, path: str, read: Iterable[Path]) -> None:
     """Raise CannotJudge for a report that would take the place of a file that is read."""
     if disk.is_among(path, read):
         words = f"names {path}, which this run reads, and must not replace; name another file"
-        raise CannotJudge(Problem(Place(flag), words, code=Code.USAGE))
+        raise CannotJudge.at(flag, words, Code.USAGE)

@@ -219,7 +219,7 @@ def fitting(text: str, file: Path, name: str, kind: str) -> Any:
     """Return what the text of a file holds, which problems call `name`. Raises CannotJudge as `document` does."""
     content = disk.parsed(text, name)
     if kind in _WANTED and isinstance(content, dict) and (other := kind_of_document(file, content)) != kind:
-        raise CannotJudge(Problem(Place(name), f"is {_CALLED[other]}, not {_WANTED[kind]}"))
+        raise CannotJudge.at(name, f"is {_CALLED[other]}, not {_WANTED[kind]}")
     if kind == "report" and ADDED and isinstance(content, dict):  # another installation may lack evaluators of this one
         for part in (one for one in (content, content.get("comparison")) if isinstance(one, dict)):
             part.update({one.name: part.get(one.name) for one in ADDED})

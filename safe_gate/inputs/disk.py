@@ -182,12 +182,10 @@ def data_of(path: Path, name: str, most: int, setting: str = "") -> bytes:
         with open_regular(path) as file:
             if len(data := file.read(most + 1)) > most:
                 words = too_long(most, setting) if setting else f"is longer than {most} bytes; expected a shorter file"
-                raise CannotJudge(Problem(Place(name), words))
+                raise CannotJudge.at(name, words)
             return data
     except OSError as error:
-        raise CannotJudge(
-            Problem(Place(name), f"cannot be read: {reason(error)}", code=Code.UNREADABLE_FILE)
-        ) from error
+        raise CannotJudge.at(name, f"cannot be read: {reason(error)}", Code.UNREADABLE_FILE) from error
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -259,9 +257,7 @@ def decode(data: bytes, name: str, line: int = 0) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         if line <= 1 and data.startswith(BOMS_OF_UTF_16):
-            raise CannotJudge(
-                Problem(Place(name), "looks like UTF-16; save the file as UTF-8", code=Code.UNREADABLE_FILE)
-            ) from None
+            raise CannotJudge.at(name, "looks like UTF-16; save the file as UTF-8", Code.UNREADABLE_FILE) from None
         line = line or data.count(b"\n", 0, error.start) + 1
         problem = Problem(
             Place(name, line),

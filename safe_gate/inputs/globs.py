@@ -237,7 +237,7 @@ def named_or_default(path: str, default: str, root: Path) -> tuple[Path, str] | 
     name = shown(file, root)
     if path and root != HERE and not exists(file):
         words = "cannot be read: the commit has no such file; add it in one change, and name it in the next"
-        raise CannotJudge(Problem(Place(name), words, code=Code.UNREADABLE_FILE))
+        raise CannotJudge.at(name, words, Code.UNREADABLE_FILE)
     return (file, name) if path or exists(file) else None
 
 

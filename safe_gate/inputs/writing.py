@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory, gettempdir
 
 from safe_gate.inputs.disk import reason, shown
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code
 
 _DEVICES = Path("/dev")
 _DRAFT = (".safe-gate-", ".tmp")
@@ -47,9 +47,7 @@ def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
         for draft in drafts.values():
             draft.unlink(missing_ok=True)
         if isinstance(error, OSError | ValueError):
-            raise CannotJudge(
-                Problem(Place(shown(path)), f"cannot be written: {reason(error)}", code=Code.UNWRITABLE_FILE)
-            ) from error
+            raise CannotJudge.at(shown(path), f"cannot be written: {reason(error)}", Code.UNWRITABLE_FILE) from error
         raise
 
 

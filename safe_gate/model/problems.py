@@ -149,6 +149,11 @@ class CannotJudge(Exception):
         super().__init__(f"{len(problems)} problem(s)")
         self.problems = problems
 
+    @classmethod
+    def at(cls, path: str, words: str, code: Code = Code.INVALID_INPUT) -> CannotJudge:
+        """Return it for one problem, by the path of its place."""
+        return cls(Problem(Place(path), words, code=code))
+
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
     """Return problems by their place, then by case and field."""
