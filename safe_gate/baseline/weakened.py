@@ -77,13 +77,7 @@ def terms_of(base: Baseline, head: Path, snapshots: Snapshots, cases: Mapping[st
 
 
 def held_against(
-    base: Baseline,
-    before: Terms,
-    head: Terms,
-    run: Snapshot,
-    generated_at: str,
-    *,
-    left_out: Sequence[Weakening] = (),
+    base: Baseline, before: Terms, head: Terms, run: Snapshot, generated_at: str, *, left_out: Sequence[Weakening] = ()
 ) -> Weakened:
     """Return the ways in which a run's terms ask for less than its base's.
 
@@ -217,11 +211,7 @@ def _files_of(name: str, side: Snapshot) -> set[Path]:
 
 
 def _bases(
-    compared: Baseline | None,
-    rules: Judging,
-    on_weakened: str,
-    effects: Effects,
-    snapshots: Snapshots,
+    compared: Baseline | None, rules: Judging, on_weakened: str, effects: Effects, snapshots: Snapshots
 ) -> Iterator[Callable[[], Baseline | None]]:
     """Yield what to compare a run's terms with, the best first.
 

@@ -22,9 +22,7 @@ COMMAND = Command(
     summary="add sample cases, a config file, a recording script and a workflow to the working folder",
     exit_codes="0 added, or already there; 3 a file cannot be written",
     verb="initialise",
-    arguments={
-        "--dry-run": {"action": "store_true", "help": "show what would be written, and write nothing"},
-    },
+    arguments={"--dry-run": {"action": "store_true", "help": "show what would be written, and write nothing"}},
 )
 
 _STARTER = Path(__file__).parent / "starter"

@@ -23,11 +23,7 @@ COMMAND = Command(
     summary="show what a comparison of N cases can detect: the smallest drop, and how often it fails by chance",
     exit_codes="0 shown, 3 no cases to count or error",
     arguments={
-        "cases": {
-            "nargs": "?",
-            "metavar": "N",
-            "help": "number of cases; default: the cases that a run would read",
-        }
+        "cases": {"nargs": "?", "metavar": "N", "help": "number of cases; default: the cases that a run would read"}
     },
     own_word="[0-9]+",
 )

@@ -20,15 +20,7 @@ from safe_gate.core.figures import apart, fixed, plural
 from safe_gate.core.rules import Count
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.evaluators.registry import results_of
-from safe_gate.model.comparison import (
-    Added,
-    Change,
-    Compared,
-    ComparedCases,
-    ComparedParts,
-    MetricChange,
-    Removed,
-)
+from safe_gate.model.comparison import Added, Change, Compared, ComparedCases, ComparedParts, MetricChange, Removed
 from safe_gate.model.report import Parts, RuleOutcome
 from safe_gate.model.results import Interval, Outcome, Test
 

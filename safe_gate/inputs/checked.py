@@ -182,10 +182,7 @@ ADDED = [one for name, one in EVALUATORS.items() if name not in BUILT_IN]
 """The evaluators of installed packages."""
 
 
-ALONE = {
-    **{name: next(iter(one.commands)) for name, one in EVALUATORS.items() if one.commands},
-    "compared": "compare",
-}
+ALONE = {**{name: next(iter(one.commands)) for name, one in EVALUATORS.items() if one.commands}, "compared": "compare"}
 """What stands alone in the file that a command writes: a part of the report's schema."""
 
 
@@ -249,9 +246,7 @@ _CALLED = {
 
 
 def lines_in(
-    text: str,
-    paths: Iterable[Sequence[str | int]] | None = None,
-    original: Mapping[str, str] = MappingProxyType({}),
+    text: str, paths: Iterable[Sequence[str | int]] | None = None, original: Mapping[str, str] = MappingProxyType({})
 ) -> LineOf:
     """Return what tells the lines of values in a document's text: of all, or of those on `paths` alone.
 

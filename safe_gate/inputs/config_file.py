@@ -12,10 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from safe_gate.core.jsontext import (
-    blank_comments,
-    places,
-)
+from safe_gate.core.jsontext import blank_comments, places
 from safe_gate.core.validate import Fault
 from safe_gate.inputs import globs
 from safe_gate.inputs.checked import lines_in, load_schema, problems_of

@@ -103,8 +103,7 @@ class Settings(BaseSettings):
         "filter.",
     )
     not_tag: Annotated[Texts, Names("inputs", _flags("not-tag", *POWER, "explain"))] = Field(
-        (),
-        description="Leave out cases with any of these tags or archetypes; one per line. Reports name the filter.",
+        (), description="Leave out cases with any of these tags or archetypes; one per line. Reports name the filter."
     )
 
     recordings: Annotated[Mapping[str, tuple[str, ...]], Names("inputs", {}, env=())] = Field(
@@ -162,8 +161,7 @@ class Settings(BaseSettings):
         "(`base`).",
     )
     waivers: Annotated[Text, Names("gate", usual=True)] = Field(
-        "",
-        description=f"The file of waivers, which let known failures pass. Default: {WAIVERS_FILE} if there is one.",
+        "", description=f"The file of waivers, which let known failures pass. Default: {WAIVERS_FILE} if there is one."
     )
 
     # --- the baseline -----------------------------------------------------------------------------
@@ -174,20 +172,16 @@ class Settings(BaseSettings):
         "pull request, merge group or push. Off unless set.",
     )
     baseline_required: Annotated[Switch, Names("baseline")] = Field(
-        True,
-        description="Baseline: a missing .json file is an error. Set `false` for the first run of a new gate.",
+        True, description="Baseline: a missing .json file is an error. Set `false` for the first run of a new gate."
     )
     allow_removed: Annotated[Switch, Names("baseline", usual=True)] = Field(
         False, description="Baseline: cases may be removed, except protected ones."
     )
     protect: Annotated[Texts, Names("baseline", usual=True)] = Field(
-        (),
-        description="Baseline: cases that must not newly fail or be removed, by id, tag or archetype; one per line.",
+        (), description="Baseline: cases that must not newly fail or be removed, by id, tag or archetype; one per line."
     )
     max_regressions: Annotated[WholeOrOff, Names("baseline", _flags("max-regressions", *POWER), usual=True)] = Field(
-        None,
-        ge=0,
-        description="Rule: at most this many cases newly fail, compared with the baseline. Off unless set.",
+        None, ge=0, description="Rule: at most this many cases newly fail, compared with the baseline. Off unless set."
     )
     max_score_drop: Annotated[NumberOrOff, Names("baseline")] = Field(
         None,
@@ -246,8 +240,7 @@ class Settings(BaseSettings):
         repr=False,
     )
     sink_text: Annotated[Literal["full", "none"], Stripped, Names("reports", key=())] = Field(
-        "none",
-        description="Sink: recorded text in events: `full` sends the words that decide, `none` leaves them out.",
+        "none", description="Sink: recorded text in events: `full` sends the words that decide, `none` leaves them out."
     )
 
     # --- GitHub -----------------------------------------------------------------------------------

@@ -114,10 +114,7 @@ def test_the_job_summary_has_the_history(runs: Callable[[], Ran], monkeypatch: p
     ("patterns", "words"),
     [
         (["nothing.json"], "nothing.json: matches no file"),
-        (
-            ["runs/1/safe-gate.json", "c.jsonl"],
-            "c.jsonl:2: is not valid JSON: there is more text after the value",
-        ),
+        (["runs/1/safe-gate.json", "c.jsonl"], "c.jsonl:2: is not valid JSON: there is more text after the value"),
         (["changed.json"], "its digests do not match its contents"),
     ],
 )

@@ -104,11 +104,7 @@ def test_every_setting_that_moves_a_score_is_recorded() -> None:
     timeouts = {"timeouts"}
     readers = {"allow", "bounds"}
     sinks = {name for name in names if name.startswith("sink")}
-    shell = {
-        "github_token",
-        "config",
-        "jobs",
-    }
+    shell = {"github_token", "config", "jobs"}
     assert names - set(SCORING) == files | limits | compared | told | timeouts | readers | sinks | shell
 
 

@@ -8,12 +8,7 @@ from typing import Any
 import pytest
 
 from safe_gate.gate.weakening import Asked, Terms, weakenings
-from tests.support.weakening import (
-    DEFAULTS,
-    Found,
-    both_ways,
-    found,
-)
+from tests.support.weakening import DEFAULTS, Found, both_ways, found
 
 
 def asking(name: str, settings_: dict[str, Any] | None = None, **asks: Any) -> Terms:
@@ -87,10 +82,7 @@ def test_a_case_that_leaves_a_group_named_by_the_settings_is_reported() -> None:
 def test_a_negative_example_may_not_leave_where_their_passes_are_counted(rule: str, limit: float) -> None:
     counted = {rule: limit}
     base, head = asking("synthesis", counted, tags=["pivot-fail"]), asking("synthesis", counted)
-    assert both_ways(base, head) == (
-        [("synthesis", "c", "tags", "dropped")],
-        [("synthesis", "c", "tags", "added")],
-    )
+    assert both_ways(base, head) == ([("synthesis", "c", "tags", "dropped")], [("synthesis", "c", "tags", "added")])
     uncounted = asking("synthesis")  # they count while either side's settings have the limit
     off = ("setting", rule.replace("_", "-"), "", "looser")
     assert found(base, uncounted) == [off, ("synthesis", "c", "tags", "dropped")]

@@ -9,17 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import (
-    BAD,
-    GOOD,
-    SILENT,
-    SafeGate,
-    report,
-    safe_case,
-    turn,
-    write_batch,
-    write_cases,
-)
+from tests.support.cases import BAD, GOOD, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
 
 
 def test_of_groups_the_cases_of_the_broken_ones_come_first_and_those_a_rule_names(

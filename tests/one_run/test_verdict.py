@@ -8,17 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import (
-    BAD,
-    DATA,
-    SILENT,
-    SafeGate,
-    report,
-    safe_case,
-    turn,
-    write_batch,
-    write_cases,
-)
+from tests.support.cases import BAD, DATA, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.github import outputs
 
 

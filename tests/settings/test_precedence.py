@@ -111,11 +111,7 @@ def test_config_keys_may_be_spelt_in_any_case_style(key: str, threshold: Callabl
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused_with_its_place(
-    safe_gate: SafeGate,
-    monkeypatch: pytest.MonkeyPatch,
-    variables: dict[str, str],
-    config: str,
-    mentions: list[str],
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], config: str, mentions: list[str]
 ) -> None:
     write_batch(Path("b.json"), safe_case("a"))
     for name, value in variables.items():

@@ -121,9 +121,7 @@ def test_compare_lets_the_same_failures_pass_as_a_run(safe_gate: Callable[..., R
         assert "0 SAFE v0 cases fall from Pass to Fail, 1 more waived, 0 allowed" in done.out
 
 
-def test_a_new_evaluator_does_not_change_how_the_rules_of_the_other_are_compared(
-    safe_gate: Callable[..., Ran],
-) -> None:
+def test_a_new_evaluator_does_not_change_how_the_rules_of_the_other_are_compared(safe_gate: Callable[..., Ran]) -> None:
     reply = "What can we do to help her now? What do you want from me here?"
     write_cases(Path("c.jsonl"), turn("T-0", assistant=reply, checks=["agency_language"]))
     Path("safe.config.json").write_text('{"profile": "standard"}', "utf-8")

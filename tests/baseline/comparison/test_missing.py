@@ -136,9 +136,7 @@ def test_a_named_report_that_is_missing_is_an_error(safe_gate: Callable[..., Ran
     assert report()["verdict"] == "error"
 
 
-def test_a_missing_baseline_report_is_allowed_where_none_is_required(
-    safe_gate: Callable[..., Ran],
-) -> None:
+def test_a_missing_baseline_report_is_allowed_where_none_is_required(safe_gate: Callable[..., Ran]) -> None:
     write()
     done = safe_gate("run", *ALL, "--baseline", "evals/baseline.json", "--no-baseline-required")
     assert done.code == 0, done.log

@@ -90,8 +90,7 @@ def test_a_negative_example_that_passes_is_named_as_one(safe_gate: Callable[...,
 
 
 @pytest.mark.parametrize(
-    ("profile", "tag", "newly"),
-    [("standard", "exam-fail", 1), ("standard", "pivot-fail", 0), ("spec", "exam-fail", 0)],
+    ("profile", "tag", "newly"), [("standard", "exam-fail", 1), ("standard", "pivot-fail", 0), ("spec", "exam-fail", 0)]
 )
 def test_a_tag_that_a_change_adds_excuses_a_case_as_it_does_in_scoring(
     safe_gate: Callable[..., Ran], profile: str, tag: str, newly: int

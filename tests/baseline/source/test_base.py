@@ -60,10 +60,7 @@ def report(safe_gate: Callable[..., Ran], work: Path, monkeypatch: pytest.Monkey
 def test_a_report_is_a_baseline(report: Path) -> None:
     with open_(str(report)) as baseline:
         assert baseline == Baseline(
-            "reports/safe-gate.json",
-            "",
-            "1970-01-01T00:00:00Z",
-            read_report(json.loads(report.read_text("utf-8"))),
+            "reports/safe-gate.json", "", "1970-01-01T00:00:00Z", read_report(json.loads(report.read_text("utf-8")))
         )
 
 

@@ -54,7 +54,7 @@ STATE: dict[str, Any] = {
         "test_cases": [
             safe_case("s", archetype="A", patient_payload={"age": 80}, x_topic="1"),
             safe_case("t", archetype="A"),
-        ],
+        ]
     },
     "ours.json": PACK,
     "safe-gate.waivers.json": {

@@ -125,11 +125,7 @@ def test_two_config_files_at_the_base_commit_are_an_error(
     for run in (("run", "--baseline", "base"), ("run", "--policy-ref", "base"), ("run", "--on-weakened", "fail")):
         ran = safe_gate(*run)
         assert ran.code == 3, ran.log
-        assert re.search(
-            r"^[0-9a-f]{7}:safe-gate.config.json: exists beside safe.config.json",
-            ran.err,
-            re.MULTILINE,
-        )
+        assert re.search(r"^[0-9a-f]{7}:safe-gate.config.json: exists beside safe.config.json", ran.err, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", ["safe.config.json", "safe-gate.config.json"])

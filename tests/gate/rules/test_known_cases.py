@@ -111,8 +111,7 @@ def test_one_reply_to_all_known_cases_is_not_hidden_either(safe_gate: SafeGate, 
         )
         outputs = [{"signals": ["Fever"], "summary": "She went home.", "followup_questions": [one]} for one in said]
         write_batch(
-            Path("b.json"),
-            *(safe_case(f"s{n}", patient_payload={"age": n}, output=outputs[n]) for n in range(count)),
+            Path("b.json"), *(safe_case(f"s{n}", patient_payload={"age": n}, output=outputs[n]) for n in range(count))
         )
 
     record(6)
