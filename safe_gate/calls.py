@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -121,10 +120,8 @@ def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
     try:
         if problems := (*no_json, *_unfit(plain), *_misplaced(flags)):
             raise CannotJudge(*problems)
-        resolved = reading.resolve(flags, {}, config_file.read_config, command=IN_PYTHON)
-        for text in resolved.warnings:
-            warnings.warn(text, DeprecationWarning, stacklevel=4)
-        return _judged(resolved.options, effects, flags, writes=writes)
+        options = reading.read(flags, {}, config_file.read_config, command=IN_PYTHON)
+        return _judged(options, effects, flags, writes=writes)
     except CannotJudge as error:
         if writes:  # an old report must not say that the gate passed
             one_run.refuse(error.problems, reading.reporting_options(flags, {}, _unchecked), effects)

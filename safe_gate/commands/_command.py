@@ -92,7 +92,7 @@ class Call(NamedTuple):
     def options(self, resolved: reading.Resolved | None = None) -> Settings:
         """Return the settings of the command line, and print its warnings. Raises CannotJudge."""
         resolved = resolved or self.resolved()
-        self.warn(resolved.warnings)
+        self.warn(resolved.options)
         if resolved.options.quiet:
             workers.listen(lambda _: None)
         return resolved.options
@@ -110,19 +110,18 @@ class Call(NamedTuple):
     def resolved(self, root: Path = disk.HERE) -> reading.Resolved:
         """Return the settings with where each comes from. Raises CannotJudge."""
         read = partial(config_file.read_config, root=root)
-        found = reading.resolve(self.flags, self.environ, read, command=self.command)
-        is_ours = root == disk.HERE and not found.options.config
-        unread = config_file.in_a_parent_folder() if is_ours else ""
-        return found._replace(warnings=(*found.warnings, unread)) if unread else found
+        return reading.resolve(self.flags, self.environ, read, command=self.command)
 
-    def warn(self, warnings: Sequence[str]) -> None:
-        """Print each warning once: as an annotation if the command reports to GitHub and runs there."""
-        is_annotated = commands.module(self.command).COMMAND.refuses_aloud and self.effects.context.in_actions
-        for text in warnings:
-            if is_annotated:
-                self.effects.out(github.runner_files.Annotation("warning", text, "SAFE Gate").command())
-            else:
-                self.effects.err(f"safe-gate: warning: {text}")
+    def warn(self, options: Settings) -> None:
+        """Print a warning about a config file that is not read, if there is one in a parent folder.
+
+        It is an annotation if the command reports to GitHub and runs there.
+        """
+        text = "" if options.config else config_file.in_a_parent_folder()
+        if text and commands.module(self.command).COMMAND.refuses_aloud and self.effects.context.in_actions:
+            self.effects.out(github.runner_files.Annotation("warning", text, "SAFE Gate").command())
+        elif text:
+            self.effects.err(f"safe-gate: warning: {text}")
 
 
 def run(

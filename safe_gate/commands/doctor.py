@@ -63,7 +63,7 @@ def main(call: Call) -> int:
     except CannotJudge as error:
         options, problems = reporting_options(call.flags, call.environ), error.problems
     else:
-        call.warn(resolved.warnings)
+        call.warn(resolved.options)
         options = resolved.options
         origins = {name: (origin.kind, origin.name) for name, origin in resolved.origins.items()}
         rows = preview.settings_rows(options.values(), origins)

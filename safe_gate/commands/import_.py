@@ -78,8 +78,8 @@ def main(call: Call) -> int:
 
     Nothing is written then. What is left out of cases, and what is skipped, is counted.
     """
-    resolved, effects, arguments = call.resolved(), call.effects, call.arguments
-    call.warn(resolved.warnings)
+    effects, arguments = call.effects, call.arguments
+    call.warn(call.resolved().options)
     out, say = arguments["out"], effects.err if arguments["out"] == _STREAM else effects.out
     request = _request(arguments)
     _check_target(arguments)

@@ -95,7 +95,7 @@ def _settings(call: Call, configs: Sequence[str]) -> tuple[Settings | None, Sequ
         resolved = call._replace(flags={**call.flags, **named}).resolved()
     except CannotJudge as error:
         return None, error.problems
-    call.warn(resolved.warnings)
+    call.warn(resolved.options)
     unfiltered: dict[str, Any] = dict.fromkeys(asked.FILTERS, ())
     return resolved.options.on_this_machine().replace(text="full", **unfiltered), ()
 

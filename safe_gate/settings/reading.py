@@ -279,11 +279,10 @@ _NO_CONFIG = Config(CONFIG_FILES[0], {})
 
 
 class Resolved(NamedTuple):
-    """The settings of a run, the origin of each non-default one, and warnings about files that are not read."""
+    """The settings of a run, and the origin of each non-default one."""
 
     options: Settings
     origins: Mapping[str, Source]
-    warnings: tuple[str, ...] = ()
 
 
 def read(
