@@ -21,7 +21,7 @@ from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import weakening
 from safe_gate.gate.weakening import WEAKER, Asked, Terms, What, settings_of
 from safe_gate.github.effects import Effects
-from safe_gate.inputs import case_files, disk, globs, own_rules
+from safe_gate.inputs import case_files, disk, own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.comparison import Weakened, Weakening
 from safe_gate.model.problems import CannotJudge
@@ -202,12 +202,11 @@ def _files_of(name: str, side: Snapshot) -> set[Path]:
 
     A folder of outputs stands for those of all batches. They lie in the working folder, whichever side names them.
     """
-    for one in EVALUATORS.values():
-        if name == one.input.setting or (isinstance(one.input, Documents) and name == one.input.folder):
-            files = case_files.of(one, side.options)
-            return set(map(disk.location, case_files.expanded(files).paths))
-    paths, _ = globs.expand(side.options.value(name))
-    return set(map(disk.location, paths))
+    folders = {one.input.folder: one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
+    setting = folders.get(name, name)
+    return {
+        disk.location(path) for path in case_files.searches(side.options)[setting](side.options.value(setting)).paths
+    }
 
 
 def _bases(

@@ -12,13 +12,13 @@ from safe_gate import addons, one_run
 from safe_gate.baseline import judging, source
 from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options
 from safe_gate.core.figures import plural
-from safe_gate.core.given import Documents, Lines
+from safe_gate.core.given import Lines
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.github import HAND_OVER, preview, publishing
 from safe_gate.github.effects import Effects, commit_of
 from safe_gate.github.preview import Facts
 from safe_gate.inputs import case_files, checked, disk, globs
-from safe_gate.inputs.case_files import CaseFiles, replaced
+from safe_gate.inputs.case_files import replaced
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.model.report import Waiver
 from safe_gate.model.untrusted import Untrusted, Words
@@ -106,37 +106,26 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     """Return how many files each pattern matches, the waivers, the baseline, and the problems of all of them."""
     if options.mode == "publish":
         return _of_another_run(Publishing.of(options), effects)
-    searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
-    for evaluator in asked.given(options):
-        form = evaluator.input
-        outputs = options.value(form.outputs) if isinstance(form, Documents) else ()
-        searches[form.setting] = options.value(form.setting), partial(_found, case_files.of(evaluator, options))
-        if isinstance(form, Documents):
-            searches[form.outputs] = outputs, globs.expand
-    for evaluator in EVALUATORS.values() if searches else ():
-        if evaluator.rule_files and (own := options.value(evaluator.rule_files.setting)):
-            searches[evaluator.rule_files.setting] = own, partial(globs.expand, suffix=".json")
-    if not searches:
+    given = asked.given(options)
+    if not given:
         return [("nothing", "")], [refusals.nothing_to_judge()]
-    problems = [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
-    if options.mode == "merge":  # whose problems `_unfit` names with all that is wrong with shards
-        searches["shards"] = options.shards, globs.expand
-    facts: Facts = [
-        (name.replace("_", "-"), Untrusted(f"{plural(len(search([pattern])[0]), 'file')} of {pattern}"))
-        for name, (patterns, search) in searches.items()
-        for pattern in patterns
+    idle = {name for one in EVALUATORS.values() if one not in given for name in one.input.settings}
+    searches = {name: one for name, one in case_files.searches(options).items() if name not in idle}
+    found = [search(patterns) for name, search in searches.items() if (patterns := options.value(name))]
+    problems = [problem for one in found for problem in one.problems]
+    counted = [
+        (name, one, len(search([one]).paths)) for name, search in searches.items() for one in options.value(name)
     ]
-    if skipped := [
-        path
-        for one in asked.given(options)
-        if isinstance(one.input, Documents)
-        for path in case_files.expanded(case_files.of(one, options)).skipped
-    ]:
-        own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(disk.shown, skipped))}"
-        facts.append(("skipped", Untrusted(own)))
-    counts, found = _cases(asked.taken(options.on_this_machine(), disk.HERE))
+    if options.mode == "merge":  # whose problems `_unfit` names with all that is wrong with shards
+        counted += [("shards", one, len(globs.expand([one])[0])) for one in options.shards]
+    facts: Facts = [
+        (name.replace("_", "-"), Untrusted(f"{plural(files, 'file')} of {pattern}")) for name, pattern, files in counted
+    ]
+    if skipped := [disk.shown(path) for one in found for path in one.skipped]:
+        facts.append(("skipped", Untrusted(f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(skipped)}")))
+    counts, unfit = _cases(asked.taken(options.on_this_machine(), disk.HERE))
     facts += counts
-    problems += (one for one in found if one not in problems)
+    problems += (one for one in unfit if one not in problems)
     problems += refusals.as_shown(tuple(_unfit(options, effects)), options.text)
 
     def waivers() -> Facts:
@@ -179,11 +168,6 @@ def _trials(side: Snapshot) -> Iterator[tuple[str, Words]]:
             scores, labels = sum(a.scores != b.scores for a, b in pairs), sum(a.words != b.words for a, b in pairs)
             words = f"would change the scores of {scores} of {plural(len(pairs), 'case')}, and the label of {labels}"
             yield f"{name.replace('_', '-')}: {value}", words
-
-
-def _found(files: CaseFiles, patterns: Sequence[str]) -> tuple[list[Path], list[Problem]]:
-    """Return the input files that patterns name for an evaluator, and what is wrong with the patterns."""
-    return case_files.expanded(files._replace(patterns=tuple(patterns)))[:2]
 
 
 def _of_another_run(wanted: Publishing, effects: Effects) -> tuple[Facts, list[Problem]]:

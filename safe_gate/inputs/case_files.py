@@ -6,9 +6,9 @@ Also all files that a run reads, and which reports would replace them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import NamedTuple
@@ -102,18 +102,32 @@ def expanded(files: CaseFiles, output: str = "") -> Expanded:
     return Expanded(paths, problems, globs.own_cases(files.patterns, root=files.root))
 
 
+Search = Callable[[Sequence[str]], Expanded]
+
+
+def searches(options: Settings, root: Path = HERE, output: str = "") -> dict[str, Search]:
+    """Return by the settings that name files by patterns how these are expanded below a folder.
+
+    A glob of documents skips `output`.
+    """
+
+    def of_documents(evaluator: Evaluator, patterns: Sequence[str]) -> Expanded:
+        return expanded(of(evaluator, options, root)._replace(patterns=tuple(patterns)), output)
+
+    def of_others(suffix: str, patterns: Sequence[str]) -> Expanded:
+        return Expanded(*globs.expand(patterns, suffix, root=root), [])
+
+    documented = [one for one in EVALUATORS.values() if isinstance(one.input, Documents)]
+    found: dict[str, Search] = {name: partial(of_others, suffix) for name, suffix in settings()}
+    return found | {one.input.setting: partial(of_documents, one) for one in documented}
+
+
 def narrowed(options: Settings, root: Path) -> Settings:
     """Return options less the patterns that name no file below a folder."""
-    left: dict[str, tuple[str, ...]] = {}
-    documented = {one.input.setting: one for one in EVALUATORS.values() if isinstance(one.input, Documents)}
-    for setting, _ in settings():
-        patterns: tuple[str, ...] = options.value(setting)
-        if setting in documented:
-            files = of(documented[setting], options, root)
-            left[setting] = tuple(one for one in patterns if expanded(files._replace(patterns=(one,))).paths)
-        else:
-            left[setting] = tuple(one for one in patterns if globs.expand([one], root=root)[0])
-    return options.replace(**left)
+    found = searches(options, root).items()
+    return options.replace(
+        **{name: tuple(one for one in options.value(name) if search([one]).paths) for name, search in found}
+    )
 
 
 def outputs_beside(path: Path) -> Path:
@@ -237,14 +251,12 @@ def read_by(options: Settings, output: str = "") -> Iterator[Path]:
     named = (*config_paths(options.config), options.waivers or WAIVERS_FILE, options.baseline)
     yield from (Path(one) for one in ("", *named))
     yield from globs.expand(options.shards)[0]
-    for one in EVALUATORS.values():
-        if isinstance(one.input, Documents):
-            for path in expanded(of(one, options), output).paths:
-                yield from (path, outputs_beside(path))
     documented = {one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
-    for setting, suffix in settings():
-        if setting not in documented:
-            yield from globs.expand(options.value(setting), suffix)[0]
+    for setting, search in searches(options, output=output).items():
+        for path in search(options.value(setting)).paths:
+            yield path
+            if setting in documented:
+                yield outputs_beside(path)
 
 
 def replaced(reports: Iterable[Path], *readers: Settings) -> list[Path]:
