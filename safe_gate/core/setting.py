@@ -161,14 +161,14 @@ def flat(value: Mapping[str, Any]) -> dict[str, Any]:
 class Names:
     """What a setting is called, beside the name of its field.
 
-    `heading` is its place in `--help`. `flags` are its flags by command: by default `run` has one of its name. `env`
+    `heading` is its place in `--help`. `flags` are its flags by command, or the commands with a flag of its name. `env`
     are its variables: by default `SAFE_GATE_` and its name. `key` is its path in the config file: by default its name,
     () if it cannot be set there. By default each setting with a variable and a flag of `run` is an action input. The
     value of a `secret` is not shown. `--help` shows the `usual` ones alone, where a command has many.
     """
 
     heading: Heading
-    flags: Mapping[str, tuple[str, ...]] | None = None
+    flags: Mapping[str, tuple[str, ...]] | tuple[str, ...] = ("run",)
     env: tuple[str, ...] | None = None
     key: tuple[str, ...] | None = None
     is_input: bool | None = None
@@ -294,7 +294,8 @@ def _setting(name: str, one: FieldInfo, names: Names) -> Setting:
     kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     items = get_args(kind)[0] if get_origin(kind) is tuple else kind
     low, high = _first(one.metadata, Ge, Gt), _first(one.metadata, Le, Lt)
-    flags = {"run": (f"--{name.replace('_', '-')}",)} if names.flags is None else names.flags
+    flag = f"--{name.replace('_', '-')}"
+    flags = dict.fromkeys(names.flags, (flag,)) if isinstance(names.flags, tuple) else names.flags
     env = (f"SAFE_GATE_{name.upper()}",) if names.env is None else names.env
     is_input = bool(env) and (not flags or "run" in flags)
     return Setting(

@@ -53,10 +53,6 @@ OF_COMMANDS = ("mode", "shard", "shards", "quiet")
 Format = Literal["json", "markdown", "html", "junit", "sarif", "gitlab", "csv", "jsonl", "badge"]
 
 
-def _flags(name: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
-    return dict.fromkeys(commands, (f"--{name}",))
-
-
 def _installed(groups: Any) -> Any:
     """Return the groups of installed evaluators as models, given their values by name."""
     return {
@@ -94,19 +90,18 @@ class Settings(BaseSettings):
     # --- inputs -----------------------------------------------------------------------------------
 
     config: Annotated[
-        Text,
-        Names("inputs", _flags("config", "run", "power", "explain", "publish", "bless", "import"), key=(), usual=True),
+        Text, Names("inputs", ("run", "power", "explain", "publish", "bless", "import"), key=(), usual=True)
     ] = Field("", description=f"The config file. Default: {' or '.join(CONFIG_FILES)} if there is one.")
-    tag: Annotated[Texts, Names("inputs", _flags("tag", *POWER, "explain"), usual=True)] = Field(
+    tag: Annotated[Texts, Names("inputs", (*POWER, "explain"), usual=True)] = Field(
         (),
         description="Judge only cases with at least one of these tags or archetypes; one per line. Reports name the "
         "filter.",
     )
-    not_tag: Annotated[Texts, Names("inputs", _flags("not-tag", *POWER, "explain"))] = Field(
+    not_tag: Annotated[Texts, Names("inputs", (*POWER, "explain"))] = Field(
         (), description="Leave out cases with any of these tags or archetypes; one per line. Reports name the filter."
     )
 
-    recordings: Annotated[Mapping[str, tuple[str, ...]], Names("inputs", {}, env=())] = Field(
+    recordings: Annotated[Mapping[str, tuple[str, ...]], Names("inputs", (), env=())] = Field(
         {},
         description="For each file of recordings, the files that it was recorded from: paths or globs. `safe-gate "
         "lock` writes their digests. Config file only.",
@@ -166,7 +161,7 @@ class Settings(BaseSettings):
 
     # --- the baseline -----------------------------------------------------------------------------
 
-    baseline: Annotated[Text, Names("baseline", _flags("baseline", "run", "bless"), usual=True)] = Field(
+    baseline: Annotated[Text, Names("baseline", ("run", "bless"), usual=True)] = Field(
         "",
         description="What to compare with: an earlier safe-gate.json, a git ref, or `base`, the base commit of the "
         "pull request, merge group or push. Off unless set.",
@@ -180,7 +175,7 @@ class Settings(BaseSettings):
     protect: Annotated[Texts, Names("baseline", usual=True)] = Field(
         (), description="Baseline: cases that must not newly fail or be removed, by id, tag or archetype; one per line."
     )
-    max_regressions: Annotated[WholeOrOff, Names("baseline", _flags("max-regressions", *POWER), usual=True)] = Field(
+    max_regressions: Annotated[WholeOrOff, Names("baseline", POWER, usual=True)] = Field(
         None, ge=0, description="Rule: at most this many cases newly fail, compared with the baseline. Off unless set."
     )
     max_score_drop: Annotated[NumberOrOff, Names("baseline")] = Field(
@@ -190,14 +185,14 @@ class Settings(BaseSettings):
         description="Rule: no mean score or pass rate is lower than the baseline's by more than this (0 to 1). Off "
         "unless set.",
     )
-    min_drop: Annotated[Number, Names("baseline", _flags("min-drop", *POWER))] = Field(
+    min_drop: Annotated[Number, Names("baseline", POWER)] = Field(
         0.02,
         ge=0,
         le=1,
         description="Baseline: a drop smaller than this never counts as real. It is a share of cases or of a mean "
         "score (0 to 1).",
     )
-    alpha: Annotated[Number, Names("baseline", _flags("alpha", *POWER))] = Field(
+    alpha: Annotated[Number, Names("baseline", POWER)] = Field(
         0.05,
         gt=0,
         lt=1,
@@ -219,7 +214,7 @@ class Settings(BaseSettings):
         Text,
         Names(
             "reports",
-            _flags("report-dir", "run", "publish", "bless", "history"),
+            ("run", "publish", "bless", "history"),
             env=tuple(name for one in EVALUATORS.values() for name in one.settings.variables.get("report_dir", ())),
             usual=True,
         ),
@@ -233,7 +228,7 @@ class Settings(BaseSettings):
         "(`https://...`), or of an OTLP/HTTP endpoint (`otlp:https://...`).",
         repr=False,
     )
-    sink_secret: Annotated[Text, Names("reports", {}, key=(), secret=True)] = Field(
+    sink_secret: Annotated[Text, Names("reports", (), key=(), secret=True)] = Field(
         "",
         description="Sink: the secret that signs requests to webhooks with HMAC-SHA256. Without it, they are not "
         "signed.",
@@ -246,36 +241,34 @@ class Settings(BaseSettings):
     # --- GitHub -----------------------------------------------------------------------------------
 
     comment: Annotated[
-        Literal["always", "on-failure", "changes", "never"],
-        Stripped,
-        Names("GitHub", _flags("comment", *_PUBLISHING), usual=True),
+        Literal["always", "on-failure", "changes", "never"], Stripped, Names("GitHub", _PUBLISHING, usual=True)
     ] = Field(
         "always",
         description="The pull-request comment: `always`, `on-failure` (created on a failure, then updated), `changes` "
         "(rewritten only if the result changes) or `never`.",
     )
-    gate_id: Annotated[Text, Names("GitHub", _flags("gate-id", *_PUBLISHING))] = Field(
+    gate_id: Annotated[Text, Names("GitHub", _PUBLISHING)] = Field(
         "", description="The name of this gate; each gate has its own comment. Default: the job's id."
     )
-    comment_author: Annotated[Text, Names("GitHub", {}, key=(), is_input=False)] = Field(
+    comment_author: Annotated[Text, Names("GitHub", (), key=(), is_input=False)] = Field(
         "",
         description="The account of the token, such as my-app[bot]. Default: the run asks GitHub; a job's own token is "
         "github-actions[bot].",
     )
     github_token: Annotated[
-        Text, Names("GitHub", {}, env=("SAFE_GATE_GITHUB_TOKEN", "GITHUB_TOKEN"), key=(), secret=True)
+        Text, Names("GitHub", (), env=("SAFE_GATE_GITHUB_TOKEN", "GITHUB_TOKEN"), key=(), secret=True)
     ] = Field(
         "",
         description="The token that writes the pull-request comment. In the action, the default is the job's own "
         "token.",
         repr=False,
     )
-    timeouts: Annotated[Timeouts, Entries(), Names("GitHub", _flags("timeouts", *_PUBLISHING), key=())] = Field(
+    timeouts: Annotated[Timeouts, Entries(), Names("GitHub", _PUBLISHING, key=())] = Field(
         Timeouts(),
         description="Seconds: `fetch` for reading commits from GitHub, after which there is no verdict; `publish` for "
         "all publishing to GitHub, and `sinks` for sending all events, after which the run warns; one per line.",
     )
-    dry_run: Annotated[Switch, Names("GitHub", _flags("dry-run", *_PUBLISHING), key=())] = Field(
+    dry_run: Annotated[Switch, Names("GitHub", _PUBLISHING, key=())] = Field(
         False,
         description="Judge and write reports, but print the comment and annotations instead of publishing them. There "
         "is no job summary, and sinks get nothing.",
@@ -288,13 +281,13 @@ class Settings(BaseSettings):
         description="What scores cases in JSONL files: a number of processes, `auto` for one per core, or the address "
         "of a dask scheduler, such as tls://10.0.0.2:8786, as trusted as the gate. The result is the same.",
     )
-    allow: Annotated[tuple[Allowed, ...], Words, Names("advanced", _flags("allow", *_READING), key=())] = Field(
+    allow: Annotated[tuple[Allowed, ...], Words, Names("advanced", _READING, key=())] = Field(
         (),
         description="What is refused otherwise: `plain-http` in addresses of sinks, which anyone on the network can "
         "read; `outside-links`, to read files behind symbolic links that lead out of the workspace; `head-checkout`, "
         "to judge under pull_request_target although the workspace holds the pull request's own files; one per line.",
     )
-    bounds: Annotated[Bounds, Entries(), Names("advanced", _flags("bounds", *_SCORING))] = Field(
+    bounds: Annotated[Bounds, Entries(), Names("advanced", _SCORING)] = Field(
         Bounds(),
         description="Input: the maximum bytes of a `line` of a file or of a JSON document of cases, and of a `text` "
         "that an evaluator reads; the maximum number of distinct `tags` in a run; one per line.",

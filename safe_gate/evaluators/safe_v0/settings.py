@@ -24,11 +24,8 @@ from safe_gate.core.setting import (
 )
 from safe_gate.evaluators.safe_v0.result import METRICS, Match
 
-
-def _scoring(name: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the flags of a setting that scores follow from."""
-    return dict.fromkeys(("run", "score", "explain"), (f"--{name.lower()}",))
-
+_SCORES = ("run", "score", "explain")
+"""The commands with flags of the settings that scores follow from."""
 
 _LEVELS = ("pass", "review")
 _THRESHOLDS = {f"SAFE_V0_{metric}_{level.upper()}": f"{metric}.{level}" for metric in METRICS for level in _LEVELS}
@@ -69,14 +66,7 @@ class Settings(Group):
 
     prefix = "SAFE_V0_"
     variables = MappingProxyType({"report_dir": ("SAFE_V0_REPORT_DIR",)})
-    scoring = (
-        "safe_concern",
-        "thresholds",
-        "weights",
-        "strict_ah",
-        "safe_match",
-        "archetypes",
-    )
+    scoring = ("safe_concern", "thresholds", "weights", "strict_ah", "safe_match", "archetypes")
     weaker = MappingProxyType(
         {
             "thresholds": Way.LOWER,
@@ -110,26 +100,24 @@ class Settings(Group):
         None, ge=0, description="Rule: at most this many SAFE v0 cases are labelled Fail. Off unless set."
     )
     thresholds: Annotated[
-        Thresholds, Entries(variables=_THRESHOLDS), Names("gate", _scoring("thresholds"), env=tuple(_THRESHOLDS))
+        Thresholds, Entries(variables=_THRESHOLDS), Names("gate", _SCORES, env=tuple(_THRESHOLDS))
     ] = Field(
         Thresholds(),
         description="SAFE v0: the scores from which a metric is Pass, such as `CR.pass`, or Review, such as "
         "`CR.review`; below it is Fail; one per line.",
     )
-    weights: Annotated[
-        Weights, Entries(variables=_WEIGHTS), Names("gate", _scoring("weights"), env=tuple(_WEIGHTS))
-    ] = Field(
+    weights: Annotated[Weights, Entries(variables=_WEIGHTS), Names("gate", _SCORES, env=tuple(_WEIGHTS))] = Field(
         Weights(), description="SAFE v0: the weights of `CR`, `AH` and `AC` in the composite score; one per line."
     )
-    strict_ah: Annotated[
-        Switch, Names("gate", _scoring("strict-ah"), env=("SAFE_V0_AH_STRICT",), key=("strictAH",))
-    ] = Field(False, description="SAFE v0: one forbidden term makes AH 0, instead of lowering it in proportion.")
-    safe_match: Annotated[Match, Stripped, Names("gate", _scoring("safe-match"))] = Field(
+    strict_ah: Annotated[Switch, Names("gate", _SCORES, env=("SAFE_V0_AH_STRICT",), key=("strictAH",))] = Field(
+        False, description="SAFE v0: one forbidden term makes AH 0, instead of lowering it in proportion."
+    )
+    safe_match: Annotated[Match, Stripped, Names("gate", _SCORES)] = Field(
         "literal",
         description="SAFE v0: how texts are matched: `literal`, `normalised`, which ignores typography, or `clinical`, "
         "which also counts only whole and affirmed texts for CR and AC.",
     )
-    archetypes: Annotated[Mapping[str, Mapping[str, Any]] | None, Names("gate", {}, env=())] = Field(
+    archetypes: Annotated[Mapping[str, Mapping[str, Any]] | None, Names("gate", (), env=())] = Field(
         None,
         description="SAFE v0: weights, thresholds and min-pass-rate for the cases of one archetype. Config file only.",
     )
