@@ -33,19 +33,6 @@ class Waivable(NamedTuple):
         return cls(entry["id"], kind, entry[kind])
 
 
-def twins(waivers: Iterable[Waivable]) -> Iterator[tuple[int, int]]:
-    """Yield the index of each waiver that repeats an earlier one, with the earlier one's index.
-
-    >>> list(twins(Waivable("a", "metric", name) for name in ("b", "c", "b")))
-    [(2, 0)]
-    """
-    seen: dict[Waivable, int] = {}
-    for place, waiver in enumerate(waivers):
-        first = seen.setdefault(waiver, place)
-        if first != place:
-            yield place, first
-
-
 def sorted_out(waivers: Iterable[Waiver], parts: Parts, today: str) -> tuple[tuple[Waiver, ...], ...]:
     """Return the waivers that are expired, unused and applied on a day (YYYY-MM-DD), each in the order of ids.
 

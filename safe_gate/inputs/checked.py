@@ -18,7 +18,7 @@ from safe_gate.core.jsontext import JsonError, TooManyValuesError, parse, places
 from safe_gate.core.validate import Fault, Schema
 from safe_gate.evaluators import BUILT_IN, EVALUATORS
 from safe_gate.evaluators.registry import extended
-from safe_gate.gate.waivers import Waivable, twins
+from safe_gate.gate.waivers import Waivable
 from safe_gate.inputs import disk, globs
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge, Place, Problem
@@ -283,16 +283,12 @@ def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, Mapping[str, An
     text = disk.decode(data.removeprefix(disk.BOM), name)
     content = disk.parsed(text, name)
     problems = problems_of(load_schema("waivers").faults(content), name, text)
-    if not problems and (doubled := tuple(twins(map(Waivable.read, content["waivers"])))):
-        line_of = lines_in(text)
-        problems = tuple(
-            Problem(
-                Place(name, line_of(("waivers", place))),
-                f"waives the same failure as line {line_of(('waivers', first))}; keep one",
-                content["waivers"][place]["id"],
-            )
-            for place, first in doubled
-        )
+    seen: dict[Waivable, int] = {}
+    line_of = lines_in(text)
+    for place, waiver in enumerate(content["waivers"] if not problems else ()):
+        if (first := seen.setdefault(Waivable.read(waiver), place)) != place:
+            words = f"waives the same failure as line {line_of(('waivers', first))}; keep one"
+            problems = (*problems, Problem(Place(name, line_of(("waivers", place))), words, waiver["id"]))
     if problems:
         raise CannotJudge(*problems)
     return InputFile(name, hashlib.sha256(data).hexdigest(), "waivers"), content
