@@ -105,7 +105,13 @@ def _commit(effects: Effects) -> Words:
 def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Problem]]:
     """Return how many files each pattern matches, the waivers, the baseline, and the problems of all of them."""
     if options.mode == "publish":
-        return _of_another_run(Publishing.of(options), effects)
+        wanted, place = Publishing.of(options), Path(options.report_dir) / HAND_OVER
+        try:
+            publishing.left_behind(wanted, effects.context)
+            unread: list[Problem] = []
+        except CannotJudge as error:
+            unread = [*error.problems]
+        return [("the report of another run", Untrusted(place.as_posix()))], unread
     given = asked.given(options)
     if not given:
         return [("nothing", "")], [refusals.nothing_to_judge()]
@@ -168,16 +174,6 @@ def _trials(side: Snapshot) -> Iterator[tuple[str, Words]]:
             scores, labels = sum(a.scores != b.scores for a, b in pairs), sum(a.words != b.words for a, b in pairs)
             words = f"would change the scores of {scores} of {plural(len(pairs), 'case')}, and the label of {labels}"
             yield f"{name.replace('_', '-')}: {value}", words
-
-
-def _of_another_run(wanted: Publishing, effects: Effects) -> tuple[Facts, list[Problem]]:
-    """Return what `publish` would read, and the problems that would prevent it."""
-    problems: list[Problem] = []
-    try:
-        publishing.left_behind(wanted, effects.context)
-    except CannotJudge as error:
-        problems += error.problems
-    return [("the report of another run", Untrusted((Path(wanted.report_dir) / HAND_OVER).as_posix()))], problems
 
 
 def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:

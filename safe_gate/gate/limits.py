@@ -40,11 +40,13 @@ def by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {setting: {} for setting in _general()}
     others = dict[str, Any]()
     for name, limit in policy.items():
-        setting, entry = _split(name)
-        if not entry:
+        for setting, general in _general().items():
+            if name == setting or name.startswith(f"{setting}_"):
+                if limit is not None:
+                    found[setting][general if name == setting else name.removeprefix(f"{setting}_")] = limit
+                break
+        else:
             others[name] = limit
-        elif limit is not None:
-            found[setting][entry] = limit
     return others | found
 
 
@@ -61,13 +63,3 @@ def setting_of(rule: str) -> str:
             entry = rule.removeprefix(f"{setting}-")
             return f"{setting}.{entry if '/' in entry else entry.replace('-', '_')}"
     return rule
-
-
-def _split(name: str) -> tuple[str, str]:
-    """Return the setting of several limits that a recorded limit is of, and its entry; both "" for another limit."""
-    for setting, general in _general().items():
-        if name == setting:
-            return setting, general
-        if name.startswith(f"{setting}_"):
-            return setting, name.removeprefix(f"{setting}_")
-    return "", ""

@@ -388,12 +388,6 @@ def judge(weakened: Weakened) -> tuple[RuleOutcome, ...]:
     return (RuleOutcome("on-weakened", "gate", ways, 0, ways == 0, words.against(0)),)
 
 
-def breaks_the_run(base: Terms, head: Terms) -> bool:
-    """Return whether a weaker gate fails the run: yes, if either side sets `on-weakened: fail`."""
-    # With the change's own setting alone, a change could approve itself.
-    return "fail" in (base.settings.get("on_weakened"), head.settings.get("on_weakened"))
-
-
 def settings_of(report: Report) -> dict[str, Any]:
     """Return the settings that a report records, by the names of options."""
     policy = limits.by_entry(report.provenance.policy)

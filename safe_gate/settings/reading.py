@@ -98,11 +98,6 @@ def _set(setting: Setting, source: Source, value: Any, at: Callable[[str], Sourc
     return {setting.name: (source, value)}
 
 
-def of_default(name: str) -> Source:
-    """Return the default of a setting as a source."""
-    return Source("default", Place(f"the default of {name.replace('_', '-')}"))
-
-
 # --- flags ------------------------------------------------------------------------------------------
 
 
@@ -323,7 +318,9 @@ def resolve(
     except ValidationError as error:
         raise CannotJudge(*problems, *_explained(error, origins)) from None
     problems += misplaced(options, origins, options.mode if command in (*AS_RUN, IN_PYTHON) else command)
-    problems += unfit_sinks(options, origins)
+    for place, entry in enumerate(options.sinks, 1):
+        if words := unfit_sink(Sink.of(entry), options.allow):
+            problems.append(origins["sinks"].problem(f"entry {place} {words}"))
     if is_known:  # in a refused file, set and missing values look the same
         problems += contradictions(options, origins, config)
     if problems:
@@ -420,7 +417,11 @@ def contradictions(options: Settings, origins: Mapping[str, Source], config: Con
     if not (options.jobs == "auto" or options.scheduler or A_NUMBER_OF_JOBS.fullmatch(options.jobs)):
         yield origins["jobs"].unfit(options.jobs, "a whole number from 1 to 999, auto, or the address of a scheduler")
     for found in (one for name in EVALUATORS for one in options.group(name).contradictions()):
-        first, *others = [origins.get(name, of_default(name)) for name in found.options] or [in_config(config)]
+        places = [
+            origins.get(name) or Source("default", Place(f"the default of {name.replace('_', '-')}"))
+            for name in found.options
+        ]
+        first, *others = places or [in_config(config)]
         if found.key and (not found.options or any(one.kind == CONFIG_FILE for one in (first, *others))):
             yield in_config(config, *found.key).problem(found.message)
         elif found.key:
@@ -443,13 +444,6 @@ def misplaced(options: Settings, origins: Mapping[str, Source], command: str) ->
                 f"names recorded outputs, and {setting} names no cases that they are of; set it, or leave this unset"
             )
             yield origin.problem(words)
-
-
-def unfit_sinks(options: Settings, origins: Mapping[str, Source]) -> Iterator[Problem]:
-    """Yield a problem for each sink that events must not be sent to."""
-    for place, entry in enumerate(options.sinks, 1):
-        if words := unfit_sink(Sink.of(entry), options.allow):
-            yield origins["sinks"].problem(f"entry {place} {words}")
 
 
 def unfit_sink(sink: Sink, allow: Collection[str]) -> str:
