@@ -236,7 +236,7 @@ def refuse_base_elsewhere(options: Settings, effects: Effects) -> None:
         _refuse_unknown_base("policy-ref", _HEAD_HERE, effects)
         if not effects.context.subject.base_sha:
             raise CannotJudge.at("policy-ref", _NO_BASE, Code.BASE_UNAVAILABLE)
-    elif options.on_weakened == "fail" and not (options.shard or source.names_commit(options.baseline)):
+    elif options.on_weakened == "fail" and not (options.shard or source.kind_of(options.baseline) == "commit"):
         _refuse_unknown_base("on-weakened", WARN_HERE, effects)
 
 

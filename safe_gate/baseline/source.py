@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePath
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from safe_gate.core.given import Documents
 from safe_gate.evaluators import EVALUATORS, parts_of
@@ -99,20 +99,20 @@ def opened(
     is GitHub's. A pattern that names nothing at the commit is no error: what the files are compared to may be new.
     Raises CannotJudge for all that cannot be read, or not in full.
     """
-    context, folder = effects.context, effects.folder
+    context, folder, kind = effects.context, effects.folder, kind_of(spec)
     if spec == "base" and (unknown := unknown_base(context)):
         raise _unavailable("base", f"is the base commit {unknown}; name a ref, such as main")
-    if is_required and is_missing(spec):
+    if is_required and kind == "missing report":
         advice = "correct the path, or set baseline-required: false for the first run of a new gate"
         raise _unavailable(spec, f"does not exist{globs.close_to(spec)}; {advice}")
-    if (spec == "base" and not context.subject.base_sha) or is_missing(spec):
+    if (spec == "base" and not context.subject.base_sha) or kind == "missing report":
         yield None
     elif spec == ".":
         head = Commit("", "")
         with suppress(Missing):  # no repository, or one without a commit
             head = Clone().commit("HEAD")
         yield Baseline(".", head.sha, head.made_at)
-    elif _is_report(spec):
+    elif kind == "report":
         made = report(spec)
         yield Baseline(spec, made.provenance.commit, made.generated_at, made)
     else:
@@ -151,20 +151,12 @@ def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
             yield Problem(Place(disk.shown(root)), f"{words}; {advice}", code=Code.BASE_UNAVAILABLE)
 
 
-def is_missing(spec: str) -> bool:
-    """Return whether a baseline is the path of a report and no such file exists."""
-    return _names_report(spec) and not disk.exists(Path(spec))
-
-
-def _is_report(spec: str) -> bool:
-    """Return whether a spec is the path of a report."""
-    path = Path(spec)
-    return path.suffix in (".json", ".jsonl") and disk.exists(path) and not globs.is_folder(path)
-
-
-def names_commit(spec: str) -> bool:
-    """Return whether a baseline names a commit or the working folder, not a report."""
-    return bool(spec) and not (_is_report(spec) or is_missing(spec))
+def kind_of(spec: str) -> Literal["", "report", "missing report", "commit"]:
+    """Return what a baseline names; the working folder counts as a commit."""
+    path, is_there = Path(spec), disk.exists(Path(spec))
+    if path.suffix in (".json", ".jsonl") and is_there and not globs.is_folder(path):
+        return "report"
+    return "missing report" if path.suffix == ".json" and not is_there else "commit" if spec else ""
 
 
 def committed(spec: str) -> str:
@@ -173,7 +165,7 @@ def committed(spec: str) -> str:
     However the path is written: what lies in the working folder's checkout comes with a change.
     """
     path = PurePath(spec)
-    if not _names_report(spec):
+    if path.suffix != ".json":
         return ""
     if not path.is_absolute() and ".." not in path.parts:
         return spec
@@ -183,10 +175,6 @@ def committed(spec: str) -> str:
     there = Path(os.path.normpath(here / path))  # links stay unresolved: the change may have added them
     top = next((above for above in reversed(there.parents) if os.path.realpath(above) == os.path.realpath(root)), None)
     return os.path.relpath(root / there.relative_to(top), here) if top else ""
-
-
-def _names_report(spec: str) -> bool:
-    return PurePath(spec).suffix == ".json"
 
 
 def unknown_base(context: Context) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from safe_gate import one_run
 from safe_gate.baseline import comparison
 from safe_gate.baseline.judging import Snapshots, opened
-from safe_gate.baseline.source import Baseline, is_missing
+from safe_gate.baseline.source import Baseline, kind_of
 from safe_gate.baseline.weakened import held_against, terms_of
 from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command
 from safe_gate.evaluators import parts_of
@@ -119,7 +119,7 @@ def _head(
 
 
 def _nothing_in(spec: str) -> Problem:
-    what = "is not there" if is_missing(spec) else "has nothing to compare"
+    what = "is not there" if kind_of(spec) == "missing report" else "has nothing to compare"
     return Problem(
         Place(spec),
         f"{what}; expected a report, or a commit with cases of the settings' patterns",
