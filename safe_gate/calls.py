@@ -172,7 +172,7 @@ def _in_files(plain: Mapping[str, Any], folder: Path, problems: list[Problem]) -
                 (folder / file).write_text(text, "utf-8")
         except (TypeError, ValueError, RecursionError) as error:
             words = f"is no JSON: {reason(error)}; expected mappings, lists, texts, finite numbers, True, False or None"
-            problems.append(Problem(Place(disk.IN_PYTHON), words, field=name, code=Code.USAGE))
+            problems.append(Problem(Place(IN_PYTHON), words, field=name, code=Code.USAGE))
         else:
             paths = [str(folder / file) for file in files]
             yield name, [*(one for one in entries if not isinstance(one, Mapping)), *paths]
@@ -196,7 +196,7 @@ def _unfit(plain: Mapping[str, Any]) -> Iterator[Problem]:
                 key = next(key for key, one in value.items() if not _is_number(one))
                 unfit, field, expected = value[key], f"{name}.{key}", "a number"
             yield Problem(
-                Place(disk.IN_PYTHON), f"is {type(unfit).__name__}; expected {expected}", field=field, code=Code.USAGE
+                Place(IN_PYTHON), f"is {type(unfit).__name__}; expected {expected}", field=field, code=Code.USAGE
             )
 
 
@@ -232,9 +232,7 @@ def _misplaced(flags: Mapping[str, Any]) -> Iterator[Problem]:
     for name in sorted(flags.keys() - known):
         words = f"is not a setting{suggestion(name, [*known])}; correct the name, or leave it out"
         words = "applies to commands only; leave it out" if name in _FOR_COMMANDS else words
-        yield Problem(Place(disk.IN_PYTHON), words, field=name, code=Code.USAGE)
+        yield Problem(Place(IN_PYTHON), words, field=name, code=Code.USAGE)
     nested = {one.key[0]: flags[name] for name, one in known.items() if name in flags and one.key and not one.flags}
     for fault in load_schema("config").faults(nested):
-        yield Problem(
-            Place(disk.IN_PYTHON), fault.message, field=fault.field, text_free=fault.text_free, code=Code.USAGE
-        )
+        yield Problem(Place(IN_PYTHON), fault.message, field=fault.field, text_free=fault.text_free, code=Code.USAGE)

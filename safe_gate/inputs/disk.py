@@ -19,15 +19,13 @@ from safe_gate.core.jsontext import JsonError, TooManyValuesError, parse
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings.model import Bounds
+from safe_gate.settings.reading import IN_PYTHON
 
 _follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)
 
 _standard_input: ContextVar[bytes | None] = ContextVar("standard_input", default=None)
 
 _values: ContextVar[Path | None] = ContextVar("values", default=None)
-
-IN_PYTHON = "run()"
-"""The place of what is wrong with a call from Python, and the folder that its values seem to lie in."""
 
 STANDARD_INPUT = Path("/dev/stdin")
 """The path of standard input."""

@@ -11,7 +11,7 @@ import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from io import BytesIO
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -160,17 +160,6 @@ def twin(place: Place, first: Place, case_id: str, field: str) -> Problem:
     """Return the problem of an id that stands elsewhere too."""
     words = f"appears at {first.path}:{first.line} too; expected ids that are unique in the run"
     return Problem(place, words, case_id, field, code=Code.DUPLICATE_ID)
-
-
-def recorded_outputs(
-    kind: str, path: Path, root: Path, bounds: Bounds = disk.BOUNDS
-) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
-    """Yield the valid outputs of a file, of one schema, with their places, problems, and at the end the file."""
-    for item in _parts(path, kind, root, bounds, PART_LINES):
-        if isinstance(item, Part):
-            yield from _objects(item, kind)
-        else:
-            yield item
 
 
 def lines_of(part: Part) -> Iterator[tuple[int, bytes]]:
@@ -470,7 +459,9 @@ def _read_outputs(
     last = None
     for path in paths:
         is_empty = True
-        for item in recorded_outputs(form.outputs_kind, path, files.root, files.bounds):
+        found = _parts(path, form.outputs_kind, files.root, files.bounds, PART_LINES)
+        some = (_objects(one, form.outputs_kind) if isinstance(one, Part) else [one] for one in found)
+        for item in chain.from_iterable(some):
             if isinstance(item, InputFile):
                 yield item
                 continue

@@ -97,7 +97,7 @@ def test_the_patterns_of_a_run_are_all_that_it_reads() -> None:
     options = Settings().replace(
         safe_batch=("a", "/b"), safe_test_dir="t", safe_outputs=("o",), synthesis_cases=("c",), rules=("r",), config="k"
     )
-    others = map(Pattern, ("o", "c", "r", "k", "safe-gate.waivers.json"))
+    others = map(Pattern, ("o", "c", "r", "k", "safe-gate.waivers.json", "safe-gate.lock.json"))
     assert patterns_of(options) == (Pattern("t/a", is_batch=True), Pattern("/b", is_batch=True), *others)
-    defaults = ("safe.config.json", "safe-gate.config.json", "safe-gate.waivers.json")
+    defaults = ("safe.config.json", "safe-gate.config.json", "safe-gate.waivers.json", "safe-gate.lock.json")
     assert patterns_of(Settings()) == tuple(map(Pattern, defaults))
