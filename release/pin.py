@@ -77,7 +77,10 @@ def main() -> int:
         requirement = wheel(Path(sums).read_text("utf-8"), facts["name"], facts["version"])
     except ValueError as error:
         wrong.append(str(error))
-    wrong += mismatches(labels_of(image), facts["version"], head) if not wrong else []
+    try:
+        wrong += mismatches(labels_of(image), facts["version"], head) if not wrong else []
+    except subprocess.CalledProcessError:
+        wrong.append(f"{image} cannot be read in its registry; log in, or wait until it is pushed")
     for sentence in wrong:
         print(sentence, file=sys.stderr)
     if wrong:
