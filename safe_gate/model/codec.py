@@ -33,11 +33,15 @@ def _plain(value: Any) -> Any:
     """
     if isinstance(value, dict):
         for key, one in value.items():
-            value[key] = _plain(one)
+            if type(one) not in _SCALARS:  # most are: this is fast
+                value[key] = _plain(one)
         return value
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [one if type(one) in _SCALARS else _plain(one) for one in value]
     return value.value if isinstance(value, Enum) else value
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def from_json(kind: type[T], value: Any) -> T:

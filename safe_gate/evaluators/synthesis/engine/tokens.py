@@ -52,9 +52,17 @@ class _Parts(Cache[tuple[str, ...]]):
     """
 
     def __init__(self, spelling: Spelling, after: str) -> None:
-        super().__init__(lambda typed: tuple(word for word, _, _ in self._tokens(typed)))
+        super().__init__(self._words)
         self._spelling, self._after = spelling, after
         self.places = Cache[Sequence[int]](lambda typed: tuple(_places(self._tokens(typed))))
+
+    def _words(self, typed: str) -> tuple[str, ...]:
+        if self._after and typed.isascii():  # most new parts are a word, with a comma or without
+            if typed.isalpha():
+                return self._spelling[typed.lower()]
+            if typed[-1:] == "," and typed[:-1].isalpha():
+                return (*self._spelling[typed[:-1].lower()], ",")
+        return tuple(word for word, _, _ in self._tokens(typed))
 
     def _tokens(self, typed: str) -> Iterator[tuple[str, int, int]]:
         ends = [*sentence_ends(typed + self._after)]
