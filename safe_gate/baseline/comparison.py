@@ -29,7 +29,7 @@ from safe_gate.render import formats
 from safe_gate.scoring import asked, intake, measure, refusals
 from safe_gate.scoring.asked import Snapshot
 from safe_gate.scoring.intake import Facts
-from safe_gate.scoring.measure import Keeps, ResultSource
+from safe_gate.scoring.measure import How, Keeps, ResultSource
 from safe_gate.settings.model import Settings
 
 
@@ -69,11 +69,13 @@ def score(
             evaluator,
             rules.options,
             effects.generated_at,
-            own=rules.snapshot.rules,
-            recipe=rules.recipes.get(evaluator.name, ""),
-            source=source,
-            keeps=keeps,
-            rules_of=commit,
+            How(
+                own=rules.snapshot.rules,
+                recipe=rules.recipes.get(evaluator.name, ""),
+                source=source,
+                keeps=keeps,
+                rules_of=commit,
+            ),
         )
         intake.report_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
     problems = [problem for one in measured.values() for problem in one.problems]
@@ -201,10 +203,8 @@ def measured(
             one,
             there.options,
             generated_at,
+            How(recipe=there.recipe(one), again=again.get(one.name, ""), keeps=keeps),
             root=there.root,
-            recipe=there.recipe(one),
-            again=again.get(one.name, ""),
-            keeps=keeps,
         )
         for one in asked.given(there.options)
     }

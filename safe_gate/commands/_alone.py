@@ -52,7 +52,7 @@ def score(
     path = call.arguments[file.removeprefix("--")]
     if not options.value(setting):
         return complain((refusals.missing(*cases),), effects)
-    measured = measure.part(evaluator, options, effects.generated_at, path)
+    measured = measure.part(evaluator, options, effects.generated_at, output=path)
     intake.report_skipped(measured.skipped, setting.replace("_", "-"), effects.err)
     unknown = refusals.unknown_groups(options, {evaluator.name: measured}, is_selection=setting in call.flags)
     problems = (*measured.problems, *unknown)

@@ -152,10 +152,8 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
 def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
     """Return how many cases a run would score, and all that is wrong with them and with what they are scored by."""
     workers.listen(lambda _: None)  # which says that cases are scored
-    measured = {
-        one.name: measure.part(one, side.options, "", own=side.rules, source=measure.unscored)
-        for one in asked.given(side.options)
-    }
+    how = measure.How(own=side.rules, source=measure.unscored)
+    measured = {one.name: measure.part(one, side.options, "", how) for one in asked.given(side.options)}
     problems = [problem for one in measured.values() for problem in one.problems]
     problems += refusals.unknown(side, measured)
     counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in measured.items()]

@@ -116,7 +116,8 @@ def _under(
     if cases:
         workers.listen(lambda _: None)  # which says that cases are scored
         passes_over = options is None or bool(problems)
-        measured = measure.part(evaluator, here, "", own=own, source=measure.unscored, passes_over=passes_over)
+        how = measure.How(own=own, source=measure.unscored, passes_over=passes_over)
+        measured = measure.part(evaluator, here, "", how)
         problems += measured.problems
         yield measured.cases
     yield from dict.fromkeys(problems)

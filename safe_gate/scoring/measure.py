@@ -183,25 +183,10 @@ def _tallied(
 ) -> Tally:
     """Return what cases come to by a scoring; `texts` are their lines by number, if they are wanted."""
     evaluator, by = EVALUATORS[scoring.evaluator], own_rules.made(scoring.evaluator, scoring.recipe)
-    keeps, text = scoring.keeps, scoring.settings["text"]
-    problems = list[Problem]()
+    keeps = scoring.keeps
+    problems, unsound = list[Problem](), list[Problem]()
     scored = list[tuple[Case, Any]]()
-    unsound = list[Problem]()
-    asked = list[Fact]()
-
-    def fresh(case: Case) -> Any:
-        result = evaluator.score(case, by)
-        return result if text == "full" else withheld(evaluator.name, result)
-
-    def recounted(case: Any, result: Any) -> Any:
-        cluster = case.cluster
-        if text != "full":
-            cluster = without_texts(evaluator.name, {"cluster": cluster})["cluster"]
-        again = evaluator.recounted(result, replace(case, cluster=cluster), by)
-        return fresh(case) if again is None else again
-
-    left_out = list[str]()
-    count = 0
+    facts, left_out, count = list[Fact](), list[str](), 0
     for case in found:
         if isinstance(case, Problem):
             problems.append(case)
@@ -209,7 +194,7 @@ def _tallied(
         if not is_wanted(evaluator, case, scoring.settings):
             continue
         if keeps.facts:
-            asked.append(Fact.of(case))
+            facts.append(Fact.of(case))
         if not selects(scoring.settings, case.groups):
             left_out.append(case.id)
             continue
@@ -221,7 +206,7 @@ def _tallied(
             problems.append(misfit)
         if problems or not is_scored:
             continue
-        result = scoring.source(evaluator.name, case.id, partial(fresh, case), partial(recounted, case))
+        result = _result(scoring, evaluator, by, case)
         if isinstance(result, Problem):
             unsound.append(result)
         elif result is not None:
@@ -235,11 +220,28 @@ def _tallied(
         [result for _, result in scored],
         [case.texts() if is_kept(result) else {} for case, result in scored] if keeps.texts else (),
         [*_columns(evaluator, scored, texts)] if keeps.columns else (),
-        asked,
+        facts,
         count,
         problems=(*problems, *unsound),
         left_out=tuple(left_out),
     )
+
+
+def _result(scoring: Scoring, evaluator: Evaluator, by: Any, case: Any) -> Any:
+    """Return what the source of a scoring has for a case."""
+    is_full = scoring.settings["text"] == "full"
+
+    def fresh() -> Any:
+        result = evaluator.score(case, by)
+        return result if is_full else withheld(evaluator.name, result)
+
+    def recounted(result: Any) -> Any:
+        known = {"cluster": case.cluster}
+        known = known if is_full else without_texts(evaluator.name, known)
+        again = evaluator.recounted(result, replace(case, **known), by)
+        return fresh() if again is None else again
+
+    return scoring.source(evaluator.name, case.id, fresh, recounted)
 
 
 def _misfit(evaluator: Evaluator, case: Case, by: Any, rules_of: str) -> Problem | None:
@@ -278,47 +280,57 @@ class Measured:
     again: Measured | None = None
 
 
+class How(NamedTuple):
+    """How cases are scored, if not by the rules that the options name.
+
+    - `own`: a team's files of rules, if they are read already.
+    - `recipe`: replaces the rules that the options name. `again` is that of a second scoring of the same cases.
+    - `source`, `keeps`, `passes_over`, `rules_of`: as in `Scoring`. Scoring once more always passes cases over.
+    """
+
+    own: own_rules.Own | None = None
+    recipe: str = ""
+    again: str = ""
+    source: ResultSource = scored
+    keeps: Keeps = NOTHING
+    passes_over: bool = False
+    rules_of: str = ""
+
+
+AS_NAMED = How()
+"""Cases are scored by the rules that the options name."""
+
+
 def part(
     evaluator: Evaluator,
     options: Settings,
     generated_at: str,
-    output: str = "",
+    how: How = AS_NAMED,
     *,
+    output: str = "",
     root: Path = HERE,
-    own: own_rules.Own | None = None,
-    recipe: str = "",
-    again: str = "",
-    source: ResultSource = scored,
-    keeps: Keeps = NOTHING,
-    passes_over: bool = False,
-    rules_of: str = "",
 ) -> Measured:
     """Return an evaluator's part of the report over all cases that the options name.
 
-    A glob passes over `output`, where the report will be, unless it holds cases.
-
-    Files are read below `root`, as by `globs.expand`; `own` are a team's files of rules, if they are read
-    already. `recipe` replaces the rules that the options name. `again` is the recipe of a second scoring of the same
-    cases. `keeps` says which texts and columns are there, too. `passes_over` leaves out cases that ask for what the
-    rules do not have, as scoring once more does. `rules_of` is as in `Scoring`.
+    A glob passes over `output`, where the report will be, unless it holds cases. Files are read below `root`, as by
+    `globs.expand`.
     """
-    problems: tuple[Problem, ...] = ()
     files, settings = case_files.of(evaluator, options, root), asked.settings(options)
+    recipe, problems = how.recipe, tuple[Problem, ...]()
     try:
         if not recipe:
-            own = own_rules.read(settings, root=root) if own is None else own
+            own = own_rules.read(settings, root=root) if how.own is None else how.own
             recipe = asked.recipe(evaluator, settings, own, options.config, root=root)
-        by = own_rules.made(evaluator.name, recipe)
+        own_rules.made(evaluator.name, recipe)
     except CannotJudge as error:  # the cases may have problems of their own
-        problems, recipe = error.problems, own_rules.recipe(evaluator, asked.settings(Settings()), own_rules.NO_FILES)
-        by = own_rules.made(evaluator.name, recipe)
-    passes_over = passes_over or bool(problems)
-    scorings = [Scoring(evaluator.name, recipe, settings, source, keeps, passes_over, rules_of)]
+        recipe = own_rules.recipe(evaluator, asked.settings(Settings()), own_rules.NO_FILES)
+        problems = error.problems
+    passes_over = how.passes_over or bool(problems)
+    scorings = [Scoring(evaluator.name, recipe, settings, how.source, how.keeps, passes_over, how.rules_of)]
+    if how.again:
+        scorings.append(Scoring(evaluator.name, how.again, settings, how.source, passes_over=True))
     most_groups = files.bounds.tags
-    sums = [_Sums(evaluator, by, most_groups)]
-    if again:
-        scorings.append(Scoring(evaluator.name, again, settings, source, passes_over=True))
-        sums.append(_Sums(evaluator, own_rules.made(evaluator.name, again), most_groups))
+    sums = [_Sums(evaluator, own_rules.made(one.evaluator, one.recipe), most_groups) for one in scorings]
     seen, found = dict[str, Place](), sums[0].problems
     inputs: list[InputFile] = []
     skipped: list[str] = []
