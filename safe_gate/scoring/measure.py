@@ -424,5 +424,10 @@ def _engine(scheduler: str, jobs: str) -> tuple[Mapped, int]:
     if scheduler:
         cluster = addons.scale.cluster
         return partial(cluster.ordered, scheduler=scheduler), cluster.LINES
-    processes = workers.cores() if jobs == "auto" else int(jobs)
-    return partial(workers.ordered, processes=processes), recorded.PART_LINES
+    if jobs == "auto":
+        return partial(workers.ordered, processes=workers.cores(), fewest=_FEWEST_PARTS), recorded.PART_LINES
+    return partial(workers.ordered, processes=int(jobs)), recorded.PART_LINES
+
+
+_FEWEST_PARTS = 10
+"""The parts, of 50 lines each, that are worth starting processes for unless somebody sets their number."""

@@ -36,15 +36,17 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes: int) -> Iterator[Result]:
+def ordered(
+    function: Callable[[Item], Result], items: Iterable[Item], processes: int, fewest: int = 2
+) -> Iterator[Result]:
     """Yield what a function returns for each item, in order, computed by several processes.
 
-    A single item is not worth starting one. Where the system cannot fork there is one process. Raises CannotJudge if
-    they cannot be started, and if a process dies.
+    Fewer items than `fewest` are not worth starting them. Where the system cannot fork there is one process. Raises
+    CannotJudge if they cannot be started, and if a process dies.
     """
     stream = iter(items)
-    head = list(islice(stream, 2))
-    if processes == 1 or len(head) < 2 or not hasattr(os, "fork"):
+    head = list(islice(stream, fewest))
+    if processes == 1 or len(head) < fewest or not hasattr(os, "fork"):
         yield from (function(item) for item in chain(head, stream))  # `map` would end at a StopIteration
         return
     first, stream = head[0], chain(head[1:], stream)

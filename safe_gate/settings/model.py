@@ -277,9 +277,10 @@ class Settings(BaseSettings):
     # --- advanced ---------------------------------------------------------------------------------
 
     jobs: Annotated[Text, Names("advanced", key=())] = Field(
-        "1",
-        description="What scores cases in JSONL files: a number of processes, `auto` for one per core, or the address "
-        "of a dask scheduler, such as tls://10.0.0.2:8786, as trusted as the gate. The result is the same.",
+        "auto",
+        description="What scores cases in JSONL files: a number of processes, `auto` for one per core if there are "
+        "about 500 cases or more, or the address of a dask scheduler, such as tls://10.0.0.2:8786, as trusted as the "
+        "gate. The result is the same.",
     )
     allow: Annotated[tuple[Allowed, ...], Words, Names("advanced", _READING, key=())] = Field(
         (),

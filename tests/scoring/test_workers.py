@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 import pytest
 
+from safe_gate.evaluators.synthesis.checks.score import score_case
 from safe_gate.inputs import recorded
 from safe_gate.scoring import workers
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
@@ -28,10 +29,26 @@ DATA = REPOSITORY / "data" / "synthesis" / "unseen.jsonl"
 @pytest.mark.parametrize("jobs", ["2", "3", "auto"])
 def test_the_report_is_the_same_to_the_byte_however_many_processes_score(safe_gate: SafeGate, jobs: str) -> None:
     assert len(DATA.read_text("utf-8").splitlines()) > 2 * recorded.PART_LINES
-    alone = safe_gate("eval", "--cases", DATA, "--out", "one.json")
+    alone = safe_gate("eval", "--cases", DATA, "--out", "one.json", "--jobs", "1")
     shared = safe_gate("eval", "--cases", DATA, "--out", "many.json", "--jobs", jobs)
     assert (shared.code, shared.out) == (alone.code, alone.out.replace("one.json", "many.json"))
     assert Path("many.json").read_bytes() == Path("one.json").read_bytes()
+
+
+@pytest.mark.parametrize(("count", "code"), [(450, 0), (500, 3)])
+def test_cores_share_the_work_from_some_500_cases_on(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, count: int, code: int
+) -> None:
+    here = os.getpid()
+    monkeypatch.setattr(workers, "cores", lambda: 2)
+    monkeypatch.setattr(
+        "safe_gate.evaluators.synthesis.evaluator.score_case",
+        lambda *given: score_case(*given) if os.getpid() == here else os._exit(9),
+    )
+    write_cases(Path("c.jsonl"), *(turn(f"c{number}") for number in range(count)))
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--fail-on", "999")
+    assert ran.code == code
+    assert ("a process that scored cases died" in ran.err) == (code == 3)
 
 
 def test_one_process_and_several_name_the_same_problems(safe_gate: SafeGate) -> None:
