@@ -166,7 +166,7 @@ def _trials(side: Snapshot) -> Iterator[tuple[str, Words]]:
         if one.trial and side.options.value(one.trial[0]) != one.trial[1]:
             name, value = one.trial
             other = asked.recipe(one, {**side.settings, name: value}, side.rules)
-            now = measure.part(one, side.options, "", own=side.rules, again=other)
+            now = measure.part(one, side.options, "", measure.How(own=side.rules, again=other))
             then = now.again.results if now.again else ()
             pairs = [(one.compare.outcome(a), one.compare.outcome(b)) for a, b in zip(now.results, then, strict=True)]
             scores, labels = sum(a.scores != b.scores for a, b in pairs), sum(a.words != b.words for a, b in pairs)
