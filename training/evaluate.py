@@ -185,21 +185,29 @@ def share(agrees: Iterable[bool]) -> str:
     return f"{100 * sum(all_of_it) / len(all_of_it):.1f}" if all_of_it else "–"  # noqa: RUF001 - a dash
 
 
-def alarms(found: Sequence[Label]) -> list[str]:
-    """Return the table of false alarms and misses: of replies that should not fail how many do, of others how many."""
+def alarms(
+    found: Sequence[Label], title: str = "", key: Callable[[Label], str] = lambda _: "", order: Sequence[str] = ()
+) -> list[str]:
+    """Return the table of false alarms and misses: of replies that should not fail how many do, of others how many.
+
+    With a key, each check has a row for each value, in an order, or else the most labels first.
+    """
+    head = ("check", *([title] if title else ()), "good replies", "fail wrongly", "95 % interval", "bad replies")
     rows = [
-        "| check | good replies | fail wrongly | 95 % interval | bad replies | caught | 95 % interval |",
-        "|:--|--:|--:|:--|--:|--:|:--|",
+        f"| {' | '.join((*head, 'caught', '95 % interval'))} |",
+        "|:--|" + (":--|" if title else "") + "--:|--:|:--|--:|--:|:--|",
     ]
     for check in CHECKS:
-        cells = []
-        for is_bad in (False, True):
-            some = [label for label in found if label.check == check and (label.expected is False) is is_bad]
-            failing = sum(label.default is False for label in some)
-            rate, interval = with_interval(failing, len(some)) if some else ("–", "")  # noqa: RUF001 - a dash
-            cells += [str(len(some)), f"{failing}: {rate} %" if some else rate, interval]
-        if any(label.check == check for label in found):
-            rows.append(f"| {words(check)} | {' | '.join(cells)} |")
+        of_check = [label for label in found if label.check == check]
+        values = [value for value, _ in Counter(map(key, of_check)).most_common()]
+        for value in sorted(values, key=order.index) if order else values:
+            some = [label for label in of_check if key(label) == value]
+            cells = [words(check), *([value] if title else ())]
+            for is_bad in (False, True):
+                failing = [label.default is False for label in some if (label.expected is False) is is_bad]
+                rate, interval = with_interval(sum(failing), len(failing)) if failing else ("–", "")  # noqa: RUF001
+                cells += [str(len(failing)), f"{sum(failing)}: {rate} %" if failing else rate, interval]
+            rows.append(f"| {' | '.join(cells)} |")
     return rows
 
 
@@ -240,12 +248,7 @@ def robustness(rows: Sequence[Row], rules: Rules) -> list[str]:
     before = [verdicts(row, rules) for row in rows]
     for name, change in CHANGES.items():
         after = (verdicts({**row, "assistant": change(row["assistant"])}, rules) for row in rows)
-        changed = [
-            old[check] != new[check]
-            for old, new in zip(before, after, strict=True)
-            for check in checks
-            if not (change in ADDING and check == "topic_pivot")
-        ]
+        changed = [old[check] != new[check] for old, new in zip(before, after, strict=True) for check in checks]
         table.append(f"| {name} | {len(changed)} | {share(changed)} |")
     return table
 
@@ -268,8 +271,6 @@ CHANGES: dict[str, Callable[[str], str]] = {
         f"- {line}" if line.strip() else line for line in reply.split("\n")
     ),
 }
-ADDING = tuple(CHANGES.values())[:2]
-"""Changes that add sentences: they may touch what was disclosed, so only agency and reassurance are compared."""
 
 
 def words(check: str) -> str:
@@ -289,6 +290,8 @@ def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     yield "lengths", grouped(found, "reply", lambda label: label.length, [name for _, name in BANDS])
     yield "kinds", grouped(found, "first tag", lambda label: label.kind)
     yield "alarms", alarms(found)
+    yield "alarms-by-source", alarms(found, "source", lambda label: label.source)
+    yield "alarms-by-length", alarms(found, "reply", lambda label: label.length, [name for _, name in BANDS])
     yield "support", recalls(found, "crisis_support")
     yield "robustness", robustness(rows, default)
 

@@ -164,7 +164,7 @@ def leaves_because(pivot: Pivot) -> str:
     if tied is None:
         return ""
     shared, is_silent = len(tied.shared), not pivot.acknowledges and not pivot.follows_up
-    if pivot.turns_away and shared < ENOUGH_SHARED[TURNS_AWAY]:
+    if pivot.turns_away and shared < ENOUGH_SHARED[TURNS_AWAY] and not (tied.dwells and pivot.follows_up):
         return TURNS_AWAY
     if pivot.groups.get("elsewhere") and is_silent and shared < ENOUGH_SHARED[ELSEWHERE_ONLY]:
         return ELSEWHERE_ONLY

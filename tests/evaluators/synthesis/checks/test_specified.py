@@ -253,7 +253,7 @@ def follows_from_its_hits(check: dict[str, Any]) -> bool:
         silent = not check["acknowledged"] and not check["followed_up"]
         shared = len(check["shared"])
         leaves = (
-            (check["pivoted"] and shared < 3)
+            (check["pivoted"] and shared < 3 and not (check["dwells"] and check["followed_up"]))
             or (silent and check["elsewhere_hits"] and shared < 3)
             or (silent and shared < 2 and not (shared and check["addresses"]))
             or not (shared or check["followed_up"] or check["dwells"])
