@@ -149,6 +149,7 @@ def test_the_reason_is_given(sentence: str, phrase: str, reason: tuple[str, str]
         ("Denies fever - rash today.", "rash"),
         ("Fever denied; chest pain.", "chest pain"),
         ("++ rash", "++"),
+        ("A - B", "-"),
     ],
 )
 def test_typography_and_the_form_of_the_last_word_make_no_difference(sentence: str, phrase: str) -> None:
