@@ -53,7 +53,6 @@ Work = Callable[[str], object]
 
 def seconds(work: Work, text: str) -> float:
     """Return the processor time without collections of garbage, whose cost depends on what else the process holds."""
-    gc.collect()
     gc.disable()
     try:
         start = time.process_time()

@@ -123,7 +123,7 @@ def enumerated(values: Iterable[float]) -> float:
 
 @pytest.mark.untraced
 @settings(max_examples=50)
-@given(st.lists(differences, max_size=12))
+@given(st.lists(differences, max_size=10))
 def test_the_sign_flip_test_counts_every_way_to_flip(values: list[float]) -> None:
     assert stats.sign_flip(values) == enumerated(values)
 
