@@ -85,7 +85,8 @@ def composite(text: str, action: str) -> str:
 
 def llms(readme: str) -> str:
     """Return llms.txt: what the project is, and the pages of the README with their questions."""
-    summary = readme.partition("\n\n")[2].partition("\n\n")[0].replace("**", "").replace("\n", " ")
+    first = next(block for block in readme.split("\n\n") if block.startswith("**"))
+    summary = first.replace("**", "").replace("\n", " ")
     rows = re.findall(r"^\| (\[.+?\]\(docs/.+?\)) \| (.+?) \|$", readme, re.MULTILINE)
     pages = "".join(f"- {link}: {question}\n" for link, question in rows)
     more = "".join(f"- [{name}]({name})\n" for name in ("README.md", "AGENTS.md", "ARCHITECTURE.md", "CONTRIBUTING.md"))

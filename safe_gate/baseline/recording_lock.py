@@ -13,8 +13,6 @@ from safe_gate.inputs.commit_files import Clone, Missing
 from safe_gate.model.lock import Lock, Recordings, Stale
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
-_EMPTY = Lock({})
-
 
 def of(rules: Judging, compared: Baseline | None, snapshots: Snapshots) -> Recordings | None:
     """Return the recordings that are stale, None if none is to be compared with a lock.
@@ -22,11 +20,14 @@ def of(rules: Judging, compared: Baseline | None, snapshots: Snapshots) -> Recor
     `compared` is the baseline, if any. Raises CannotJudge for a broken lock, for a recording or source that cannot be
     read, and for `max-age` where the time of the judged commit is not known.
     """
-    options, lock = rules.options, lock_file.read()
-    on_stale = options.stale_recordings
-    if not options.recordings or on_stale == "off" or (lock is None and on_stale == "warn"):
+    options, on_stale = rules.options, rules.options.stale_recordings
+    if not options.recordings or on_stale == "off":
         return None
-    before, judged_at = _base_lock(rules, compared, snapshots), _judged_at(options.max_age)
+    lock = lock_file.read()
+    before = _base_lock(rules, compared, snapshots, is_needed=lock is not None or on_stale == "fail")
+    if lock is None and before is None and on_stale == "warn":
+        return None
+    judged_at = _judged_at(options.max_age)
     stale = list[Stale]()
     for path, sources in sorted(options.recordings.items()):
         entry = lock.recordings.get(path) if lock else None
@@ -34,23 +35,25 @@ def of(rules: Judging, compared: Baseline | None, snapshots: Snapshots) -> Recor
             path,
             lock_file.as_is(path, sources),
             entry,
-            before.recordings.get(path),
+            before.recordings.get(path) if before else None,
             days=(judged_at - datetime.fromisoformat(entry.recorded_at)).days if entry and judged_at else 0,
             max_age=options.max_age,
         )
     return Recordings(on_stale, options.max_age, len(options.recordings), tuple(stale))
 
 
-def _base_lock(rules: Judging, compared: Baseline | None, snapshots: Snapshots) -> Lock:
-    """Return the lock of the commit that the run is compared with, or of the event's base; an empty one if unknown."""
+def _base_lock(rules: Judging, compared: Baseline | None, snapshots: Snapshots, *, is_needed: bool) -> Lock | None:
+    """Return the lock of the commit that the run is compared with, None if it has none.
+
+    If it `is_needed`, the event's base commit is read where the run is compared with no commit.
+    """
     is_commit = compared is not None and compared.report is None
     base = rules.base or (compared if is_commit else None)
-    if base is None:
-        with suppress(CannotJudge):  # what needs the base itself reports that it cannot be read
+    with suppress(CannotJudge):  # what needs the base itself reports that it cannot be read, and a change mends a lock
+        if base is None and is_needed:
             base = snapshots.open("base", snapshots.head_settings, is_required=False)
-    with suppress(CannotJudge):  # a broken lock is mended by this change
-        return (base and lock_file.read(base.root)) or _EMPTY
-    return _EMPTY
+        return lock_file.read(base.root) if base else None
+    return None
 
 
 def _judged_at(max_age: int | None) -> datetime | None:

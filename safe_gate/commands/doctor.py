@@ -17,7 +17,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.github import HAND_OVER, preview, publishing
 from safe_gate.github.effects import Effects, commit_of
 from safe_gate.github.preview import Facts
-from safe_gate.inputs import case_files, checked, disk, globs
+from safe_gate.inputs import case_files, checked, disk, globs, lock_file
 from safe_gate.inputs.case_files import replaced
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.model.report import Waiver
@@ -25,7 +25,7 @@ from safe_gate.model.untrusted import Untrusted, Words
 from safe_gate.render import console
 from safe_gate.scoring import asked, measure, refusals, workers
 from safe_gate.scoring.asked import Snapshot
-from safe_gate.settings.model import Publishing, Settings
+from safe_gate.settings.model import LOCK_FILE, Publishing, Settings
 
 COMMAND = Command(
     place=9,
@@ -140,7 +140,15 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         file, content = known
         return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}"))]
 
-    judged_by = () if options.shard else (waivers, partial(_baseline, options, effects))
+    def recordings() -> Facts:
+        if not options.recordings or options.stale_recordings == "off":
+            return []
+        lock = lock_file.read()
+        unlocked = [path for path in options.recordings if lock is None or path not in lock.recordings]
+        words = f"{plural(len(unlocked), 'has', 'have')} no entry in {LOCK_FILE}; run safe-gate lock"
+        return [("recordings", f"{len(options.recordings)} named" + (f", {words}" if unlocked else ", all locked"))]
+
+    judged_by = () if options.shard else (waivers, recordings, partial(_baseline, options, effects))
     for facts_of in judged_by:  # a shard has no verdict
         try:
             facts += facts_of()

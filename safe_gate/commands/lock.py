@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from safe_gate.commands._command import Call, Command
@@ -11,7 +12,9 @@ from safe_gate.inputs import lock_file, writing
 from safe_gate.model import codec
 from safe_gate.model.lock import Lock
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.untrusted import Untrusted
 from safe_gate.render import console, jsonreport
+from safe_gate.render.untrusted import plain
 from safe_gate.settings.model import LOCK_FILE
 
 COMMAND = Command(
@@ -25,7 +28,11 @@ COMMAND = Command(
             "metavar": "RECORDING",
             "help": "the recordings that are new; default: all that the config names in recordings",
         },
-        "--model": {"default": "", "metavar": "ID", "help": "the id of the model that gave the outputs"},
+        "--model": {
+            "default": "",
+            "metavar": "ID",
+            "help": "the id of the model that gave the outputs; default: as before",
+        },
     },
     own_word=r".*\.jsonl?",
 )
@@ -45,9 +52,12 @@ def main(call: Call) -> int:
         )
     new = lock_file.locked({one: known[one] for one in named}, call.arguments["model"], call.effects.generated_at)
     kept = lock.recordings if (lock := lock_file.read()) else {}
+    if not call.arguments["model"]:
+        new = {path: replace(one, model=kept[path].model if path in kept else "") for path, one in new.items()}
     every = {path: entry for path, entry in sorted({**kept, **new}.items()) if path in known}
     writing.write(Path(LOCK_FILE), jsonreport.to_json(codec.to_json(Lock(every))))
     for path, entry in new.items():
-        call.effects.out(f"{console.path_words(path)}: {plural(len(entry.sources), 'source')}")
+        model = f"model {plain(Untrusted(entry.model))}" if entry.model else "no model named"
+        call.effects.out(f"{console.path_words(path)}: {plural(len(entry.sources), 'source')}, {model}")
     call.effects.out(f"Written: {LOCK_FILE}")
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from safe_gate.inputs import checked, disk, globs
@@ -24,7 +25,11 @@ def as_is(recording: str, sources: Sequence[str], model: str = "", at: str = "")
 
     Raises CannotJudge for a file that cannot be read.
     """
-    return Locked(disk.sha256(recording), model, at, _digests(globs.expand(sources, "")[0]))
+    try:
+        sha256 = disk.sha256(recording)
+    except CannotJudge as error:
+        raise CannotJudge(*(replace(one, field="recordings") for one in error.problems)) from error
+    return Locked(sha256, model, at, _digests(globs.expand(sources, "")[0]))
 
 
 def locked(recordings: Mapping[str, Sequence[str]], model: str, at: str) -> dict[str, Locked]:

@@ -193,15 +193,16 @@ def _marked(section: Section, waived: Set[str], broken: Sequence[RuleOutcome], o
 
 
 def conclusion(report: Report) -> str:
-    """Return how many rules hold and how many were skipped, in words: `1 of 2 rules broken, 1 skipped`."""
-    skipped = sum(rule.skipped for rule in report.rules)
-    total = len(report.rules) - skipped
+    """Return how many rules hold, were skipped and warn, in words: `1 of 2 rules broken, 1 skipped`."""
+    skipped, warns = sum(rule.skipped for rule in report.rules), sum(rule.warns for rule in report.rules)
+    total = len(report.rules) - skipped - warns
     broken = len(report.broken())
     if report.verdict is Verdict.ERROR:
         return "could not judge"
     holds = "the only rule holds" if total == 1 else f"all {total} rules hold"
     words = f"{broken} of {plural(total, 'rule')} broken" if broken else holds
-    return f"{words}, {skipped} skipped" if skipped else words
+    beside = (f"{skipped} skipped" if skipped else "", plural(warns, "warning") if warns else "")
+    return ", ".join(filter(None, (words, *beside)))
 
 
 def state(rule: RuleOutcome) -> str:

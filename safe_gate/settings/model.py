@@ -90,7 +90,7 @@ class Settings(BaseSettings):
     # --- inputs -----------------------------------------------------------------------------------
 
     config: Annotated[
-        Text, Names("inputs", ("run", "power", "explain", "publish", "bless", "import"), key=(), usual=True)
+        Text, Names("inputs", ("run", "power", "explain", "publish", "bless", "lock", "import"), key=(), usual=True)
     ] = Field("", description=f"The config file. Default: {' or '.join(CONFIG_FILES)} if there is one.")
     tag: Annotated[Texts, Names("inputs", (*POWER, "explain"), usual=True)] = Field(
         (),

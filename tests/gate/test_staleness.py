@@ -29,7 +29,8 @@ def locked(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> str:
     recordings = {CASES: ["prompts/**", "app/config.json", "app/**/*.py"]}
     config = {"synthesis-cases": [CASES], "recordings": recordings, "stale-recordings": "fail"}
     Path("safe.config.json").write_text(json.dumps(config), "utf-8")
-    assert safe_gate("lock", "--model", "m-1").out == f"{CASES}: {len(SOURCES)} sources\nWritten: {LOCK}\n"
+    said = f"{CASES}: {len(SOURCES)} sources, model m-1\nWritten: {LOCK}\n"
+    assert safe_gate("lock", "--model", "m-1").out == said
     return commit_here()
 
 
@@ -104,6 +105,9 @@ def test_without_an_entry_nothing_is_known(safe_gate: SafeGate, locked: str) -> 
     assert stale(safe_gate) == [("has no entry in the lock", [])]
     assert safe_gate("run", "--stale-recordings", "warn").code == 0
     assert "recordings" not in report()  # nobody has begun to lock
+    assert stale(safe_gate, "--stale-recordings", "warn", "--baseline", locked) == [("has no entry in the lock", [])]
+    said = "1 named, 1 has no entry in safe-gate.lock.json; run safe-gate lock"
+    assert said in " ".join(safe_gate("doctor").out.split())
 
 
 @pytest.mark.parametrize("path", OTHERS)
@@ -134,6 +138,7 @@ def test_a_warning_names_recording_files_and_command(safe_gate: SafeGate, locked
     edit("prompts/system.md")
     ran = safe_gate("run", "--stale-recordings", "warn")
     assert ran.code == 0
+    assert "Gate: PASS (the only rule holds, 1 warning)" in ran.out
     said = f'Recording "{CASES}": {OLDER}: record it again, then run safe-gate lock; changed: "prompts/system.md"'
     assert said in " ".join(ran.out.split())
     comment = Path("reports/safe-gate.md").read_text("utf-8")
@@ -176,10 +181,11 @@ def test_lock_renews_what_it_is_asked_for(safe_gate: SafeGate, locked: str) -> N
     config["recordings"]["evals/b.jsonl"] = ["prompts/**"]
     Path("safe.config.json").write_text(json.dumps(config), "utf-8")
     kept = json.loads(Path(LOCK).read_text("utf-8"))["recordings"][CASES]
-    assert safe_gate("lock", "evals/b.jsonl").out == f"evals/b.jsonl: 2 sources\nWritten: {LOCK}\n"
+    assert safe_gate("lock", "evals/b.jsonl").out == f"evals/b.jsonl: 2 sources, no model named\nWritten: {LOCK}\n"
     entries = json.loads(Path(LOCK).read_text("utf-8"))["recordings"]
     assert (entries[CASES], entries["evals/b.jsonl"]["model"], [*entries]) == (kept, "", [CASES, "evals/b.jsonl"])
     assert safe_gate("validate", LOCK).out == "1 file valid, 0 cases\n"
+    assert safe_gate("lock", CASES).out == f"{CASES}: 5 sources, model m-1\nWritten: {LOCK}\n"  # as before
 
 
 def test_what_lock_cannot_write_is_said(safe_gate: SafeGate, locked: str) -> None:
@@ -188,7 +194,7 @@ def test_what_lock_cannot_write_is_said(safe_gate: SafeGate, locked: str) -> Non
         safe_gate("lock", "evals/A.jsonl")
     )
     Path(CASES).unlink()
-    assert f"{CASES}: cannot be read" in refused(safe_gate("lock"))
+    assert f"{CASES}: recordings: cannot be read" in refused(safe_gate("lock", "--config", "safe.config.json"))
     assert safe_gate("run").code == 3
     Path("safe.config.json").write_text(json.dumps({"recordings": {CASES: ["prompt/**"]}}), "utf-8")
     assert "prompt/**: matches no file" in refused(safe_gate("lock"))
