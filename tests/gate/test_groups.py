@@ -233,6 +233,8 @@ def test_an_archetype_may_have_thresholds_of_its_own(safe_gate: SafeGate) -> Non
         ({"tags": {"t": {"min-passrate": 1}}}, 'tags.t.min-passrate: is not a known field (did you mean "min-pass-rate"?)'),
         ({"tags": {"t": {"max-unexpected-failures": 0.5}}}, "tags.t.max-unexpected-failures: is 0.5; expected a whole number from 0"),
         ({"tags": {"": {"min-pass-rate": 1}}}, 'tags: is "", which is too short'),
+        ({"weights": {"CR": 0, "AH": 0, "AC": 0}}, "weights: are all zero; expected at least one weight above 0"),
+        ({"archetypes": {"A": {"weights": {"CR": 0, "AH": 0, "AC": 0}}}}, "archetypes.A.weights: are all zero"),
         ({"min-group": 0}, "min-group: is 0, less than 1; expected a whole number from 1"),
     ],
 )  # fmt: skip

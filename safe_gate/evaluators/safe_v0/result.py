@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal
 
 from safe_gate.evaluators.replies import NoReply, SameReply
 from safe_gate.model import codec
@@ -107,16 +108,13 @@ class Result:
     near: Annotated[Mapping[str, tuple[str, ...]], key("near_misses")] = field(default_factory=dict)
     is_only_expected: Annotated[bool, key("only_expected")] = False
     uncounted: Mapping[str, tuple[Uncounted, ...]] | None = None
+    asks: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    """Nothing: no archetype is meant to fail."""
 
     @property
     def groups(self) -> tuple[str]:
         """The archetype, as a group."""
         return (self.archetype,)
-
-    @property
-    def asks(self) -> Mapping[str, Any]:
-        """Nothing: no archetype is meant to fail."""
-        return {}
 
     @property
     def passed(self) -> bool:
