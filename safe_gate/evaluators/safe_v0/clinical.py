@@ -5,7 +5,8 @@ units do. It is affirmed if no trigger covers it. `clinical.json` has the trigge
 et al., A simple algorithm for identifying negated findings, 2001; Harkema et al., ConText, 2009).
 
 - A trigger `before` covers what follows it in its sentence, one `after` covers what precedes it. `just` ends at a comma
-  that no "or" or "nor" follows, `right` also after three words, `list` before a longer part between commas.
+  that no "or" or "nor" follows, `right` also after three words, `list` before a longer part between commas. A `word`
+  trigger covers one word, with what hyphens join to it.
 - `ends` end what a trigger covers: those of a kind for that kind, the others for all. A `new clause` ends it for all
   kinds but hypothetical: what follows "if" may be a whole clause.
 - `pseudo` are no triggers, though they hold the words of one. What follows them is affirmed: "no change in the rash".
@@ -41,7 +42,7 @@ _JOINING = frozenset(".,:/-\u2014^")
 _LIMITS = frozenset("<>\u2264\u2265")
 _ALL = sys.maxsize
 # How far the roles of triggers reach: the most words after a comma, and in all.
-_AHEAD = {"before": (_ALL, _ALL), "list before": (4, _ALL), "just before": (0, _ALL)}
+_AHEAD = {"before": (_ALL, _ALL), "list before": (4, _ALL), "just before": (0, _ALL), "word before": (0, 0)}
 _BACK = {"after": (_ALL, _ALL), "just after": (0, _ALL), "right after": (0, 3)}
 _CLAUSE_ENDS = frozenset(".,;)")
 _OR = frozenset({"or", "nor"})
@@ -198,13 +199,15 @@ class Note:
         is_part = False
         if before and self._is_number(start):
             is_decimal = before[-1] == "." and not before[:-1].strip()
-            is_part = before[-1].isalpha() or (before[-1] in _JOINING and (before[0].isdigit() or is_decimal))
+            is_letter = before[-1].isalpha() and not (before[0].isdigit() and before[1:] in ("x", "X"))
+            is_part = is_letter or (before[-1] in _JOINING and (before[0].isdigit() or is_decimal))
             is_part = is_part or (start > 0 and self._words[start - 1] in _LIMITS)
         if after and self._is_number(end - 1):
             is_part |= after[0] in _JOINING and after[1:].isdigit()
             is_part |= after[0].isalpha() and self._words[end] not in _table().units
         elif after:
             is_measured = end - start > 1 and self._is_number(end - 2) and last in _table().units
+            is_measured &= self._words[end + 2 : end + 3] != [last]  # "500mg/125mg"
             is_part |= after[0].isdigit() or (is_measured and after[0] == "/" and after[1:].isalnum())
         return _part_of(text, begin, stop) if is_part else None
 
@@ -215,7 +218,7 @@ class Note:
         """Return that a trigger covers words, None if they are affirmed. "no fever" has a negation of its own."""
         for kind, covers in self._covers.items():
             for cover in covers if kind not in phrase._kinds else ():
-                if cover[start] and cover[end - 1]:
+                if cover[start] and (cover[end - 1] or self._words[start - 1] == "non"):  # "non-productive cough"
                     return Uncounted("", Why(kind), trigger=cover[start])
         return None
 
@@ -312,11 +315,17 @@ class Note:
             if place in sentences or place in dashed:
                 scope = _NO_SCOPE
             if scope.trigger:
+                if self._is_joined(place):
+                    scope = scope._replace(left=scope.left + 1)  # of a hyphenated word, the first one counts
                 scope = scope.at(found, kind, self._commas.get(place, 0), is_or=word in _OR)
             cover.append(scope.trigger)
             if found:
                 scope = scope.after(found, kind, _AHEAD)
         return cover
+
+    def _is_joined(self, place: int) -> bool:
+        """Return whether a hyphen or the prefix "non" joins a word to the one before it."""
+        return self._words[place - 1] == "non" or self._text[self._spans[place - 1][1] : self._spans[place][0]] == "-"
 
     def _back(self, kind: str) -> Sequence[str]:
         sentences, _, dashed = self._cuts

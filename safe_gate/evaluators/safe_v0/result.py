@@ -90,8 +90,8 @@ class Result:
     """A case scored: `figures` are each metric and the composite in [0, 1], `details` the needles behind them.
 
     `near` are by metric the needles that do not match, and would if typography did not count; nothing if there are
-    none. `no_reply` says why the output is none, None for one. `is_only_expected` says that summary and questions hold
-    nothing but phrases that must be there. `uncounted` are by metric the missing phrases that occur without counting,
+    none. `no_reply` says why the output is none, None for one. `is_only_expected` says that the summary holds nothing
+    but phrases that must be there. `uncounted` are by metric the missing phrases that occur without counting,
     None unless matching is clinical.
     """
 

@@ -244,7 +244,7 @@ def score_case(case: Case, policy: Policy) -> Result:
         cluster=case.cluster,
         no_reply=none_of((*case.signals, case.summary, *case.followup_questions)),
         near=near if any(near.values()) else {},
-        is_only_expected=is_only(" ".join((case.summary, *case.followup_questions)), case.must_contain_phrases),
+        is_only_expected=is_only(case.summary, case.must_contain_phrases),
         uncounted=uncounted,
     )
 

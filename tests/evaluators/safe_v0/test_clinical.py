@@ -156,6 +156,45 @@ def test_typography_and_the_form_of_the_last_word_make_no_difference(sentence: s
     assert counts(sentence, phrase)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "phrase"),
+    [
+        ("Dry non-productive cough.", "cough"),
+        ("Non-exertional chest pain.", "chest pain"),
+        ("Non-smoker with asthma.", "asthma"),
+        ("Non-weight-bearing cast.", "cast"),
+        ("Non tender abdomen.", "abdomen"),
+        ("Chest pain (-), cough (+).", "cough"),
+        ("Takes 2x500 mg.", "500 mg"),
+        ("Amoxicillin/clavulanate 500mg/125mg.", "500 mg"),
+        ("Amoxicillin/clavulanate 500mg/125mg.", "125 mg"),
+        ("Unable to exclude fracture.", "fracture"),
+        ("Without delay treated for sepsis.", "sepsis"),
+        ("Has a history of asthma and wheezes today.", "wheezes"),
+    ],
+)
+def test_what_is_affirmed_beside_a_trigger_counts(sentence: str, phrase: str) -> None:
+    assert counts(sentence, phrase)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "phrase"),
+    [
+        ("Abdomen non-tender.", "tender"),
+        ("Non tender abdomen.", "tender"),
+        ("Non-weight-bearing cast.", "weight bearing"),
+        ("Dry non-productive cough.", "productive cough"),
+        ("Non-Hodgkin lymphoma.", "Hodgkin lymphoma"),
+        ("Chest pain (-), cough (+).", "chest pain"),
+        ("Chest pain: N", "chest pain"),
+        ("Sepsis, less likely.", "sepsis"),
+        ("Syrup of 250 mg/5 ml.", "250 mg"),
+    ],
+)
+def test_what_is_negated_or_cut_does_not_count(sentence: str, phrase: str) -> None:
+    assert not counts(sentence, phrase)
+
+
 def test_a_list_below_a_heading_belongs_to_it() -> None:
     note = "Denies:\n- fever\n- chest pain\nReports:\n- cough"
     assert [counts(note, phrase) for phrase in ("fever", "chest pain", "cough")] == [False, False, True]
