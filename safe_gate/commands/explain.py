@@ -206,7 +206,7 @@ def shown(one: Explanation) -> str:
     numbers, titles = _numbers(one), one.evaluator.present.fields_of(one.result, one.texts)
     for name, text in one.texts.items():
         spans = {span: number for span, number in numbers.items() if span[0] == name}
-        lines += ["", f"{titles[name]}:", f"  {_marked(text, spans)}"]
+        lines += ["", f"{titles[name]}:", *(f"  {line}" for line in _marked(text, spans))]
     for judgement in one.judgements:
         lines += ["", *_judged(one, judgement, numbers)]
     return "\n".join([*lines, ""])
@@ -264,8 +264,8 @@ def _numbers(one: Explanation) -> dict[_Span, int]:
     return {span: number for number, span in enumerate(ordered, 1)}
 
 
-def _marked(text: str, spans: Mapping[_Span, int]) -> str:
-    """Return a text with `[n` where span n starts and `n]` where it ends."""
+def _marked(text: str, spans: Mapping[_Span, int]) -> Iterator[str]:
+    """Yield the lines of a text with `[n` where span n starts and `n]` where it ends."""
     marks: list[tuple[int, int, int, str]] = []
     for (_, start, end), number in spans.items():
         marks += [(end, 0, -start, f" {number}]"), (start, 1, -end, f"[{number} ")]
@@ -273,8 +273,8 @@ def _marked(text: str, spans: Mapping[_Span, int]) -> str:
     for place, _, _, mark in sorted(marks):
         out += [text[position:place], mark]
         position = place
-    # As one: two pieces that are harmless may be a workflow command once they are joined.
-    return plain(Untrusted("".join([*out, text[position:]])), _ALL)
+    # Whole lines: two pieces that are harmless may be a workflow command once they are joined.
+    yield from (plain(Untrusted(line), _ALL) for line in "".join([*out, text[position:]]).split("\n"))
 
 
 def _judged(one: Explanation, judgement: Judgement, numbers: Mapping[_Span, int]) -> Iterator[str]:

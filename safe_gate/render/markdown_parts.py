@@ -204,10 +204,16 @@ def _quotes(
 
 
 def _deciding_line(evaluator: Evaluator, part: Any, result: CaseResult, texts: JsonObject) -> Quote:
-    """Return the line around the first words of what fails, or the start of the reply if no words are against it."""
-    failing = {one.by for one in evaluator.present.judgements(part, result) if one.severity}
-    marks = [one for one in evaluator.present.marks(result, texts) if one.side is Side.AGAINST and one.by in failing]
-    if marks:
+    """Return the line around the first words of what fails.
+
+    Without words against it, it is the line around those that the evidence says do not count, else the reply's start.
+    """
+    failing = {one.by: one.evidence for one in evaluator.present.judgements(part, result) if one.severity}
+    found = [one for one in evaluator.present.marks(result, texts) if one.by in failing]
+    against = [one for one in found if one.side is Side.AGAINST]
+    cancelled = (one for one in found if one.side is Side.CANCELLED and one.why)
+    told = [one for one in cancelled if any(phrase[-len(one.why) :] == one.why for phrase in failing[one.by])]
+    if marks := against or told:
         field = marks[0].field
         return around(texts[field], [(one.start, one.end) for one in marks if one.field == field])
     shown = evaluator.present

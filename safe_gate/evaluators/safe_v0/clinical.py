@@ -267,9 +267,15 @@ class Note:
                     best.append(phrase)
                     end = stop
             if best:
-                found.append(_Found(place, end, tuple(one.effect for one in best), " ".join(keys[place:end])))
+                found.append(_Found(place, end, tuple(one.effect for one in best), self._written(keys, place, end)))
             place = end
         return found
+
+    def _written(self, keys: Sequence[str], start: int, end: int) -> str:
+        """Return words as the text writes them, in lower case and with "#" and "YYYY" for numbers and years."""
+        places = range(start + 1, end)
+        rest = (self._text[self._spans[place - 1][1] : self._spans[place][0]] + keys[place] for place in places)
+        return "".join((keys[start], *rest)).replace("?x", "?").replace("\n", " ")
 
     def _end(self, phrase: _Phrase, keys: Sequence[str], start: int, cuts: frozenset[int]) -> int:
         """Return where a phrase ends that starts at a word, 0 if none does: there is no cut within it.

@@ -312,19 +312,23 @@ def marks(case: Result, texts: JsonObject) -> Iterator[Mark]:
 
 
 def _clinical_marks(metric: str, case: Result, field: str, text: str) -> Iterator[Mark]:
-    """Yield the places of a metric's needles by clinical matching, those that do not count with the reason."""
+    """Yield the places of a metric's needles by clinical matching, those that do not count with the reason.
+
+    Of a needle that is found, only the places that count matter.
+    """
     _, side, says = _LOOKED[metric]
-    begin = 0
-    phrases = [clinical.Note(one) for one in dict.fromkeys((*case.found[metric], *case.missing[metric]))]
+    begin, needles = 0, (*case.found[metric], *case.missing[metric])
+    phrases = [(clinical.Note(one), one in case.missing[metric]) for one in dict.fromkeys(needles)]
     for entry in text.split("\n") if field == "signals" else (text,):
         note = clinical.Note(entry)
-        for phrase in phrases:
+        for phrase, is_missing in phrases:
             for start, end, uncounted in islice(note.occurrences(phrase), _MOST):
                 place = (field, begin + start, begin + end, entry[start:end])
-                if uncounted:
-                    yield Mark(*place, Side.CANCELLED, metric, "does not count", why=_why(uncounted))
-                else:
+                if not uncounted:
                     yield Mark(*place, side, metric, says)
+                elif is_missing:
+                    where = f"does not count in the {field}"
+                    yield Mark(*place, Side.CANCELLED, metric, where, why=_why(uncounted))
         begin += len(entry) + 1
 
 

@@ -103,6 +103,8 @@ def test_what_ends_a_scope_ends_it() -> None:
         ("No fever.", "fever", ("negated", "no")),
         ("Mother had a stroke.", "stroke", ("other person", "mother")),
         ("Return if fever.", "fever", ("hypothetical", "if")),
+        ("W/o fever.", "fever", ("negated", "w/o")),
+        ("?fever", "fever", ("hypothetical", "?")),
         ("History of asthma.", "asthma", ("past", "history of")),
         ("Rash in 2011.", "rash", ("past", "in YYYY")),
         ("1500 mg given.", "500 mg", ("part", "1500 mg")),
@@ -269,6 +271,18 @@ def test_a_run_counts_what_is_whole_and_affirmed_and_shows_why_the_rest_does_not
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
+def test_the_comment_quotes_the_text_in_which_a_phrase_does_not_count(safe_gate: SafeGate) -> None:
+    expected = {
+        "signal_generation": {"must_find_signals": ["chest pain"]},
+        "event_summary": {"must_contain_phrases": ["went home"]},
+        "followup_questions": {"forbidden_terms": ["fault"]},
+    }
+    output = {"signals": ["Mother had chest pain"], "summary": "She went home.", "followup_questions": ["Why?"]}
+    write_batch(Path("b.json"), safe_case("one", expectations=expected, output=output))
+    run(safe_gate, *CLINICAL)
+    assert "Mother had <b>chest pain</b></blockquote>" in Path("reports/safe-gate.md").read_text("utf-8")
+
+
 def test_literal_matching_is_the_default_and_shows_nothing_of_it(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), note_case())
     ran, part = run(safe_gate)
@@ -292,8 +306,10 @@ def test_without_recorded_text_the_reason_stays(safe_gate: SafeGate) -> None:
 def test_explain_marks_each_occurrence(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), note_case())
     out = safe_gate("explain", "one", "--batch", "b.json", *CLINICAL).out
-    assert re.search(r'does not count  "chest pain"  negated by denies', out)
-    assert re.search(r'does not count  "fever"  made hypothetical by if', out)
+    assert 'does not count in the signals  "chest pain"  negated by denies' in out
+    assert 'does not count in the signals  "fever"  made hypothetical by if' in out
+    assert out.count('does not count in the summary  "fever"  negated by no') == 2, "for CR and for AC"
+    assert "Signals:\n  Denies chest pain\n  Seek help if fever persists\n" in out
     assert re.search(r'is a required phrase  \[\d\] "aspirin 300 mg"', out)
     cases = json.loads(safe_gate("explain", "one", "--batch", "b.json", *CLINICAL, "--json").out)["cases"]
     for judgement in cases[0]["judgements"].values():
