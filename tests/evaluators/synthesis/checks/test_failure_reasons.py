@@ -48,7 +48,7 @@ def test_explain_shows_hits_in_the_text_and_the_arithmetic(safe_gate: SafeGate) 
     ran = safe_gate("explain", "b", "--cases", "c.jsonl", "--profile", "spec")
     assert ran.code == 0
     assert "b (c.jsonl:2): fails" in ran.out
-    assert "[1 You should 1] call.\\n\\x1b[2J [2 You\u2019ll definitely be fine 2]." in ran.out
+    assert "  [1 You should 1] call.\n  \\x1b[2J [2 You\u2019ll definitely be fine 2]." in ran.out
     assert '  directs  [1] "You should"  agency-negative/you-should\n' in ran.out
     assert "0 clauses leave the choice and 1 directs: 0 \u2212 1 = \u22121. A reply passes with 1 or more." in ran.out
 
