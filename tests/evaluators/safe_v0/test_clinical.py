@@ -317,6 +317,14 @@ def test_explain_marks_each_occurrence(safe_gate: SafeGate) -> None:
             assert cases[0]["texts"][mark["field"]][mark["start"] : mark["end"]] == mark["text"]
 
 
+def test_explain_marks_only_what_counts_of_a_phrase_that_is_found(safe_gate: SafeGate) -> None:
+    output = {"signals": ["No fever at home"], "summary": "Fever. She went home.", "followup_questions": ["Why?"]}
+    write_batch(Path("b.json"), safe_case("one", output=output))
+    out = safe_gate("explain", "one", "--batch", "b.json", *CLINICAL).out
+    assert 'is a required signal  [1] "Fever"' in out
+    assert "does not count" not in out
+
+
 def test_another_way_to_match_is_a_change_of_the_rules(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), note_case())
     base = commit()
