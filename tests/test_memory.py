@@ -21,7 +21,9 @@ _MOST = 120 * 1024  # KiB
 
 @pytest.mark.soak
 @on_linux
-@pytest.mark.parametrize("command", [["eval", "--out", "o.json", "--cases"], ["run", "--synthesis-cases"]])
+@pytest.mark.parametrize(
+    "command", [["eval", "--jobs", "1", "--out", "o.json", "--cases"], ["run", "--jobs", "1", "--synthesis-cases"]]
+)
 @pytest.mark.usefixtures("safe_gate")
 def test_ten_times_the_replies_take_no_more_memory(command: list[str]) -> None:
     for count in (_FEW, _MANY):  # every one fails, so that every one is a case to look at
@@ -29,7 +31,7 @@ def test_ten_times_the_replies_take_no_more_memory(command: list[str]) -> None:
     (few, least), (many, most) = (peak(*command, f"{count}.jsonl") for count in (_FEW, _MANY))
     assert few == many != "0"
     assert least < most + 4096  # both were measured
-    assert most < min(1.2 * least, _MOST)
+    assert most < min(1.5 * least, _MOST)  # results are in memory up to a bound
 
 
 @pytest.mark.soak
