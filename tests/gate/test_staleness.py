@@ -13,7 +13,10 @@ from tests.support.git import commit_here, git
 
 CASES, LOCK = "evals/a.jsonl", "safe-gate.lock.json"
 SOURCES = ("prompts/system.md", "prompts/de/system.md", "app/config.json", "app/answer.py", "app/tools/search.py")
-OTHERS = ("README.md", "app/notes.txt", "web/page.py", "docs/prompts/old.md", "prompts.md", "evals/README.md")
+OTHERS = (
+    *("README.md", "app/notes.txt", "web/page.py", "docs/prompts/old.md", "prompts.md", "evals/README.md"),
+    *("config.json", "app/config.json.bak", "apps/answer.py", "evals/b.jsonl"),
+)
 
 Change = Callable[[], None]
 
@@ -59,7 +62,7 @@ def add(path: str) -> None:
 
 # --- changes that leave a recording stale, or fake one ------------------------------------------
 
-NEW = ("prompts/new.md", "prompts/fr/new.md", "app/new.py", "app/a/b/new.py")
+NEW = ("prompts/new.md", "prompts/fr/new.md", "prompts/new", "app/new.py", "app/a/b/new.py")
 FOUND = [path for path in SOURCES if path != "app/config.json"]  # by a glob
 OF_SOURCES = [
     *(pytest.param(lambda path=path: edit(path), id=f"edited {path}") for path in SOURCES),
