@@ -23,7 +23,7 @@ RUN /opt/build/bin/pip wheel --no-cache-dir --disable-pip-version-check --no-dep
 FROM base AS files
 COPY --from=build /opt/safe-gate /opt/safe-gate
 RUN cd /usr/local/lib/python3.13 \
- && rm -rf site-packages/* ensurepip idlelib pydoc_data tkinter turtledemo test /usr/local/bin/pip* /usr/local/bin/idle* /root/.cache \
+ && rm -rf site-packages/* ensurepip idlelib pydoc_data tkinter turtledemo test /usr/local/bin/pip* /usr/local/bin/idle* ~/.cache \
  && python -m compileall -q -f -j 0 --invalidation-mode unchecked-hash . /opt/safe-gate/lib
 
 # One layer, so what was removed is not in the image.

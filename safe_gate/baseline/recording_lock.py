@@ -11,7 +11,7 @@ from safe_gate.gate import staleness
 from safe_gate.inputs import lock_file
 from safe_gate.inputs.commit_files import Clone, Missing
 from safe_gate.model.lock import Lock, Recordings, Stale
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code
 
 
 def of(rules: Judging, compared: Baseline | None, snapshots: Snapshots) -> Recordings | None:
@@ -29,11 +29,11 @@ def of(rules: Judging, compared: Baseline | None, snapshots: Snapshots) -> Recor
         return None
     judged_at = _judged_at(options.max_age)
     stale = list[Stale]()
-    for path, sources in sorted(options.recordings.items()):
+    for path, now in sorted(lock_file.as_they_are(options.recordings).items()):
         entry = lock.recordings.get(path) if lock else None
         stale += staleness.stale(
             path,
-            lock_file.as_is(path, sources),
+            now,
             entry,
             before.recordings.get(path) if before else None,
             days=(judged_at - datetime.fromisoformat(entry.recorded_at)).days if entry and judged_at else 0,
@@ -49,7 +49,7 @@ def _base_lock(rules: Judging, compared: Baseline | None, snapshots: Snapshots, 
     """
     is_commit = compared is not None and compared.report is None
     base = rules.base or (compared if is_commit else None)
-    with suppress(CannotJudge):  # what needs the base itself reports that it cannot be read, and a change mends a lock
+    with suppress(CannotJudge):  # whatever needs the base reports an unreadable one; this change may repair its lock
         if base is None and is_needed:
             base = snapshots.open("base", snapshots.head_settings, is_required=False)
         return lock_file.read(base.root) if base else None
@@ -64,4 +64,4 @@ def _judged_at(max_age: int | None) -> datetime | None:
         if at := Clone().commit("HEAD").made_at:
             return datetime.fromisoformat(at)
     words = "needs the time of the judged commit, and this folder is in no repository; check it out, or unset max-age"
-    raise CannotJudge(Problem(Place("max-age"), words, code=Code.INVALID_SETTING))
+    raise CannotJudge.at("max-age", words, Code.INVALID_SETTING)

@@ -50,7 +50,8 @@ def main(call: Call) -> int:
         raise CannotJudge(
             *(Problem(Place(one), words + suggestion(one, [*known]), code=Code.USAGE) for one in strangers)
         )
-    new = lock_file.locked({one: known[one] for one in named}, call.arguments["model"], call.effects.generated_at)
+    wanted, at = {one: known[one] for one in named}, call.effects.generated_at
+    new = lock_file.as_they_are(wanted, call.arguments["model"], at, needs_sources=True)
     kept = lock.recordings if (lock := lock_file.read()) else {}
     if not call.arguments["model"]:
         new = {path: replace(one, model=kept[path].model if path in kept else "") for path, one in new.items()}

@@ -115,10 +115,13 @@ def is_only(text: str, expected: Iterable[str]) -> bool:
     >>> is_only("Chest pain. Call 911!", ["call 911", "chest pain"]), is_only("Call 911 now.", ["call 911"])
     (True, False)
     """
-    rest = text.casefold()
-    for phrase in sorted({one.casefold() for one in expected if one}, key=len, reverse=True):
+    phrases = sorted({one.casefold() for one in expected if one}, key=len, reverse=True)
+    if not phrases:
+        return False
+    rest = whole = text.casefold()
+    for phrase in phrases:
         rest = rest.replace(phrase, " ")
-    return rest != text.casefold() and not any(map(str.isalnum, rest))
+    return rest != whole and not any(map(str.isalnum, rest))
 
 
 def only_expected(ids: Sequence[str]) -> Iterator[Phrase]:
@@ -289,12 +292,10 @@ class Digested(Protocol):
     @property
     def id(self) -> str:
         """The id of the case."""
-        ...
 
     @property
     def digests(self) -> Mapping[str, str]:
         """The digests, as `reply_digests` returns them."""
-        ...
 
 
 def reply_digests(texts: Sequence[str], given: Mapping[str, Any]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from safe_gate.core.figures import plural
 from safe_gate.model.lock import Fault, Locked, Recordings, Stale
 from safe_gate.model.report import RuleOutcome
 
-RULE = "stale-recordings"
+_RULE = "stale-recordings"
 
 _AGAIN = "record it again, then run safe-gate lock"
 _ADVICE = {
@@ -49,20 +49,21 @@ def _different(before: Locked, after: Locked) -> tuple[str, ...]:
 
 def judge(found: Recordings) -> Iterator[RuleOutcome]:
     """Yield the outcome of the rule for each stale recording, or one if none is stale."""
+    warns = found.on_stale == "warn"
     for one in found.stale:
         allowed = f", {plural(one.days, 'day')}; at most {found.max_age}" if one.days else ""
         yield RuleOutcome(
-            RULE,
+            _RULE,
             "gate",
             1,
             0,
-            passed=found.on_stale == "warn",
+            passed=warns,
             found=f"{one.fault}{allowed}",
             detail=f"{_ADVICE[one.fault]}; changed" if one.files else _ADVICE[one.fault],
             group=one.recording,
             names=one.files,
-            warns=found.on_stale == "warn",
+            warns=warns,
         )
     if not found.stale:
         words = f"{plural(found.compared, 'recording')}, none stale"
-        yield RuleOutcome(RULE, "gate", 0, 0, passed=True, found=words)
+        yield RuleOutcome(_RULE, "gate", 0, 0, passed=True, found=words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from safe_gate.inputs import checked, disk, globs
@@ -20,25 +21,28 @@ def read(root: Path = HERE) -> Lock | None:
     return codec.from_json(Lock, checked.document(str(path), "lock")) if disk.exists(path) else None
 
 
-def as_is(recording: str, sources: Sequence[str], model: str = "", at: str = "") -> Locked:
-    """Return a recording and its sources as they are below the working folder: paths and globs, which may name none.
+def as_they_are(
+    recordings: Mapping[str, Sequence[str]], model: str = "", at: str = "", *, needs_sources: bool = False
+) -> dict[str, Locked]:
+    """Return recordings as they are below the working folder, each with its sources, which paths and globs name.
 
-    Raises CannotJudge for a file that cannot be read.
+    Raises CannotJudge for a file that cannot be read, and where sources are needed for each pattern that names none.
     """
+    found = {recording: globs.expand(patterns, "") for recording, patterns in recordings.items()}
+    unmatched = dict.fromkeys(one for _, problems in found.values() for one in problems)
+    if needs_sources and unmatched:
+        raise CannotJudge(*unmatched)
+    digest = cache(disk.sha256)  # several recordings may have one source
+    return {
+        recording: Locked(
+            _sha256(recording), model, at, {disk.shown(path): digest(str(path)) for path in sorted(paths)}
+        )
+        for recording, (paths, _) in found.items()
+    }
+
+
+def _sha256(recording: str) -> str:
     try:
-        sha256 = disk.sha256(recording)
+        return disk.sha256(recording)
     except CannotJudge as error:
         raise CannotJudge(*(replace(one, field="recordings") for one in error.problems)) from error
-    return Locked(sha256, model, at, _digests(globs.expand(sources, "")[0]))
-
-
-def locked(recordings: Mapping[str, Sequence[str]], model: str, at: str) -> dict[str, Locked]:
-    """Return the entries of recordings at a time. Raises CannotJudge with each pattern that names no source."""
-    unmatched = [one for sources in recordings.values() for one in globs.expand(sources, "")[1]]
-    if unmatched:
-        raise CannotJudge(*dict.fromkeys(unmatched))
-    return {recording: as_is(recording, sources, model, at) for recording, sources in recordings.items()}
-
-
-def _digests(paths: Sequence[Path]) -> dict[str, str]:
-    return {disk.shown(path): disk.sha256(str(path)) for path in sorted(paths)}

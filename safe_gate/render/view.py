@@ -207,8 +207,10 @@ def conclusion(report: Report) -> str:
 
 def state(rule: RuleOutcome) -> str:
     """Return what became of a rule: `ok`, `warning`, `broken` or `skipped`."""
-    if rule.skipped or rule.warns:
-        return "skipped" if rule.skipped else "warning"
+    if rule.skipped:
+        return "skipped"
+    if rule.warns:
+        return "warning"
     return "ok" if rule.passed else "broken"
 
 

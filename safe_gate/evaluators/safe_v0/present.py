@@ -261,7 +261,7 @@ def _quoted(noun: str, texts: Sequence[str]) -> Iterator[Phrase]:
 
 _WHY = {
     Why.NEGATED: "negated by ",
-    Why.OTHER: "said of another person by ",
+    Why.OTHER: "attributed to another person by ",
     Why.HYPOTHETICAL: "made hypothetical by ",
     Why.PAST: "put in the past by ",
     Why.PART: "part of ",
