@@ -67,7 +67,7 @@ release-check: $(RUNNABLE) ## build wheel and sdist twice, compare them, and che
 	$(BIN)/python -m release.build dist
 
 audit: $(VENV)/.release ## look up known vulnerabilities of what ships, and check the workflows
-	$(VENV)/release/bin/pip-audit --disable-pip --require-hashes -r requirements-image.txt
+	$(VENV)/release/bin/pip-audit --strict --disable-pip --require-hashes -r requirements-image.txt
 	$(VENV)/release/bin/zizmor --offline --persona auditor .
 
 sbom: $(VENV)/.release ## list the locked dependencies as CycloneDX in dist/
