@@ -19,7 +19,7 @@ from safe_gate.render import console, jsonreport
 from safe_gate.scoring import refusals, workers
 from safe_gate.settings import reading
 from safe_gate.settings.model import OF_COMMANDS, Settings, settings
-from safe_gate.settings.reading import CONFIG_FILE, is_allowed
+from safe_gate.settings.reading import CONFIG_FILE
 
 VERBOSE = {
     "action": "store_true",
@@ -110,7 +110,7 @@ class Call(NamedTuple):
     def resolved(self, root: Path = disk.HERE) -> reading.Resolved:
         """Return the settings with where each comes from. Raises CannotJudge."""
         read = partial(config_file.read_config, root=root)
-        return reading.resolve(self.flags, self.environ, read, command=self.command)
+        return reading.resolve(reading.Given(self.flags, self.environ, read, self.command))
 
     def warn(self, options: Settings) -> None:
         """Print a warning about a config file that is not read, if there is one in a parent folder.
@@ -143,7 +143,8 @@ def run(
         name = arguments.pop("command")
         known = {one.name for one in settings()} | {*OF_COMMANDS}
         flags |= {name: value for name, value in arguments.items() if name in known}
-        disk.follow_links(is_on=is_allowed("outside-links", flags, environ))
+        known_so_far = reading.reporting_options(flags, environ, lambda _: None)
+        disk.follow_links(is_on="outside-links" in known_so_far.allow)
         command = commands.module(name)
         time_of(environ)  # an invalid SOURCE_DATE_EPOCH is an error
         effects = effects_of(environ, printed, told, is_log=command.COMMAND.judges)

@@ -7,6 +7,7 @@ The types here convert what a flag, a variable or a config file gives: `Text`, `
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin
@@ -164,7 +165,8 @@ class Names:
     `heading` is its place in `--help`. `flags` are its flags by command, or the commands with a flag of its name. `env`
     are its variables: by default `SAFE_GATE_` and its name. `key` is its path in the config file: by default its name,
     () if it cannot be set there. By default each setting with a variable and a flag of `run` is an action input. The
-    value of a `secret` is not shown. `--help` shows the `usual` ones alone, where a command has many.
+    value of a `secret` is not shown. `--help` shows the `usual` ones alone, where a command has many. `takes` are
+    the words for a text that is not any text.
     """
 
     heading: Heading
@@ -174,6 +176,7 @@ class Names:
     is_input: bool | None = None
     secret: bool = False
     usual: bool = False
+    takes: str = "text"
 
 
 def renamed(name: str, short: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
@@ -251,6 +254,7 @@ class Setting(NamedTuple):
     by_name: Entries | None
     entries: tuple[Setting, ...]
     is_usual: bool
+    takes: str
 
     def flags_of(self, command: str) -> tuple[str, ...]:
         """Return the option's flags for a command, if any; some commands take the flags of `run`."""
@@ -267,6 +271,11 @@ class Setting(NamedTuple):
         return frozenset({self.input, *(flag.removeprefix("--") for flags in self.flags.values() for flag in flags)})
 
     @property
+    def inputs(self) -> tuple[str, ...]:
+        """The variables in which the runner gives the action input, also as shells spell them."""
+        return (f"INPUT_{self.input.upper()}", f"INPUT_{self.name.upper()}") if self.is_input else ()
+
+    @property
     def is_list(self) -> bool:
         """Whether the option takes several values."""
         return self.kind is tuple
@@ -279,6 +288,31 @@ class Setting(NamedTuple):
         if self.choices and not self.is_list:
             return "|".join(self.choices)
         return "N" if self.kind in (int, float) else "TEXT"
+
+    @property
+    def expected(self) -> str:
+        """The words for the values that it takes."""
+        if self.choices:
+            return "one of " + ", ".join(self.choices)
+        if self.entries:
+            return f"NAME=VALUE, each name once: {', '.join(one.name for one in self.entries)}"
+        if self.by_name:
+            return "a number from 0 to 1, or CHECK=NUMBER, each check once"
+        if self.kind not in (int, float):
+            return "true or false" if self.kind is bool else self.takes
+        kind = "a whole number" if self.kind is int else "a number"
+        if self.excluded:
+            return f"{kind} above {self.low} and below {self.high}"
+        to = "" if self.high is None else f" to {self.high}"
+        return f"{kind} from {self.low}{to}" + f", or {OFF}" * self.can_be_off
+
+    def parts(self, value: Any) -> dict[str, Any]:
+        """Return the known entries that a value sets, or under "" what the field converts or refuses as a whole."""
+        if self.by_name:
+            with suppress(ValueError):
+                value = self.by_name.of(value)
+                return flat(value) if self.entries else {"": value}
+        return {"": value}
 
 
 def settings_of(model: type[BaseModel]) -> Iterator[Setting]:
@@ -317,6 +351,7 @@ def _setting(name: str, one: FieldInfo, names: Names) -> Setting:
         by_name=_first(one.metadata, Entries),
         entries=tuple(_entries(kind)),
         is_usual=names.usual,
+        takes=names.takes,
     )
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field
-from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from safe_gate.core.setting import (
     POWER,
@@ -81,8 +81,7 @@ class Timeouts(Strict):
 class Settings(BaseSettings):
     """The settings of a run.
 
-    `Settings.merged` takes what sources set, instead of the library's own sources: it reads no variable itself, and no
-    `.env` file of the checkout.
+    Its sources are those of `settings.reading`, not the library's own: no `.env` file of the checkout is read.
     """
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid")
@@ -276,8 +275,12 @@ class Settings(BaseSettings):
 
     # --- advanced ---------------------------------------------------------------------------------
 
-    jobs: Annotated[Text, Names("advanced", key=())] = Field(
+    jobs: Annotated[
+        Text,
+        Names("advanced", key=(), takes="a whole number from 1 to 999, auto, or the address of a scheduler"),
+    ] = Field(
         "auto",
+        pattern="^(auto|[1-9][0-9]{0,2}|.*:.*)$",
         description="What scores cases in JSONL files: a number of processes, `auto` for one per core if there are "
         "about 500 cases or more, or the address of a dask scheduler, such as tls://10.0.0.2:8786, as trusted as the "
         "gate. The result is the same.",
@@ -308,17 +311,20 @@ class Settings(BaseSettings):
     installed: Annotated[Mapping[str, Group], BeforeValidator(_installed)] = Field({}, validate_default=True)
 
     @classmethod
-    def merged(cls, *sources: Mapping[str, Any]) -> Self:
-        """Return what sources set by the names of settings; the first wins. Raises pydantic's ValidationError."""
-        return cls(_sources=[in_groups(source) for source in sources])  # type: ignore[call-arg]
+    def merged(cls, *sources: PydanticBaseSettingsSource, **values: Any) -> Self:
+        """Return what values and sources set; the first wins. Raises pydantic's ValidationError."""
+        return cls(**values | {"_given": sources})
 
     @classmethod
     def settings_customise_sources(
-        cls, settings_cls: type[BaseSettings], init_settings: Any, *_: Any, **__: Any
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - as the library calls it
+        init_settings: Any,
+        *_: Any,
+        **__: Any,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources in their order: those of `merged`, or the arguments alone."""
-        sources = init_settings.init_kwargs.pop("_sources", [init_settings.init_kwargs])
-        return tuple(InitSettingsSource(settings_cls, source) for source in sources)
+        """Return the sources in their order: the arguments, then those of `merged`."""
+        return (init_settings, *init_settings.init_kwargs.pop("_given", ()))
 
     def group(self, evaluator: str) -> Group:
         """Return the settings of an evaluator, by its name."""
