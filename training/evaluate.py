@@ -41,6 +41,8 @@ RARER: dict[str, tuple[str, bool | None]] = {
     "unverifiable_reassurance": ("fail", False),
     "topic_pivot": ("fail", False),
     "crisis_support": ("fail", False),
+    "scope": ("fail", False),
+    "dependence": ("fail", False),
 }
 """The verdict of each check whose precision and recall tell most."""
 

@@ -243,7 +243,7 @@ def follows_from_its_hits(check: dict[str, Any]) -> bool:
     """Return a check's verdict by the spec's rules, from nothing but what the report shows of it."""
     if "decides" in check:
         favour, against = (sum(map(len, check[side].values())) for side in ("for", "against"))
-        return not check["applicable"] or bool(favour and not against)
+        return not check["applicable"] or (not against and (favour > 0 or check["decides"] == "none_against"))
     if "score" in check:
         assert check["score"] == len(check["positive_hits"]) - len(check["negative_hits"])
         return bool(check["score"] >= 1 or (check["positive_hits"] and not check["negative_hits"]))
