@@ -169,22 +169,20 @@ def offsets(text: str) -> Iterator[tuple[Path, int]]:
                 expects_key.append(token == "{")
 
 
-def item_places(text: str, key: str) -> Iterator[tuple[int, int]]:
-    r"""Yield line and column (from 1) of every item of the list under a key of an object. The text must parse.
+def item_places(text: str, *keys: str) -> Iterator[tuple[int, int]]:
+    r"""Yield line and column (from 1) of every item of a list: the text, or the value under a key of a key. It parses.
 
     Gives the same places as `offsets` by the parser's own steps, in a tenth of the time for many items.
 
     >>> list(item_places('{"b": [{}], "a": [1,\n{"a": [2]}]}', "a"))
     [(1, 19), (2, 1)]
+    >>> list(item_places('{"a": {"b": [1]}}', "a", "b")), list(item_places("[1,2]"))
+    ([(1, 14)], [(1, 2), (1, 4)])
     """
-    place = _next(text, text.index("{") + 1)
-    while text[place] != "}":
-        name, end = _decoder.raw_decode(text, place)
-        place = _next(text, end)
-        if name == key:
-            break
-        place = _next(text, _decoder.raw_decode(text, place)[1])
-    else:
+    place = _next(text, 0)
+    for key in keys:
+        place = _value_under(key, text, place)
+    if text[place : place + 1] != "[":
         return
     line, column, counted, place = 1, 1, 0, _next(text, place + 1)
     while text[place] != "]":
@@ -192,6 +190,18 @@ def item_places(text: str, key: str) -> Iterator[tuple[int, int]]:
         line, column, counted = line + len(ended), units(rest) + (1 if ended else column), place
         yield line, column
         place = _next(text, _decoder.raw_decode(text, place)[1])
+
+
+def _value_under(key: str, text: str, place: int) -> int:
+    """Return the place of the value under a key of the object at a place, the end of the text for none."""
+    place = _next(text, place + 1) if text[place : place + 1] == "{" else len(text)
+    while text[place : place + 1] not in ("}", ""):
+        name, end = _decoder.raw_decode(text, place)
+        place = _next(text, end)
+        if name == key:
+            return place
+        place = _next(text, _decoder.raw_decode(text, place)[1])
+    return len(text)
 
 
 def units(text: str) -> int:

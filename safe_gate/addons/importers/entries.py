@@ -10,9 +10,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from safe_gate.addons.importers.conversations import content_of, parsed
-from safe_gate.addons.importers.files import Twice
-from safe_gate.addons.importers.rows import Row, is_json
+from safe_gate.addons.importers.messages import content_of, parsed
+from safe_gate.addons.importers.records import Row, Twice, is_json
 from safe_gate.core.given import Exchange, Imports, Lines
 from safe_gate.core.jsontext import JsonError, offsets, parse
 from safe_gate.evaluators import EVALUATORS

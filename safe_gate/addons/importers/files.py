@@ -1,42 +1,48 @@
-"""The records of a file: lines of JSON, lists in a JSON document, rows of CSV or Parquet, an archive. Pure.
+"""The records of a file: JSON, lines of JSON, a table, Parquet, or an archive of JSON. Pure.
 
-A file is in memory, as bytes of UTF-8. Text stays as it is, even half a surrogate pair.
+A file is in memory as bytes. Text stays as it is, even half a surrogate pair.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import re
 import zipfile
 import zlib
-from collections.abc import Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO, StringIO
+from itertools import repeat
 from typing import Any
 
-from safe_gate.addons.importers.rows import Record, Refused
+from safe_gate.addons.importers.records import MOST, Record, Refused, Twice
 from safe_gate.addons.scale import parquet
 from safe_gate.core.figures import plural
-from safe_gate.core.jsontext import MAX_VALUES, TooManyValuesError, bound, is_deep, repeated
+from safe_gate.core.jsontext import MAX_VALUES, TooManyValuesError, bound, is_deep, item_places, repeated
 from safe_gate.core.text.patterns import later
 
-MOST = 16 << 20
-"""The most bytes or characters of a line, an item of a list and a document of an archive."""
+Path = tuple[str, ...]
+IsRow = Callable[[Record], bool]
 
-
-Keys = tuple[str, ...]
-
+_MOST_IN_DOCUMENT = 8 * MAX_VALUES
 _MOST_UNPACKED, _MOST_RATIO = 128 << 20, 100  # bytes that an archive may hold in any case, and times its own size
-_HEAD = 1 << 16  # characters in which a table's header ends
+_HEAD = 1 << 16  # bytes in which a table's header ends
 _ROWS = 50
 _ZSTD = 93
 _SAMPLE = later(r"samples/.*\.json|header\.json|_journal/start\.json")
 _DIGITS = later(r"(\d+)")
-_BLANKS = later(r"[ \t\n\r]*+")
-_TO_BRACKET = later(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+[\[\]{}]', re.DOTALL)
 _BLANK_LINES = later(r"(?:[ \t,;]*+\r?\n)*+")
+_BLANKS = later(r"[ \t\n\r]*+")
+_QUOTED = later(r'"[^"]*+"')
 _SEPARATOR = later(r'"?sep=([^"\w\r\n])"?[ \t,;]*+\r?\n', re.IGNORECASE)
-_TOO_DEEP = "is nested too deep"
+_BOMS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_PARQUET, _ZIP, _GZIP = b"PAR1", b"PK\x03\x04", b"\x1f\x8b"
 
 
 class NotReadable(Exception):
@@ -45,10 +51,6 @@ class NotReadable(Exception):
     def __init__(self, why: str, line: int = 0) -> None:
         super().__init__(why)
         self.line = line
-
-
-class Twice(tuple[str, ...]):
-    """The cells of columns with the same name, in their order."""
 
 
 class KeyTwiceError(ValueError):
@@ -73,246 +75,163 @@ def value_of(text: str) -> Any:
     nested too deep.
     """
     bound(text)
-    value = json.loads(text, object_pairs_hook=_unique)
+    value = _decoder.decode(text)
     if is_deep(value):
         raise RecursionError
     return value
 
 
-def shape_of(data: bytes, paths: Collection[Keys]) -> str:
-    """Return the shape of a file: `lines`, `document`, `commas`, `tabs`, `columns` or `archive`; "" for none of these.
+def utf_8(data: bytes, encoding: str) -> bytes:
+    """Return a file's bytes, those of text as UTF-8. Raises NotReadable for another encoding than the one named."""
+    named = encoding or next((name for bom, name in _BOMS.items() if data.startswith(bom)), "")
+    if not named or data.startswith((_PARQUET, _ZIP)):
+        return data.removeprefix(codecs.BOM_UTF8)
+    try:
+        return data.decode(named).encode().removeprefix(codecs.BOM_UTF8)
+    except UnicodeError as error:
+        words = f"is not {named}: {getattr(error, 'reason', error)}; name another encoding with --encoding"
+        raise NotReadable(words) from None
 
-    Lines that hold lists of records under keys of `paths` are documents.
+
+def shape_of(data: bytes) -> str:
+    """Return the shape of a file: `lines`, `document`, `commas`, `tabs`, `columns` or `archive`; "" for another text.
+
+    Raises NotReadable for a file that is empty, compressed or no text.
     """
-    if data.startswith(b"PAR1"):
-        return "columns"
-    if data.startswith(b"PK\x03\x04"):
-        return "archive"
-    start = data[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if data.startswith(_GZIP):
+        raise NotReadable("is compressed with gzip; unpack it first")
+    if data.startswith((_PARQUET, _ZIP)):
+        return "columns" if data.startswith(_PARQUET) else "archive"
+    if b"\0" in data[:_HEAD]:
+        raise NotReadable("has NUL bytes, as UTF-16 has; name the encoding, such as --encoding utf-16-le")
+    start = data[:_HEAD].lstrip()[:1]
+    if not start:
+        raise NotReadable("is empty: there is nothing to import")
     if start == b"[":
         return "document"
     if start == b"{":
-        first = [_value(line) for line in _first_lines(data, 2)]
-        if not any(isinstance(value, dict) for value in first):
-            return "document"
-        return "document" if all(any(isinstance(_at(one, path), list) for path in paths) for one in first) else "lines"
-    delimiter = delimiter_of(data[:_HEAD].decode("utf-8-sig", "replace"))
+        return "lines" if any(map(_is_object, _first_lines(data, 2))) else "document"
+    delimiter = delimiter_of(data[:_HEAD].decode("utf-8", "replace"))
     return {"": "", "\t": "tabs"}.get(delimiter, "commas")
 
 
 def _first_lines(data: bytes, most: int) -> list[bytes]:
-    """Return the first lines that are not blank, without those that are too long to be lines."""
-    file, found = BytesIO(data.removeprefix(b"\xef\xbb\xbf")), list[bytes]()
+    """Return the first lines that are not blank."""
+    file, found = BytesIO(data), list[bytes]()
     while len(found) < most and (line := file.readline(MOST + 1)):
         found += [line] if line.strip() else []
     return found
 
 
-def _value(line: bytes) -> Any:
-    """Return the value of a line, None if it is not JSON."""
+def _is_object(line: bytes) -> bool:
     try:
         text = line.decode("utf-8", "replace") if len(line) <= MOST else ""
         bound(text)
-        return json.loads(text)
+        return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
-        return None
+        return False
 
 
-def _at(value: object, path: Keys) -> object:
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-def read(data: bytes, shape: str, paths: Collection[Keys]) -> Iterator[Record | Refused]:
+def read(data: bytes, shape: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | Refused]:
     """Yield the records of a file. Raises NotReadable where it is broken, ModuleNotFoundError if a library is missing.
 
-    `paths` are the keys that lead to the records of a JSON document.
+    A JSON value is a record, or holds some in lists under the keys of `paths`; of what `is_row` it is a record.
     """
     if shape == "lines":
-        return _lines(data)
+        return _lines(data, paths, is_row)
     if shape == "columns":
         return _columns(data)
     if shape == "archive":
         return _archive(data)
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _not_utf_8(error) from None
-    return _Document(text, paths).records() if shape == "document" else _table(text, shape)
+        raise NotReadable(_reason(error)) from None
+    if shape == "document":
+        return _documents(text, paths, is_row)
+    delimiter = "\t" if shape == "tabs" else delimiter_of(text[:_HEAD].replace("\t", " ")) or ","
+    return table(_bounded(text, delimiter), delimiter, shape)
 
 
-def _not_utf_8(error: UnicodeDecodeError) -> NotReadable:
-    words = f"is not UTF-8: byte 0x{error.object[error.start]:02x}; tried UTF-8, as no byte order mark says otherwise"
-    return NotReadable(f"{words}; name the encoding, such as --encoding cp1252")
+def _reason(error: ValueError | RecursionError) -> str:
+    """Return why a text is not read, for what `value_of` and decoding raise."""
+    if isinstance(error, UnicodeDecodeError):
+        byte = error.object[error.start]
+        words = f"is not UTF-8: byte 0x{byte:02x}; tried UTF-8, as no byte order mark says otherwise"
+        return f"{words}; name the encoding, such as --encoding cp1252"
+    if isinstance(error, RecursionError):
+        return "is nested too deep"
+    if isinstance(error, TooManyValuesError):
+        return f"holds {error}"
+    if isinstance(error, KeyTwiceError):
+        return str(error)
+    if isinstance(error, json.JSONDecodeError):
+        return f"is not valid JSON: {error.msg.lower()}"
+    return "holds a number of too many digits"
 
 
-# --- lines of JSON --------------------------------------------------------------------------------
+# --- JSON -----------------------------------------------------------------------------------------
 
 
-def _lines(data: bytes) -> Iterator[Record | Refused]:
-    for number, line in enumerate(BytesIO(data.removeprefix(b"\xef\xbb\xbf")), 1):
+def _lines(data: bytes, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | Refused]:
+    for number, line in enumerate(BytesIO(data), 1):
         if len(line) > MOST:
             raise NotReadable(f"has a line of more than {MOST} bytes", number)
         if not line.strip():
             continue
         try:
-            yield Record(number, value_of(line.decode("utf-8")))
+            yield from _inside(Record(number, value_of(line.decode("utf-8"))), "", paths, is_row)
         except (ValueError, RecursionError) as error:
             is_broken = not isinstance(error, RecursionError | KeyTwiceError | TooManyValuesError)
             if is_broken and not line.endswith(b"\n"):
                 raise NotReadable("breaks off", number) from None
-            yield Refused(_unreadable(error), Record(number, None))
+            yield Refused(_reason(error), Record(number, None))
 
 
-def _unreadable(error: ValueError | RecursionError) -> str:
-    """Return why a line is no record."""
-    if isinstance(error, UnicodeDecodeError):
-        return str(_not_utf_8(error))
-    if isinstance(error, RecursionError):
-        return _TOO_DEEP
-    if isinstance(error, TooManyValuesError):
-        return f"holds {error}"
-    if isinstance(error, KeyTwiceError):
-        return str(error)
-    return f"is not valid JSON: {error.msg.lower() if isinstance(error, json.JSONDecodeError) else 'it cannot be held'}"
+def _documents(text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | Refused]:
+    """Yield the records of a JSON text, or of several one after the other."""
+    line, place = 1, _BLANKS.match(text).end()  # type: ignore[union-attr]  # it also matches nothing
+    try:
+        bound(text, _MOST_IN_DOCUMENT)
+        line += text.count("\n", 0, place)
+        while place < len(text):
+            value, end = _decoder.raw_decode(text, place)
+            if is_deep(value):
+                raise RecursionError
+            yield from _inside(Record(line, value), text[place:end], paths, is_row)
+            start, place = place, _BLANKS.match(text, end).end()  # type: ignore[union-attr]
+            line += text.count("\n", start, place)
+    except json.JSONDecodeError as error:
+        is_over = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
+        raise NotReadable("breaks off" if is_over else _reason(error), error.lineno) from None
+    except (ValueError, RecursionError) as error:
+        raise NotReadable(_reason(error), line) from None
 
 
-# --- lists in a JSON document ---------------------------------------------------------------------
+def _inside(document: Record, text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record]:
+    """Yield the items of the list that a document is, or has under keys of `paths`, and its other fields as header.
+
+    Any other document is one record. An empty `text` stands for one line.
+    """
+    value = document.value
+    found = [((), value)] if isinstance(value, list) else [(path, _at(value, path)) for path in paths]
+    lists = [(path, one) for path, one in found if isinstance(one, list)]
+    if not lists or not value or is_row(document):
+        yield document
+        return
+    if isinstance(value, dict):
+        names = {path[0] for path, _ in lists}
+        yield document._replace(value={key: one for key, one in value.items() if key not in names}, is_header=True)
+    for path, items in lists:
+        lines = item_places(text, *path) if "\n" in text else repeat((1, 1))
+        for item, (line, _) in zip(items, lines, strict=False):
+            yield Record(document.line + line - 1, item)
 
 
-class _Document:
-    """A JSON text, or several one after the other, that holds records in lists."""
-
-    def __init__(self, text: str, paths: Collection[Keys]) -> None:
-        self._text, self._paths, self._place = text, paths, 0
-        self._line, self._counted = 1, 0
-
-    def records(self) -> Iterator[Record | Refused]:
-        """Yield the items of the list that the text is, or of the lists under keys of its objects.
-
-        Any other value under keys of the paths is one record. Raises NotReadable for broken JSON, and for a later text
-        that has none of this.
-        """
-        has_records = False
-        while self._peek():
-            line = self._here
-            has_more = yield from self._inside(())
-            if has_records and not has_more:
-                words = "has no list of records, as the document before it has; put it into a file of its own"
-                raise NotReadable(words, line)
-            has_records = has_more
-
-    def _inside(self, at: Keys) -> Generator[Record | Refused, None, bool]:
-        """Yield what is found in the next value, and return whether it has a list or a value that is asked for."""
-        letter, is_wanted = self._peek(), at in self._paths or not at
-        if letter == "[" and is_wanted:
-            self._place += 1
-            if self._ends("]"):
-                return True
-            while True:
-                yield self._record(at)
-                if self._expect(",]") == "]":
-                    return True
-        if letter == "{" and any(path[: len(at)] == at and path != at for path in self._paths):
-            self._place += 1
-            has_one, has_keys = False, not self._ends("}")
-            while has_keys:
-                key = self._value()
-                if not isinstance(key, str):
-                    raise NotReadable("is not valid JSON: a key of an object is not a string", self._here)
-                self._expect(":")
-                has_one |= yield from self._inside((*at, key))
-                has_keys = self._expect(",}") == ","
-            return has_one
-        if at in self._paths:
-            yield self._record(at)
-            return True
-        self._skip()
-        return False
-
-    def _record(self, at: Keys) -> Record | Refused:
-        self._peek()
-        line = self._here
-        try:
-            value = self._value()
-        except KeyTwiceError as error:
-            self._skip()
-            return Refused(str(error), Record(line, None))
-        return Refused(_TOO_DEEP, Record(line, None)) if is_deep(value) else Record(line, value, at)
-
-    @property
-    def _here(self) -> int:
-        """The line of the present place."""
-        self._line += self._text.count("\n", self._counted, self._place)
-        self._counted = self._place
-        return self._line
-
-    def _peek(self) -> str:
-        """Return the next character that is not blank, "" at the end."""
-        blanks = _BLANKS.match(self._text, self._place)
-        self._place = blanks.end() if blanks else self._place
-        return self._text[self._place : self._place + 1]
-
-    def _ends(self, bracket: str) -> bool:
-        """Take a closing bracket if it is the next character. Return whether it is."""
-        is_next = self._peek() == bracket
-        self._place += is_next
-        return is_next
-
-    def _expect(self, allowed: str) -> str:
-        """Take the next character that is not blank. Raises NotReadable for another than those allowed."""
-        found = self._peek()
-        if not found:
-            raise NotReadable("breaks off", self._here)
-        if found not in allowed:
-            raise NotReadable(f"is not valid JSON: {json.dumps(found)} is not expected here", self._here)
-        self._place += 1
-        return found
-
-    def _end(self) -> int:
-        """Return where the next value ends if it is an object or a list, else where it begins."""
-        depth, place = int(self._peek() in ("{", "[")), self._place
-        place += depth
-        while depth:
-            found = _TO_BRACKET.match(self._text, place)
-            if found is None:
-                return len(self._text)
-            place = found.end()
-            depth += 1 if self._text[place - 1] in "[{" else -1
-        return place
-
-    def _skip(self) -> None:
-        """Pass over the next value."""
-        end = self._end()
-        if end == self._place:
-            self._value()
-        elif self._text[end - 1] in "]}":
-            self._place = end
-        else:
-            raise NotReadable("breaks off", self._here)
-
-    def _value(self) -> Any:
-        """Take the next value. Raises NotReadable if it is invalid, incomplete or too long, and KeyTwiceError."""
-        size = self._end() - self._place
-        if size > MOST:
-            raise NotReadable(f"has an item of more than {MOST} characters, or is not valid JSON", self._here)
-        try:
-            bound(self._text[self._place : self._place + size])
-            value, self._place = _decoder.raw_decode(self._text, self._place)
-        except TooManyValuesError as error:
-            raise NotReadable(f"has an item that holds {error}", self._here) from None
-        except RecursionError:
-            raise NotReadable(_TOO_DEEP, self._here) from None
-        except json.JSONDecodeError as error:
-            is_more = self._text[error.pos :].strip()
-            words = f"is not valid JSON: {error.msg.lower()}" if is_more else "breaks off"
-            raise NotReadable(words, self._here) from None
-        except KeyTwiceError:
-            raise
-        except ValueError:
-            raise NotReadable("holds a number of too many digits", self._here) from None
-        return value
+def _at(value: object, path: Path) -> object:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -325,25 +244,12 @@ def delimiter_of(text: str) -> str:
     (';', '|')
     """
     before = _BLANK_LINES.match(text)
-    start = before.end() if before else 0
-    if named := _SEPARATOR.match(text, start):
+    text = text[before.end() :] if before else text
+    if named := _SEPARATOR.match(text):
         return named[1]
-    counts = dict.fromkeys(",;\t", 0)
-    is_quoted = False
-    for letter in text[start:]:
-        if letter == '"':
-            is_quoted = not is_quoted
-        elif letter in "\r\n" and not is_quoted:
-            break
-        elif letter in counts and not is_quoted:
-            counts[letter] += 1
-    most = max(counts, key=lambda one: counts[one])
-    return most if counts[most] else ""
-
-
-def _table(text: str, shape: str) -> Iterator[Record | Refused]:
-    delimiter = "\t" if shape == "tabs" else delimiter_of(text[:_HEAD].replace("\t", " ")) or ","
-    return table(_bounded(text, delimiter), delimiter, shape)
+    header = re.split(r"[\r\n]", _QUOTED.sub("", text), maxsplit=1)[0]
+    most = max(",;\t", key=header.count)
+    return most if most in header else ""
 
 
 def _bounded(text: str, delimiter: str) -> Iterator[str]:
@@ -379,7 +285,7 @@ def table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> Iterat
             elif len(cells) == len(header):
                 pairs = list(zip(header, cells, strict=True))
                 several = {name: Twice(cell for other, cell in pairs if other == name) for name in twice}
-                yield Record(line, {name: cell for name, cell in pairs if cell or name} | several, (), shape)
+                yield Record(line, {name: cell for name, cell in pairs if cell or name} | several, shape)
             else:
                 words = f"has {plural(len(row), 'field')}; expected {len(header)}, as the header has"
                 yield Refused(words, Record(line, None))
@@ -396,13 +302,13 @@ def _columns(data: bytes) -> Iterator[Record | Refused]:
         for _, batch in parquet.batches(BytesIO(data), _ROWS):
             for line in parquet.lines(batch, is_import=True):
                 number += 1
+                if isinstance(line, parquet.NotReadable):
+                    yield Refused(f"is a row that JSON cannot hold: {line}", Record(number, None))
+                    continue
                 try:
-                    if isinstance(line, parquet.NotReadable):
-                        yield Refused(f"is a row that JSON cannot hold: {line}", Record(number, None))
-                    else:
-                        yield Record(number, value_of(line), (), "columns")
+                    yield Record(number, value_of(line), "columns")
                 except (KeyTwiceError, TooManyValuesError) as error:
-                    yield Refused(_unreadable(error), Record(number, None))
+                    yield Refused(_reason(error), Record(number, None))
     except parquet.NotReadable as error:
         raise NotReadable(f"is not a readable Parquet file: {error}") from None
 
@@ -412,45 +318,32 @@ def _columns(data: bytes) -> Iterator[Record | Refused]:
 
 def _archive(data: bytes) -> Iterator[Record | Refused]:
     """Yield the header and the samples of an archive, samples by their ids and epochs in the order of numbers."""
-    archive, broken = _zip(data)
+    broken: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError)
     try:
-        with archive:
-            names = [one for one in archive.infolist() if _SAMPLE.fullmatch(one.filename)]
-            size, held = sum(one.file_size for one in names), sum(one.compress_size for one in names)
-            if size > _MOST_UNPACKED and size > _MOST_RATIO * held:
-                raise NotReadable(f"expands from {held} bytes to {size}, which no log does")
-            if any(one.filename == "header.json" for one in names):  # the other is an older copy
-                names = [one for one in names if one.filename != "_journal/start.json"]
-            for one in sorted(names, key=lambda entry: _numbers(entry.filename)):
-                if one.file_size > MOST:
-                    yield Refused(f"has {one.filename} of more than {MOST} bytes")
-                    continue
-                try:
-                    yield Record(0, value_of(archive.read(one).decode("utf-8")), (), "archive", one.filename)
-                except (KeyTwiceError, TooManyValuesError) as error:
-                    yield Refused(f"{_unreadable(error)} in {one.filename}")
+        archive: Any = zipfile.ZipFile(BytesIO(data))
+        if any(one.compress_type == _ZSTD for one in archive.infolist()) and not hasattr(zipfile, "ZIP_ZSTANDARD"):
+            from backports import zstd  # the extra `zstd`; Python 3.14 needs none
+            from backports.zstd import zipfile as with_zstd
+
+            archive, broken = with_zstd.ZipFile(BytesIO(data)), (*broken, with_zstd.BadZipFile, zstd.ZstdError)
+        names = [one for one in archive.infolist() if _SAMPLE.fullmatch(one.filename)]
+        size, held = sum(one.file_size for one in names), sum(one.compress_size for one in names)
+        if size > _MOST_UNPACKED and size > _MOST_RATIO * held:
+            raise NotReadable(f"expands from {held} bytes to {size}, which no log does")
+        if any(one.filename == "header.json" for one in names):  # the other is an older copy
+            names = [one for one in names if one.filename != "_journal/start.json"]
+        for one in sorted(names, key=lambda entry: _numbers(entry.filename)):
+            if one.file_size > MOST:
+                yield Refused(f"has {one.filename} of more than {MOST} bytes")
+                continue
+            try:
+                value = value_of(archive.read(one).decode("utf-8"))
+                yield Record(0, value, "json", one.filename, not one.filename.startswith("samples/"))
+            except (KeyTwiceError, TooManyValuesError, RecursionError) as error:
+                yield Refused(f"{_reason(error)} in {one.filename}")
     except broken as error:
         raise NotReadable(f"is not a readable archive: {str(error)[:100]}") from None
 
 
 def _numbers(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in _DIGITS.split(name)]
-
-
-def _zip(data: bytes) -> tuple[Any, tuple[type[Exception], ...]]:
-    """Return an archive, and what reading it raises if it is broken.
-
-    Inspect compresses with zstd, which needs Python 3.14 or `backports.zstd` (the extra `zstd`): else this raises
-    ModuleNotFoundError.
-    """
-    common = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, RecursionError)
-    try:
-        archive = zipfile.ZipFile(BytesIO(data))
-    except common as error:
-        raise NotReadable(f"is not a readable archive: {error}") from None
-    if not any(one.compress_type == _ZSTD for one in archive.infolist()) or hasattr(zipfile, "ZIP_ZSTANDARD"):
-        return archive, common
-    from backports import zstd
-    from backports.zstd import zipfile as with_zstd
-
-    return with_zstd.ZipFile(BytesIO(data)), (*common, with_zstd.BadZipFile, zstd.ZstdError)

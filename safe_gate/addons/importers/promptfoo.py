@@ -1,11 +1,11 @@
-"""promptfoo results: the JSON, JSONL or CSV of `promptfoo eval --output`. Providers are samples of one prompt.
+"""promptfoo results: the JSON, JSONL or CSV of `promptfoo eval --output`. Providers are samples of one prompt. Pure.
 
 The second prompt of a file, in the order of its results, adds `/prompt-1` to the ids, the third `/prompt-2`. A test
 with the description of an earlier one, but other variables, adds a digest of them.
 
 Source: promptfoo's `EvaluateResult`, whose version 2 has no `testCase`. A failed assertion fills `error` too, so what
 says that there is no reply is the response. CSV has a column `[provider] prompt` for each prompt, which columns such as
-`Status` follow (`buildCsvHeaders`); earlier versions write the status into the cell (`outputToSimpleString`).
+`Status` follow (`buildCsvHeaders`).
 """
 
 from __future__ import annotations
@@ -13,72 +13,77 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
-from safe_gate.addons.importers.conversations import ASKED, are_messages, exchange, parsed
-from safe_gate.addons.importers.fields import each, unused
-from safe_gate.addons.importers.files import Twice
-from safe_gate.addons.importers.rows import Found, LeftOut, Record, Refused, Row, error_of, id_of
+from safe_gate.addons.importers.messages import ASKED, prompt_in
+from safe_gate.addons.importers.records import LeftOut, Record, Refused, Sample, Twice, error_of, id_of
 from safe_gate.core.text.patterns import later
+
+Value = dict[str, Any]
+Seen = dict[Any, Any]
 
 _COLUMN = later(r"\[([^\]]*+)\] (.+)", re.DOTALL)
 _FILE = later(r"\S+\.[a-z0-9]+: ")  # before a prompt that is read from a file
-_CELL = later(r"\[(PASS|FAIL|ERROR)\] ?(.*)", re.DOTALL)
-_GRADED = later(r"\A\([0-9.]+(?:, [^)]*)?\)\n\n(.*?)(?:\n\n(?:Pass|Fail) Reason: .*)?\Z", re.DOTALL)
 _VARIABLE = later(r"\{\{-?\s*(\w+)\s*-?\}\}")
 _TEMPLATE = later(r"\{\{|\{%|\{#")
 _USED = ("prompt", "promptId", "promptIdx", "provider", "vars", "testCase", "description", "response", "error")
 
 
-def detects(record: Record) -> bool:
-    """Return whether a record is a result, or a row of results."""
+def is_row(record: Record) -> bool:
+    """Return whether a record is a row of a table of results."""
+    return record.shape != "json" and bool(_cells(record.value))
+
+
+def read(record: Record, seen: Seen) -> Iterator[Sample | Refused | LeftOut]:
+    """Yield the reply of each result in a record."""
     value = record.value
-    is_result = {"prompt", "vars", "success"} <= value.keys()
-    return is_result or (record.shape != "json" and bool(_cells(value)))
-
-
-def rows(records: Iterable[Record]) -> Iterator[Found]:
-    """Yield the reply of each result."""
-    return each(partial(_read, prompts={}, described={}), records, lambda _: "")
-
-
-def _read(value: dict[str, Any], prompts: dict[Any, int], described: dict[str, str]) -> Iterator[Found]:
-    if cells := _cells(value):
-        yield from _of_cells(value, cells, prompts, described)
+    if record.shape != "json" and (cells := _cells(value)):
+        yield from _of_cells(value, cells, seen)
         return
-    case = value.get("testCase")
-    test: dict[str, Any] = case if isinstance(case, dict) else {}
-    place = prompts.setdefault(_prompt(value), len(prompts))
-    id_ = _id(value, test, described) + (f"/prompt-{place}" if place else "")
-    answer = value.get("response")
-    response: dict[str, Any] = answer if isinstance(answer, dict) else {}
-    reply = response.get("output")
+    test, response, prompt = (
+        one if isinstance(one := value.get(name), dict) else {} for name in ("testCase", "response", "prompt")
+    )
+    names = (value.get("promptId"), prompt.get("label", prompt.get("display")), value.get("promptIdx"))
+    # Not by the index alone, because it restarts for each provider.
+    label = next((one for one in names if isinstance(one, str | int) and one != ""), None)
+    id_ = _id(test, value.get("description"), value.get("vars"), label, seen)
+    reply, raw = response.get("output"), prompt.get("raw", value.get("prompt"))
     if error := error_of(response.get("error")) or (error_of(value.get("error")) if reply is None else ""):
         raise Refused(f"is an error: {error}", id_=id_)
-    if reply is None:
-        raise Refused("has no reply; expected response.output", id_=id_)
-    prompt = value.get("prompt")
-    raw = prompt.get("raw") if isinstance(prompt, dict) else prompt
     if not isinstance(raw, str):
         raise Refused("has no prompt; expected text in prompt.raw", id_=id_)
     provider = value.get("provider")
     name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
-    yield _row(id_, parsed(raw), reply, name, unused(value, *_USED))
+    yield _sample(id_, prompt_in(raw), reply, name, _USED)
 
 
-def _row(id_: str, prompt: Any, reply: Any, provider: Any, fields: Mapping[str, Any]) -> Row:
-    """Return the row of a prompt, which may be messages, and its reply."""
+def _sample(id_: str, prompt: Any, reply: Any, provider: Any, used: tuple[str, ...]) -> Sample:
     extra = {"x_provider": provider} if isinstance(provider, str) else {}
-    if are_messages(prompt):
-        found = exchange([*prompt, {"role": "assistant", "content": ""}])
-        return Row(found.user, reply, found.left_out, fields, (), extra, id_)
-    return Row(prompt if isinstance(prompt, str) else json.dumps(prompt), reply, (), fields, (), extra, id_)
+    return Sample(prompt, reply, used, extra=extra, id=id_)
 
 
-def _cells(value: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+def _id(test: Value, description: Any, variables: Any, label: Any, seen: Seen) -> str:
+    """Return the id of a test: its own, its description or a digest of its variables; and the number of its prompt.
+
+    `seen` holds the labels of prompts, and the digest of the first test with each description.
+    """
+    data, given = test.get("metadata"), variables or test.get("vars") or {}
+    own = id_of(data.get("testCaseId")) if isinstance(data, dict) else ""
+    digest = "vars-" + hashlib.sha256(json.dumps(given, sort_keys=True).encode("utf-8")).hexdigest()[:16]
+    described = id_of(test.get("description") or description)
+    if described and seen.setdefault(("description", described), digest) != digest:
+        described = f"{described}/{digest}"
+    prompts = seen.setdefault("prompts", {})
+    place = prompts.setdefault(label, len(prompts))
+    return (own or described or digest) + (f"/prompt-{place}" if place else "")
+
+
+# --- CSV ------------------------------------------------------------------------------------------
+
+
+def _cells(value: Value) -> list[tuple[str, str, str, str]]:
     """Return provider, prompt, reply and status of each result in a row of CSV; none of other records.
 
     The status is PASS, FAIL or ERROR, "" where a prompt has no result.
@@ -89,39 +94,28 @@ def _cells(value: dict[str, Any]) -> list[tuple[str, str, str, str]]:
         if (column := _COLUMN.fullmatch(name))
         for cell in (cells if isinstance(cells, Twice) else (cells,))
     ]
-    statuses = value.get("Status", ())
-    statuses = statuses if isinstance(statuses, tuple) else (statuses,)
-    if len(statuses) == len(found):
-        return [(*one, str(status)) for one, status in zip(found, statuses, strict=True)]
-    marked = [(one, _CELL.fullmatch(one[2]) if isinstance(one[2], str) else None) for one in found]
-    if not all(cell or one[2] == "" for one, cell in marked):
-        return []
-    # A score before the reply and the grader's reason after it may enclose it.
-    return [(*one[:2], _GRADED.sub(r"\1", cell[2]), cell[1]) if cell else (*one, "") for one, cell in marked]
+    status = value.get("Status", ())
+    statuses = status if isinstance(status, tuple) else (status,)
+    return [(*one, str(word)) for one, word in zip(found, statuses, strict=True)] if len(statuses) == len(found) else []
 
 
-def _of_cells(
-    value: dict[str, Any], cells: list[tuple[str, str, str, str]], prompts: dict[Any, int], described: dict[str, str]
-) -> Iterator[Found]:
+def _of_cells(value: Value, cells: list[tuple[str, str, str, str]], seen: Seen) -> Iterator[Sample | Refused | LeftOut]:
     names = takewhile(lambda name: not _COLUMN.fullmatch(name), value)
     given = {name: value[name] for name in names if name != "Description"}
-    test = {"description": value.get("Description", "")}
-    columns = [name for name in value if _COLUMN.fullmatch(name)]
-    fields = unused(value, *given, *columns, "Description", "Status")
+    used = (*given, *(name for name in value if _COLUMN.fullmatch(name)), "Description", "Status")
     for provider, label, reply, status in cells:
-        place = prompts.setdefault(label, len(prompts))
         if not status:
+            seen.setdefault("prompts", {}).setdefault(label, len(seen["prompts"]))
             yield LeftOut("cells without a result")
             continue
-        id_ = _id({"vars": given}, test, described) + (f"/prompt-{place}" if place else "")
-        prompt = _rendered(label, given)
+        id_, prompt = _id({}, value.get("Description", ""), given, label, seen), _rendered(label, given)
         if status == "ERROR":
             yield Refused(f"is an error: {reply[:80] or 'unknown'}", id_=id_)
         elif prompt is None:
             words = "cannot be told from the variables; import the JSON of promptfoo, or name both sides with --map"
             yield Refused(f"has a reply to the prompt {json.dumps(label[:40])}, whose text {words}", id_=id_)
         else:
-            yield _row(id_, prompt, reply, provider, fields)
+            yield _sample(id_, prompt, reply, provider, used)
 
 
 def _rendered(label: str, given: Mapping[str, Any]) -> Any:
@@ -137,7 +131,7 @@ def _rendered(label: str, given: Mapping[str, Any]) -> Any:
     if not used:
         said = [one for name, one in given.items() if len(given) == 1 or name.lower() in ASKED]
         return said[0] if len(said) == 1 else None
-    return _filled(parsed(template), given)
+    return _filled(prompt_in(template), given)
 
 
 def _filled(value: Any, given: Mapping[str, Any]) -> Any:
@@ -146,27 +140,3 @@ def _filled(value: Any, given: Mapping[str, Any]) -> Any:
     if isinstance(value, dict):
         return {name: _filled(one, given) for name, one in value.items()}
     return [_filled(one, given) for one in value] if isinstance(value, list) else value
-
-
-def _prompt(value: dict[str, Any]) -> Any:
-    """Return the key of a prompt within a test, because `promptIdx` restarts for each provider."""
-    prompt = value.get("prompt")
-    label = prompt.get("label", prompt.get("display")) if isinstance(prompt, dict) else None
-    names = (value.get("promptId"), label, value.get("promptIdx"))
-    return next((one for one in names if isinstance(one, str | int) and one != ""), None)
-
-
-def _id(value: dict[str, Any], test: dict[str, Any], described: dict[str, str]) -> str:
-    """Return the id of a test: its own, its description or a digest of its variables.
-
-    `described` holds the digest of the first test with each description: another test with it adds its own digest.
-    """
-    data = test.get("metadata")
-    own = id_of(data.get("testCaseId")) if isinstance(data, dict) else ""
-    given = value.get("vars") or test.get("vars") or {}
-    digest = hashlib.sha256(json.dumps(given, sort_keys=True).encode("utf-8")).hexdigest()[:16]
-    description = id_of(test.get("description") or value.get("description"))
-    if own or not description:
-        return own or f"vars-{digest}"
-    is_first = described.setdefault(description, digest) == digest
-    return description if is_first else f"{description}/vars-{digest}"

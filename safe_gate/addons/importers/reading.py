@@ -5,10 +5,9 @@ Rows are kept until all are read. Only then are repeated ids and all problems kn
 
 from __future__ import annotations
 
-import codecs
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -16,10 +15,10 @@ from typing import Any, NamedTuple
 
 from safe_gate.addons.importers import files
 from safe_gate.addons.importers.entries import AUTO, IMPORTING, Request, asked_in, entry_of, kept_of, of_another, short
-from safe_gate.addons.importers.fields import has_field, id_at, rows, tags_at, without_columns
+from safe_gate.addons.importers.fields import without_columns
 from safe_gate.addons.importers.files import NotReadable
-from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, detected, of_rows
-from safe_gate.addons.importers.rows import NO_RECORD, LeftOut, Record, Refused, Row, field_of, is_json
+from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, detected, is_row, of_rows, rows_of
+from safe_gate.addons.importers.records import LeftOut, Record, Refused, Row, Twice, field_of, is_json, is_set
 from safe_gate.core.given import Exchange
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Schema, suggestion
@@ -29,19 +28,53 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 
 _LOOKED_AT = 20  # records, to detect a format
-_HEAD = 1 << 16
-_BOMS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-_BINARY = (b"PAR1", b"PK\x03\x04")
+_MOST_KINDS = 50
+_CHOICES = (AUTO, *FORMATS)
 _TABLES = {"commas": "CSV", "tabs": "TSV", "columns": "Parquet"}
+_PAIR = later(r",\s*(?=\w+=)")
+
+
+# --- what is asked for ----------------------------------------------------------------------------
+
+
+def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
+    """Return where fields are, from words such as `user=prompt,assistant=response`. Raises CannotJudge."""
+    found: dict[str, str] = {}
+    known = IMPORTING[evaluator].fields
+    for pair in (one for word in words for one in _PAIR.split(word)):
+        name, equals, path = (part.strip() for part in pair.partition("="))
+        if not (equals and path and name in known):
+            hint = suggestion(name, known) if equals else ""
+            expected = f"expected FIELD=PATH with one of the fields {', '.join(known)}"
+            raise CannotJudge.at("--map", f"has {json.dumps(pair[:40])}{hint}; {expected}", Code.USAGE)
+        if name in found:
+            raise CannotJudge.at("--map", f"names {name} twice; keep one", Code.USAGE)
+        found[name] = path
+    return {"id" if name == EVALUATORS[evaluator].input.id_key else name: path for name, path in found.items()}
+
+
+def _schema(request: Request) -> Schema:
+    if request.format not in _CHOICES:
+        hint = suggestion(request.format, _CHOICES)
+        words = f"is {json.dumps(request.format[:40])}{hint}; expected one of {', '.join(_CHOICES)}"
+        raise CannotJudge.at("--from", words, Code.USAGE)
+    try:
+        "".encode(request.encoding or "utf-8")
+    except (LookupError, ValueError):  # ValueError: `undefined`, and a name with a NUL
+        words = f"is {json.dumps(request.encoding[:40])}; expected the name of a text encoding, such as cp1252"
+        raise CannotJudge.at("--encoding", words, Code.USAGE) from None
+    schema = checked.load_schema(request.makes.kind)
+    sample = request.makes.line(Exchange("a", "", "", "", request.tags, request.checks, {}))
+    if faults := [one for one in schema.faults(sample) if one.path[:1] in (("checks",), ("tags",))]:
+        raise CannotJudge(*(Problem(Place("--checks"), one.message, code=Code.USAGE) for one in faults))
+    return schema
+
+
+# --- a file ---------------------------------------------------------------------------------------
 
 
 class Recording(NamedTuple):
-    """A file to import: its name, its shape, its format, and its records, with those that cannot be read.
+    """A file to import: its name, its shape, its format, its records, and those that cannot be read.
 
     `broken` says why the file cannot be read to its end; it is None if it can.
     """
@@ -61,57 +94,59 @@ class Recording(NamedTuple):
 
 
 def opened(path: Path, request: Request) -> Recording:
-    """Return a file with its records. Raises CannotJudge for a file of no format, or that is broken where it begins."""
-    name, items = disk.shown(path), list[Record | Refused]()
+    """Return a file with its records. Raises CannotJudge for a file of no format, or of which no record can be read."""
+    name, items, broken = disk.shown(path), list[Record | Refused](), None
+    wanted = FORMATS[request.format] if request.format != AUTO else None
     try:
-        data = _content(path, request.encoding)
-        wanted = FORMATS[request.format] if request.format != AUTO else None
+        with disk.open_regular(path) as file:
+            data = files.utf_8(file.read(), request.encoding)
         shape = _shape(data, wanted)
-        found = files.read(data, shape, PATHS)
-        format_, fields = _detected_in(found, items, wanted)
+        items.extend(files.read(data, shape, PATHS, is_row))  # those before an error stay
     except OSError as error:
         raise CannotJudge(disk.unreadable(path, error)) from None
     except (NotReadable, ModuleNotFoundError) as error:
-        raise CannotJudge(_unread(name, error)) from None
-    is_unread = not fields and any(isinstance(one, Refused) for one in items)
-    if format_ is None and (is_unread or request.mapping.keys() - {"id", "tags"}):
-        format_ = of_rows(shape)
-    if format_ is None:
-        shown = ", ".join(json.dumps(one[:40]) for one in fields[:8])
-        words = f"has no format that is known, but records with {shown}; name the fields with --map, or name --from"
-        raise CannotJudge(Problem(Place(name), words if shown else "has no records to import"))
-    if fields and format_.shape and shape in _TABLES and (why := without_columns(fields, request.mapping)):
-        raise CannotJudge(problem_of(name, why, request))
-    broken: Problem | None = None
-    try:
-        items.extend(found)  # those before an error stay
-    except (NotReadable, ModuleNotFoundError) as error:
+        if not items:
+            raise CannotJudge(_unread(name, error)) from None
         broken = _unread(name, error, "; what follows is not read")
-    records = [one for one in items if isinstance(one, Record) and (not one.path or one.path in format_.paths)]
-    return Recording(name, shape, format_, records, [one for one in items if isinstance(one, Refused)], broken)
+    records = [one for one in items if isinstance(one, Record)]
+    refused = [one for one in items if isinstance(one, Refused)]
+    format_ = wanted or next((one for one in map(detected, records[:_LOOKED_AT]) if one), None)
+    columns = next((fields for one in records if (fields := _names(one.value))), ())
+    if format_ is None:
+        if broken:
+            raise CannotJudge(broken)
+        if not columns and not refused:
+            raise CannotJudge.at(name, "has no records to import")
+        if columns and not request.mapping.keys() - {"id", "tags"}:
+            shown = ", ".join(json.dumps(one[:40]) for one in columns[:8])
+            words = f"has no format that is known, but records with {shown}; name the fields with --map, or name --from"
+            raise CannotJudge.at(name, words)
+        format_ = of_rows(shape if shape in _TABLES else "json")
+    if columns and format_.shape and shape in _TABLES and (why := without_columns(columns, request.mapping)):
+        raise CannotJudge(_problem(name, why, request))
+    has_header = format_.has_header and not request.mapping.keys() - {"id", "tags"}
+    records = [one for one in records if has_header or not one.is_header]
+    return Recording(name, shape, format_, records, refused, broken)
 
 
-def _detected_in(
-    found: Iterator[Record | Refused], seen: list[Record | Refused], wanted: Format | None
-) -> tuple[Format | None, tuple[str, ...]]:
-    """Return the format of the first records that have one, and the names of their fields, or else of the first ones.
-
-    What is read is added to `seen`. Of a format that is `wanted` one record is read.
-    """
-    fields: tuple[str, ...] = ()
-    for one in found:
-        seen.append(one)
-        if isinstance(one, Record):
-            format_ = wanted or detected(one)
-            if format_ and (wanted or not one.path or one.path in format_.paths):
-                return format_, _names(one.value)
-            fields = fields or _names(one.value)
-        if len(seen) == _LOOKED_AT and not wanted:
-            break
-    return wanted, fields
+def _shape(data: bytes, wanted: Format | None) -> str:
+    found, asked = files.shape_of(data), wanted.shape if wanted else ""
+    if asked in ("commas", "tabs") and found in ("", "commas", "tabs"):  # one column has no delimiter to tell
+        return asked
+    if not found:
+        raise NotReadable("does not look like JSON, CSV, TSV, Parquet or .eval", 1)
+    if wanted and asked not in ("", found if found in _TABLES else "json"):
+        raise NotReadable(f"is not {wanted.title}; leave --from out to detect the format")
+    return found
 
 
-def problem_of(name: str, refused: Refused, request: Request) -> Problem:
+def _names(value: Any) -> tuple[str, ...]:
+    """Return the names of the fields of an object, that of a column that is there twice as often; none of others."""
+    pairs = value.items() if isinstance(value, dict) else ()
+    return tuple(name for name, one in pairs for _ in (one if isinstance(one, Twice) else (one,)))
+
+
+def _problem(name: str, refused: Refused, request: Request) -> Problem:
     """Return the problem of a record that cannot become a case."""
     line, document = refused.record.line, refused.record.name
     where = f"in {document}: " if document and not line else ""
@@ -128,46 +163,7 @@ def _unread(name: str, error: NotReadable | ModuleNotFoundError, more: str = "")
     return Problem(Place(name), f"{words}: in a checkout, pip install '.[{extra}]'", code=Code.UNAVAILABLE)
 
 
-def _content(path: Path, encoding: str) -> bytes:
-    """Return a file as UTF-8, if it is text. Raises OSError, and NotReadable for text in another encoding."""
-    with disk.open_regular(path) as file:
-        data = file.read()
-    named = encoding or next((name for bom, name in _BOMS.items() if data.startswith(bom)), "")
-    if not named or data.startswith(_BINARY):
-        return data
-    try:
-        return data.decode(named).encode()
-    except UnicodeError as error:
-        words = f"is not {named}: {getattr(error, 'reason', error)}; name another encoding with --encoding"
-        raise NotReadable(words) from None
-
-
-def _shape(data: bytes, wanted: Format | None) -> str:
-    if data.startswith(b"\x1f\x8b"):
-        raise NotReadable("is compressed with gzip; unpack it first")
-    found, asked = files.shape_of(data, PATHS), wanted.shape if wanted else ""
-    if asked in ("commas", "tabs") and found in ("", "commas", "tabs"):  # one column has no delimiter to tell
-        return asked
-    if b"\0" in data[:_HEAD] and found not in ("columns", "archive"):
-        raise NotReadable("has NUL bytes, as UTF-16 has; name the encoding, such as --encoding utf-16-le")
-    if not data.strip():
-        raise NotReadable("is empty: there is nothing to import")
-    if not found:
-        raise NotReadable("does not look like JSON, CSV, TSV, Parquet or .eval", 1)
-    if wanted and asked not in ("", "json" if found in ("lines", "document") else found):
-        raise NotReadable(f"is not {wanted.title}; leave --from out to detect the format")
-    return found
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    """Return the names of the fields of an object, that of a column that is there twice as often; none of others."""
-    pairs = value.items() if isinstance(value, dict) else ()
-    return tuple(name for name, one in pairs for _ in (one if isinstance(one, files.Twice) else (one,)))
-
-
-_CHOICES = (AUTO, *FORMATS)
-_MOST_KINDS = 50
-_PAIR = later(r",\s*(?=\w+=)")
+# --- all files ------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -187,38 +183,21 @@ class Imported:
     """How many rows became cases."""
     is_whole: bool = True
     """Whether every file could be read to its end. Other problems are about single records."""
-    counted: set[str] = field(default_factory=set)
-    """The kinds that are counted for the present record, of which there may be several rows."""
+    _last: dict[str, Record] = field(default_factory=dict)
 
     def cut_short(self, problem: Problem) -> None:
         """Note that a file could not be read to its end."""
         self.problems.add(problem)
         self.is_whole = False
 
-    def leave_out(self, kinds: Sequence[str]) -> None:
-        """Count what is left out; of kinds beyond the first ones the sum."""
-        for kind in (one for one in kinds if one not in self.counted):
+    def leave_out(self, kinds: Iterable[str], record: Record) -> None:
+        """Count what is left out of a record, which may become several rows; of kinds beyond the first ones the sum."""
+        for kind in kinds:
             known = kind in self.left_out or len(self.left_out) < _MOST_KINDS
-            self.left_out[kind if known else "other fields"] += 1
-        self.counted.update(kinds)
-
-
-def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
-    """Return where fields are, from words such as `user=prompt,assistant=response`. Raises CannotJudge."""
-    found: dict[str, str] = {}
-    for pair in (one for word in words for one in _PAIR.split(word)):
-        name, equals, path = (part.strip() for part in pair.partition("="))
-        known = IMPORTING[evaluator].fields
-        if not (equals and path and name in known):
-            hint = suggestion(name, known) if equals else ""
-            expected = f"expected FIELD=PATH with one of the fields {', '.join(known)}"
-            raise CannotJudge(
-                Problem(Place("--map"), f"has {json.dumps(pair[:40])}{hint}; {expected}", code=Code.USAGE)
-            )
-        if name in found:
-            raise CannotJudge(Problem(Place("--map"), f"names {name} twice; keep one", code=Code.USAGE))
-        found[name] = path
-    return {"id" if name == EVALUATORS[evaluator].input.id_key else name: path for name, path in found.items()}
+            name = kind if known else "other fields"
+            if self._last.get(name) is not record:
+                self.left_out[name] += 1
+                self._last[name] = record
 
 
 def read(patterns: Sequence[str], request: Request) -> Imported:
@@ -237,51 +216,100 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
     asked: dict[str, Sequence[str]] = {}
     for recording in recordings:
         before = result.count
-        for item in _rows(recording, request, result):
+        for item in _rows(recording, request):
+            if isinstance(item, LeftOut):
+                result.leave_out((item.what,), item.record)
+                continue
             if isinstance(item, Row) and item.assistant is None:  # a request, whose reply is elsewhere
                 continue
             made = item if isinstance(item, Problem) else _made(item, halves, recording.name, request, schema)
             if isinstance(made, Problem):
                 result.problems.add(made)
                 result.lines += [{key: short(made.case_id)}] if made.case_id else []
-            else:
-                entry, left_out = made
-                result.lines.append(entry)
-                said = asked_in(entry)
-                if len(result.unlike) < _MOST_KINDS and asked.setdefault(entry[key], said) != said:
-                    result.unlike[entry[key]] = None
-                result.leave_out(left_out)
-                result.count += 1
+                continue
+            entry, left_out, record = made
+            result.lines.append(entry)
+            said = asked_in(entry)
+            if len(result.unlike) < _MOST_KINDS and asked.setdefault(entry[key], said) != said:
+                result.unlike[entry[key]] = None
+            result.leave_out(left_out, record)
+            result.count += 1
         if recording.broken:
             result.cut_short(recording.broken)
         result.found.append((recording.name, recording.title, result.count - before))
     return result
 
 
+def _rows(recording: Recording, request: Request) -> Iterator[Row | LeftOut | Problem]:
+    """Yield the rows of a file, and a problem for each record that cannot become one."""
+    for refused in recording.refused:
+        yield _problem(recording.name, refused, request)
+    for item in rows_of(recording.format, recording.records, request.mapping):
+        if not (recording.broken and item.record.value is None):  # about a file that is whole
+            yield _problem(recording.name, item, request) if isinstance(item, Refused) else item
+
+
+def _halves(recordings: Sequence[Recording], request: Request, result: Imported) -> dict[str, tuple[Place, Row]]:
+    """Return by id each request whose reply is elsewhere, with its place."""
+    halves: dict[str, tuple[Place, Row]] = {}
+    answered = set[str]()
+    for recording in recordings:
+        for item in _rows(recording, request):
+            if isinstance(item, Problem):
+                answered.add(item.case_id)
+            elif isinstance(item, Row) and item.assistant is not None:
+                answered.add(item.id)
+            elif isinstance(item, Row):
+                place = Place(recording.name, item.record.line)
+                if halves.setdefault(item.id, (place, item))[1] is not item:
+                    result.problems.add(Problem(place, "has the custom_id of an earlier request", item.id))
+    for place, half in halves.values():
+        if half.id not in answered:
+            words = "has no response in these files; name the file of responses too"
+            result.problems.add(Problem(place, words, half.id))
+    return halves
+
+
 def _made(
     row: Row, halves: Mapping[str, tuple[Place, Row]], name: str, request: Request, schema: Schema
-) -> tuple[JsonObject, tuple[str, ...]] | Problem:
-    """Return our line for a row of a file, and the parts left out of it."""
-    place, joined = Place(name, row.record.line), row
+) -> tuple[JsonObject, Iterable[str], Record] | Problem:
+    """Return our line for a row of a file, the parts left out of it, and its record."""
+    place = Place(name, row.record.line)
     if row.user is None:
         if row.id not in halves:
             return Problem(place, "answers no request of these files; name the file of requests too", row.id)
-        _, half = halves[row.id]
-        joined = replace(row, user=half.user, left_out=(*half.left_out, *row.left_out))
-    kept = kept_of(joined, request)
-    entry = entry_of(joined, request, kept)
+        half = halves[row.id][1]
+        row = replace(row, user=half.user, left_out=(*half.left_out, *row.left_out))
+    kept = kept_of(row, request)
+    entry = entry_of(row, request, kept)
     is_ours = "checks" in kept or isinstance(kept.get("expected"), dict)
     if kept and not is_ours:  # a field of that name may be another thing
         for other in {str(fault.path[0]) for fault in schema.faults(entry) if fault.path} & kept.keys():
             del kept[other]
-        entry = entry_of(joined, request, kept)
-    why, field_ = _unfit(joined, entry, request, schema)
+        entry = entry_of(row, request, kept)
+    why, wrong = _unfit(row, entry, request, schema)
     if kept and not why:
         fault = next(iter(EVALUATORS[request.evaluator].faults(entry)), None)
-        why, field_ = (fault.message, fault.field) if fault else ("", "")
-    unused = (key for key, one in joined.fields.items() if key not in kept and (one or key not in request.makes.keeps))
-    left_out = dict.fromkeys((*joined.left_out, *map(field_of, unused)))
-    return Problem(place, why, row.id, field_) if why else (entry, tuple(left_out))
+        why, wrong = (fault.message, fault.field) if fault else ("", "")
+    if why:
+        return Problem(place, why, row.id, wrong)
+    unused = (field_of(key) for key, one in row.fields.items() if key not in kept and is_set(one))
+    return entry, (*row.left_out, *unused), row.record
+
+
+def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:
+    """Return why a line is invalid, and the wrong field; two empty texts for a valid line."""
+    if not entry[request.key]:
+        return f"has no id; name it: --map {request.key}=FIELD", ""
+    if isinstance(row.assistant, dict) and not request.makes.is_parsed:
+        return f"has a reply that is an object; expected text{of_another(row.assistant)}", ""
+    for fault in schema.faults(entry):
+        return fault.message, fault.field
+    if bad := next((name for name, one in entry.items() if not is_json(one)), ""):
+        return "holds NaN or an infinite number, which JSON cannot hold; correct it", bad
+    if long := disk.long_text(EVALUATORS[request.evaluator], entry, disk.BOUNDS.text):
+        return disk.too_long(disk.BOUNDS.text, "disk.text"), long
+    return "", ""
 
 
 def numbered(imported: Imported, request: Request) -> Iterator[JsonObject]:
@@ -299,89 +327,3 @@ def numbered(imported: Imported, request: Request) -> Iterator[JsonObject]:
             id_ = f"{id_}#{numbers[id_]}"
         if len(entry) > 1:
             yield {**entry, key: id_}
-
-
-def _schema(request: Request) -> Schema:
-    if request.format not in _CHOICES:
-        hint = suggestion(request.format, _CHOICES)
-        words = f"is {json.dumps(request.format[:40])}{hint}; expected one of {', '.join(_CHOICES)}"
-        raise CannotJudge(Problem(Place("--from"), words, code=Code.USAGE))
-    try:
-        "".encode(request.encoding or "utf-8")
-    except (LookupError, ValueError):  # ValueError: `undefined`, and a name with a NUL
-        words = f"is {json.dumps(request.encoding[:40])}; expected the name of a text encoding, such as cp1252"
-        raise CannotJudge(Problem(Place("--encoding"), words, code=Code.USAGE)) from None
-    schema = checked.load_schema(request.makes.kind)
-    sample = request.makes.line(Exchange("a", "", "", "", request.tags, request.checks, {}))
-    if faults := [one for one in schema.faults(sample) if one.path[:1] in (("checks",), ("tags",))]:
-        raise CannotJudge(*(Problem(Place("--checks"), one.message, code=Code.USAGE) for one in faults))
-    return schema
-
-
-def _halves(recordings: Sequence[Recording], request: Request, result: Imported) -> dict[str, tuple[Place, Row]]:
-    """Return by id each request whose reply is elsewhere, with its place."""
-    halves: dict[str, tuple[Place, Row]] = {}
-    answered = set[str]()
-    for recording in recordings:
-        for item in _rows(recording, request, Imported()):
-            if isinstance(item, Problem) or item.assistant is not None:
-                answered.add(item.case_id if isinstance(item, Problem) else item.id)
-                continue
-            place = Place(recording.name, item.record.line)
-            if halves.setdefault(item.id, (place, item))[1] is not item:
-                result.problems.add(Problem(place, "has the custom_id of an earlier request", item.id))
-    for place, half in halves.values():
-        if half.id not in answered:
-            words = "has no response in these files; name the file of responses too"
-            result.problems.add(Problem(place, words, half.id))
-    return halves
-
-
-def _rows(recording: Recording, request: Request, result: Imported) -> Iterator[Row | Problem]:
-    """Yield the rows of a file, and a problem for each record that cannot become one. What is left out is counted."""
-    name, chosen = recording.name, recording.format
-    yield from (problem_of(name, one, request) for one in recording.refused)
-    own = {target: path for target, path in request.mapping.items() if target in ("id", "tags") and not chosen.shape}
-    is_mapped = request.mapping.keys() - {"id", "tags"} or (request.mapping and chosen.shape)
-    current = NO_RECORD
-    for item in rows(recording.records, request.mapping) if is_mapped else chosen.rows(recording.records):
-        if item.record is not current:
-            current = item.record
-            result.counted.clear()
-        if recording.broken and item.record is NO_RECORD:  # about a file that is whole
-            continue
-        if isinstance(item, LeftOut):
-            result.leave_out((item.what,))
-            continue
-        found = item if item.record is NO_RECORD else _renamed(item, own)
-        yield problem_of(name, found, request) if isinstance(found, Refused) else found
-
-
-def _renamed(item: Row | Refused, own: Mapping[str, str]) -> Row | Refused:
-    """Return a row, or what stands for one, with the id and the tags that a mapping names in its record."""
-    value = item.record.value
-    try:
-        id_ = id_at(value, own) if "id" in own else item.id
-        if isinstance(item, Row):
-            item.tags = tags_at(value, own["tags"]) if "tags" in own else item.tags
-            paths = own.values()
-            item.fields = {key: one for key, one in item.fields.items() if not any(has_field(p, [key]) for p in paths)}
-    except Refused as error:
-        return Refused(str(error), item.record, id_=item.id)
-    item.id = id_
-    return item
-
-
-def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:
-    """Return why a line is invalid, and the wrong field; two empty texts for a valid line."""
-    if not entry[request.key]:
-        return f"has no id; name it: --map {request.key}=FIELD", ""
-    if isinstance(row.assistant, dict) and not request.makes.is_parsed:
-        return f"has a reply that is an object; expected text{of_another(row.assistant)}", ""
-    for fault in schema.faults(entry):
-        return fault.message, fault.field
-    if bad := next((name for name, one in entry.items() if not is_json(one)), ""):
-        return "holds NaN or an infinite number, which JSON cannot hold; correct it", bad
-    if long := disk.long_text(EVALUATORS[request.evaluator], entry, disk.BOUNDS.text):
-        return disk.too_long(disk.BOUNDS.text, "disk.text"), long
-    return "", ""

@@ -127,7 +127,6 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate) -> None:
         (json.dumps(request("a", TURNS[0])), [], "1: a: has no response in these files; name the file of responses too\n"),
         ('{"id": "a", "prompt": "x", "response": "", "error": {"code": null, "text": "slow"}}', [], '1: a: is an error: {"code": null, "text": "slow"}\n'),
         (json.dumps(result(1, "x", {"error": {"code": None}})), [], 'is an error: {"code": null}\n'),
-        ('{"data": [{"prompt": "x", "response": "y"}]}\n' * 2 + '{"prompt": "x", "response": "y"}\n', [], "3: has no list of records, as the document before it has"),
         ("PAR1 no table", [], "is not a readable Parquet file"),
     ],
 )  # fmt: skip
@@ -162,7 +161,7 @@ def test_a_file_that_breaks_off_is_never_skipped(safe_gate: SafeGate) -> None:
     Path("in.json").write_text('[{"id": "a", "prompt": "x", "response": "y"},\n', "utf-8")
     ran = safe_gate("import", "in.json", "nowhere.json", "--out", "out.jsonl", "--skip-invalid")
     assert ran.code == 3
-    assert "in.json:2: breaks off; what follows is not read" in ran.err
+    assert "in.json:2: breaks off\n" in ran.err
     assert "nowhere.json: matches no file" in ran.err
     assert not Path("out.jsonl").exists()
 

@@ -69,16 +69,6 @@ def test_csv_of_two_prompts_and_providers(safe_gate: SafeGate) -> None:
     assert [case["x_provider"] for case in cases] == ["a", "a", "a", "b"]
 
 
-def test_csv_with_the_status_in_the_cell(safe_gate: SafeGate) -> None:
-    text = "message,tone,[a] named,[b] named\n"
-    text += 'Hello,warm,[PASS] Hi.,"[FAIL] (0.50, kind: 0.50)\n\nGo.\n\nNow.\n\nFail Reason: It is not kind."\n'
-    text += "Bye,cold,[ERROR] Busy,[PASS] \n"
-    Path("r.csv").write_text(text, "utf-8")
-    assert "is an error: Busy" in safe_gate("import", "r.csv", "--out", "none.jsonl").err
-    found = exchanges(imported(safe_gate, "r.csv", "--skip-invalid"))
-    assert [one[1:] for one in found] == [("Hello", "Hi."), ("Hello", "Go.\n\nNow."), ("Bye", "")]
-
-
 def test_a_prompt_that_the_csv_does_not_hold_is_not_made_up(safe_gate: SafeGate) -> None:
     for columns in ("a,b,[x] named", "a,b,[x] {{ a | upper }} {{b}}", "a,b,[x] {{c}}"):
         Path("r.csv").write_text(f"{columns},{GRADES}\n1,2,Yes.,PASS,1,,,\n", "utf-8")

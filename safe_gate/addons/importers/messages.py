@@ -1,35 +1,25 @@
-"""Conversations as tools write them, and the text of a message."""
+"""Messages and conversations as tools write them: their text, their last reply, and what is left out of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
 from safe_gate.addons.importers.files import value_of
-from safe_gate.addons.importers.rows import Asked, Found, Refused, Row, Said, field_of, is_set
+from safe_gate.addons.importers.records import Asked, Refused, field_of, is_set, texts
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.text.patterns import later
 
-NOT_TEXT, SYSTEM, TOOLS = "parts that are not text", "system messages", "calls and answers of tools"
-REASONING, EMPTY = "reasoning", "messages without text"
+_NOT_TEXT, _SYSTEM, _TOOLS = "parts that are not text", "system messages", "calls and answers of tools"
+_REASONING, _EMPTY = "reasoning", "messages without text"
 """What is left out of a case, in the plural."""
 
 _ROLES = {
-    "user": "user",
-    "human": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
-    "gpt": "assistant",
-    "chatgpt": "assistant",
-    "chatbot": "assistant",
-    "bard": "assistant",
-    "bing": "assistant",
-    "bot": "assistant",
-    "model": "assistant",
-    "system": "system",
-    "developer": "system",
-    "message": "assistant",  # the type of a reply of the Responses API
+    **dict.fromkeys(("user", "human"), "user"),
+    **dict.fromkeys(("system", "developer"), "system"),
+    # `message` is the type of a reply of the Responses API.
+    **dict.fromkeys("assistant ai gpt chatgpt chatbot bard bing bot model message".split(), "assistant"),
 }
 _ROLE_KEYS = ("role", "from", "type")
 _TEXT_KEYS = ("content", "value", "parts", "text")
@@ -40,6 +30,19 @@ _OF_TOOLS = later(r"(?i)(?:\b|_)(?:tool|function|mcp|execut)|\b(?:observation|ip
 _OF_REASONING = later(r"(?i)reasoning|thinking|thought")
 _PLUMBING = frozenset({*_ROLE_KEYS, "refusal", "id", "status", "object", "index", "tool_call_id", "example"})
 """The fields of a message that hold nothing that anybody said."""
+
+ASKED = tuple("messages message input contents question prompt prompts user query instruction text content".split())
+"""The names of what a user asks."""
+
+_ANSWERED = tuple("output answer response completion assistant text content result message messages".split())
+_SAMPLES = ("choices", "generations", "candidates")
+
+
+class Said(NamedTuple):
+    """What a message or a reply says, None for no text, and what is left out of it, in the plural."""
+
+    text: str | None
+    left_out: tuple[str, ...] = ()
 
 
 class Exchange(NamedTuple):
@@ -61,7 +64,7 @@ class _Message(NamedTuple):
     role: str
     text: str | None
     left_out: tuple[str, ...]
-    own: Mapping[str, Any]
+    own: Mapping[str, Any] = {}
 
     @property
     def is_empty(self) -> bool:
@@ -79,6 +82,33 @@ def are_messages(value: Any) -> bool:
     return isinstance(value, list) and any(map(is_message, value))
 
 
+def are_parts(value: Any) -> bool:
+    """Return whether a value is a list of the parts of one text."""
+    is_list = isinstance(value, list) and bool(value) and not are_messages(value)
+    return is_list and all(isinstance(one, dict) and ("type" in one or "text" in one) for one in value)
+
+
+def parsed(value: Any) -> Any:
+    """Return what a text holds that is a JSON object or list, else the value as it is: `7` and `null` are text."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return value_of(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def prompt_in(text: str) -> Any:
+    """Return the messages that a text holds as JSON, else the text."""
+    return messages if are_messages(messages := parsed(text)) else text
+
+
+def is_said(value: Any) -> bool:
+    """Return whether a value that was JSON text is messages, or the parts of a text. Other JSON may be a reply."""
+    has_types = are_parts(value) and all("type" in one for one in value)
+    return are_messages(value) or (has_types and content_of(value).text is not None)
+
+
 def exchange(messages: Any, *, whole: bool = False) -> Exchange:
     """Return the last reply of a conversation, and its prompt.
 
@@ -89,27 +119,24 @@ def exchange(messages: Any, *, whole: bool = False) -> Exchange:
     if not isinstance(messages, list) or not messages:
         raise Refused("has no messages; expected a list of messages with role and content")
     known = [_message(one, index, len(messages) - 1, whole=whole) for index, one in enumerate(messages)]
-    last, is_called = known[-1], TOOLS in known[-1].left_out
+    last, is_called = known[-1], _TOOLS in known[-1].left_out
     kept = [one for one in known if one.role in ("system", "user", "assistant") and not one.is_empty]
     if last.role == "assistant" and last.text is not None and last.is_empty and not is_called:
         kept.append(last)  # an empty reply is one
     told = [one for one in kept if one.role != "system"]
     reply = told.pop() if told and told[-1].role == "assistant" else None
-    if (
-        last.is_empty
-        and last is not reply
-        and ((last.role == "user" and not is_called) or (last.role == "assistant" and reply is None))
-    ):
+    is_unsaid = (last.role == "user" and not is_called) or (last.role == "assistant" and reply is None)
+    if last.is_empty and last is not reply and is_unsaid:
         raise Refused("ends with a message without text; expected a reply")
     if all(one.role != "user" for one in told):
         raise Refused("has no message of the user before the last reply, or none with text")
     left_out = [what for one in known for what in one.left_out]
-    left_out += [EMPTY for one in known if one.is_empty and one is not reply and not one.left_out]
+    left_out += [_EMPTY for one in known if one.is_empty and one is not reply and not one.left_out]
     before = [one for one in kept if one is not reply]
     user: Asked = tuple({"role": one.role, "content": one.text or "", **one.own} for one in before)
     if not whole and all(one.role == "user" for one in told):
         user = "\n\n".join(one.text or "" for one in told)
-        left_out += [SYSTEM] if len(told) < len(before) else []
+        left_out += [_SYSTEM] if len(told) < len(before) else []
     labels = reply.own.get("expected") if reply else None
     return Exchange(user, reply.text if reply else None, tuple(dict.fromkeys(left_out)), labels)
 
@@ -143,31 +170,7 @@ def _plain(messages: list[Any]) -> list[tuple[str, str]]:
     return [(one.role, (one.text or "").strip()) for one in known]
 
 
-def parsed(value: Any) -> Any:
-    """Return what a text holds that is a JSON object or list, else the value as it is: `7` and `null` are text."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            found = value_of(value)
-        except (ValueError, RecursionError):
-            return value
-        return found if isinstance(found, dict | list) else value
-    return value
-
-
-def are_parts(value: Any) -> bool:
-    """Return whether a value is a list of the parts of one text."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and not are_messages(value)
-        and all(isinstance(one, dict) and ("type" in one or "text" in one) for one in value)
-    )
-
-
-def is_said(value: Any) -> bool:
-    """Return whether a value that was JSON text is messages, or the parts of a text. Other JSON may be a reply."""
-    has_types = are_parts(value) and all("type" in one for one in value)
-    return are_messages(value) or (has_types and content_of(value).text is not None)
+# --- a message ------------------------------------------------------------------------------------
 
 
 def content_of(content: Any) -> Said:
@@ -177,31 +180,31 @@ def content_of(content: Any) -> Said:
     if isinstance(content, dict):
         return content_of(content.get("parts", [content]))
     if not isinstance(content, list):
-        return Said(None, (NOT_TEXT,))
+        return Said(None, (_NOT_TEXT,))
     found = [_part(part) for part in content]
-    texts = [text for text, _ in found if text is not None]
-    return Said("".join(texts) if texts else None, tuple(what for _, some in found for what in some))
+    said = [text for text, _ in found if text is not None]
+    return Said("".join(said) if said else None, tuple(what for _, some in found for what in some))
 
 
 def _part(part: Any) -> Said:
     if isinstance(part, str):
         return Said(part)
     if not isinstance(part, dict):
-        return Said(None, (NOT_TEXT,))
+        return Said(None, (_NOT_TEXT,))
     kind = part.get("type")
     if kind in _TEXT_TYPES and not part.get("thought"):
         text = next((part[key] for key in ("text", "content", "refusal") if part.get(key) is not None), None)
         text = text.get("value") if isinstance(text, dict) else text  # the Assistants API
         if isinstance(text, str):
             return Said(text)
-    return Said(None, (_sort(kind if isinstance(kind, str) else " ".join(part)) or NOT_TEXT,))
+    return Said(None, (_sort(kind if isinstance(kind, str) else " ".join(part)) or _NOT_TEXT,))
 
 
 def _sort(name: str) -> str | None:
     """Return what a part, a field or an item of a conversation is by its name: of tools or reasoning, else None."""
     if _OF_TOOLS.search(name):
-        return TOOLS
-    return REASONING if _OF_REASONING.search(name) else None
+        return _TOOLS
+    return _REASONING if _OF_REASONING.search(name) else None
 
 
 def _message(value: Any, index: int, last: int = -1, *, whole: bool = False) -> _Message:
@@ -210,12 +213,11 @@ def _message(value: Any, index: int, last: int = -1, *, whole: bool = False) -> 
     if role is None:
         known = "user, assistant, system or tool"
         raise Refused(f"has a message without a known role at index {index}; expected {known}")
-    if role in (TOOLS, REASONING):
-        return _Message(role, None, (role,), {})
+    if role in (_TOOLS, _REASONING):
+        return _Message(role, None, (role,))
     kept = [key for key in fields if key == "expected" or (key[:2] == "x_" and index < last)] if whole else ()
     own = {key: fields.pop(key) for key in kept}
-    said = _said(fields)
-    return _Message(role, said.text, said.left_out, own)
+    return _Message(role, *_said(fields), own)
 
 
 def _said(fields: Mapping[str, Any]) -> Said:
@@ -243,138 +245,99 @@ def _role_of(fields: Mapping[str, Any]) -> str | None:
 def _unwrapped(message: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a message that LangChain wrote: they are in `kwargs` or `data`, the role in the class."""
     inner = message.get("kwargs", message.get("data"))
-    if not isinstance(inner, dict) or "role" in message:
-        inner, role = message, {}
+    role: dict[str, Any] = {}
+    if isinstance(inner, dict) and "role" not in message:
+        names = texts(message.get("id"))
+        role = {"role": names[-1] if names else message.get("type")}
     else:
-        name = message.get("id")
-        last = name[-1] if isinstance(name, list) and name and isinstance(name[-1], str) else ""
-        role = {"role": last or message.get("type")}
+        inner = message
     more = inner.get("additional_kwargs")
     if not isinstance(more, dict):
         return {**role, **inner}
     return {**role, **more, **{key: one for key, one in inner.items() if key != "additional_kwargs"}}
 
 
-ASKED = (
-    "messages",
-    "message",
-    "input",
-    "contents",
-    "question",
-    "prompt",
-    "prompts",
-    "user",
-    "query",
-    "instruction",
-    "text",
-    "content",
-)
-"""The names of what a user asks."""
-
-_SAMPLES = ("choices", "generations", "candidates")
-_ANSWERED = (
-    "output",
-    "answer",
-    "response",
-    "completion",
-    "assistant",
-    "text",
-    "content",
-    "result",
-    "message",
-    "messages",
-)
-
-
-def recorded(given: Any, answer: Any, tags: tuple[str, ...], fields: Mapping[str, Any]) -> Iterator[Found]:
-    """Yield each sample of a recorded call: the input and the answer of a model or an application.
-
-    Either may be text, a message, messages, or these as JSON text. It may also be an object with one under a common
-    name. Raises Refused.
-    """
-    before, others = _given(given)
-    for after, more in replies_of(answer):
-        try:
-            if said_in(after).text is None:
-                raise Refused("has no reply; expected text or a message in its output")
-            found = ended(continued(before, after))
-        except Refused as error:
-            yield error
-        else:
-            yield Row(found.user, found.assistant, (*others, *more, *found.left_out), fields, tags)
+# --- an input and an output -----------------------------------------------------------------------
 
 
 def said_in(messages: list[Any]) -> Said:
     """Return the last reply of some messages, and what is left out of them."""
     known = [_message(one, index) for index, one in enumerate(messages)]
     found = next((one for one in reversed(known) if one.text is not None), None)
-    if found is None or found.role != "assistant" or (found.is_empty and TOOLS in found.left_out):
+    if found is None or found.role != "assistant" or (found.is_empty and _TOOLS in found.left_out):
         return Said(None)
     return Said(found.text, tuple(what for one in known for what in one.left_out))
 
 
-Sample = tuple[list[Any], tuple[str, ...]]
+Answer = tuple[list[Any], tuple[str, ...]]
 """A recorded answer as messages, none if there is no reply, and what is left out of it."""
 
 
-def replies_of(answer: Any) -> list[Sample]:
-    """Return each sample of a recorded answer. There is at least one."""
-    inner = parsed(answer)
-    found: list[Sample] = [([], ())]
+def answers_of(output: Any) -> list[Answer]:
+    """Return each sample of a recorded output, at least one.
+
+    It may be text, a message, messages, the parts of a text, a list of samples, or these as JSON text. It may also be
+    an object with one under a common name. Raises Refused.
+    """
+    inner = parsed(output)
+    found: list[Answer] = [([], ())]
     is_list = isinstance(inner, list) and bool(inner)
-    if is_list and (inner is answer or is_said(inner) or all(isinstance(one, str) for one in inner)):
+    if is_list and (inner is output or is_said(inner) or all(isinstance(one, str) for one in inner)):
         found = _of_list(inner)
     elif isinstance(inner, dict):
         found = _of_object(inner)
-    if isinstance(answer, str) and not any(messages for messages, _ in found):
-        return [([_reply(answer)], ())]
+    if isinstance(output, str) and not any(messages for messages, _ in found):
+        return [([_reply(output)], ())]
     return found
 
 
-def _of_object(answer: dict[str, Any]) -> list[Sample]:
-    if is_message(answer) or _role(answer) in (TOOLS, REASONING):
-        return [([answer], ())]
-    if isinstance(answer.get("refusal"), str):
-        return [([{"role": "assistant", **answer}], ())]
-    if is_message(answer.get("message")):  # LangChain writes a shortened text beside it
-        return [([answer["message"]], beside(answer, "output", "message", "text"))]
-    if isinstance(answer.get("parts"), list):
-        return [([_reply(answer)], ())]
-    some = next((name for name in _SAMPLES if isinstance(answer.get(name), list) and answer[name]), None)
-    name = some or next((name for name in _ANSWERED if answer.get(name) is not None), "")
-    held = answer[name] if some else [answer.get(name)]
+def _of_object(output: dict[str, Any]) -> list[Answer]:
+    if is_message(output) or _role(output) in (_TOOLS, _REASONING):
+        return [([output], ())]
+    if isinstance(output.get("refusal"), str):
+        return [([{"role": "assistant", **output}], ())]
+    if is_message(output.get("message")):  # LangChain writes a shortened text beside it
+        return [([output["message"]], beside(output, "output", "message", "text"))]
+    if isinstance(output.get("parts"), list):
+        return [([_reply(output)], ())]
+    some = next((name for name in _SAMPLES if isinstance(output.get(name), list) and output[name]), None)
+    name = some or next((name for name in _ANSWERED if output.get(name) is not None), "")
+    held = output[name] if some else [output.get(name)]
     if some and len(held) > 1 and all(isinstance(one, list) for one in held):
         raise Refused(f"has answers to {len(held)} prompts; expected one prompt per record")
     flat = held[0] if some and isinstance(held[0], list) else held
-    others = beside(answer, "output", name)
-    return [(messages, (*others, *more)) for one in flat for messages, more in replies_of(one)] or [([], others)]
+    others = beside(output, "output", name)
+    return [(messages, (*others, *more)) for one in flat for messages, more in answers_of(one)] or [([], others)]
 
 
-def _of_list(answer: list[Any]) -> list[Sample]:
+def _of_list(output: list[Any]) -> list[Answer]:
     """Return the messages of a list, or the reply in its parts. Other lists are samples.
 
     The messages of the Responses API are parts of one reply.
     """
-    if are_messages(answer):
-        said = [one for one in answer if is_message(one)]
-        if all(
-            one.get("type") == "message" and _role(one) == "assistant" and is_set(one.get("content")) for one in said
+    if are_messages(output):
+        said = [one for one in output if is_message(one)]
+        if all(one.get("type") == "message" and is_set(one.get("content")) for one in said) and all(
+            _role(one) == "assistant" for one in said
         ):
             parts = (one["content"] if isinstance(one["content"], list) else [one["content"]] for one in said)
             whole = said[-1] | {"content": list(chain.from_iterable(parts))}
-            return [([*(one for one in answer if not is_message(one)), whole], ())]
-        return [(answer, ())]
-    if any(isinstance(one, dict) and "type" in one for one in answer):
-        return [([_reply(answer)], ())]
-    return [reply for one in answer for reply in replies_of(one)]
+            return [([*(one for one in output if not is_message(one)), whole], ())]
+        return [(output, ())]
+    if any(isinstance(one, dict) and "type" in one for one in output):
+        return [([_reply(output)], ())]
+    return [reply for one in output for reply in answers_of(one)]
 
 
 def _reply(content: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": content}
 
 
-def _given(given: Any) -> tuple[list[Any], tuple[str, ...]]:
-    """Return the messages of a recorded input, and the fields left out. Raises Refused."""
+def asked_in(given: Any) -> Answer:
+    """Return the messages of a recorded input, in any of the forms of an output, and the fields left out.
+
+    Raises Refused.
+    """
     given = parsed(given)
     if isinstance(given, str) or are_parts(given):
         return [{"role": "user", "content": given}], ()
@@ -383,7 +346,7 @@ def _given(given: Any) -> tuple[list[Any], tuple[str, ...]]:
     if isinstance(given, list) and given and (isinstance(given[0], str) or are_messages(given[0])):  # LangChain
         if len(given) > 1:
             raise Refused(f"has {len(given)} prompts in its input; expected one prompt per record")
-        return _given(given[0])
+        return asked_in(given[0])
     if isinstance(given, dict):
         if is_message(given) and "messages" not in given:
             return [given], ()
@@ -391,7 +354,7 @@ def _given(given: Any) -> tuple[list[Any], tuple[str, ...]]:
         if name is None and len(given) == 1 and isinstance(next(iter(given.values())), str):
             name = next(iter(given))
         if name is not None:
-            messages, others = _given(given[name])
+            messages, others = asked_in(given[name])
             return messages, (*beside(given, "input", name), *others)
     raise Refused("has no message of a user in its input")
 

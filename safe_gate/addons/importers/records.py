@@ -1,31 +1,38 @@
-"""The types that formats share: records in, rows out."""
+"""What an import reads and makes: the records of files, and what becomes of each."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+MOST = 16 << 20
+"""The most bytes or characters of a line, of a document in an archive, and of what attachments add to a record."""
 
 
 class Record(NamedTuple):
-    """A JSON value of a file, with the line that it starts in (of Parquet: the row; from 1).
+    """A JSON value of a file, with the line that it starts in (of Parquet: the row; from 1; 0 for none).
 
-    `path` holds the keys that lead to its list in a JSON document. `shape` is the file's shape: `json`, `commas` or
-    `tabs` between fields, `columns` of Parquet, or `archive` of JSON documents.
+    `shape` is the file's: `json`, `commas` or `tabs` between fields, or `columns` of Parquet. `name` is the document of
+    an archive. What stands beside the lists of a document is its `is_header`.
     """
 
     line: int
     value: Any
-    path: tuple[str, ...] = ()
     shape: str = "json"
     name: str = ""
-    """The document of an archive."""
+    is_header: bool = False
 
 
 NO_RECORD = Record(0, None)
 """Stands for a file as a whole."""
+
+
+class Twice(tuple[str, ...]):
+    """The cells of columns with the same name, in their order."""
+
 
 Asked = str | tuple[Mapping[str, str], ...]
 """What a reply answers: a text, or the messages of a conversation up to the reply, each with role and content."""
@@ -37,7 +44,7 @@ class Row:
 
     `left_out` names the parts of the record that are not in the case. `fields` are the record's other named fields; a
     case keeps the fields that it knows. `extra` holds fields of the case with names that start with `x_`. `id` is "" if
-    the format has none; rows with one id are samples of one prompt.
+    the record has none; rows with one id are samples of one prompt.
     """
 
     user: Asked | None
@@ -48,6 +55,23 @@ class Row:
     extra: Mapping[str, Any] = field(default_factory=dict)
     id: str = ""
     record: Record = NO_RECORD
+
+
+class Sample(NamedTuple):
+    """An exchange as a format finds it: what is `asked`, a text, its parts or messages, and the `answer`.
+
+    The answer is messages, of which the last one is the reply, or the reply as it is. `used` are the fields of the
+    record that both are made of. A `whole` conversation keeps its system messages and the fields of its messages.
+    """
+
+    asked: Any
+    answer: Any
+    used: Sequence[str] = ()
+    left_out: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = {}
+    id: str = ""
+    whole: bool = False
 
 
 class Refused(Exception):
@@ -67,26 +91,6 @@ class LeftOut:
 
     what: str
     record: Record = NO_RECORD
-
-
-Found = Row | Refused | LeftOut
-"""What becomes of a record."""
-
-
-class Said(NamedTuple):
-    """What a message or a reply says, None for no text, and what is left out of it, in the plural."""
-
-    text: str | None
-    left_out: tuple[str, ...] = ()
-
-
-def samples(row: Row, replies: Iterable[Said], expected: str) -> Iterator[Found]:
-    """Yield a row for each reply to one prompt, and a refusal for each None, which also uses up a sample number."""
-    for reply, left_out in replies:
-        if reply is None:
-            yield Refused(f"has no reply; expected {expected}")
-        else:
-            yield replace(row, assistant=reply, left_out=(*row.left_out, *left_out))
 
 
 def is_json(value: Any) -> bool:
@@ -122,6 +126,8 @@ def texts(value: Any) -> tuple[str, ...]:
 
 def error_of(value: Any) -> str:
     """Return what an error says, an object as JSON; "" for none, which CSV may hold as `null` or `false`."""
+    if isinstance(value, dict):
+        value = value.get("message") or value.get("code") or value
     if isinstance(value, str):
         return "" if value.strip().lower() in ("", "null", "none", "false") else value[:80]
     is_none = not value or value != value  # noqa: PLR0124 - pandas writes NaN
