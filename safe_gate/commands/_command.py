@@ -58,10 +58,6 @@ class Command:
     settings. `meanings` describe, by name, the settings that mean something else than in a run. `judges` tells
     whether it has a verdict on a run; its output is then a log, which may get lost. `refuses_aloud` tells whether
     reports and GitHub also say that it could not do its work. `verb` names its work.
-
-    A flag that takes several words also takes the command's own words behind it. `own_word` is the pattern of the first
-    of these. It is "" if the command needs a word and any will do, and None if the command takes no words. With one of
-    the flags `instead_of_words`, the command needs no word.
     """
 
     place: int
@@ -72,8 +68,6 @@ class Command:
     judges: bool = False
     refuses_aloud: bool = False
     verb: str = "judge"
-    own_word: str | None = None
-    instead_of_words: tuple[str, ...] = ()
 
 
 Print = Callable[[str, TextIO], OSError | None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
@@ -64,7 +63,7 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
     name, command = first, commands.module(first).COMMAND
     parser = _parser(name, command, is_whole="--help-all" in argv)
     # One that takes words anywhere: a plain one takes no HEAD in `compare BASE --verbose HEAD`.
-    namespace, unknown = parser.parse_known_intermixed_args(_rearranged(argv[1:], parser, command))
+    namespace, unknown = parser.parse_known_intermixed_args(argv[1:])
     arguments = {"command": name, **vars(namespace)}
     if not unknown:
         return arguments
@@ -86,44 +85,6 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
         hint = suggestion(flags[0], own, quoted=False)
     words = f"unrecognized arguments: {shown}{hint}; see safe-gate {name} --help"
     raise CannotJudge.at("command line", words, Code.USAGE)
-
-
-def _rearranged(argv: Sequence[str], parser: argparse.ArgumentParser, command: Command) -> Sequence[str]:
-    """Return the words after a command, its own first if a flag that takes several words would swallow them.
-
-    In `explain --cases F ID` it would. The first word after the flag is always the flag's. Then come the command's own:
-    from the first that fits `Command.own_word`; without a pattern from the first that, unlike the one before it, names
-    a file or names none; if they are all alike, all but the flag's, or the last if the command takes one.
-    """
-    if command.own_word is None or any(one in argv for one in ("--", *command.instead_of_words)):
-        return argv
-    nargs = {flag: one.nargs for one in parser._actions for flag in one.option_strings}
-    runs: list[list[str]] = [["--"]]  # a flag, and the words after it
-    for word in argv:
-        if word.startswith("-") and word != "-":
-            runs.append([word])
-        else:
-            runs[-1].append(word)
-    swallowing = [run for run in runs if nargs.get(run[0]) == "+" and len(run) > _FLAG_AND_WORD]
-    if not swallowing or any(len(run) - 1 > (nargs.get(run[0], 0) != 0) for run in runs if nargs.get(run[0]) != "+"):
-        return argv  # which has words of the command's own
-    run = swallowing[-1]
-    more = run[_FLAG_AND_WORD:]
-    if command.own_word:
-        first = next((at for at, word in enumerate(more) if re.fullmatch(command.own_word, word)), len(more))
-    else:
-        others = [at for at, word in enumerate(more) if _names_files(word) != _names_files(run[1])]
-        nargs_of_own = next(one.nargs for one in parser._actions if not one.option_strings)
-        first = others[0] if others else len(more) - 1 if nargs_of_own in (None, "?") else 0
-    del run[_FLAG_AND_WORD + first :]
-    return [*more[first:], *chain.from_iterable(runs[1:])]
-
-
-_FLAG_AND_WORD = 2
-
-
-def _names_files(word: str) -> bool:
-    return word == "-" or any(sign in word for sign in "*?[") or os.path.exists(word)  # noqa: PTH110 - a Path may raise
 
 
 def help_text(name: str = "", *, is_whole: bool = False) -> str:

@@ -66,7 +66,6 @@ COMMAND = Command(
             "help": "show what would be approved, and write nothing",
         },
     },
-    own_word=r".*\.json",
     meanings={
         "baseline": "The baseline to write: the path of a .json file. Default: that of the settings.",
         "report_dir": "The folder of the report to approve.",

@@ -44,7 +44,6 @@ COMMAND = Command(
         "--quiet": QUIET,
         "--json": JSON,
     },
-    own_word="",
 )
 
 

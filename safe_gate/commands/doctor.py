@@ -47,7 +47,6 @@ COMMAND = Command(
         },
         "--json": JSON,
     },
-    own_word="run|merge|publish",
 )
 
 

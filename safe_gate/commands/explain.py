@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -30,8 +29,6 @@ COMMAND = Command(
         "--failed": {"action": "store_true", "help": "explain every unexpected failure"},
         "--json": JSON,
     },
-    own_word="",
-    instead_of_words=("--failed",),
 )
 
 
@@ -77,7 +74,7 @@ class _Wanted:
         if self.ids and self.is_failed:
             return Problem(Place("explain"), "takes ids or --failed, not both; leave one out", code=Code.USAGE)
         if not (self.ids or self.is_failed):
-            return Problem(Place("explain"), "names no case; expected ids, or --failed", code=Code.USAGE)
+            return Problem(Place("explain"), "names no case; expected ids before flags, or --failed", code=Code.USAGE)
         return None
 
     def unmet(self, evaluators: Sequence[Evaluator]) -> Sequence[Problem]:
@@ -89,9 +86,7 @@ class _Wanted:
         return [
             Problem(
                 Place(one),
-                "is a file, and no case has this id; name the ids before --cases, or set --failed"
-                if os.path.exists(one)  # noqa: PTH110 - a Path may raise
-                else f"no case has this id{suggestion(one, self.seen, most=3)}; looked in {read}",
+                f"no case has this id{suggestion(one, self.seen, most=3)}; looked in {read}",
                 code=Code.UNKNOWN_CASE,
             )
             for one in missing

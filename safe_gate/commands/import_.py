@@ -69,7 +69,6 @@ COMMAND = Command(
         },
         "--force": {"action": "store_true", "help": "replace the file of --out if there is one"},
     },
-    own_word="",
 )
 
 

@@ -34,7 +34,6 @@ COMMAND = Command(
             "help": "the id of the model that gave the outputs; default: as before",
         },
     },
-    own_word=r".*\.jsonl?",
 )
 
 

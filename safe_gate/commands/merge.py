@@ -19,7 +19,6 @@ COMMAND = Command(
     },
     judges=True,
     refuses_aloud=True,
-    own_word="",
 )
 
 

@@ -25,7 +25,6 @@ COMMAND = Command(
     arguments={
         "cases": {"nargs": "?", "metavar": "N", "help": "number of cases; default: the cases that a run would read"}
     },
-    own_word="[0-9]+",
 )
 
 

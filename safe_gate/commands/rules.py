@@ -41,7 +41,6 @@ COMMAND = Command(
             "help": "train: write the learned rules to this folder, a pack for each group",
         },
     },
-    own_word="test|train",
 )
 
 _SYNTHESIS = EVALUATORS["synthesis"]

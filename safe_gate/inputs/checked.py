@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from safe_gate.core.given import Documents, LineOf, Lines
@@ -245,25 +244,19 @@ _CALLED = {
 }
 
 
-def lines_in(
-    text: str, paths: Iterable[Sequence[str | int]] | None = None, original: Mapping[str, str] = MappingProxyType({})
-) -> LineOf:
+def lines_in(text: str, paths: Iterable[Sequence[str | int]] | None = None) -> LineOf:
     """Return what tells the lines of values in a document's text: of all, or of those on `paths` alone.
 
-    A missing field has the line of its object. `original` gives the keys at the top as the text spells them, where that
-    is not how the schema does.
+    A missing field has the line of its object.
     """
-
-    def spelt(path: Sequence[str | int]) -> tuple[str | int, ...]:
-        return (original.get(str(path[0]), path[0]), *path[1:]) if path else ()
 
     @cache
     def lines() -> Mapping[tuple[str | int, ...], int]:  # only invalid files need them, and a text may hold millions
-        wanted = {spelt(path)[:length] for path in paths or () for length in range(len(path) + 1)}
+        wanted = {tuple(path)[:length] for path in paths or () for length in range(len(path) + 1)}
         return {path: line for path, line in places(text) if paths is None or path in wanted}
 
     def line_of(path: Sequence[str | int]) -> int:
-        found = spelt(path)
+        found = tuple(path)
         while found not in lines():
             found = found[:-1]
         return lines()[found]
@@ -301,13 +294,12 @@ def problems_of(
     *,
     cases: tuple[str, str] = ("", ""),
     batch: Any = None,
-    original: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Problem, ...]:
     """Return a document's faults as problems, each with its line and its case.
 
-    `cases` are the keys where `batch` has its cases, and these their ids. `original` is as in `lines_in`.
+    `cases` are the keys where `batch` has its cases, and these their ids.
     """
-    line_of = lines_in(text, [fault.path for fault in faults], original)
+    line_of = lines_in(text, [fault.path for fault in faults])
     found = []
     for fault in faults:
         is_case = bool(cases[0]) and fault.path[:1] == cases[:1] and len(fault.path) > 1

@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from safe_gate.core.jsontext import blank_comments, places
+from safe_gate.core.jsontext import blank_comments
 from safe_gate.core.validate import Fault
 from safe_gate.inputs import globs
 from safe_gate.inputs.checked import lines_in, load_schema, problems_of
@@ -28,9 +28,8 @@ _ALMOST_A_CONFIG = re.compile(r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml
 def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Config | None:
     """Return the config file, or None if none was named and none is there.
 
-    Top-level keys may be in kebab-case, snake_case or camelCase; they come back as the schema spells them. Raises
-    CannotJudge with every problem of the file, and for other files that may be meant as one. Unless `is_checked`, only
-    problems of its text count, not those of its values.
+    Raises CannotJudge with every problem of the file, and for other files that may be meant as one. Unless
+    `is_checked`, only problems of its text count, not those of its values.
     """
     if is_checked and not path and (problems := tuple(_not_the_config(root))):
         raise CannotJudge(*problems)
@@ -41,17 +40,10 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
     text = text_of(file, name, WRITTEN_BY_HAND)
     content = parsed(text, name, comments=True)
     bare = blank_comments(text)
-    schema = load_schema("config")
-    original: dict[str, str] = {}
-    if isinstance(content, dict):
-        content, original = _canonical_keys(content, name, bare)
-    elif not is_checked:
-        content = {}
-    faults = [_of_setting(fault) for fault in schema.faults(content)] if is_checked else []
-    problems = problems_of(faults, name, bare, original=original)
-    if problems:
+    faults = [_of_setting(fault) for fault in load_schema("config").faults(content)] if is_checked else []
+    if problems := problems_of(faults, name, bare):
         raise CannotJudge(*(replace(one, code=Code.INVALID_SETTING) for one in problems))
-    return Config(name, content, lines_in(bare, original=original), partial(_located, config=name, root=root))
+    return Config(name, content, lines_in(bare), partial(_located, config=name, root=root))
 
 
 def in_config(problems: Iterable[Problem], config: str, *, root: Path = HERE) -> Iterator[Problem]:
@@ -123,29 +115,12 @@ def _not_the_config(root: Path) -> Iterator[Problem]:
         return
     for name in names:
         if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not globs.is_folder(root / name):
-            right = next(one for one in CONFIG_FILES if ("gate" in one) == ("gate" in name.lower()))
-            called = f"is not read: the config file is called {right}"
-            words = f"{called}; rename it, remove it, or name it by the setting config"
-            if "json" not in Path(name).suffix.lower():
-                words = f"is not read: the config file is JSON and is called {right}; convert it, or remove it"
-            yield Problem(Place(name), words, code=Code.INVALID_SETTING)
-
-
-def _canonical_keys(content: Mapping[str, Any], name: str, text: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return a config with its top keys as the schema spells them, and how the file spelt them."""
-    spellings = {_bare(key): key for key in load_schema("config").properties}
-    result: dict[str, Any] = {}
-    original: dict[str, str] = {}
-    for key, value in content.items():
-        spelt = spellings.get(_bare(key), key)
-        if spelt in result:
-            place = Place(name, dict(places(text))[(key,)])
-            raise CannotJudge(
-                Problem(place, f"is set twice, in two spellings; keep {spelt}", field=key, code=Code.INVALID_SETTING)
+            words = f"is not read: the config file is JSON and is called {' or '.join(CONFIG_FILES)}"
+            yield Problem(
+                Place(name),
+                f"{words}; rename it, remove it, or name it by the setting config",
+                code=Code.INVALID_SETTING,
             )
-        result[spelt] = value
-        original[spelt] = key
-    return result, original
 
 
 def _of_setting(fault: Fault) -> Fault:

@@ -129,7 +129,7 @@ def test_an_id_that_no_case_has_names_near_ones_after_the_others_are_shown(safe_
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("explain", "--cases", "c.jsonl"), "explain: names no case; expected ids, or --failed"),
+        (("explain", "--cases", "c.jsonl"), "explain: names no case; expected ids before flags, or --failed"),
         (("explain", "good", "--failed", "--cases", "c.jsonl"), "explain: takes ids or --failed, not both"),
         (("explain", "good"), "safe-batch or synthesis-cases: is not set"),
     ],
@@ -158,11 +158,3 @@ def test_recorded_text_is_escaped_in_every_form(safe_gate: SafeGate) -> None:
         assert not {"\x1b", "\u202e"} & set(out)
         assert "##[" not in out
         assert not any(line.lstrip().startswith("::") for line in out.splitlines())
-
-
-def test_a_file_in_the_place_of_an_id_is_named_as_one(safe_gate: SafeGate) -> None:
-    write_cases(Path("a.jsonl"), turn("one"))
-    write_cases(Path("b.jsonl"), turn("two"))
-    ran = safe_gate("explain", "--cases", "a.jsonl", "b.jsonl")
-    assert ran.code == 3
-    assert "b.jsonl: is a file, and no case has this id; name the ids before --cases, or set --failed\n" in ran.err

@@ -60,7 +60,7 @@ def test_a_run_tells_its_verdict_its_cases_and_what_to_do_next(safe_gate: SafeGa
 def test_explain_compare_doctor_and_validate_tell_what_they_show(safe_gate: SafeGate) -> None:
     for name in ("g", "c"):
         safe_gate("run", "--cases", f"{name}.jsonl", "--report-dir", name)
-    (case,) = told(safe_gate, "explain", "--cases", "c.jsonl", "bad", "--json")["cases"]
+    (case,) = told(safe_gate, "explain", "bad", "--cases", "c.jsonl", "--json")["cases"]
     assert (case["id"], case["passed"]) == ("bad", False)
     found = told(safe_gate, "compare", "g/safe-gate.json", "--json", "c/safe-gate.json")
     assert (found["verdict"], found["exit_code"]) == ("pass", 0)
@@ -91,7 +91,7 @@ def test_explain_compare_doctor_and_validate_tell_what_they_show(safe_gate: Safe
         ("doctor --cases broken.jsonl", "invalid-input", "broken.jsonl:2"),
         ("validate broken.jsonl", "invalid-input", "broken.jsonl:2"),
         ("validate nowhere.json", "unreadable-file", "nowhere.json:0"),
-        ("explain --cases c.jsonl nobody", "unknown-case", "nobody:0"),
+        ("explain nobody --cases c.jsonl", "unknown-case", "nobody:0"),
         ("explain", "usage", "explain:0"),
         ("compare", "usage", "command line:0"),
         ("compare nowhere.json --cases c.jsonl", "base-unavailable", "nowhere.json:0"),

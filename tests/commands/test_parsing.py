@@ -26,33 +26,28 @@ def test_a_refused_command_line_names_the_evaluator_that_cannot_be_used(
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "code", "found"),
     [
-        ("explain --cases c.jsonl a", "a (c.jsonl:1)"),
-        ("explain --cases c.jsonl d.jsonl z b", "z (d.jsonl:1)"),
-        ("explain --cases *.jsonl b --json", '"id": "b"'),
-        ("explain a --json b --cases c.jsonl", '"id": "b"'),
-        ("explain --cases c.jsonl -- a", "a (c.jsonl:1)"),
-        ("explain --failed --tag hard easy --cases c.jsonl", "No case fails"),
-        ("compare --cases c.jsonl r/safe-gate.json", "Compare: "),
-        ("compare r/safe-gate.json --verbose r/safe-gate.json --cases c.jsonl", "Compare: "),
-        ("power --cases c.jsonl 200", "200 cases"),
-        ("doctor --cases c.jsonl publish", "safe-gate.comment.json: is missing"),
-        ("rules --rules-off a b test nothing.json", "nothing.json: matches no file"),
-        ("import --tags x y rec.csv --out made.jsonl", "1 case"),
-        ("merge --cases c.jsonl r/*.shard", "r/*.shard: matches no file"),
-        ("bless --reason x --owner y --waivers r/safe-gate.json", "for failures of r/safe-gate.json"),
-        ("bless --reason x --owner y --waivers --id a b r/safe-gate.json", "--id: a: does not name a case that fails"),
+        ("explain a --cases c.jsonl d.jsonl", 0, "a (c.jsonl:1)"),
+        ("explain --cases c.jsonl -- a", 0, "a (c.jsonl:1)"),
+        ("compare r/safe-gate.json --verbose r/safe-gate.json --cases c.jsonl", 0, "Compare: "),
+        ("explain --cases c.jsonl a", 3, "names no case; expected ids before flags"),
+        ("explain --failed --cases c.jsonl a", 3, "a: matches no file"),
+        ("compare --cases c.jsonl r/safe-gate.json", 3, "the following arguments are required: BASE"),
+        ("power --cases c.jsonl 200", 3, "200: matches no file"),
+        ("doctor --cases c.jsonl publish", 3, "publish: matches no file"),
+        ("import --tags x y rec.csv", 3, "the following arguments are required: SOURCE"),
+        ("run c.jsonl", 3, "unrecognized arguments: c.jsonl; name files with --safe-batch and --synthesis-cases"),
     ],
 )
-def test_a_flag_that_takes_several_words_leaves_the_command_its_own(
-    safe_gate: Callable[..., Ran], words: str, found: str
+def test_words_of_a_command_come_before_flags_that_take_several(
+    safe_gate: Callable[..., Ran], words: str, code: int, found: str
 ) -> None:
-    write_cases(Path("c.jsonl"), turn("a", tags=["hard"]), turn("b", tags=["easy"]))
+    write_cases(Path("c.jsonl"), turn("a"))
     write_cases(Path("d.jsonl"), turn("z"))
-    Path("rec.csv").write_text("user,assistant\nHello,Hi there.\n")
     safe_gate("run", "--cases", "c.jsonl", "--report-dir", "r")
-    assert found in safe_gate(*words.split()).log
+    ran = safe_gate(*words.split())
+    assert (ran.code, found in ran.log) == (code, True), ran.log
 
 
 def test_help_shows_what_people_use_and_help_all_the_rest(safe_gate: Callable[..., Ran]) -> None:

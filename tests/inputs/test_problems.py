@@ -173,7 +173,7 @@ def test_utf_16_is_named_as_such(safe_gate: SafeGate, encoding: str, command: tu
         (["run", "c.jsonl"], "name files with --safe-batch and --synthesis-cases"),
         (["publish", "c.jsonl"], "unrecognized arguments: c.jsonl; see safe-gate publish --help"),
         (["validate"], "required: FILE; see"),
-        (["explain", "--cases", "c.jsonl", "T-001"], "c.jsonl: matches no file"),
+        (["explain", "T-001", "--cases", "c.jsonl"], "c.jsonl: matches no file"),
     ],
 )
 def test_nothing_to_judge_and_wrong_usage_exit_3_with_a_sentence(

@@ -53,12 +53,6 @@ def test_inputs_are_trimmed_and_read_with_underscores_too(
     assert threshold() == 0.3
 
 
-@pytest.mark.parametrize("key", ["min-pass-rate", "min_pass_rate", "minPassRate"])
-def test_config_keys_may_be_spelt_in_any_case_style(key: str, threshold: Callable[..., float]) -> None:
-    Path("safe.config.json").write_text(json.dumps({key: 0.125}), "utf-8")
-    assert threshold() == 0.125
-
-
 @pytest.mark.parametrize(
     ("variables", "config", "mentions"),
     [
@@ -97,7 +91,7 @@ def test_config_keys_may_be_spelt_in_any_case_style(key: str, threshold: Callabl
         ({}, '{"min-pasrate": 1}', ["safe.config.json:1", "min-pasrate", "did you mean", "min-pass-rate"]),
         ({}, '{\n"weights": {"CR": NaN}}', ["safe.config.json:2", "NaN"]),
         ({}, '{"thresholds": {"CR": {"pass": 2}}}', ["thresholds.CR.pass", "a number from 0 to 1"]),
-        ({}, '{"min-pass-rate": 0.1, "minPassRate": 0.2}', ["minPassRate", "twice"]),
+        ({}, '{"min_pass_rate": 0.1, "minDrop": 1}', ["min_pass_rate: is not a known field; it is set as min-pass-rate here\n", "minDrop"]),
         ({}, '{"archetypes": {"A": {"weights": {"CR": 0, "AH": 0, "AC": 0}}}}', ["archetypes.A.weights", "zero"]),
         ({}, '{"archetypes": {"": {}}}', ["archetypes: is", "too short; expected the name of an archetype"]),
         ({}, '{"github-token": "x"}', ["github-token: cannot be set in the config file; use the variable SAFE_GATE_GITHUB_TOKEN\n"]),
@@ -105,7 +99,7 @@ def test_config_keys_may_be_spelt_in_any_case_style(key: str, threshold: Callabl
         ({}, '{"failOn": 1}', ["failOn: is not a known field; it is set as max-unexpected-failures here\n"]),
         ({}, '{"format": ["json"]}', ["format: is not a known field; it is set as reportFormats here\n"]),
         ({}, '{"dry-run": true}', ["use the flag --dry-run or the variable SAFE_GATE_DRY_RUN\n"]),
-        ({}, '{"alpha": 0.1, //\n"minDrop": 1,\n"min-drop": 1}', ["safe.config.json:3: min-drop: is set twice, in two spellings;"]),
+        ({}, '{"alpha": 0.1, //\n"context": 1,\n"strict-ah": true}', ["safe.config.json:3: strict-ah: is not a known field; it is set as strictAH"]),
         ({}, "[]", ["safe.config.json", "an object"]),
         ({}, '{"min-pass-rate": 1', ["safe.config.json:1", "not valid JSON"]),
     ],
@@ -204,42 +198,37 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize(
-    ("command", "name", "right"),
+    ("command", "name"),
     [
-        (command, name, f"{right}.config.json")
-        for command, (name, right) in zip(
+        *zip(
             COMMANDS,
             (
-                *((one, "safe") for one in (".safe.config.json", "Safe.Config.JSON", "safe.config.jsonc")),
-                *((one, "safe") for one in ("safe.config.json5", "safe-config.json")),
-                *((one, "safe-gate") for one in (".safe-gate.config.json", "SAFE-GATE.config.jsonc")),
-                *((one, "safe-gate") for one in ("safegate.config.json", "safe_gate.config.json")),
+                ".safe.config.json",
+                "Safe.Config.JSON",
+                "safe.config.jsonc",
+                "safe-config.json",
+                ".safe-gate.config.yml",
+                "SAFE-GATE.config.jsonc",
+                "safegate.config.json5",
+                "safe_gate.config.json",
+                "safe.config.toml",
             ),
             strict=True,
         )
     ],
 )
 def test_a_file_that_looks_like_the_config_and_is_not_read_is_refused(
-    safe_gate: SafeGate, command: tuple[str, ...], name: str, right: str
+    safe_gate: SafeGate, command: tuple[str, ...], name: str
 ) -> None:
     write_batch(Path("b.json"), safe_case("a"))
     write_cases(Path("c.jsonl"), turn("t"))
     Path(name).write_text('{"min-pass-rate": 1}', "utf-8")
     ran = safe_gate(*command)
     assert ran.code == 3
-    words = f"{name}: is not read: the config file is called {right}; rename it, remove it, or name it by the setting config\n"
-    assert words in ran.err
-
-
-@pytest.mark.parametrize("name", ["safe-gate.config.yaml", ".safe-gate.config.yml", "safe.config.toml"])
-def test_a_config_of_another_language_than_json_is_refused(safe_gate: SafeGate, name: str) -> None:
-    write_batch(Path("b.json"), safe_case("a"))
-    Path(name).write_text("min-pass-rate: 1", "utf-8")
-    ran = safe_gate("run", "--safe-batch", "b")
-    assert ran.code == 3
-    right = "safe-gate.config.json" if "gate" in name else "safe.config.json"
-    words = f"{name}: is not read: the config file is JSON and is called {right}; convert it, or remove it\n"
-    assert words in ran.err
+    assert (
+        f"{name}: is not read: the config file is JSON and is called safe.config.json or safe-gate.config.json; "
+        in ran.err
+    )
 
 
 def test_a_config_in_a_parent_folder_is_named_and_not_read(
