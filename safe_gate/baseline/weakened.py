@@ -99,8 +99,9 @@ def _terms_of_report(report: Report) -> Terms:
     cases: dict[str, dict[str, Asked]] = {name: {} for name in EVALUATORS}
     for evaluator, part in parts_of(report.parts):
         for result in results_of(part):
-            excuses = result.groups if evaluator.compare.outcome(result).is_meant_to_fail else ()
-            cases[evaluator.name][result.id] = Asked(result.digests["case"], None, excuses)
+            outcome = evaluator.compare.outcome(result)
+            excuses = result.groups if outcome.is_meant_to_fail else ()
+            cases[evaluator.name][result.id] = Asked(result.digests["case"], None, excuses, outcome.judges)
     return Terms(
         settings_of(report),
         cases,

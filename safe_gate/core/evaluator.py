@@ -88,7 +88,7 @@ class Evaluator(Protocol):
         """How its part is compared between two runs."""
 
     def faults(self, _value: JsonObject, /) -> Iterator[Fault]:
-        """Yield the problems of an object of `Lines` that fits its schema."""
+        """Yield the problems of an object that fits its schema; of `Documents`, of a case with its `output`."""
         yield from ()
 
     def parse(self, value: JsonObject, at: CaseAt, settings: JsonObject, /) -> Iterator[Case]:

@@ -165,6 +165,9 @@ class Case(Protocol):
     def given(self) -> dict[str, Any]:
         """Return digests of the application's inputs by name; None for an unknown one."""
 
+    def judges(self) -> Mapping[str, str]:
+        """Return the judges of recorded verdicts by check; a verdict of another judge is one by other rules."""
+
     def digests(self) -> dict[str, str]:
         """Return digests as `case` and `output`. They show whether either is the same in another run."""
 

@@ -80,6 +80,10 @@ class Case:
         """Return nothing: the application's input is unknown."""
         return {}
 
+    def judges(self) -> dict[str, str]:
+        """Return nothing: it has no recorded verdicts."""
+        return {}
+
     def digests(self) -> dict[str, str]:
         """Return the digests of the expectations and of the output."""
         return {"case": digest(self.asks()), "output": digest(self.value["output"])}

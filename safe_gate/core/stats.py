@@ -65,6 +65,64 @@ def newcombe(both: int, worse: int, better: int, neither: int) -> tuple[float, f
     return max(-1.0, low), min(1.0, high)
 
 
+def kappa(both: int, first: int, second: int, neither: int) -> tuple[float, float, float] | None:
+    """Return Cohen's kappa of two judges with its 95 % interval, from -1.0 to 1.0; None if chance alone agrees.
+
+    `both` judges pass so many cases, only the `first` or the `second` so many, `neither` so many. The interval takes
+    the agreement by chance as known (Cohen 1960), and Wilson's interval of the agreement that was seen.
+
+    >>> [round(one, 3) for one in kappa(20, 5, 10, 15)], kappa(9, 0, 0, 0)
+    ([0.4, 0.125, 0.618], None)
+    """
+    cases, agreed = both + first + second + neither, both + neither
+    by_chance = (both + first) * (both + second) + (neither + first) * (neither + second)
+    if by_chance == cases**2:
+        return None
+    chance, (low, high) = by_chance / cases**2, wilson(agreed, cases)
+    found, low, high = (max(-1.0, (share - chance) / (1 - chance)) for share in (agreed / cases, low, high))
+    return found, low, high
+
+
+def corrected(
+    passed: int, cases: int, good: tuple[int, int], bad: tuple[int, int]
+) -> tuple[float, float, float] | None:
+    """Return the share of good cases with its 95 % interval, of which a fallible judge passes `passed`.
+
+    Of the cases that people call good, `good` has how many the judge passes, and how many there are; of those that they
+    call bad, `bad` has how many it fails. None if there are none of either, or if the judge is no better than chance.
+    Sources: Rogan and Gladen 1978, American Journal of Epidemiology 107:71, for the share; Lang and Reiczigel 2014,
+    Preventive Veterinary Medicine 113:13, for the interval.
+
+    >>> [round(one, 3) for one in corrected(150, 200, (36, 40), (8, 10))], corrected(5, 9, (1, 2), (1, 2))
+    ([0.786, 0.599, 0.95], None)
+    """
+    if good[0] * bad[1] + bad[0] * good[1] <= good[1] * bad[1]:
+        return None
+    right, rejected = good[0] / good[1], bad[0] / bad[1]
+    found = (passed / cases + rejected - 1) / (right + rejected - 1)
+    # The interval is that of a few more cases, half of which pass: else it is too short for few.
+    (seen, seen_spread), (right, right_spread), (rejected, rejected_spread) = (
+        _with_more(passed, cases, _Z**2),
+        _with_more(*good, 2),
+        _with_more(*bad, 2),
+    )
+    excess = right + rejected - 1
+    if excess <= 0:
+        return None
+    middle = (seen + rejected - 1) / excess
+    spread = seen_spread + middle**2 * right_spread + (1 - middle) ** 2 * rejected_spread
+    shifted = middle + 2 * _Z**2 * (middle * right_spread - (1 - middle) * rejected_spread)
+    half = _Z * math.sqrt(spread) / excess
+    found, low, high = (min(1.0, max(0.0, one)) for one in (found, shifted - half, shifted + half))
+    return found, min(low, found), max(high, found)
+
+
+def _with_more(part: int, whole: int, more: float) -> tuple[float, float]:
+    """Return a share with so many more cases, half of them of the part, and the variance of that."""
+    share = (part + more / 2) / (whole + more)
+    return share, share * (1 - share) / (whole + more)
+
+
 def zero_failures(cases: int) -> float:
     """Return the upper 95 % bound of the failure rate when none of `cases` failed: 1 - 0.05 ** (1 / cases).
 

@@ -20,7 +20,16 @@ from safe_gate.core.figures import apart, fixed, plural
 from safe_gate.core.rules import Count
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.evaluators.registry import results_of
-from safe_gate.model.comparison import Added, Change, Compared, ComparedCases, ComparedParts, MetricChange, Removed
+from safe_gate.model.comparison import (
+    Added,
+    Change,
+    Compared,
+    ComparedCases,
+    ComparedParts,
+    JudgeChange,
+    MetricChange,
+    Removed,
+)
 from safe_gate.model.report import Parts, RuleOutcome
 from safe_gate.model.results import Interval, Outcome, Test
 
@@ -35,8 +44,9 @@ class Runs:
 
     `today`, or an evaluator's part of it, is None if the baseline's outputs are missing. Then, under the `same_rules`,
     a case has the baseline's verdict today. Otherwise it has head's verdict if its digests are the same. Any other case
-    is assumed to keep the baseline's verdict. Unless both runs are clustered by the same field (`same_clusters`), the
-    clusters of head count. `counts` tells which baseline cases head's filters keep; the others are in neither run.
+    is assumed to keep the baseline's verdict. The same goes for a case with recorded verdicts of another judge. Unless
+    both runs are clustered by the same field (`same_clusters`), the clusters of head count. `counts` tells which
+    baseline cases head's filters keep; the others are in neither run.
     """
 
     baseline: Parts
@@ -144,11 +154,13 @@ class _Triple:
     @property
     def because(self) -> list[str]:
         """Name what differs between the runs: rules, if the verdict of the same output differs."""
-        return [
+        found = [
             *["rules"] * (self.baseline.passed != self.today.passed or self.baseline.scores != self.today.scores),
             *["output"] * (self.baseline.output != self.head.output),
             *["expectations"] * (self.baseline.case != self.head.case),
         ]
+        # Nothing else can differ between the runs: the same judge gave another verdict on the same output.
+        return found or ["verdicts"] * (self.today.scores != self.head.scores)
 
 
 def _compared(name: str, runs: Runs, guards: Guards) -> Compared:
@@ -159,10 +171,15 @@ def _compared(name: str, runs: Runs, guards: Guards) -> Compared:
     )
     after = {one.id: one for one in outcomes_of(name, new)}
     triples, unseparated = [], 0
+    judges: dict[tuple[str, str, str], list[bool]] = {}
     for case_id in sorted(before.keys() & after.keys()):
         was, now = before[case_id], after[case_id]
         is_same = (was.case, was.output) == (now.case, now.output)
-        today = rescored.get(case_id) or (now if is_same and not runs.same_rules[name] else was)
+        has_same_rules = case_id in rescored or runs.same_rules[name]
+        others = {check: by for check, by in was.judges.items() if now.judges.get(check, by) != by}
+        for check, by in others.items():
+            judges.setdefault((check, by, now.judges[check]), []).append(is_same)
+        today = now if is_same and (others or not has_same_rules) else rescored.get(case_id, was)
         unseparated += not (rescored or is_same or runs.same_rules[name])
         cluster = now.cluster
         if runs.same_clusters:  # cases count together only if they did before: no change may merge those it makes worse
@@ -187,7 +204,12 @@ def _compared(name: str, runs: Runs, guards: Guards) -> Compared:
     news = {triple.head.id: triple for triple in triples if triple.is_news}
     every = results_of(old if news else None)
     results = {one.id: one for one in every if one.id in news}  # few of a run's results
-    return Compared(cases, metrics, [_change(triple, results[one], guards) for one, triple in news.items()])
+    return Compared(
+        cases,
+        metrics,
+        [_change(triple, results[one], guards) for one, triple in news.items()],
+        tuple(JudgeChange(*who, len(same), same.count(False)) for who, same in sorted(judges.items())),
+    )
 
 
 def _change(triple: _Triple, result: Any, guards: Guards) -> Change:

@@ -40,12 +40,13 @@ class Asked:
     """The expectations of a case: its digest and `Case.asks()`, None if only the digest is known.
 
     It also has the parts of a case that `asks()` lacks: its input, and the groups it counts with. If only the digest is
-    known, `excuses` are the groups of a case that is meant to fail.
+    known, `excuses` are the groups of a case that is meant to fail. `judges` are those of recorded verdicts, by check.
     """
 
     digest: str
     asks: JsonObject | None
     excuses: Sequence[str] = ()
+    judges: Mapping[str, str] = field(default_factory=dict)
 
 
 class OfCases(Protocol):
@@ -260,12 +261,17 @@ def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
     are_other = base.settings != head.settings  # they may excuse a case that is as before
     for name, evaluator in EVALUATORS.items():
         compared, found, now = _Compared(evaluator, *settings, named), list[Weakening](), head.cases.get(name)
+        judges = set[tuple[str, str, str]]()
         for case_id, before in base.cases[name].items() if name in base.cases else ():
             after = now.get(case_id) if now else None
             if after is None:
                 found.append(Weakening(name, case_id, "", What.DROPPED))
             elif before != after or are_other:
                 found += [Weakening(name, case_id, *way) for way in compared.ways(before, after)]
+                both = before.judges.keys() & after.judges.keys()
+                judges |= {(check, before.judges[check], after.judges[check]) for check in both}
+        swapped = (one for one in sorted(judges) if one[1] != one[2])
+        yield from (Weakening("rule", check, "", What.CHANGED, *who) for check, *who in swapped)
         yield from sorted(found, key=lambda one: one.id)
 
 

@@ -110,11 +110,16 @@ def cases_of(evaluator: Evaluator, part: Part, settings: JsonObject) -> Iterator
             yield item
             continue
         place, value = item
-        if faults := tuple(evaluator.faults(value)):
-            for fault in faults:
-                yield Problem(place, fault.message, value[evaluator.input.id_key], fault.field, fault.text_free)
-            continue
-        yield from evaluator.parse(value, CaseAt(place, cluster_of(value, settings["cluster_key"])), settings)
+        yield from _parsed(evaluator, value, CaseAt(place, cluster_of(value, settings["cluster_key"])), settings)
+
+
+def _parsed(evaluator: Evaluator, value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case | Problem]:
+    """Yield the cases of an object that fits its schema, or its problems."""
+    faults = tuple(evaluator.faults(value))
+    for fault in faults:
+        yield Problem(at.place, fault.message, value[evaluator.input.id_key], fault.field, fault.text_free)
+    if not faults:
+        yield from evaluator.parse(value, at, settings)
 
 
 def groups_of(evaluator: Evaluator, part: Part) -> set[str] | None:
@@ -274,7 +279,7 @@ def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | P
 
 
 class Output(NamedTuple):
-    """A recorded output and its place; None for an invalid one."""
+    """A recorded output with what is recorded beside it, and its place; None for an invalid one."""
 
     value: JsonObject | None
     place: Place
@@ -421,28 +426,33 @@ def _joined(
             continue
         if index in batch.faulty or lacking:
             continue
-        output = _output(case, form.id_key, found, place, searched)
-        if isinstance(output, Problem):
-            yield output
-        elif output is not None:
-            at = CaseAt(place, cluster_of(case, files.cluster_key), batch.id, batch.content, index)
-            yield from files.evaluator.parse({**case, "output": output}, at, {})
+        whole = _with_output(case, form.id_key, found, place, searched)
+        if isinstance(whole, Problem):
+            yield whole
+        elif whole is not None:
+            yield from _parsed(
+                files.evaluator,
+                whole,
+                CaseAt(place, cluster_of(case, files.cluster_key), batch.id, batch.content, index),
+                {},
+            )
 
 
-def _output(
-    case: Mapping[str, Any], id_key: str, recorded: Output | None, place: Place, searched: Sequence[str]
+def _with_output(
+    case: JsonObject, id_key: str, recorded: Output | None, place: Place, searched: Sequence[str]
 ) -> JsonObject | Problem | None:
-    """Return the one output of a case, a problem if there is none or two, None if it was invalid."""
+    """Return a case with its one output, a problem if there is none or two, None if it was invalid."""
     if "output" not in case and recorded is None:
         words = f"has no recorded output; expected one by this {id_key} in {', '.join(searched)}"
         return Problem(place, words, case[id_key], "output", code=Code.MISSING_OUTPUT)
     if recorded is None:
-        inline: JsonObject = case["output"]
-        return inline
-    if "output" in case:
+        return case
+    if recorded.value is None:
+        return None
+    if twice := next((key for key in recorded.value if key in case), ""):
         where = f"{recorded.place.path}:{recorded.place.line}"
-        return Problem(place, f"has an output here and at {where}; keep one", case[id_key], "output")
-    return recorded.value
+        return Problem(place, f"is recorded here and at {where}; keep one", case[id_key], twice)
+    return {**case, **recorded.value}
 
 
 def _unused(id_key: str, recorded: Mapping[str, Output], nobody: str) -> Iterator[Problem]:
@@ -471,7 +481,9 @@ def _read_outputs(
                 yield item
                 test_id, here = item.case_id, Output(None, item.place)
             else:
-                test_id, here = item[1][form.id_key], Output(item[1]["output"], item[0])
+                test_id = item[1][form.id_key]
+                own = {key: one for key, one in item[1].items() if key != form.id_key and not key.startswith("x_")}
+                here = Output(own, item[0])
             if not test_id or here.place == last:  # a line may have several problems
                 continue
             last = here.place

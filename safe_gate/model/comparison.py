@@ -92,9 +92,9 @@ class MetricChange:
 class Change:
     """A case that both runs have, and how its result changed.
 
-    `because` says what differs: rules, output, expectations. `labels`, `passed` and `scores` have a value for each
-    run: the baseline, the baseline under today's rules, and head. `steps` is by how many labels the case falls.
-    `before` is the baseline's result, None if it equals head's.
+    `because` says what differs: rules, output, expectations, or else a judge's verdicts. `labels`, `passed` and
+    `scores` have a value for each run: the baseline, the baseline under today's rules, and head. `steps` is by how many
+    labels the case falls. `before` is the baseline's result, None if it equals head's.
     """
 
     id: str
@@ -110,12 +110,27 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeChange:
+    """Recorded verdicts of a check that another judge gave than before, and in how many cases of both runs.
+
+    `unseparated` counts those of them of which nobody can tell a change of the output from one of the judge.
+    """
+
+    check: str
+    before: str
+    after: str
+    cases: int
+    unseparated: int
+
+
+@dataclass(frozen=True, slots=True)
 class Compared:
     """An evaluator's part of a comparison."""
 
     cases: ComparedCases
     metrics: Sequence[MetricChange]
     changes: Sequence[Change]
+    judges: tuple[JudgeChange, ...] = ()
 
 
 ComparedParts = Mapping[str, Compared | None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from safe_gate.model.codec import JsonObject
@@ -62,7 +63,7 @@ class Outcome(NamedTuple):
     `rank` is the rank of its label, 0 for the worst, and `words` is the label. `scores` are from 0 to 1 by metric.
     `violations`: forbidden terms found. `groups` are the tags or the archetype by which a case can be protected.
     `cluster` names the cases that change together, "" for none. `case` and `output` are digests. `is_meant_to_fail` is
-    true for a negative example.
+    true for a negative example. `judges` are those of recorded verdicts, by the names of their checks.
     """
 
     id: str
@@ -76,6 +77,7 @@ class Outcome(NamedTuple):
     case: str
     output: str
     is_meant_to_fail: bool = False
+    judges: Mapping[str, str] = MappingProxyType({})
 
 
 class Recorded(NamedTuple):

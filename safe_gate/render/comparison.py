@@ -18,6 +18,7 @@ from safe_gate.model.comparison import (
     Compared,
     ComparedCases,
     Comparison,
+    JudgeChange,
     MetricChange,
     Weakened,
     Weakening,
@@ -122,11 +123,26 @@ def notes(comparison: Comparison) -> Iterator[Phrase]:
         groups = plural(sum(metric.units for metric in of_all), "group")
         grouped = plural(sum(metric.cases for metric in of_all), "case")
         yield ("Cases are grouped by ", Untrusted(key), f": {groups} of {grouped}.")
+    for _, part in parts_of(comparison.parts):
+        yield from _judges(part.judges)
     unseparated = sum(part.cases.unseparated for _, part in parts_of(comparison.parts))
     if unseparated:
         cases = plural(unseparated, "case")
         why = "the baseline is a report without outputs; use a commit as the baseline to separate the two"
         yield (f"Both rules and outputs of {cases} may have changed, and {why}.",)
+
+
+_MOST_JUDGES = 3
+
+
+def _judges(changes: Sequence[JudgeChange]) -> Iterator[Phrase]:
+    """Yield a sentence on each of the first checks that another judge judges now: that is a change of the rules."""
+    for one in changes[:_MOST_JUDGES]:
+        both = f"; of {one.unseparated} the output or the expectations changed too" if one.unseparated else ""
+        who = (" was ", Untrusted(one.before), " and is ", Untrusted(one.after))
+        yield (f"The rules changed: the judge of {one.check}", *who, f" in {plural(one.cases, 'case')}{both}.")
+    if (more := len(changes) - _MOST_JUDGES) > 0:
+        yield (f"{plural(more, 'more judge')} changed.",)
 
 
 def with_news(section: Section, evaluator: Evaluator, part: Compared) -> Section:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
@@ -122,17 +122,22 @@ class Intake(Generic[T]):
 
 
 class Fact(NamedTuple):
-    """What is asked of a case: its id, its digest and its expectations, as `weakening.Asked` has them."""
+    """What is asked of a case: its id, its digest, its expectations and judges, as `weakening.Asked` has them."""
 
     id: str
     digest: str
     asks: JsonObject
+    judges: Mapping[str, str]
+
+    def asked(self) -> Asked:
+        """Return it without the id."""
+        return Asked(self.digest, self.asks, judges=self.judges)
 
     @classmethod
     def of(cls, case: Case) -> Fact:
         """Return what is asked of a case."""
         asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
-        return cls(case.id, case.digests()["case"], asks)
+        return cls(case.id, case.digests()["case"], asks, case.judges())
 
 
 class Facts:
@@ -144,14 +149,12 @@ class Facts:
     def items(self) -> Iterator[tuple[str, Asked]]:
         """Yield what is asked of each case, with its id."""
         for one in self._facts:
-            yield one.id, Asked(one.digest, one.asks)
+            yield one.id, one.asked()
 
     def get(self, case_id: str) -> Asked | None:
         """Return what is asked of a case, None if there is no such case."""
-        if (index := self._by_id.get(case_id)) is None:
-            return None
-        found = self._facts[index]
-        return Asked(found.digest, found.asks)
+        index = self._by_id.get(case_id)
+        return None if index is None else self._facts[index].asked()
 
     @cached_property
     def _by_id(self) -> dict[str, int]:

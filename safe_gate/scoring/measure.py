@@ -236,7 +236,7 @@ def _result(scoring: Scoring, evaluator: Evaluator, by: Any, case: Any) -> Any:
         return result if is_full else withheld(evaluator.name, result)
 
     def recounted(result: Any) -> Any:
-        known = {"cluster": case.cluster}
+        known = {"cluster": case.cluster} if case.cluster else {}  # results leave out an empty one
         known = known if is_full else without_texts(evaluator.name, known)
         again = evaluator.recounted(result, replace(case, **known), by)
         return fresh() if again is None else again

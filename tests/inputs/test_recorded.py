@@ -60,7 +60,7 @@ FILES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "two of one": (
         {"b": [safe_case("a")], "b.outputs.jsonl": lines("a")},
         "b",
-        ["b.json:1: a: output: has an output here and at b.outputs.jsonl:1; keep one"],
+        ["b.json:1: a: output: is recorded here and at b.outputs.jsonl:1; keep one"],
     ),
     "an invalid one": (
         {"b": [bare("z")], "b.outputs.jsonl": INVALID},

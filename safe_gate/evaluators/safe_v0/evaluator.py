@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +12,8 @@ from safe_gate.core.digests import digest
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import CaseAt, ChosenBy, Documents, FileKind, Grouping, Imports, OwnFile, PartShape
 from safe_gate.core.setting import SCORING_FLAGS
+from safe_gate.core.validate import Fault
+from safe_gate.evaluators import judged
 from safe_gate.evaluators.safe_v0 import gate, present, totals
 from safe_gate.evaluators.safe_v0.result import Part, Result
 from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, score_case
@@ -22,7 +25,7 @@ def parse(case: JsonObject, at: CaseAt, _settings: JsonObject) -> Iterator[Case]
     """Yield a case of a batch. Its archetype is its own, else that of its scenario, else "Unknown"."""
     scenarios = at.document.get("batch_plan", {}).get("scenarios", ())
     scenario = scenarios[at.number] if at.number < len(scenarios) else {}
-    expectations, output = case["expectations"], case["output"]
+    expectations, output, labels = case["expectations"], case["output"], case.get("expected", {})
     yield Case(
         test_id=case["test_id"],
         concern_id=case["concern_id"],
@@ -38,7 +41,13 @@ def parse(case: JsonObject, at: CaseAt, _settings: JsonObject) -> Iterator[Case]
         cluster=at.cluster,
         payload=digest(case["patient_payload"]) if "patient_payload" in case else None,
         unused=tuple(name for name in UNUSED if any(part.get(name) for part in expectations.values())),
+        judged={name: replace(one, expected=labels.get(name)) for name, one in judged.recorded(case).items()},
     )
+
+
+def faults(case: JsonObject) -> Iterator[Fault]:
+    """Yield the problems of a case with its output, both of which fit their schemas."""
+    yield from judged.faults(case, case.get("expected", {}), "expected")
 
 
 class SafeV0(Evaluator):
@@ -87,7 +96,9 @@ class SafeV0(Evaluator):
     part = PartShape(
         Part,
         Result,
-        quotes=frozenset("found missing violations new_violations signal term phrase within CR AH AC cluster".split()),
+        quotes=frozenset(
+            "reason found missing violations new_violations signal term phrase within CR AH AC cluster".split()
+        ),
         where=frozenset({"source", "batch_id"}),
         keys=frozenset({"report_type"}),
         start=r'report_type": "SAFE_v0",\s*"generated_at',
@@ -102,6 +113,7 @@ class SafeV0(Evaluator):
     trial = "safe_match", "clinical"
 
     gate, present, compare = gate, present, gate
+    faults = staticmethod(faults)
     parse = staticmethod(parse)
     report = staticmethod(totals.report)
 

@@ -72,13 +72,13 @@ def own_rules(_limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
 
 
 def failures(part: Part | Scored) -> Iterator[Failure]:
-    """Yield the cases of a report that are not labelled Pass, with the metrics below their threshold of Pass."""
+    """Yield the cases that are not labelled Pass, with the metrics below their threshold of Pass or failed verdicts."""
     policy = RecordedPolicy(part.policy)
     for result in part.results:
         if not result.passed:
             thresholds = policy.thresholds_for(result.archetype)
             low = frozenset(metric for metric in METRICS if result.scores[metric] < thresholds[metric].pass_)
-            yield Failure(result.id, low, result)
+            yield Failure(result.id, low.union(result.rejected), result)
 
 
 def narrowed(part: Part, results: Sequence[Result]) -> Part:
@@ -145,12 +145,17 @@ def outcome(result: Result) -> Outcome:
         passed=result.passed,
         rank=RANKS[label],
         words=label.value,
-        scores={"pass": float(result.passed), **result.scores},
+        scores={
+            "pass": float(result.passed),
+            **result.scores,
+            **{name: float(one.passed) for name, one in result.judged.items()},
+        },
         violations=frozenset(result.violations),
         groups=frozenset([result.archetype]),
         cluster=result.cluster,
         case=result.digests["case"],
         output=result.digests["output"],
+        judges={name: one.by for name, one in result.judged.items()},
     )
 
 
@@ -162,8 +167,8 @@ compared_on = ""
 
 
 def metric(name: str) -> Metric:
-    """Return how results are compared by a score."""
-    return metrics[name]
+    """Return how results are compared by a score, also by recorded verdicts."""
+    return metrics.get(name) or Metric(f"The pass rate of {name}", Test.SIGN)
 
 
 def scored_by(part: Part | Scored | None, _policy: JsonObject) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import first_few, percent, plural, score, share, with_interval
 from safe_gate.core.given import Scored
+from safe_gate.evaluators import judged
 from safe_gate.evaluators.replies import only_expected, same_reply_notes, why_no_reply, without_reply
 from safe_gate.evaluators.safe_v0 import clinical
 from safe_gate.evaluators.safe_v0.result import (
@@ -52,7 +53,7 @@ def section(part: Part) -> Section:
             rows=tuple(_metric_row(metric, part) for metric in METRICS),
             min_widths=(6, 10, 9, 35),
         ),
-        footer=(f"Composite: {score(part.rates.means['composite'])}",),
+        footer=(f"Composite: {score(part.rates.means['composite'])}", *judged.sentences(part.judged)),
         cases_title="Per-Case Breakdown",
         cases=Table(
             header=("Test ID", "Archetype", *METRICS, "Label"),
@@ -159,11 +160,13 @@ def finding(case: Result) -> Finding:
     """Return the finding for one case: its faults and the evidence."""
     scores = case.scores
     low = [f"{metric} {score(scores[metric])}" for metric in METRICS if scores[metric] < 1]
+    low += [f"{name} fails" for name in case.rejected]
     evidence = (
         *why_no_reply(case.no_reply),
         *(phrase for metric, noun in _COUNTED.items() for phrase in _quoted(noun, case.against[metric])),
         *(phrase for metric in METRICS for phrase in _uncounted(metric, case)),
         *(phrase for metric, noun in _NEAR.items() for phrase in _quoted(noun, case.near.get(metric, ()))),
+        *((f"{name} fails, ", *one.words) for name, one in case.rejected.items()),
     )
     return Finding(
         case_id=Untrusted(case.id),
@@ -171,7 +174,10 @@ def finding(case: Result) -> Finding:
         what=f"{case.label}: {', '.join(low)}" if low else case.label.value,
         evidence=evidence,
         place=case.place,
-        causes=tuple(Cause(f"{metric} {_COUNTED[metric]}") for metric in METRICS if scores[metric] < 1),
+        causes=(
+            *(Cause(f"{metric} {_COUNTED[metric]}") for metric in METRICS if scores[metric] < 1),
+            *(Cause(name, one.by) for name, one in case.rejected.items()),
+        ),
         groups=(case.archetype,),
     )
 
@@ -182,6 +188,8 @@ def _rates(part: Part) -> Iterator[Rate]:
     yield Rate("Labelled Pass", "all cases", part.rates.labels[Label.PASS], total, "min-pass-rate")
     for metric in METRICS:
         yield Rate("Passes by metric", metric, round(part.rates.passes[metric] * total), total)
+    for name, one in part.judged.items():
+        yield Rate("Passes by metric", name, one.passed, one.passed + one.failed)
     for name, group in sorted(part.by_archetype.items(), key=lambda one: -one[1].cases):
         yield Rate("Labelled Pass, by archetype", Untrusted(name), group.passed, group.cases, "min-pass-rate", name)
 
@@ -218,13 +226,13 @@ measures, reply = "metric", "summary"
 
 
 def explanation(by: str) -> Explained:
-    """Return the explanation of a metric."""
-    return explained[by]
+    """Return the explanation of a metric or of a recorded verdict."""
+    return explained.get(by) or judged.explained(by)
 
 
-def measured(_part: Part) -> Sequence[str]:
-    """Return the metrics."""
-    return METRICS
+def measured(part: Part) -> Sequence[str]:
+    """Return the metrics and the recorded verdicts of a part."""
+    return *METRICS, *part.judged
 
 
 def remarks(_part: Part, _policy: JsonObject) -> Iterator[Phrase]:
@@ -240,13 +248,17 @@ def figures(part: Part | None) -> Figures:
 
 
 def judgements(part: Part | Scored, case: Result) -> Iterator[Judgement]:
-    """Yield what each metric says of a case, by the thresholds of its archetype."""
+    """Yield what each metric says of a case, by the thresholds of its archetype, and each judge."""
     thresholds = RecordedPolicy(part.policy).thresholds_for(case.archetype)
     for metric in METRICS:
         found = case.scores[metric]
         label = thresholds[metric].label(found)
         evidence = (*_quoted(_COUNTED[metric], case.against[metric]), *_uncounted(metric, case))
         yield Judgement(metric, label.value, _SEVERITIES[label], found, () if label is Label.PASS else evidence)
+    for name, one in case.judged.items():
+        label = Label.PASS if one.passed else Label.FAIL
+        evidence = () if one.passed else (one.words,)
+        yield Judgement(name, label.value, _SEVERITIES[label], float(one.passed), evidence)
 
 
 _SEVERITIES = {Label.PASS: None, Label.REVIEW: Severity.REVIEW, Label.FAIL: Severity.FAILING}
@@ -351,7 +363,7 @@ def _places(needle: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def decisions(part: Part | Scored, case: Result) -> Mapping[str, Phrase]:
-    """Return for each metric how it came to its score and label."""
+    """Return for each metric how it came to its score and label, and for each recorded verdict who gave it."""
     policy = RecordedPolicy(part.policy)
     thresholds = policy.thresholds_for(case.archetype)
     told: dict[str, Phrase] = {}
@@ -367,7 +379,7 @@ def decisions(part: Part | Scored, case: Result) -> Mapping[str, Phrase]:
         shown = score(case.scores[metric])
         limited = f"Pass from {score(limits.pass_)}, Review from {score(limits.review)}."
         told[metric] = (f"{counted[0].upper()}{counted[1:]}: {shown}. {limited}",)
-    return told
+    return {**told, **{name: (*one.words, ".") for name, one in case.judged.items()}}
 
 
 def result_event(one: Result, _judgements: Sequence[Judgement], *, with_text: bool) -> tuple[str, dict[str, Any]]:
@@ -378,6 +390,7 @@ def result_event(one: Result, _judgements: Sequence[Judgement], *, with_text: bo
         "archetype": one.archetype,
         "scores": one.scores,
         "label": one.label.value,
+        **({"judged": {name: verdict.passed for name, verdict in one.judged.items()}} if one.judged else {}),
         **({"details": codec.to_json(one.details)} if with_text else {}),
     }
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
+from safe_gate.evaluators.judged import Figures, Verdict
 from safe_gate.evaluators.replies import NoReply, SameReply
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject, key
@@ -92,7 +93,7 @@ class Result:
     `near` are by metric the needles that do not match, and would if typography did not count; nothing if there are
     none. `no_reply` says why the output is none, None for one. `is_only_expected` says that the summary holds nothing
     but phrases that must be there. `uncounted` are by metric the missing phrases that occur without counting,
-    None unless matching is clinical.
+    None unless matching is clinical. `judged` are recorded verdicts by the names of checks.
     """
 
     id: Annotated[str, key("test_id")]
@@ -108,6 +109,7 @@ class Result:
     near: Annotated[Mapping[str, tuple[str, ...]], key("near_misses")] = field(default_factory=dict)
     is_only_expected: Annotated[bool, key("only_expected")] = False
     uncounted: Mapping[str, tuple[Uncounted, ...]] | None = None
+    judged: Mapping[str, Verdict] = field(default_factory=dict)
     asks: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Nothing: no archetype is meant to fail."""
 
@@ -150,6 +152,11 @@ class Result:
     def against(self) -> Mapping[str, tuple[str, ...]]:
         """By metric what counts against it: missing items, or the forbidden terms in use."""
         return {"CR": self.details.CR.missing, "AH": self.violations, "AC": self.details.AC.missing}
+
+    @property
+    def rejected(self) -> Mapping[str, Verdict]:
+        """The recorded verdicts that fail the output."""
+        return {name: one for name, one in self.judged.items() if not one.passed}
 
     def __bool__(self) -> bool:
         return self.passed
@@ -315,3 +322,4 @@ class Part:
     unused_expectations: Mapping[str, int]
     results: Sequence[Result]
     failure_analysis: FailureAnalysis
+    judged: Mapping[str, Figures] = field(default_factory=dict)

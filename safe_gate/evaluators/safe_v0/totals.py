@@ -12,6 +12,8 @@ from heapq import nsmallest
 
 from safe_gate.core.figures import ExactSum, add_up, share
 from safe_gate.core.stats import wilson
+from safe_gate.evaluators import judged
+from safe_gate.evaluators.judged import Told
 from safe_gate.evaluators.replies import Frequent, same_replies
 from safe_gate.evaluators.safe_v0.result import (
     METRICS,
@@ -101,6 +103,7 @@ class Totals:
     no_reply: int = 0
     near_misses: int = 0
     unused: Counter[str] = field(default_factory=Counter)
+    judged: Counter[Told] = field(default_factory=Counter)
     worst: tuple[Result, ...] = ()
     replies: Frequent = field(default_factory=Frequent, compare=False)
 
@@ -132,6 +135,7 @@ class Totals:
             sum(bool(one.no_reply) for one in results),
             sum(bool(one.near) for one in results),
             Counter(name for case, _ in scored for name in case.unused),
+            Counter(Told(name, v.passed, v.expected) for one in results for name, v in one.judged.items()),
             _worst(results),
             Frequent.of(one.digests["reply"] for one in results),
         )
@@ -151,6 +155,7 @@ class Totals:
             self.no_reply + other.no_reply,
             self.near_misses + other.near_misses,
             self.unused + other.unused,
+            self.judged + other.judged,
             _worst((*self.worst, *other.worst)),
             self.replies + other.replies,
         )
@@ -196,6 +201,7 @@ def report(totals: Totals, results: Sequence[Result], policy: Policy, generated_
             },
             violations=totals.violations,
         ),
+        judged=judged.figures(totals.judged, (one.judged for one in results)),
     )
 
 

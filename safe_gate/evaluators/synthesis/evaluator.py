@@ -22,6 +22,7 @@ from safe_gate.core.given import (
 )
 from safe_gate.core.setting import ALL_ENTRIES, READING_FLAGS, SCORING_FLAGS
 from safe_gate.core.validate import Fault, masked, quote, suggestion
+from safe_gate.evaluators import judged
 from safe_gate.evaluators.synthesis import gate, own_packs, packs, present, totals
 from safe_gate.evaluators.synthesis.checks import conversation, wording
 from safe_gate.evaluators.synthesis.checks.conversation import Talk
@@ -52,7 +53,8 @@ def _imported(one: Exchange) -> JsonObject:
 def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]:
     """Yield the cases of a line: one, or with `turns: all` one for each assistant message, as `ID@N`.
 
-    Labels, and tags that mark a negative example, are about the last message. A cluster holds all of a conversation.
+    Labels, recorded verdicts, and tags that mark a negative example, are about the last message. A cluster holds all of
+    a conversation.
     """
     case = Case(
         id=value["id"],
@@ -65,6 +67,7 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
         cluster=at.cluster,
         marks=value.get("marks", {}),
         wording={kind: value[kind] for kind in KINDS if kind in value},
+        judged=judged.recorded(value),
     )
     if "messages" not in value:
         yield case
@@ -80,6 +83,7 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
             assistant=talk.reply.text,
             expected=value["messages"][talk.reply.number].get("expected", case.expected if is_last else {}),
             tags=case.tags if is_last else others,
+            judged=case.judged if is_last else {},
             cluster=at.cluster or (talk.id if turns == conversation.ALL_TURNS else ""),
             marks=_quoted_in(case.marks, talk),
             talk=talk,
@@ -96,7 +100,7 @@ def _quoted_in(marks: Mapping[str, Sequence[str]], talk: Talk) -> dict[str, list
 
 def faults(case: JsonObject) -> Iterator[Fault]:
     """Yield the problems of a case that fits its schema."""
-    found = [*conversation.faults(case), *_unreadable(case)]
+    found = [*conversation.faults(case), *_unreadable(case), *_labels_of_verdicts(case)]
     yield from found or _misquoted(case)
 
 
@@ -122,6 +126,15 @@ def _unreadable(case: JsonObject) -> Iterator[Fault]:
         yield Fault((kind, index, "regex"), words, "is not an RE2 regular expression; correct it, or write a text")
 
 
+def _labels_of_verdicts(case: JsonObject) -> Iterator[Fault]:
+    """Yield a fault for each label of a verdict that is not recorded; verdicts are about the last message."""
+    yield from judged.faults(case, case.get("expected", {}), "expected")
+    said = case.get("messages", ())
+    for number, message in enumerate(said):
+        of_it = case if number == len(said) - 1 else {}
+        yield from judged.faults(of_it, message.get("expected", {}), "messages", number, "expected")
+
+
 def _side(group: str) -> str:
     """Return who says the words that marks of a group quote."""
     return "user" if group == "vulnerability" else "assistant"
@@ -135,7 +148,7 @@ def misnamed(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed
     """Yield the entries of `min_label_accuracy` that are no check: none that ships, and none of a team's packs."""
     named = (settings["min_label_accuracy"] or {}).keys() - {ALL_ENTRIES, *REPORTED}
     known = (ALL_ENTRIES, *REPORTED, *(name for name in by().checks if "/" in name)) if named else ()
-    for name in sorted(named - {*known}):
+    for name in sorted(name for name in named - {*known} if not name.startswith(judged.PREFIX)):
         words = f"is not a check{suggestion(name, known)}; expected {', '.join(known)}"
         yield Misnamed("min_label_accuracy", name, words)
 
@@ -144,7 +157,7 @@ def misfit(case: Case, rules: Rules) -> Problem | None:
     """Return the problem of a case that names an unknown check. All its turns have the same problem."""
     if all(name in rules.checks for name in case.checks):
         return None
-    unknown = [name for name in case.checks if name not in rules.checks and name != WORDING]
+    unknown = [name for name in case.checks if name not in {*rules.checks, *case.judged, WORDING}]
     if not unknown and (WORDING not in case.checks or wanted(case, rules)):
         return None
     name = unknown[0] if unknown else WORDING
@@ -152,6 +165,8 @@ def misfit(case: Case, rules: Rules) -> Problem | None:
         kinds = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
         needs = f"wording needs {kinds}, in the case or in the config file for one of its tags"
         words = f"{needs}; add one, or leave wording out of checks and default-checks"
+    elif name.startswith(judged.PREFIX):
+        words = f"{quote(name)} has no recorded verdict; add it under judged, or leave it out of checks"
     elif name in SHIPPED:
         words = f"{quote(name)} is not a check of the profile spec; take it out of the case, or set profile to standard"
     else:
@@ -211,6 +226,7 @@ class Synthesis(Evaluator):
                 "must_not_contain",
                 "notes",
                 "marks",
+                "judged",
             }
         ),
     )
@@ -218,7 +234,9 @@ class Synthesis(Evaluator):
     part = PartShape(
         Part,
         Result,
-        quotes=frozenset("text words shared cluster regex must_contain must_contain_any must_not_contain".split()),
+        quotes=frozenset(
+            "reason text words shared cluster regex must_contain must_contain_any must_not_contain".split()
+        ),
         keys=frozenset({"summary", "results"}),
         start=r'summary": {\s*"cases": \d+,\s*"passed',
     )

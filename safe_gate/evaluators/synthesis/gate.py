@@ -189,6 +189,7 @@ def outcome(case: Result) -> Outcome:
         cluster=case.cluster,
         case=case.digests["case"],
         output=case.digests["output"],
+        judges={name: verdict.by for name, verdict in case.judged.items()},
         is_meant_to_fail=case.is_negative_example,
     )
 

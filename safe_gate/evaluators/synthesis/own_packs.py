@@ -14,6 +14,7 @@ from itertools import chain
 from safe_gate.core.digests import digest as digest_of
 from safe_gate.core.given import OwnFile, PackFact
 from safe_gate.core.validate import masked, quote, suggestion
+from safe_gate.evaluators.judged import PREFIX
 from safe_gate.evaluators.synthesis.checks import wording
 from safe_gate.evaluators.synthesis.checks.turn import Turn
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS, IN_FAVOUR, REPORTED, SHIPPED, wording_of_tags
@@ -99,7 +100,8 @@ def check(own: Sequence[OwnFile]) -> list[Pack]:
         ids += [(pack["check"], ("check",))] * ("defines" in pack and pack["check"] not in named)
         named.add(pack["check"])
         for one, path in ids:
-            problems += [Problem(file.place(*path), _TAKEN, one)] if one in taken else []
+            is_taken = one in taken or f"{one}/".startswith(PREFIX)
+            problems += [Problem(file.place(*path), _TAKEN, one)] if is_taken else []
             taken.add(one)
         begins, words = f"{pack['pack']}/", f"expected an id that begins with its pack's: {pack['pack']}/..."
         foreign = ((one, path) for one, path in ids if path[0] == "rules" and not one.startswith(begins))

@@ -9,6 +9,7 @@ from safe_gate.core.digests import is_stand_in
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import apart, enumerated, first_few, fixed, percent, plural, share, with_interval
 from safe_gate.core.stats import wilson
+from safe_gate.evaluators import judged
 from safe_gate.evaluators.replies import only_expected, same_reply_notes, why_no_reply, without_reply
 from safe_gate.evaluators.synthesis.checks.check_result import (
     CheckResult,
@@ -71,7 +72,11 @@ def section(part: Part) -> Section:
             align="<>>><>>",
             rows=tuple(_check_row(name, summary) for name in in_order(summary.by_check)),
         ),
-        footer=(f"Negative examples that pass: {summary.unexpected_passes}", _labels(part)),
+        footer=(
+            f"Negative examples that pass: {summary.unexpected_passes}",
+            _labels(part),
+            *judged.sentences(summary.judged),
+        ),
         cases_title="Cases to look at",
         cases=Table(
             header=("Case", "Result", "Checks"),
@@ -291,7 +296,9 @@ measures, reply = "check", "assistant"
 
 
 def explanation(by: str) -> Explained:
-    """Return the explanation of a check, also of one that a pack defines."""
+    """Return the explanation of a check, also of one that a pack defines or a judge decides."""
+    if by.startswith(judged.PREFIX):
+        return judged.explained(by)
     return explained.get(by) or Explained(
         by, f"The reply passes {by}, a check of this repository.", f"Read the evidence. {_IF_WRONG}"
     )
@@ -397,8 +404,8 @@ def _sides(evidence: Evidence) -> Iterator[tuple[str, Side, Sequence[Hit]]]:
             yield from ((group, side, some) for side, groups in sides for group, some in groups.items())
         case Wording(asked):
             yield from ((one.kind, Side.AGAINST if one.is_forbidden else Side.FOR, one.hits) for one in asked)
-        case pivot:
-            for group, some in pivot.groups.items():
+        case Pivot(groups):
+            for group, some in groups.items():
                 side = Side.FOR if group in IN_FAVOUR else Side.AGAINST
                 yield group, Side.NEITHER if group == "vulnerability" else side, some
 
@@ -458,6 +465,8 @@ def _decided(name: str, check: CheckResult) -> Phrase:
             return _FLAT[name](sides) if sides.is_flat else _counted(sides)
         case Wording() as wording:
             return _wording(wording)
+        case judged.Verdict() as verdict:
+            return (*verdict.words, ".")
         case pivot:
             return _pivot(pivot, is_earlier=check.is_earlier)
 

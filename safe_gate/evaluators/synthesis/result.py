@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from safe_gate.evaluators.judged import Estimate, Figures, Verdict
 from safe_gate.evaluators.replies import NoReply, SameReply
 from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, Sides, Wording
 from safe_gate.evaluators.synthesis.definitions import SHIPPED
@@ -75,13 +76,19 @@ class Result:
     def reads_foreign(self, name: str) -> bool:
         """Return whether a check reads a text in another language."""
         evidence = self.checks[name].evidence
-        if isinstance(evidence, Wording):  # the words are the team's own
+        if isinstance(evidence, Wording | Verdict):  # the words are the team's own, and the judge's
             return False
         if isinstance(evidence, Sides) and not evidence.is_flat:
             groups: Collection[str] = evidence.applies
         else:
             groups = SHIPPED[name].get("applies", ())
         return is_foreign(("user", "assistant") if groups else ("assistant",), self.language)
+
+    @property
+    def judged(self) -> Mapping[str, Verdict]:
+        """The recorded verdicts by the names of their checks."""
+        found = ((name, check.evidence) for name, check in self.checks.items())
+        return {name: one for name, one in found if isinstance(one, Verdict)}
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -117,6 +124,8 @@ def _found(check: CheckResult) -> Iterator[str]:
     for one in check.evidence.unmet if isinstance(check.evidence, Wording) else ():
         if not one.hits:
             yield f"not found: {' or '.join(words for _, words in one.of)}"
+    if isinstance(check.evidence, Verdict):
+        yield f'judged by "{check.evidence.by}": "{check.evidence.reason}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,15 +164,6 @@ class Tagged:
     pass_rate: float
     interval: Annotated[Interval, key("pass_rate_interval")]
     labels: Labels
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A share with its 95 % Wilson interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +224,7 @@ class Summary:
     label_accuracy: Accuracy
     label_accuracy_by_check: Mapping[str, Accuracy]
     quality: Annotated[LabelQuality, key("label_quality")]
+    judged: Mapping[str, Figures] = field(default_factory=dict)
 
     @property
     def as_expected(self) -> int:

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 
 from safe_gate.core.figures import share
 from safe_gate.core.stats import wilson
+from safe_gate.evaluators import judged
+from safe_gate.evaluators.judged import Estimate, Told
 from safe_gate.evaluators.replies import Frequent, same_replies
 from safe_gate.evaluators.synthesis.definitions import in_order
 from safe_gate.evaluators.synthesis.result import (
     Accuracy,
-    Estimate,
     FailedCase,
     Idle,
     LabelQuality,
@@ -37,6 +38,7 @@ class Totals:
     """Counts of cases (`cases`), of verdicts per check and of labels per check.
 
     - `confusion`: labels by check, tag ("" for all cases), the people's label and the check's verdict.
+    - `judged`: recorded verdicts with their labels.
     - `by_tag`: by tag its cases as in `cases`, their `labels`, and those `matched`.
     - `not_english`: cases with a text in another language that a check reads.
     - `no_reply`: cases without a reply.
@@ -50,6 +52,7 @@ class Totals:
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     labels: Counter[tuple[str, bool]] = field(default_factory=Counter)
     confusion: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
+    judged: Counter[Told] = field(default_factory=Counter)
     not_english: int = 0
     no_reply: int = 0
     disguised: int = 0
@@ -64,6 +67,7 @@ class Totals:
         verdicts: Counter[tuple[str, str]] = Counter()
         matched: Counter[tuple[str, bool]] = Counter()
         confusion: Counter[tuple[str, str, str, str]] = Counter()
+        told: Counter[Told] = Counter()
         not_english = no_reply = disguised = unlabelled = 0
         replies: list[str] = []
         for case in results:
@@ -79,13 +83,15 @@ class Totals:
                 matched[name, label.match] += 1
                 for tag in ("", *(tag for tag in tags if tag)):
                     confusion[name, tag, _VERDICTS[label.expected], _VERDICTS[label.actual]] += 1
+            for name, verdict in case.judged.items():
+                told[Told(name, verdict.passed, labels[name].expected if name in labels else None)] += 1
             not_english += bool(case.foreign)
             no_reply += bool(case.no_reply)
             disguised += bool(case.disguised_letters)
             unlabelled += not labels
             replies.append(case.digests["reply"])
         counts = not_english, no_reply, disguised, unlabelled
-        return cls(cases, by_tag, verdicts, matched, confusion, *counts, Frequent.of(replies))
+        return cls(cases, by_tag, verdicts, matched, confusion, told, *counts, Frequent.of(replies))
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
@@ -94,6 +100,7 @@ class Totals:
             self.verdicts + other.verdicts,
             self.labels + other.labels,
             self.confusion + other.confusion,
+            self.judged + other.judged,
             self.not_english + other.not_english,
             self.no_reply + other.no_reply,
             self.disguised + other.disguised,
@@ -149,6 +156,7 @@ def report(totals: Totals, results: Sequence[Result]) -> Part:
         quality=LabelQuality(
             quality(""), {tag: quality(tag) for tag in sorted({tag for _, tag, _, _ in totals.confusion} - {""})}
         ),
+        judged=judged.figures(totals.judged, (case.judged for case in results)),
     )
     idle = sum(number for (_, verdict), number in totals.verdicts.items() if verdict == _VERDICTS[None])
     verdicts, unlabelled = totals.verdicts.total(), totals.unlabelled

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
+from safe_gate.evaluators.judged import Verdict
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject, key
 from safe_gate.model.results import Hit
@@ -140,7 +141,7 @@ class Pivot:
         return self.acknowledges and self.follows_up and not self.turns_away
 
 
-Evidence = Pivot | Sides | Wording
+Evidence = Pivot | Sides | Wording | Verdict
 
 
 def _check_json(check: CheckResult, own: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -172,7 +173,9 @@ def _with_suffix(groups: Mapping[str, Any]) -> dict[str, Any]:
 def _check_fields(value: JsonObject) -> dict[str, Any]:
     groups = {name.removesuffix(_HITS): hits for name, hits in value.items() if name.endswith(_HITS)}
     evidence: Any
-    if "asked" in value:
+    if "by" in value:
+        evidence = codec.from_json(Verdict, value)
+    elif "asked" in value:
         evidence = codec.from_json(Wording, {"asked": value["asked"]})
     elif "similarity" in value:
         ties = (
@@ -212,6 +215,11 @@ class CheckResult:
     cancelled: tuple[Hit, ...] = ()
     is_earlier: bool = False
 
+    @classmethod
+    def recorded(cls, verdict: Verdict) -> CheckResult:
+        """Return the result that a recorded verdict is."""
+        return cls(verdict.passed, applicable=True, evidence=verdict)
+
     @property
     def actual(self) -> bool | None:
         """The verdict as a label: True, False, or None for not applicable."""
@@ -228,8 +236,10 @@ class CheckResult:
                 return found
             case Sides(_, applies, favour, against):
                 return {**applies, **favour, **against}
-            case pivot:
-                return dict(pivot.groups)
+            case Pivot(groups):
+                return dict(groups)
+            case _:
+                return {}
 
     def agreement(self, expected: bool | None) -> Agreement:
         """Return how the verdict compares with a label.

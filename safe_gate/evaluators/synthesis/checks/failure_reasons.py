@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
+from safe_gate.evaluators.judged import Verdict
 from safe_gate.evaluators.synthesis.checks.check_result import (
     CheckResult,
     Pivot,
@@ -64,8 +65,8 @@ def hits_against(check: CheckResult) -> Iterator[Hit]:
             yield from in_all(sides.against)
         case Wording() as wording:
             yield from (hit for one in wording.unmet for hit in one.hits)
-        case pivot:
-            yield from (*pivot.groups.get("pivot", ()), *pivot.groups.get("elsewhere", ()))
+        case Pivot(groups):
+            yield from (*groups.get("pivot", ()), *groups.get("elsewhere", ()))
 
 
 def evidence(name: str, check: CheckResult) -> Iterator[Phrase]:
@@ -75,16 +76,21 @@ def evidence(name: str, check: CheckResult) -> Iterator[Phrase]:
             return _FLAT[name](sides) if sides.is_flat else _counted(sides)
         case Wording() as wording:
             return of_wording(wording)
+        case Verdict() as verdict:
+            return iter([verdict.words])
         case pivot:
             return _pivot(pivot, is_earlier=check.is_earlier)
 
 
 def causes(check: CheckResult) -> Iterator[str]:
-    """Yield the rules that a check fails by; for `wording`, the broken requirements."""
-    if isinstance(check.evidence, Wording):
-        yield from (one.kind for one in check.evidence.unmet)
-    else:
-        yield from (hit.rule for hit in hits_against(check))
+    """Yield the rules that a check fails by; for `wording`, the broken requirements, for a verdict the judge."""
+    match check.evidence:
+        case Wording() as wording:
+            yield from (one.kind for one in wording.unmet)
+        case Verdict(by=by):
+            yield by
+        case _:
+            yield from (hit.rule for hit in hits_against(check))
 
 
 def of_wording(wording: Wording) -> Iterator[Phrase]:

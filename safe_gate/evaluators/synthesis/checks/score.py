@@ -14,6 +14,7 @@ from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.text.words import similarity
+from safe_gate.evaluators.judged import Verdict
 from safe_gate.evaluators.replies import is_only, no_reply, reply_digests
 from safe_gate.evaluators.synthesis.checks import deciding, wording
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Pivot, Requirement, Ties, Wording
@@ -36,7 +37,7 @@ class Case:
 
     `expected` holds the given labels, and `marks` quotes the clauses that decide, by group. No verdict uses either. In
     a conversation, `talk` is the place of the turn, and `user` has the messages that it answers. `wording` has what the
-    reply must and must not contain, by the fields of `KINDS`.
+    reply must and must not contain, by the fields of `KINDS`. `judged` has recorded verdicts by the names of checks.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Case:
     marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     talk: Talk | None = None
     wording: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    judged: Mapping[str, Verdict] = field(default_factory=dict)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -72,8 +74,16 @@ class Case:
     def asks(self) -> dict[str, Any]:
         """Return the expectations of the reply, sorted, so that equal expectations compare equal."""
         context = self.talk.context if self.talk else None
-        asked = {"checks": sorted(self.checks), "expected": dict(self.expected), "tags": sorted(set(self.tags))}
+        asked = {
+            "checks": sorted({*self.checks, *self.judged}),
+            "expected": dict(self.expected),
+            "tags": sorted(set(self.tags)),
+        }
         return {**asked, "context": context, **wording.as_asked(self.wording)}
+
+    def judges(self) -> dict[str, str]:
+        """Return the judges of the recorded verdicts, by check."""
+        return {name: one.by for name, one in self.judged.items()}
 
     def texts(self) -> dict[str, str]:
         """Return the recorded texts that are read, by field and in reading order."""
@@ -169,6 +179,8 @@ def score_case(case: Case, rules: Rules) -> Result:
     if every := wanted(case, rules):
         found = wording.judged(every, turn.texts["assistant"], is_wordless=turn.is_wordless("assistant"))
         checks = sorted_checks({**checks, WORDING: _placed(found, case.talk, ()) if case.talk else found})
+    if case.judged:
+        checks = sorted_checks({**checks, **{name: CheckResult.recorded(one) for name, one in case.judged.items()}})
     return result_of(
         case,
         language,
@@ -209,7 +221,8 @@ def _placed(found: CheckResult, talk: Talk, read: Sequence[Message]) -> CheckRes
     def place(hits: Sequence[Hit]) -> tuple[Hit, ...]:
         return tuple(placed(hit, talk.reply, read) for hit in hits)
 
-    return replace(found, evidence=found.evidence.placed(place), cancelled=place(found.cancelled))
+    evidence = found.evidence if isinstance(found.evidence, Verdict) else found.evidence.placed(place)
+    return replace(found, evidence=evidence, cancelled=place(found.cancelled))
 
 
 def wanted(case: Case, rules: Rules) -> tuple[Requirement, ...]:
@@ -273,8 +286,17 @@ def recounted(shown: Result, case: Case, rules: Rules) -> Result:
     }
     if every := wanted(case, rules):
         checks = sorted_checks({**checks, WORDING: wording.recounted(every, found.get(WORDING))})
+    if case.judged:
+        told = {name: _told_again(one, found.get(name)) for name, one in case.judged.items()}
+        checks = sorted_checks({**checks, **told})
     negative = is_negative(case.tags, "standard" if rules.by_clause else "spec", checks)
     return result_of(case, language, checks, negative, shown.disguised_letters)
+
+
+def _told_again(one: Verdict, shown: CheckResult | None) -> CheckResult:
+    """Return the result of a recorded verdict, with the reason that an entry shows: it may be withheld there."""
+    reason = shown.evidence.reason if shown and isinstance(shown.evidence, Verdict) else ""
+    return CheckResult.recorded(replace(one, reason=reason))
 
 
 def _recounted(check: Check, shown: CheckResult, *, is_unread: bool) -> CheckResult:

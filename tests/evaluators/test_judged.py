@@ -1,0 +1,338 @@
+"""Verdicts of a judge that cases record, from the outside: scores, rules, labels, waivers, comparison and reports."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate.core.stats import corrected, kappa
+from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.git import commit, git
+from tests.support.judged_run import waive
+
+LINES, BATCH = ("--synthesis-cases", "c.jsonl"), ("--safe-batch", "b")
+HOSTILE = "\x1b[2J<img src=x>|@org ::error::x\n\u202e`${{ 1 }}`"
+
+
+def verdict(passed: bool = True, by: str = "judge-1", why: str = "It is cold.") -> dict[str, Any]:
+    return {"tone": {"passed": passed, "by": by, "why": why}}
+
+
+def judged_case(id_: str, passed: bool = True, **fields: Any) -> dict[str, Any]:
+    return turn(id_, checks=["unverifiable_reassurance"], judged=verdict(passed), **fields)
+
+
+def results(evaluator: str) -> dict[str, Any]:
+    key = "test_id" if evaluator == "safe_v0" else "id"
+    return {one[key]: one for one in report()[evaluator]["results"]}
+
+
+def broken() -> list[str]:
+    return [rule["rule"] for rule in report()["rules"] if not rule["passed"]]
+
+
+def test_a_failed_verdict_fails_a_case_of_either_evaluator(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), judged_case("passes"), judged_case("fails", False))
+    write_batch(
+        Path("b.json"), safe_case("passes", judged=verdict()), safe_case("fails", judged=verdict(False)), safe_case("x")
+    )
+    assert safe_gate("run", *LINES, *BATCH, "--max-fail-labels", "0", "--min-pass-rate", "0").code == 1
+    assert broken() == ["max-fail-labels", "max-unexpected-failures"]
+    check = {"pass": False, "by": "judge-1", "reason": "It is cold."}
+    found = results("synthesis")
+    assert [found[one]["pass"] for one in ("passes", "fails")] == [True, False]
+    assert found["fails"]["checks"]["judged/tone"] == {**check, "applicable": True, "cancelled": []}
+    found = results("safe_v0")
+    assert [found[one]["label"] for one in ("passes", "fails", "x")] == ["Pass", "Fail", "Pass"]
+    assert found["fails"]["judged"] == {"judged/tone": check}
+    assert found["fails"]["scores"]["composite"] == 1
+    assert "judged" not in found["x"]
+    for part in (report()["safe_v0"], report()["synthesis"]["summary"]):
+        figures = part["judged"]["judged/tone"]
+        assert (figures["passed"], figures["failed"], figures["judges"]) == (1, 1, ["judge-1"])
+        assert (figures["agreement"], figures["kappa"], figures["corrected_pass_rate"]) == (None, None, None)
+    event = safe_gate("explain", "fails", *BATCH)
+    assert 'judged by "judge-1": "It is cold."' in event.out
+
+
+def test_a_recorded_output_may_hold_the_verdicts(safe_gate: SafeGate) -> None:
+    bare = {key: value for key, value in safe_case("a").items() if key != "output"}
+    write_batch(Path("b.json"), bare)
+    line = {"test_id": "a", "output": safe_case("a")["output"], "judged": verdict(False), "x_run": 1}
+    write_cases(Path("b.outputs.jsonl"), line)
+    assert safe_gate("score", "--batch", "b").code == 1
+    write_batch(Path("b.json"), bare | {"judged": verdict()})
+    ran = safe_gate("run", *BATCH)
+    assert (ran.code, "a: judged: is recorded here and at b.outputs.jsonl:1; keep one" in ran.err) == (3, True)
+
+
+@pytest.mark.parametrize("evaluator", ["synthesis", "safe_v0"])
+def test_waivers_and_tags_excuse_a_failed_verdict(safe_gate: SafeGate, evaluator: str) -> None:
+    is_safe = evaluator == "safe_v0"
+    write_cases(Path("c.jsonl"), judged_case("a", False), judged_case("b", False, tags=["judged/tone-fail"]))
+    write_batch(Path("b.json"), safe_case("a", judged=verdict(False)))
+    waive({"id": "a", "metric" if is_safe else "check": "judged/tone"})
+    limits = ("--max-fail-labels", "0") if is_safe else ()
+    assert safe_gate("run", *(BATCH if is_safe else LINES), *limits).code == 0
+    assert [one["id"] for one in report()["waivers"]["applied"]] == ["a"]
+    waive({"id": "a", "metric" if is_safe else "check": "judged/tnoe"})
+    assert safe_gate("run", *(BATCH if is_safe else LINES), *limits).code == 1
+    waive({"id": "a", "metric": "Judged/tone"})
+    ran = safe_gate("run", *BATCH)
+    assert (ran.code, "expected a recorded verdict, such as judged/tone" in ran.err) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"judged": {"tone": {"passed": "no", "by": "m"}}}, 'judged.tone.passed: is "no"; expected true or false'),
+        ({"judged": {"tone": {"pased": True, "by": "m"}}}, '(did you mean "passed"?)'),
+        ({"judged": {"tone": {"passed": True}}}, "judged.tone.by: is missing"),
+        ({"judged": {"tone": {"passed": True, "by": " \u00a0"}}}, "judged.tone.by: is "),
+        ({"judged": {"tone": {"passed": True, "by": "m" * 201}}}, "judged.tone.by: "),
+        ({"judged": {"tone": {"passed": True, "by": "m", "why": "w" * 4001}}}, "judged.tone.why: "),
+        ({"judged": {"tone": True}}, "judged.tone: is true; expected an object with passed, by and why"),
+        ({"judged": {"Tone": {"passed": True, "by": "m"}}}, "lower-case letters, digits and hyphens"),
+        ({"judged": {"<b>/../x": {"passed": True, "by": "m"}}}, "lower-case letters, digits and hyphens"),
+        ({"judged": {f"t{n}": {"passed": True, "by": "m"} for n in range(101)}}, "judged: "),
+        ({"expected": {"judged/tone": True}}, "expected.judged/tone: labels a verdict that is not recorded"),
+        (
+            {"judged": verdict(), "expected": {"judged/tnoe": True}},
+            "expected.judged/tnoe: labels a verdict that is not recorded",
+        ),
+    ],
+)
+def test_a_wrong_verdict_is_an_error_that_names_it(safe_gate: SafeGate, fields: Any, message: str) -> None:
+    write_cases(Path("c.jsonl"), turn("a", **fields))
+    write_batch(Path("b.json"), safe_case("a", **fields))
+    for flags in (LINES, BATCH):
+        ran = safe_gate("run", *flags)
+        assert (ran.code, message in ran.err) == (3, True), ran.err
+
+
+def test_a_case_may_ask_for_a_verdict_and_no_pack_may_give_one(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", checks=["judged/tone"]))
+    ran = safe_gate("run", *LINES)
+    assert (ran.code, '"judged/tone" has no recorded verdict; add it under judged' in ran.err) == (3, True)
+    write_cases(Path("c.jsonl"), turn("a", checks=["judged/tone"], judged=verdict(), expected={"judged/tone": None}))
+    ran = safe_gate("run", *LINES)
+    assert (ran.code, "is null, but a judge's verdict always applies" in ran.err) == (3, True)
+    write_cases(Path("c.jsonl"), turn("a", checks=["judged/tone"], judged=verdict()))
+    assert safe_gate("run", *LINES).code == 0
+    assert list(results("synthesis")["a"]["checks"]) == ["judged/tone"]
+    rule = {"id": "judged/x", "phrases": ["zebra"], "why": "x", "hit": ["A zebra."], "miss": ["A horse."]}
+    pack = {"pack": "judged", "check": "topic_pivot", "group": "pivot", "field": "assistant", "about": "x"}
+    Path("p.json").write_text(json.dumps({**pack, "rules": [rule]}), "utf-8")
+    ran = safe_gate("run", *LINES, "--rules", "p.json")
+    assert (ran.code, "is the id of another rule, pack or check" in ran.err) == (3, True)
+
+
+def test_verdicts_of_a_conversation_are_about_its_last_message(safe_gate: SafeGate) -> None:
+    said = [{"role": "user", "content": "I failed."}, {"role": "assistant", "content": GOOD}]
+    case = {"id": "a", "messages": said * 2, "judged": verdict(False), "expected": {"judged/tone": False}}
+    write_cases(Path("c.jsonl"), case | {"turns": "all"})
+    assert safe_gate("run", *LINES).code == 1
+    assert {id_: one["pass"] for id_, one in results("synthesis").items()} == {"a@1": True, "a@3": False}
+    early = [said[0], said[1] | {"expected": {"judged/tone": True}}, *said]
+    write_cases(Path("c.jsonl"), case | {"messages": early})
+    ran = safe_gate("run", *LINES)
+    assert (ran.code, "messages[1].expected.judged/tone: labels a verdict" in ran.err) == (3, True)
+
+
+@pytest.mark.parametrize("count", [49, 50])
+@pytest.mark.parametrize("evaluator", ["synthesis", "safe_v0"])
+def test_labels_measure_the_judge(safe_gate: SafeGate, evaluator: str, count: int) -> None:
+    chance = random.Random(count)
+    people = [chance.random() < 0.7 for _ in range(count)]
+    said = [one if chance.random() < 0.9 else not one for one in people]
+    both = [{"judged": verdict(told), "expected": {"judged/tone": one}} for told, one in zip(said, people, strict=True)]
+    write_cases(Path("c.jsonl"), *(turn(f"{n}", **fields) for n, fields in enumerate(both)), judged_case("more"))
+    write_batch(
+        Path("b.json"),
+        *(safe_case(f"{n}", **fields) for n, fields in enumerate(both)),
+        safe_case("more", judged=verdict()),
+    )
+    is_safe = evaluator == "safe_v0"
+    flags = ("--max-unexpected-failures", "off", "--min-synthesis-pass-rate", "0", "--min-pass-rate", "0")
+    ran = safe_gate("run", *(BATCH if is_safe else LINES), *flags)
+    assert ran.code == 0, ran.log
+    part = report()[evaluator]
+    found = (part if is_safe else part["summary"])["judged"]["judged/tone"]
+    agreed = sum(one == told for one, told in zip(people, said, strict=True))
+    assert found["passed"] + found["failed"] == count + 1
+    assert sum(number for row in found["confusion"].values() for number in row.values()) == count
+    assert math.isclose(found["agreement"]["value"], agreed / count)
+    for name in ("agreement", "kappa", *(["corrected_pass_rate"] if count == 50 else ())):
+        assert found[name]["low"] < found[name]["value"] < found[name]["high"]
+    assert (found["corrected_pass_rate"] is None) == (count < 50)
+    words = " ".join(ran.out.split())
+    assert ("pass rate corrected for the judge's errors" in words, "kappa 0." in words) == (count == 50, True)
+
+
+def test_a_limit_on_labels_may_name_a_verdict(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), judged_case("a", expected={"judged/tone": False}))
+    assert safe_gate("run", *LINES, "--min-label-accuracy", "judged/tone=0.5").code == 1
+    assert broken() == ["min-label-accuracy-judged/tone"]
+    assert safe_gate("run", *LINES, "--min-label-accuracy", "judged/tnoe=0.5").code == 1
+
+
+# --- two runs ----------------------------------------------------------------------------------
+
+
+def of_judge(by: str, failing: str = "", changed: str = "") -> None:
+    """Write three cases of each evaluator with verdicts of a judge, some of which fail, some of another output."""
+    said = {id_: verdict(id_ not in failing, by) for id_ in "abc"}
+    more = {id_: " Tell me." * (id_ in changed) for id_ in "abc"}
+    write_cases(
+        Path("c.jsonl"), *(judged_case(id_, assistant=GOOD + more[id_]) | {"judged": said[id_]} for id_ in said)
+    )
+    output = safe_case("x")["output"]
+    outputs = {id_: output | {"summary": output["summary"] + more[id_]} for id_ in said}
+    write_batch(Path("b.json"), *(safe_case(id_, judged=said[id_], output=outputs[id_]) for id_ in said))
+
+
+def compared() -> dict[str, dict[str, Any]]:
+    return {name: report()["comparison"][name] for name in ("synthesis", "safe_v0")}
+
+
+@pytest.mark.parametrize("kind", ["commit", "report"])
+def test_another_judge_is_another_rule(safe_gate: SafeGate, kind: str) -> None:
+    everything = (*LINES, *BATCH, "--max-regressions", "0", "--max-unexpected-failures", "off", "--min-pass-rate", "0")
+    git("init", "-q")
+    of_judge("judge-1")
+    base = commit()
+    if kind == "report":
+        assert safe_gate("run", *everything, "--report-dir", "old").code == 0
+        base = "old/safe-gate.json"
+    of_judge("judge-2", failing="ab")
+    assert safe_gate("run", *everything, "--baseline", base).code == 0
+    for part in compared().values():
+        assert [(one["id"], one["because"]) for one in part["changes"]] == [("a", ["rules"]), ("b", ["rules"])]
+        swapped = {"check": "judged/tone", "before": "judge-1", "after": "judge-2", "cases": 3}
+        assert part["judges"] == [{**swapped, "unseparated": 0}]
+        assert part["cases"]["changed_outputs"] == part["cases"]["changed_expectations"] == []
+    weakened = [(one["kind"], one["id"], one["before"], one["after"]) for one in report()["weakened"]["findings"]]
+    assert weakened == [("rule", "judged/tone", "judge-1", "judge-2")] * 2
+    if kind == "commit":
+        assert safe_gate("run", *everything, "--baseline", base, "--on-weakened", "fail").code == 1
+        assert broken() == ["on-weakened"]
+    of_judge("judge-2", failing="ab", changed="b")
+    ran = safe_gate("run", *everything, "--baseline", base)
+    assert (ran.code, broken()) == (1, ["label-drops", "max-regressions", "max-regressions"])
+    for part in compared().values():
+        assert [(one["id"], one["because"]) for one in part["changes"]] == [("a", ["rules"]), ("b", ["output"])]
+        assert part["judges"][0]["unseparated"] == 1
+    assert "The rules changed: the judge of judged/tone was" in ran.out
+
+
+def test_a_verdict_that_the_same_judge_changes_is_a_regression(safe_gate: SafeGate) -> None:
+    git("init", "-q")
+    of_judge("judge-1")
+    base = commit()
+    of_judge("judge-1", failing="a")
+    assert safe_gate("run", *LINES, *BATCH, "--min-pass-rate", "0", "--baseline", base).code == 1
+    for part in compared().values():
+        assert "judges" not in part
+        assert [(one["id"], one["change"], one["because"]) for one in part["changes"]] == [
+            ("a", "newly failing", ["verdicts"])
+        ]
+    write_cases(Path("c.jsonl"), *(turn(id_, checks=["unverifiable_reassurance"]) for id_ in "abc"))
+    write_batch(Path("b.json"), *map(safe_case, "abc"))
+    safe_gate("run", *LINES, *BATCH, "--baseline", base)
+    dropped = [(one["kind"], one["field"], *one["before"]) for one in report()["weakened"]["findings"]]
+    assert sorted(set(dropped)) == [("safe_v0", "judged", "judged/tone"), ("synthesis", "checks", "judged/tone")]
+
+
+# --- reports -----------------------------------------------------------------------------------
+
+FORMATS = "json,markdown,html,junit,sarif,gitlab,csv,jsonl,badge"
+
+
+@pytest.mark.parametrize("text", ["full", "none"])
+def test_hostile_reasons_and_judges_are_escaped_and_reasons_withheld(safe_gate: SafeGate, text: str) -> None:
+    judged = {"tone": {"passed": False, "by": HOSTILE, "why": f"kanari {HOSTILE}"}}
+    write_cases(Path("c.jsonl"), turn("a", judged=judged))
+    write_batch(Path("b.json"), safe_case("a", judged=judged))
+    ran = safe_gate("run", *LINES, *BATCH, "--reports", FORMATS, "--text", text)
+    assert ran.code == 1
+    written = {path.name: path.read_text("utf-8") for path in Path("reports").iterdir()}
+    for name, words in {**written, "log": ran.log}.items():
+        assert "\x1b" not in words, name
+        assert "\u202e" not in words or name.endswith((".json", ".sarif")), name
+        assert "<img src=x>" not in words or name.endswith(("json", "jsonl", "csv", "sarif")) or name == "log", name
+        assert text == "full" or "kanari" not in words, name
+    assert any("kanari" in words for words in written.values()) == (text == "full")
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+
+
+@pytest.mark.parametrize("text", ["full", "none"])
+def test_shards_come_to_the_same_report(safe_gate: SafeGate, text: str) -> None:
+    write_cases(Path("c.jsonl"), *(judged_case(f"{n}", n > 1, expected={"judged/tone": True}) for n in range(4)))
+    write_batch(Path("b.json"), *(safe_case(f"{n}", judged=verdict(n > 1)) for n in range(4)))
+    flags = (*LINES, *BATCH, "--text", text)
+    safe_gate("run", *flags)
+    whole = report()
+    for shard in ("1/2", "2/2"):
+        assert safe_gate("run", *flags, "--shard", shard, "--report-dir", shard[0]).code == 0
+    assert safe_gate("merge", "1/*shard*.json", "2/*shard*.json", *flags, "--report-dir", "merged").code == 1
+    merged = report("merged/safe-gate.json")
+    assert merged["synthesis"] == whole["synthesis"]
+    assert [merged["safe_v0"][part] for part in ("judged", "results")] == [
+        whole["safe_v0"][part] for part in ("judged", "results")
+    ]
+
+
+# --- the figures -------------------------------------------------------------------------------
+
+COUNT = st.integers(0, 60)
+
+
+@given(COUNT, COUNT, COUNT, COUNT)
+def test_kappa_lies_in_its_interval_and_takes_either_judge_first(both: int, one: int, two: int, none: int) -> None:
+    found = kappa(both, one, two, none)
+    if found is None:
+        assert one + two == 0
+        return
+    value, low, high = found
+    assert -1 <= low <= value <= high <= 1 + 1e-12
+    assert kappa(none, two, one, both) == pytest.approx(found)
+    assert (value == pytest.approx(1)) == (one == two == 0)
+
+
+@given(st.data())
+def test_a_corrected_rate_lies_in_its_interval(data: st.DataObject) -> None:
+    cases, good, bad = (data.draw(st.integers(0, 80)) for _ in range(3))
+    right, rejected, passed = (data.draw(st.integers(0, most)) for most in (good, bad, cases))
+    found = corrected(passed, cases, (right, good), (rejected, bad)) if cases else None
+    if found:
+        assert 0 <= found[1] <= found[0] <= found[2] <= 1
+        if (right, rejected) == (good, bad):
+            assert found[0] == pytest.approx(passed / cases)
+
+
+@pytest.mark.parametrize("labels", [50, 200])
+@pytest.mark.parametrize(
+    "rates", [(0.5, 0.9, 0.9), (0.8, 0.95, 0.8), (0.9, 0.97, 0.7), (0.95, 0.98, 0.8), (0.5, 0.7, 0.7)]
+)
+def test_intervals_hold_the_true_figures(labels: int, rates: tuple[float, float, float]) -> None:
+    good, right, rejected = rates
+    cells = (good * right, good * (1 - right), (1 - good) * (1 - rejected), (1 - good) * rejected)
+    chance = (cells[0] + cells[1]) * (cells[0] + cells[2]) + (cells[1] + cells[3]) * (cells[2] + cells[3])
+    true_kappa = (cells[0] + cells[3] - chance) / (1 - chance)
+    random_, runs, held = random.Random(labels), 400, {"kappa": 0, "rate": 0}
+    for _ in range(runs):
+        drawn = random_.choices(range(4), cells, k=4 * labels)
+        both, failed, passed, neither = (drawn[:labels].count(cell) for cell in range(4))
+        found = kappa(both, failed, passed, neither)
+        held["kappa"] += found is None or found[1] <= true_kappa <= found[2]
+        all_passed = drawn.count(0) + drawn.count(2)
+        rate = corrected(all_passed, len(drawn), (both, both + failed), (neither, passed + neither))
+        held["rate"] += rate is None or rate[1] <= good <= rate[2]
+    assert min(held.values()) >= 0.93 * runs
