@@ -21,7 +21,7 @@ from safe_gate.baseline.comparison import Scores, kept, own_cases, recorded, sco
 from safe_gate.baseline.judging import Judging, OptionsAt, Snapshots, opened
 from safe_gate.baseline.source import Baseline
 from safe_gate.core.figures import plural
-from safe_gate.core.setting import OFF, Setting, flat
+from safe_gate.core.setting import OFF, Setting
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import differences, waivers
 from safe_gate.gate import rules as gate_rules
@@ -517,5 +517,6 @@ def _as_words(setting: Setting, flag: str, value: Any) -> list[str]:
     if value is None:
         return [flag, OFF]
     if isinstance(value, Mapping):
-        return [flag, *(f"{key}={number}" for key, number in flat(value).items())]
+        entries = ((key, OFF if one is None else one) for key, one in setting.parts(value).items())
+        return [flag, *(f"{key}={one}" for key, one in entries if not isinstance(one, Mapping))]
     return [flag, *value] if isinstance(value, tuple) else [f"{flag}={value}"]

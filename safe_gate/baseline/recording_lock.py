@@ -18,18 +18,18 @@ def of(rules: Judging, compared: Baseline | None, snapshots: Snapshots) -> Recor
     """Return the recordings that are stale, None if none is to be compared with a lock.
 
     `compared` is the baseline, if any. Raises CannotJudge for a broken lock, for a recording or source that cannot be
-    read, and for `max-age` where the time of the judged commit is not known.
+    read, and for `recordings.max-age` where the time of the judged commit is not known.
     """
-    options, on_stale = rules.options, rules.options.stale_recordings
-    if not options.recordings or on_stale == "off":
+    asked, on_stale = rules.options.recordings, rules.options.recordings.stale
+    if not asked.sources or on_stale == "off":
         return None
     lock = lock_file.read()
     before = _base_lock(rules, compared, snapshots, is_needed=lock is not None or on_stale == "fail")
     if lock is None and before is None and on_stale == "warn":
         return None
-    judged_at = _judged_at(options.max_age)
+    judged_at = _judged_at(asked.max_age)
     stale = list[Stale]()
-    for path, now in sorted(lock_file.as_they_are(options.recordings).items()):
+    for path, now in sorted(lock_file.as_they_are(asked.sources).items()):
         entry = lock.recordings.get(path) if lock else None
         stale += staleness.stale(
             path,
@@ -37,9 +37,9 @@ def of(rules: Judging, compared: Baseline | None, snapshots: Snapshots) -> Recor
             entry,
             before.recordings.get(path) if before else None,
             days=(judged_at - datetime.fromisoformat(entry.recorded_at)).days if entry and judged_at else 0,
-            max_age=options.max_age,
+            max_age=asked.max_age,
         )
-    return Recordings(on_stale, options.max_age, len(options.recordings), tuple(stale))
+    return Recordings(on_stale, asked.max_age, len(asked.sources), tuple(stale))
 
 
 def _base_lock(rules: Judging, compared: Baseline | None, snapshots: Snapshots, *, is_needed: bool) -> Lock | None:
@@ -63,5 +63,5 @@ def _judged_at(max_age: int | None) -> datetime | None:
     with suppress(Missing):
         if at := Clone().commit("HEAD").made_at:
             return datetime.fromisoformat(at)
-    words = "needs the time of the judged commit, and this folder is in no repository; check it out, or unset max-age"
-    raise CannotJudge.at("max-age", words, Code.INVALID_SETTING)
+    words = "needs the time of the judged commit, and this folder is in no repository; check it out, or unset this"
+    raise CannotJudge.at("recordings.max-age", words, Code.INVALID_SETTING)

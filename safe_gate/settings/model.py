@@ -45,7 +45,7 @@ _PUBLISHING = ("run", "publish")
 _SCORING = ("run", "power", "explain")
 _READING = ("run", "power", "explain", "publish", "bless", "validate", "verify", "import")
 
-Allowed = Literal["plain-http", "outside-links", "head-checkout"]
+Allowed = Literal["plain-http", "outside-links", "head-checkout", "text-in-events"]
 
 OF_COMMANDS = ("mode", "shard", "shards", "quiet")
 """The fields of `Settings` that are no settings: the command line alone gives them."""
@@ -78,6 +78,14 @@ class Timeouts(Strict):
     sinks: Number = Field(60.0, gt=0, lt=86_400)
 
 
+class Recordings(Strict):
+    """The sources of each file of recordings, what happens if one is stale, and its highest age in days."""
+
+    sources: Annotated[Mapping[str, tuple[str, ...]], Names(takes="an object of the config file")] = Field({})
+    stale: Annotated[Literal["fail", "warn", "off"], Stripped] = "warn"
+    max_age: WholeOrOff = Field(None, ge=0, alias="max-age")
+
+
 class Settings(BaseSettings):
     """The settings of a run.
 
@@ -98,12 +106,6 @@ class Settings(BaseSettings):
     )
     not_tag: Annotated[Texts, Names("inputs", (*POWER, "explain"))] = Field(
         (), description="Leave out cases with any of these tags or archetypes; one per line. Reports name the filter."
-    )
-
-    recordings: Annotated[Mapping[str, tuple[str, ...]], Names("inputs", (), env=())] = Field(
-        {},
-        description="For each file of recordings, the files that it was recorded from: paths or globs. `safe-gate "
-        "lock` writes their digests. Config file only.",
     )
 
     # --- the gate ---------------------------------------------------------------------------------
@@ -128,16 +130,12 @@ class Settings(BaseSettings):
         description="Rule: at most this share (0 to 1) of results is vacuous: nothing is expected, or the check does "
         "not apply. Off unless set.",
     )
-    stale_recordings: Annotated[Literal["fail", "warn", "off"], Stripped, Names("gate")] = Field(
-        "warn",
-        description="Rule: each of the recordings is as its entry in safe-gate.lock.json says, and so are its sources: "
-        "`fail`, `warn` (only if there is a lock), or `off`.",
-    )
-    max_age: Annotated[WholeOrOff, Names("gate")] = Field(
-        None,
-        ge=0,
-        description="Rule: none of the recordings is older than so many days when the judged commit is made. Off "
-        "unless set.",
+    recordings: Annotated[Recordings, Entries(), Names("gate")] = Field(
+        Recordings(),
+        description="Which recordings are stale. `sources` names, for each file of recordings, the paths or globs that "
+        "it was recorded from, in the config file only. `stale` is what happens if it is not as its entry in "
+        "safe-gate.lock.json says: `fail`, `warn` (only if there is a lock), or `off`. `max-age` is the most days from "
+        "the recording to the judged commit; one per line.",
     )
     min_group: Annotated[Whole, Names("gate")] = Field(
         1,
@@ -233,9 +231,6 @@ class Settings(BaseSettings):
         "signed.",
         repr=False,
     )
-    sink_text: Annotated[Literal["full", "none"], Stripped, Names("reports", key=())] = Field(
-        "none", description="Sink: recorded text in events: `full` sends the words that decide, `none` leaves them out."
-    )
 
     # --- GitHub -----------------------------------------------------------------------------------
 
@@ -289,7 +284,8 @@ class Settings(BaseSettings):
         (),
         description="What is refused otherwise: `plain-http` in addresses of sinks, which anyone on the network can "
         "read; `outside-links`, to read files behind symbolic links that lead out of the workspace; `head-checkout`, "
-        "to judge under pull_request_target although the workspace holds the pull request's own files; one per line.",
+        "to judge under pull_request_target although the workspace holds the pull request's own files; "
+        "`text-in-events`, to send the recorded words that decide to sinks; one per line.",
     )
     bounds: Annotated[Bounds, Entries(), Names("advanced", _SCORING)] = Field(
         Bounds(),
@@ -483,7 +479,7 @@ class Publishing:
             access=Access(options.github_token, "publish", options.timeouts.publish),
             sinks=Sinks(
                 each=tuple(Sink.of(one, options.sink_secret) for one in options.sinks),
-                with_text=options.sink_text == "full",
+                with_text="text-in-events" in options.allow,
                 timeout=options.timeouts.sinks,
             ),
         )

@@ -20,7 +20,7 @@ BESIDE = frozenset(
         *("safe_batch", "safe_outputs", "safe_concern", "safe_test_dir", "synthesis_cases", "rules", "waivers"),
         *("report_formats", "reports", "report_dir", "gate_id", "comment_author", "text", "dry_run"),
         *("jobs", "config", "github_token", "allow"),
-        *("timeouts", "sinks", "sink_secret", "sink_text"),
+        *("timeouts", "sinks", "sink_secret"),
         "bounds",
     }
 )
@@ -61,7 +61,6 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
         ("context", 2, 1, "looser"),
         ("on_weakened", "fail", "warn", "looser"),
         ("policy_ref", "base", "head", "looser"),
-        ("stale_recordings", "warn", "off", "looser"),
         ("baseline", "main", "", "dropped"),
     ],
 )

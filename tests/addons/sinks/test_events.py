@@ -62,7 +62,7 @@ def test_the_same_run_sends_equal_events_and_another_time_gives_other_ids(
 def test_recorded_text_is_left_out_unless_asked_for(safe_gate: SafeGate) -> None:
     run(safe_gate, "--sinks", "file:events.jsonl")
     bare = Path("events.jsonl").read_text("utf-8")
-    run(safe_gate, "--sinks", "file:events.jsonl", "--sink-text", "full")
+    run(safe_gate, "--sinks", "file:events.jsonl", "--allow", "text-in-events")
     full = Path("events.jsonl").read_text("utf-8")
     assert in_file()
     for text in (QUOTE, "went home", "fever"):
@@ -70,8 +70,8 @@ def test_recorded_text_is_left_out_unless_asked_for(safe_gate: SafeGate) -> None
         assert text in full
 
 
-def test_text_none_outranks_sink_text_full(safe_gate: SafeGate) -> None:
-    run(safe_gate, "--sinks", "file:events.jsonl", "--sink-text", "full", "--text", "none")
+def test_text_none_outranks_text_in_events(safe_gate: SafeGate) -> None:
+    run(safe_gate, "--sinks", "file:events.jsonl", "--allow", "text-in-events", "--text", "none")
     told = Path("events.jsonl").read_text("utf-8")
     assert "sha256:" in told
     for text in (QUOTE, "went home", "fever"):

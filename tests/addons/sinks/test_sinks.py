@@ -17,7 +17,6 @@ from tests.support.receivers import Receiver
 _SETTINGS: dict[str, Any] = {
     "sinks": ["file:events.jsonl"],
     "sink-secret": SECRET,
-    "sink-text": "full",
     "timeouts": {"sinks": 5},
     "allow": ["plain-http"],
 }
