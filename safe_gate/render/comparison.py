@@ -266,8 +266,11 @@ WEAKENED_ROWS = 10
 """Ways that are shown at most before what is folded."""
 
 
+WEAKENED = "This change weakens the gate"
+
+
 def weakened_headline(weakened: Weakened | None) -> Phrase:
-    """Return the words to go after "This change weakens the gate", none where it does not."""
+    """Return the words to go after `WEAKENED`, none where no change weakens the gate."""
     if not weakened or not weakened.findings:
         return ()
     ways = plural(len(weakened.findings), "way")

@@ -17,7 +17,14 @@ from safe_gate.model.results import Severity
 from safe_gate.model.shown import Section, Table
 from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render import tables
-from safe_gate.render.comparison import WEAKENED_ROWS, notes, weakened_headline, weakened_remarks, weakened_table
+from safe_gate.render.comparison import (
+    WEAKENED,
+    WEAKENED_ROWS,
+    notes,
+    weakened_headline,
+    weakened_remarks,
+    weakened_table,
+)
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import (
     MOST_COUNTED,
@@ -96,7 +103,7 @@ def weakened(found: Weakened | None) -> Iterator[str]:
         table, more = weakened_table(findings[:WEAKENED_ROWS]), len(findings) - WEAKENED_ROWS
         yield "\n".join(
             (
-                f"This change weakens the gate{quoted(headline)}",
+                f"{WEAKENED}{quoted(headline)}",
                 tables.drawn(table, "simple_outline"),
                 *([f"... and {more} more: see the JSON report"] if more > 0 else ()),
                 "",

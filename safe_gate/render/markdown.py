@@ -14,6 +14,7 @@ from safe_gate.model.shown import Section, Table
 from safe_gate.model.untrusted import Untrusted
 from safe_gate.render import markdown_parts as parts
 from safe_gate.render.comparison import (
+    WEAKENED,
     WEAKENED_ROWS,
     baseline_words,
     headline,
@@ -214,7 +215,7 @@ def _weakened(weakened: Weakened | None, rows: int, *, folded: bool) -> Iterator
     """Yield the weakenings of the gate: the first ones open, the rest folded."""
     if not weakened or not (headline := weakened_headline(weakened)):
         return
-    yield from parts.alert("WARNING", [f"**This change weakens the gate**{parts.words_of(headline)}"])
+    yield from parts.alert("WARNING", [f"**{WEAKENED}**{parts.words_of(headline)}"])
     if rows:
         findings = weakened.findings
         others = findings[WEAKENED_ROWS:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from safe_gate.addons.page.markup import (
     Series,
@@ -27,7 +27,7 @@ from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render import markdown_parts
 from safe_gate.render.untrusted import html
 
-_SHOWN, _CHARTED = 30, 100  # runs that a table and a chart in Markdown have: the latest
+_SHOWN = 30  # runs that a table in Markdown has: the latest
 _AGREEMENT = "Agreement with human labels"
 
 
@@ -212,54 +212,9 @@ def _body(moments: Sequence[Moment], notes: Sequence[Phrase]) -> Iterator[str]:
 
 
 def summary(moments: Sequence[Moment], notes: Sequence[Phrase]) -> str:
-    """Return the history as Markdown, with charts that GitHub draws as SVG (mermaid, "XY Chart")."""
-    changed = changes(moments)
+    """Return the history as Markdown: the latest runs as a table."""
+    found, more = runs_table(moments), len(moments) - _SHOWN
     lines = [f"### SAFE Gate history · {title(moments)}", ""]
     lines += [line for note in notes for line in (markdown_parts.words_of(note), "")]
-    runs = [f'"{n}*"' if n - 1 in changed else str(n) for n in range(1, len(moments) + 1)]
-    for name in _names(moments):
-        evaluator = EVALUATORS[name].title
-        about = _continued(_first(moments, name).about)
-        lines += _mermaid(f"{evaluator}: {about}", runs, [_percents(one.headline(name)) for one in moments])
-        if _has_agreement(moments, name):
-            about = f"{evaluator}: {_continued(_AGREEMENT)}"
-            lines += _mermaid(about, runs, [_percents(one.agreement(name)) for one in moments])
-        order = ", ".join(next(one.labels[name] for one in moments if name in one.labels))
-        about = f"{evaluator}: labels, from the bottom {order}"
-        lines += _mermaid(about, runs, [_stacked(one.labels.get(name, {})) for one in moments])
-    found = runs_table(moments)
-    latest = Table(found.header, found.align, found.rows[-_SHOWN:])
-    lines += [*markdown_parts.table_of(latest), ""]
-    if (more := len(moments) - _SHOWN) > 0:
-        lines += [f"… and {plural(more, 'earlier run')}: see the page.", ""]
-    return "\n".join(lines)
-
-
-def _percents(rate: Rate | None) -> list[float]:
-    return [100 * rate.part / rate.whole] if rate and rate.whole else []
-
-
-def _stacked(labels: Mapping[str, int]) -> list[float]:
-    """Return up to where the bar of each label reaches in percent, the highest first: later ones cover earlier ones."""
-    total = sum(labels.values())
-    return [100 * reached / total for reached in reversed([*accumulate(labels.values())])] if total else []
-
-
-def _mermaid(about: str, runs: Sequence[str], values: Sequence[Sequence[float]]) -> Iterator[str]:
-    """Yield a chart of the runs with values, with a line if every run has one. It needs two runs."""
-    found = [(run, some) for run, some in zip(runs, values, strict=True) if some][-_CHARTED:]
-    if len(found) > 1:
-        plots = len(found[0][1])
-        kind, colors = ("line", _BLUE) if plots == 1 else ("bar", ", ".join(_COLORS[plots]))
-        theme = f'{{"themeVariables": {{"xyChart": {{"plotColorPalette": "{colors}"}}}}}}'
-        yield from ("```mermaid", f"%%{{init: {theme}}}%%", "xychart-beta", f'  title "{about}, in percent"')
-        yield f'  x-axis "run (* other rules)" [{", ".join(run for run, _ in found)}]'
-        yield "  y-axis 0 --> 100"
-        for plot in range(plots):
-            yield f"  {kind} [{', '.join(f'{some[plot]:.1f}' for _, some in found)}]"
-        yield from ("```", "")
-
-
-_BLUE = "#3b82f6"
-_COLORS = {3: ("#c9463d", "#c98a1a", "#2f8a4c"), 4: ("#c9463d", "#c98a1a", "#6f8fb3", "#2f8a4c")}
-"""The colours of labels from worst to best, by number of labels. They are visible on light and dark grounds."""
+    lines += [*markdown_parts.table_of(found._replace(rows=found.rows[-_SHOWN:])), ""]
+    return "\n".join([*lines, *([f"… and {plural(more, 'earlier run')}: see the page.", ""] if more > 0 else [])])

@@ -21,6 +21,7 @@ from safe_gate.model.shown import Mark, Section, Table
 from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render.comparison import (
     NEWLY_FAILING,
+    WEAKENED,
     baseline_words,
     headline,
     notes,
@@ -129,7 +130,7 @@ _ORDER = ("broken", "warning", "skipped", "ok")
 
 def _weakened(report: Report) -> Iterator[str]:
     if report.weakened and (said := weakened_headline(report.weakened)):
-        yield f'<section class="warning"><h2>This change weakens the gate</h2>\n<p>Weaker{phrase(said)}.</p>\n'
+        yield f'<section class="warning"><h2>{WEAKENED}</h2>\n<p>Weaker{phrase(said)}.</p>\n'
         yield from table(weakened_table(report.weakened.findings), "How the gate is weaker")
         yield "</section>\n"
 
