@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import product
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +12,6 @@ from typing import Any
 from safe_gate.addons.importers.messages import are_messages, are_parts, is_message, is_said, parsed
 from safe_gate.addons.importers.records import Refused, Sample, id_of, texts
 from safe_gate.core.text.patterns import later
-from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
 
 _PAIRS = (*product(
@@ -23,8 +21,8 @@ _PAIRS = (*product(
 """The names of the two sides of an exchange that are known, the first pair first."""
 
 IDS = ("id", "case_id", "caseid", "test_id", "testid", "row_id", "_id", "uuid")
-_OUTPUTS = {one.title: one.imports.output for one in EVALUATORS.values() if one.imports and one.imports.output}
-_OF_OUTPUTS = frozenset(name for fields in _OUTPUTS.values() for name in fields)
+_OUTPUTS = [one.imports.output for one in EVALUATORS.values() if one.imports and one.imports.output]
+_OF_OUTPUTS = frozenset(name for fields in _OUTPUTS for name in fields)
 """The fields of the outputs that evaluators read as objects."""
 
 KEPT = frozenset(name for one in EVALUATORS.values() if one.imports for name in one.imports.keeps)
@@ -60,12 +58,19 @@ def _pair_of(value: Iterable[str]) -> tuple[str, str] | None:
 
 
 def is_known(value: Any) -> bool:
-    """Return whether an object has a known pair of fields, or fields of an evaluator's output."""
-    return isinstance(value, dict) and (_pair_of(value) is not None or any(map(_has_part, _outputs(value))))
+    """Return whether an object has a known pair of fields, or the fields of an evaluator's output."""
+    return isinstance(value, dict) and (_pair_of(value) is not None or _is_output(value))
 
 
-def id_at(value: dict[str, Any], names: Sequence[str] = IDS) -> str:
-    """Return the id of an object under the first of some names that has one, "" for none."""
+def id_at(value: dict[str, Any], names: Sequence[str], path: str = "") -> str:
+    """Return the id of an object, at a path or under the first of some names that has one, "" for none.
+
+    Raises Refused where nothing is at the path.
+    """
+    if path:
+        if not (found := id_of(at(value, path))):
+            raise Refused(f"has no id in {path}")
+        return found
     spelt = {_plain(key): key for key in reversed(value)}  # the first of two spellings
     return next((found for name in names if name in spelt and (found := id_of(value[spelt[name]]))), "")
 
@@ -106,8 +111,7 @@ def at(value: Any, path: str) -> Any:
         elif isinstance(inner, list) and step.isdigit() and int(step) < len(inner):
             value = inner[int(step)]
         else:
-            close = _meant(step, tuple(inner)) if isinstance(inner, dict) else ""
-            raise Refused(f"has no field {path}{close}; correct --map")
+            raise Refused(f"has no field {path}; correct --map")
     return value
 
 
@@ -118,12 +122,6 @@ def _key(name: str, value: Collection[str]) -> str | None:
     plain = name.strip().lower()
     alike = [key for key in value if key.strip().lower() == plain]
     return alike[0] if len(alike) == 1 else None
-
-
-@lru_cache(maxsize=100)
-def _meant(step: str, names: tuple[str, ...]) -> str:
-    """Return which field may be meant, "" for none. Comparing is slow, and the rows of a file share their names."""
-    return suggestion(step, names)
 
 
 def tops_of(mapping: Mapping[str, str], names: Iterable[str]) -> set[str]:
@@ -146,7 +144,7 @@ def without_columns(names: Sequence[str], mapping: Mapping[str, str]) -> Refused
     known = ", ".join(json.dumps(one[:40]) for one in names[:8])
     for path in mapping.values():
         if not tops_of({"": path}, names):
-            return Refused(f"has no column {path}{_meant(path, tuple(names)) or f', but {known}'}; correct --map")
+            return Refused(f"has no column {path}, but {known}; correct --map")
     is_mapped = {"user", "assistant"} <= mapping.keys() or mapping.keys() & {"output", *_OF_OUTPUTS}
     if is_mapped or is_known(dict.fromkeys(names, "")):
         return None
@@ -169,7 +167,6 @@ def row(value: dict[str, Any], mapping: Mapping[str, str] = _UNMAPPED) -> Sample
         return _output(value, mapping)
     pair = _pair_of(value)
     if pair is None and not {"user", "assistant"} <= mapping.keys():
-        _check_output(value)
         known = ", ".join(json.dumps(key[:40]) for key in list(value)[:8])
         raise Refused(f"has no known pair of fields, but {known or 'none'}", is_unnamed=True)
     user, reply = pair or ("", "")
@@ -177,8 +174,8 @@ def row(value: dict[str, Any], mapping: Mapping[str, str] = _UNMAPPED) -> Sample
         _side(at(value, mapping[side]) if side in mapping else value.get(name))
         for side, name in (("user", user), ("assistant", reply))
     )
-    used = [user, reply]
-    if _plain(user) == "instruction" and "user" not in mapping:
+    used = [name for side, name in (("user", user), ("assistant", reply)) if side not in mapping]
+    if _plain(user) == "instruction" and user in used:
         context = next((key for key in value if _plain(key) == "input"), "")
         said = _instructed(said, value.get(context))
         used += [context]
@@ -186,7 +183,7 @@ def row(value: dict[str, Any], mapping: Mapping[str, str] = _UNMAPPED) -> Sample
         raise Refused(f"has no text in {mapping.get('user', user)}")
     if answer is None:
         raise Refused(f"has no reply in {mapping.get('assistant', reply)}")
-    return Sample(said, answer, [one for one in used if one not in mapping])
+    return Sample(said, answer, used)
 
 
 def _side(found: Any) -> Any:
@@ -207,27 +204,10 @@ def _instructed(instruction: Any, given: Any) -> Any:
 # --- outputs of an evaluator ----------------------------------------------------------------------
 
 
-def _outputs(value: dict[str, Any]) -> list[dict[str, Any]]:
-    return [one for one in (value, parsed(value.get("output"))) if isinstance(one, dict)]
-
-
 def _is_output(value: dict[str, Any]) -> bool:
     """Return whether an object has the fields of an evaluator's output, itself or in `output`."""
-    return any(fields.keys() <= one.keys() for one in _outputs(value) for fields in _OUTPUTS.values())
-
-
-def _has_part(value: dict[str, Any]) -> bool:
-    """Return whether an object has a list of an output: no other tool has a field of its name."""
-    return any(is_list and name in value for fields in _OUTPUTS.values() for name, is_list in fields.items())
-
-
-def _check_output(value: dict[str, Any]) -> None:
-    """Raise Refused if an object has some fields of an evaluator's output."""
-    for one in filter(_has_part, _outputs(value)):
-        title, fields = next((title, fields) for title, fields in _OUTPUTS.items() if fields.keys() & one.keys())
-        some = " and ".join(name for name in fields if name in one)
-        missing = " and ".join(name for name in fields if name not in one)
-        raise Refused(f"has {some}, but no {missing}, which a {title} output needs too")
+    held = [one for one in (value, parsed(value.get("output"))) if isinstance(one, dict)]
+    return any(fields.keys() <= one.keys() for one in held for fields in _OUTPUTS)
 
 
 def _output(value: dict[str, Any], mapping: Mapping[str, str]) -> Sample:
@@ -235,6 +215,6 @@ def _output(value: dict[str, Any], mapping: Mapping[str, str]) -> Sample:
     inner = parsed(value.get("output"))
     if not mapping.keys() & _OF_OUTPUTS and isinstance(inner, dict):
         return Sample("", inner, ["output"])
-    fields = next(one for one in _OUTPUTS.values() if mapping.keys() & one.keys() or one.keys() <= value.keys())
+    fields = next(one for one in _OUTPUTS if mapping.keys() & one.keys() or one.keys() <= value.keys())
     found = {name: at(value, mapping.get(name, name)) for name in fields}
     return Sample("", {name: parsed(one) if fields[name] else one for name, one in found.items()}, [*_OF_OUTPUTS])

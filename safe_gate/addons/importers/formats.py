@@ -1,7 +1,7 @@
 """The formats that `safe-gate import` reads: how to recognise a record of each, and how to read it. Pure.
 
 A reader gets a record and what it has `seen` in its file, and yields the exchanges of the record. All else is the same
-for all formats: errors, ids, tags, the last reply of a conversation, and the fields that are left out (`rows_of`).
+for all formats: errors, ids, tags, the last reply of a conversation, and the fields that are left out (`recording.py`).
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.addons.importers import promptfoo
-from safe_gate.addons.importers.fields import IDS, KEPT, canonical, id_at, is_known, others, row, tags_at, tops_of
-from safe_gate.addons.importers.fields import at as value_at
+from safe_gate.addons.importers.fields import IDS, KEPT, is_known, row
 from safe_gate.addons.importers.files import value_of
 from safe_gate.addons.importers.messages import (
     answers_of,
@@ -22,7 +21,6 @@ from safe_gate.addons.importers.messages import (
     are_parts,
     asked_in,
     beside,
-    content_of,
     continued,
     ended,
     exchange,
@@ -31,17 +29,7 @@ from safe_gate.addons.importers.messages import (
     prompt_in,
     said_in,
 )
-from safe_gate.addons.importers.records import (
-    MOST,
-    LeftOut,
-    Record,
-    Refused,
-    Row,
-    Sample,
-    error_of,
-    id_of,
-    is_set,
-)
+from safe_gate.addons.importers.records import MOST, LeftOut, Record, Refused, Row, Sample, id_of, is_set
 from safe_gate.core.text.patterns import later
 
 Value = dict[str, Any]
@@ -101,85 +89,6 @@ def is_row(record: Record) -> bool:
 def of_rows(shape: str) -> Format:
     """Return the format of rows with named fields in a shape of a file, whatever their names."""
     return next(one for one in _OF_ROWS if one.shape == shape)
-
-
-def rows_of(format_: Format, records: Iterable[Record], mapping: Mapping[str, str]) -> Iterator[Outcome]:
-    """Yield what becomes of each record of a file. Of a tool's format, a mapping may name the id and the tags."""
-    seen: Seen = {}
-    if mapping.keys() - {"id", "tags"}:
-        format_ = replace(of_rows("json"), read=lambda record, _: [row(record.value, mapping)])
-    for read_one in records:
-        record, id_ = read_one, ""
-        try:
-            if not isinstance(record.value, dict):
-                raise Refused("is not an object; expected an object with named fields")
-            record = read_one._replace(value=canonical(record.value))
-            if format_.only and not record.is_header:
-                key, expected, words = format_.only
-                if record.value.get(key, expected) != expected:
-                    yield LeftOut(words, record)
-                    continue
-            id_ = _id_of(record.value, format_, mapping)
-            if format_.error and (error := error_of(record.value.get(format_.error))):
-                raise Refused(f"is an error: {error}")
-            for item in format_.read(record, seen):
-                yield _placed(item, record, id_, format_, mapping)
-        except Refused as error:
-            yield _placed(error, record, id_, format_, mapping)
-        except RecursionError:
-            yield Refused("is nested too deep", record)
-    yield from format_.ending(seen)
-
-
-def _id_of(value: Value, format_: Format, mapping: Mapping[str, str]) -> str:
-    if "id" not in mapping:
-        return id_at(value, format_.ids)
-    if not (found := id_of(value_at(value, mapping["id"]))):
-        raise Refused(f"has no id in {mapping['id']}")
-    return found
-
-
-def _placed(item: Sample | Outcome, record: Record, id_: str, format_: Format, mapping: Mapping[str, str]) -> Outcome:
-    """Return what becomes of a record, with the record and its id."""
-    try:
-        found = _joined(item, record, format_, mapping) if isinstance(item, Sample) else item
-    except Refused as error:
-        found = error
-        error.id = item.id if isinstance(item, Sample) else ""
-    found.record = record
-    if not isinstance(found, LeftOut):
-        found.id = id_ if "id" in mapping else found.id or id_
-    return found
-
-
-def _joined(one: Sample, record: Record, format_: Format, mapping: Mapping[str, str]) -> Row:
-    """Return the row of an exchange. Raises Refused."""
-    asked, answer, left_out = one.asked, one.answer, one.left_out
-    if asked != [] and (are_parts(answer) or are_messages(answer)):
-        answer = answers_of(answer)[0][0]
-    if are_parts(asked):
-        asked, more = content_of(asked)
-        left_out += more
-    labels = None
-    if asked and isinstance(answer, list) and said_in(answer).text is None:
-        answer = None
-    if are_messages(answer) or asked == []:
-        before = asked if isinstance(asked, list) else [{"role": "user", "content": asked}]
-        found = ended(continued(before, answer) if before else answer, whole=one.whole)
-        asked, answer, labels, more = found.user, found.assistant, found.labels, found.left_out
-        left_out += more
-    elif isinstance(asked, list):
-        found = exchange([*asked, {"role": "assistant", "content": ""}])
-        asked, left_out = found.user, (*left_out, *found.left_out)
-    if answer is None or not isinstance(asked, str | tuple):
-        raise Refused(f"has no reply; expected {format_.reply}")
-    fields = others(record.value, {*one.used, format_.error, *tops_of(mapping, record.value)})
-    if labels is not None:
-        if "expected" in fields:
-            raise Refused("has labels of the last message twice; keep one")
-        fields["expected"] = labels
-    tags = (*one.tags, *tags_at(record.value, mapping.get("tags", "")))
-    return Row(asked, answer, left_out, fields, tags, one.extra, one.id)
 
 
 # --- conversations, rows and pairs of replies ------------------------------------------------------
@@ -452,6 +361,8 @@ def _inspect_ending(seen: Seen) -> Iterator[Refused]:
 
 # --- all formats ----------------------------------------------------------------------------------
 
+_TEST_CASES = ("testCases", "conversationalTestCases")
+
 _OF_TOOLS = (
     # The file of a test run, or a data set saved as JSON, JSONL or CSV. Source: `deepeval.test_run.TestRun` and
     # `deepeval.dataset.EvaluationDataset.save_as`.
@@ -461,13 +372,7 @@ _OF_TOOLS = (
         _deepeval,
         keys=("input actualOutput", "input actual_output", "scenario turns"),
         detects=lambda record: are_messages(_talk(record.value, "turns")),
-        paths=(
-            "testCases",
-            "conversationalTestCases",
-            "testRunData testCases",
-            "testRunData conversationalTestCases",
-            "test_cases",
-        ),
+        paths=("test_cases", *(more + name for more in ("", "testRunData ") for name in _TEST_CASES)),
         ids=(*IDS, "name"),
         reply="text in actual_output",
     ),
@@ -508,13 +413,7 @@ _OF_TOOLS = (
     ),
     # `samples_*.jsonl`, as `--log_samples` writes it. Repeats are samples of one prompt. Source:
     # `lm_eval.evaluator.evaluate`.
-    Format(
-        "lm-eval",
-        "samples of lm-evaluation-harness",
-        _lm_eval,
-        keys=("doc_id arguments resps",),
-        ids=("doc_id",),
-    ),
+    Format("lm-eval", "samples of lm-evaluation-harness", _lm_eval, keys=("doc_id arguments resps",), ids=("doc_id",)),
     # Objects with `messages`, as for fine-tuning. Records beside them may have named fields, as our cases.
     Format(
         "messages",

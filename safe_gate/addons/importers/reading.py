@@ -10,15 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from pathlib import Path
-from typing import Any, NamedTuple
 
-from safe_gate.addons.importers import files
 from safe_gate.addons.importers.entries import AUTO, IMPORTING, Request, asked_in, entry_of, kept_of, of_another, short
-from safe_gate.addons.importers.fields import without_columns
-from safe_gate.addons.importers.files import NotReadable
-from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, detected, is_row, of_rows, rows_of
-from safe_gate.addons.importers.records import LeftOut, Record, Refused, Row, Twice, field_of, is_json, is_set
+from safe_gate.addons.importers.formats import FORMATS
+from safe_gate.addons.importers.recording import Recording, opened, problem_of, rows_of
+from safe_gate.addons.importers.records import LeftOut, Record, Refused, Row, field_of, is_json, is_set
 from safe_gate.core.given import Exchange
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Schema, suggestion
@@ -27,10 +23,8 @@ from safe_gate.inputs import checked, disk, globs
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 
-_LOOKED_AT = 20  # records, to detect a format
 _MOST_KINDS = 50
 _CHOICES = (AUTO, *FORMATS)
-_TABLES = {"commas": "CSV", "tabs": "TSV", "columns": "Parquet"}
 _PAIR = later(r",\s*(?=\w+=)")
 
 
@@ -68,99 +62,6 @@ def _schema(request: Request) -> Schema:
     if faults := [one for one in schema.faults(sample) if one.path[:1] in (("checks",), ("tags",))]:
         raise CannotJudge(*(Problem(Place("--checks"), one.message, code=Code.USAGE) for one in faults))
     return schema
-
-
-# --- a file ---------------------------------------------------------------------------------------
-
-
-class Recording(NamedTuple):
-    """A file to import: its name, its shape, its format, its records, and those that cannot be read.
-
-    `broken` says why the file cannot be read to its end; it is None if it can.
-    """
-
-    name: str
-    shape: str
-    format: Format
-    records: list[Record]
-    refused: list[Refused]
-    broken: Problem | None
-
-    @property
-    def title(self) -> str:
-        """The format in a sentence."""
-        words, inside = self.format.title, _TABLES.get(self.shape, "")
-        return words if not inside or words == inside else f"{words} as {inside}"
-
-
-def opened(path: Path, request: Request) -> Recording:
-    """Return a file with its records. Raises CannotJudge for a file of no format, or of which no record can be read."""
-    name, items, broken = disk.shown(path), list[Record | Refused](), None
-    wanted = FORMATS[request.format] if request.format != AUTO else None
-    try:
-        with disk.open_regular(path) as file:
-            data = files.utf_8(file.read(), request.encoding)
-        shape = _shape(data, wanted)
-        items.extend(files.read(data, shape, PATHS, is_row))  # those before an error stay
-    except OSError as error:
-        raise CannotJudge(disk.unreadable(path, error)) from None
-    except (NotReadable, ModuleNotFoundError) as error:
-        if not items:
-            raise CannotJudge(_unread(name, error)) from None
-        broken = _unread(name, error, "; what follows is not read")
-    records = [one for one in items if isinstance(one, Record)]
-    refused = [one for one in items if isinstance(one, Refused)]
-    format_ = wanted or next((one for one in map(detected, records[:_LOOKED_AT]) if one), None)
-    columns = next((fields for one in records if (fields := _names(one.value))), ())
-    if format_ is None:
-        if broken:
-            raise CannotJudge(broken)
-        if not columns and not refused:
-            raise CannotJudge.at(name, "has no records to import")
-        if columns and not request.mapping.keys() - {"id", "tags"}:
-            shown = ", ".join(json.dumps(one[:40]) for one in columns[:8])
-            words = f"has no format that is known, but records with {shown}; name the fields with --map, or name --from"
-            raise CannotJudge.at(name, words)
-        format_ = of_rows(shape if shape in _TABLES else "json")
-    if columns and format_.shape and shape in _TABLES and (why := without_columns(columns, request.mapping)):
-        raise CannotJudge(_problem(name, why, request))
-    has_header = format_.has_header and not request.mapping.keys() - {"id", "tags"}
-    records = [one for one in records if has_header or not one.is_header]
-    return Recording(name, shape, format_, records, refused, broken)
-
-
-def _shape(data: bytes, wanted: Format | None) -> str:
-    found, asked = files.shape_of(data), wanted.shape if wanted else ""
-    if asked in ("commas", "tabs") and found in ("", "commas", "tabs"):  # one column has no delimiter to tell
-        return asked
-    if not found:
-        raise NotReadable("does not look like JSON, CSV, TSV, Parquet or .eval", 1)
-    if wanted and asked not in ("", found if found in _TABLES else "json"):
-        raise NotReadable(f"is not {wanted.title}; leave --from out to detect the format")
-    return found
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    """Return the names of the fields of an object, that of a column that is there twice as often; none of others."""
-    pairs = value.items() if isinstance(value, dict) else ()
-    return tuple(name for name, one in pairs for _ in (one if isinstance(one, Twice) else (one,)))
-
-
-def _problem(name: str, refused: Refused, request: Request) -> Problem:
-    """Return the problem of a record that cannot become a case."""
-    line, document = refused.record.line, refused.record.name
-    where = f"in {document}: " if document and not line else ""
-    mapping = ",".join(f"{side}=FIELD" for side in request.makes.sides)
-    hint = f"; name them: --map {mapping}" if refused.is_unnamed else ""
-    return Problem(Place(name, line), f"{where}{refused}{hint}", refused.id)
-
-
-def _unread(name: str, error: NotReadable | ModuleNotFoundError, more: str = "") -> Problem:
-    if isinstance(error, NotReadable):
-        return Problem(Place(name, error.line), f"{error}{more}")
-    extra, what = ("dask", "is Parquet") if error.name == "pyarrow" else ("zstd", "is compressed with zstd")
-    words = f"{what}, but its library is not installed; install SAFE Gate with the extra `{extra}`"
-    return Problem(Place(name), f"{words}: in a checkout, pip install '.[{extra}]'", code=Code.UNAVAILABLE)
 
 
 # --- all files ------------------------------------------------------------------------------------
@@ -242,11 +143,9 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
 
 def _rows(recording: Recording, request: Request) -> Iterator[Row | LeftOut | Problem]:
     """Yield the rows of a file, and a problem for each record that cannot become one."""
-    for refused in recording.refused:
-        yield _problem(recording.name, refused, request)
     for item in rows_of(recording.format, recording.records, request.mapping):
         if not (recording.broken and item.record.value is None):  # about a file that is whole
-            yield _problem(recording.name, item, request) if isinstance(item, Refused) else item
+            yield problem_of(recording.name, item, request) if isinstance(item, Refused) else item
 
 
 def _halves(recordings: Sequence[Recording], request: Request, result: Imported) -> dict[str, tuple[Place, Row]]:

@@ -96,7 +96,7 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate) -> None:
         ('{"prompt": "x", "response": "y"}', ["--map", "usr=prompt"], 'has "usr=prompt" (did you mean "user"?)'),
         ('{"prompt": "x", "response": "y"}', ["--map", "user=a,user=b"], "names user twice; keep one"),
         ('{"prompt": "x", "response": "y"}', ["--map", "id=row"], "in.jsonl:1: has no field row; correct --map"),
-        ('{"prompt": "x", "response": {"text": "y"}}', ["--map", "assistant=response.txt"], 'has no field response.txt (did you mean "text"?); correct --map'),
+        ('{"prompt": "x", "response": {"text": "y"}}', ["--map", "assistant=response.txt"], 'has no field response.txt; correct --map'),
         ('{"prompt": "x", "response": "y"}', ["--from", "promptfo"], '--from: is "promptfo" (did you mean "promptfoo"?)'),
         ('{"prompt": "x", "response": "y"}', ["--checks", "topic-pivot"], '"topic-pivot" is not allowed'),
         ('{"prompt": "x", "response": "y"}', ["--evaluator", "safe_v0"], "has no id; name it: --map test_id=FIELD"),
