@@ -279,8 +279,12 @@ def weakened_headline(weakened: Weakened | None) -> Phrase:
 
 def weakened_table(findings: Sequence[Weakening]) -> Table:
     """Return these ways in which the gate got weaker, with values before and after where there are any."""
-    rows = [_weakened_row(one) for one in findings]
     header = ("Weaker", "Which", "Part", "Change", "Before", "After")
+    return without_empty_columns(header, [_weakened_row(one) for one in findings])
+
+
+def without_empty_columns(header: Sequence[str], rows: Sequence[tuple[Words, ...]]) -> Table:
+    """Return rows as a table of those columns in which any row has something."""
     told = [place for place in range(len(header)) if any(row[place] for row in rows)]
     return Table(
         tuple(header[place] for place in told),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from safe_gate.core.figures import plural
 from safe_gate.model.comparison import Weakened
-from safe_gate.model.problems import Problem, in_order, number
+from safe_gate.model.problems import Problem, number
 from safe_gate.model.report import NOWHERE, Origin, Report, Verdict
 from safe_gate.model.results import NOTHING_RECORDED, Recorded
 from safe_gate.model.shown import Section, Table
@@ -23,8 +23,21 @@ from safe_gate.render.comparison import (
     weakened_remarks,
     weakened_table,
 )
-from safe_gate.render.untrusted import LONGEST, markdown
-from safe_gate.render.view import Ranked, ReportView, ShownPart, about, conclusion, message, names, rule_name, state
+from safe_gate.render.untrusted import markdown
+from safe_gate.render.view import (
+    LONGEST_PROBLEM,
+    NO_VERDICT,
+    Ranked,
+    ReportView,
+    ShownPart,
+    about,
+    conclusion,
+    message,
+    names,
+    problems_table,
+    rule_name,
+    state,
+)
 
 COMMENT_LIMIT = 65_000
 """Bytes a comment's text has at most: GitHub takes 65,536 characters, and a marker comes on top."""
@@ -236,24 +249,10 @@ def _rules(report: Report, rows: int) -> Iterator[str]:
 
 def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterator[str]:
     commit = f" on commit {parts.short_commit(origin.commit)}" if origin.commit else ""
-    said = f"No verdict{commit}: the input or the settings have problems, so the gate did not pass."
-    yield from parts.alert("WARNING", [said])
-    if not rows:
+    yield from parts.alert("WARNING", [f"No verdict{commit}: {NO_VERDICT}."])
+    if rows:
+        table = problems_table(problems)
+        yield from parts.table_of(table._replace(rows=table.rows[:rows]), LONGEST_PROBLEM)
+        yield from (*parts.left_out(number(problems) - rows), "")
+    else:
         yield from (f"{plural(number(problems), 'problem')}: see the JSON report.", "")
-        return
-    ordered = in_order(problems)
-    columns: dict[str, list[str]] = {
-        "Place": [p.place.path + (f":{p.place.line}" if p.place.line else "") for p in ordered],
-        "Case": [p.case_id for p in ordered],
-        "Field": [p.field for p in ordered],
-        "Problem": [p.message for p in ordered],
-    }
-    given = {title: texts[:rows] for title, texts in columns.items() if any(texts)}
-    longest = {"Problem": 500}  # it says at its end what to do
-    cells = [
-        [markdown(Untrusted(text), longest.get(title, LONGEST)) if text else "" for text in texts]
-        for title, texts in given.items()
-    ]
-    yield from parts.table_of(Table(tuple(given), "<" * len(given), tuple(zip(*cells, strict=True))))
-    yield from parts.left_out(number(ordered) - rows)
-    yield ""

@@ -20,7 +20,7 @@ from safe_gate.model.results import CaseResult, Recorded, Severity
 from safe_gate.model.shown import HELD, Finding, Section, Side, Table
 from safe_gate.model.untrusted import Phrase, Untrusted
 from safe_gate.render.comparison import NEWLY_FAILING
-from safe_gate.render.untrusted import address, markdown, quotation
+from safe_gate.render.untrusted import LONGEST, address, markdown, quotation
 from safe_gate.render.view import MOST_COUNTED, Ranked, counted, ranked
 
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
@@ -155,12 +155,12 @@ def left_out(number: int) -> Iterator[str]:
         yield from ("", f"… and {number} more: see the JSON report.")
 
 
-def table_of(table: Table) -> Iterator[str]:
-    """Yield the lines of a table."""
+def table_of(table: Table, longest: int = LONGEST) -> Iterator[str]:
+    """Yield the lines of a table; `longest` characters of a recorded text are shown."""
     yield _row(table.header)
     yield _row([_ALIGN[sign] for sign in table.align])
     for row in table.rows:
-        yield _row([markdown(cell) for cell in row])
+        yield _row([markdown(cell, longest) for cell in row])
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -17,13 +17,13 @@ from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import limits
 from safe_gate.gate.waivers import case_of, left_over, let_pass
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.problems import Problem
+from safe_gate.model.problems import Problem, in_order
 from safe_gate.model.report import Provenance, Report, RuleOutcome, Verdict, Waiver
 from safe_gate.model.results import Severity
 from safe_gate.model.shown import Cause, Finding, Section, Table
 from safe_gate.model.spool import Spool
 from safe_gate.model.untrusted import Phrase, Untrusted, Words
-from safe_gate.render.comparison import NEWLY_FAILING, comparison_section, with_news
+from safe_gate.render.comparison import NEWLY_FAILING, comparison_section, with_news, without_empty_columns
 
 
 class ShownPart(NamedTuple):
@@ -190,6 +190,22 @@ def _marked(section: Section, waived: Set[str], broken: Sequence[RuleOutcome], o
         return finding._replace(breaks=is_counted)
 
     return section._replace(findings=Spool(map(marked, section.findings)))
+
+
+NO_VERDICT = "the input or the settings have problems, so the gate did not pass"
+
+LONGEST_PROBLEM = 500
+"""Characters of a problem's message that are shown, because it says at its end what to do."""
+
+
+def problems_table(problems: Sequence[Problem]) -> Table:
+    """Return problems in their order as a table, without columns that are empty."""
+    texts = (
+        (one.place.path + (f":{one.place.line}" if one.place.line else ""), one.case_id, one.field, one.message)
+        for one in in_order(problems)
+    )
+    rows = [tuple(Untrusted(text) if text else "" for text in row) for row in texts]
+    return without_empty_columns(("Place", "Case", "Field", "Problem"), rows)
 
 
 def conclusion(report: Report) -> str:

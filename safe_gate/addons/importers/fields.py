@@ -9,7 +9,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any
 
-from safe_gate.addons.importers.messages import are_messages, are_parts, is_message, is_said, parsed
+from safe_gate.addons.importers.messages import are_messages, are_parts, parsed, side_of
 from safe_gate.addons.importers.records import Refused, Sample, id_of, texts
 from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import EVALUATORS
@@ -171,7 +171,7 @@ def row(value: dict[str, Any], mapping: Mapping[str, str] = _UNMAPPED) -> Sample
         raise Refused(f"has no known pair of fields, but {known or 'none'}", is_unnamed=True)
     user, reply = pair or ("", "")
     said, answer = (
-        _side(at(value, mapping[side]) if side in mapping else value.get(name))
+        side_of(at(value, mapping[side]) if side in mapping else value.get(name))
         for side, name in (("user", user), ("assistant", reply))
     )
     used = [name for side, name in (("user", user), ("assistant", reply)) if side not in mapping]
@@ -184,12 +184,6 @@ def row(value: dict[str, Any], mapping: Mapping[str, str] = _UNMAPPED) -> Sample
     if answer is None:
         raise Refused(f"has no reply in {mapping.get('assistant', reply)}")
     return Sample(said, answer, used)
-
-
-def _side(found: Any) -> Any:
-    if is_message(found):
-        return [found]
-    return inner if is_said(inner := parsed(found)) else found
 
 
 def _instructed(instruction: Any, given: Any) -> Any:

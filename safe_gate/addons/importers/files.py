@@ -25,7 +25,7 @@ from safe_gate.core.text.patterns import later
 Path = tuple[str, ...]
 IsRow = Callable[[Record], bool]
 
-_MOST_IN_DOCUMENT = 8 * MAX_VALUES
+_MOST_IN_DOCUMENT = 4 * MAX_VALUES
 _MOST_UNPACKED, _MOST_RATIO = 128 << 20, 100  # bytes that an archive may hold in any case, and times its own size
 _HEAD = 1 << 16  # bytes in which a table's header ends
 _ROWS = 50
@@ -110,7 +110,8 @@ def shape_of(data: bytes) -> str:
     if start == b"[":
         return "document"
     if start == b"{":
-        return "lines" if any(map(_is_object, _first_lines(data, 2))) else "document"
+        first = _first_lines(data, 2)
+        return "lines" if len(first) > 1 and any(map(_is_object, first)) else "document"
     delimiter = delimiter_of(data[:_HEAD].decode("utf-8", "replace"))
     return {"": "", "\t": "tabs"}.get(delimiter, "commas")
 

@@ -18,16 +18,15 @@ from safe_gate.addons.importers.files import value_of
 from safe_gate.addons.importers.messages import (
     answers_of,
     are_messages,
-    are_parts,
     asked_in,
     beside,
+    content_of,
     continued,
-    ended,
     exchange,
     is_message,
     parsed,
-    prompt_in,
     said_in,
+    side_of,
 )
 from safe_gate.addons.importers.records import MOST, LeftOut, Record, Refused, Row, Sample, id_of, is_set
 from safe_gate.core.text.patterns import later
@@ -136,35 +135,22 @@ def _trl(record: Record, _: Seen) -> Iterator[Sample]:
     asked = [name for name in _PROMPTS if is_set(value.get(name))]
     is_in_two = asked == ["instruction", "input"] and all(isinstance(value[name], str) for name in asked)
     asked = asked if is_in_two else asked[:1]
-    prompt = "\n\n".join(value[one] for one in asked) if is_in_two else value[asked[0]] if asked else []
-    before = _messages(prompt, "user") if asked else []
+    prompt = "\n\n".join(value[one] for one in asked) if is_in_two else side_of(value[asked[0]]) if asked else []
     talk = next((name for name in _TALKS if are_messages(_talk(value, name))), "")
     told = _talk(value, talk) if talk else []
-    whole: list[Any] = []
-    if talk and is_message(told[-1]) and (ending := exchange(told)).assistant is not None:
-        whole = continued(before, told)
-        told = _messages(ending.user if isinstance(ending.user, str) else list(ending.user), "user")
-    before = continued(before, told)
-    sides = [side for side in _SIDES if value.get(side) is not None]
-    talks = {side: continued(before, _messages(value[side], "assistant")) for side in sides}
-    if not talks:
+    sides = {side: side_of(value[side]) for side in _SIDES if value.get(side) is not None}
+    if not sides:
         raise Refused("has no completion, chosen or rejected")
-    if whole and all(ended(whole)[:2] != ended(one)[:2] for one in talks.values()):
-        talks[""] = whole
-    for side, messages in talks.items():
-        yield Sample([], messages, [*_SIDES, *asked, talk], tags=(side,) if side in ("chosen", "rejected") else ())
-
-
-def _messages(value: Any, role: str) -> list[Any]:
-    """Return a side of an exchange as messages: it may be text, a message, messages or the parts of a text."""
-    inner = parsed(value)
-    if are_messages(inner):
-        return list(inner)
-    if is_message(inner):
-        return [inner]
-    if isinstance(value, str) or are_parts(value):
-        return [{"role": role, "content": value}]
-    raise Refused("has a side that is neither text nor messages; expected text or a list of messages")
+    used, before, whole = [*_SIDES, *asked, talk], prompt, list[Any]()
+    if talk:
+        start = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+        is_whole = exchange(told).assistant is not None
+        before, whole = continued(start, told[:-1] if is_whole else told), told if is_whole else []
+    for side, reply in sides.items():
+        yield Sample(before, reply, used, tags=(side,) if side in ("chosen", "rejected") else ())
+    said = [said_in(one).text if are_messages(one) else content_of(one).text for one in sides.values()]
+    if whole and said_in(whole).text not in said:
+        yield Sample(prompt, whole, used)
 
 
 # --- calls that a tool recorded -------------------------------------------------------------------
@@ -256,7 +242,7 @@ def _lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
     if not all(isinstance(reply, str) for reply in replies):
         raise Refused("has likelihoods in resps; expected text, as generate_until tasks record")
     for reply in replies:
-        yield Sample(prompt_in(asked), reply, ["doc_id", "arguments", "resps", "filter"])
+        yield Sample(side_of(asked), reply, ["doc_id", "arguments", "resps", "filter"])
 
 
 # --- OpenAI Batch ---------------------------------------------------------------------------------
@@ -322,9 +308,8 @@ def _inspect(record: Record, seen: Seen) -> Iterator[Sample]:
 
 def _choices(output: Any) -> list[Any]:
     """Return each reply in the output of a sample, at least one."""
-    choices, completion = (
-        (output.get("choices"), output.get("completion")) if isinstance(output, dict) else (None, None)
-    )
+    fields = output if isinstance(output, dict) else {}
+    choices, completion = fields.get("choices"), fields.get("completion")
     if isinstance(choices, list) and choices:
         messages = (one.get("message") if isinstance(one, dict) else None for one in choices)
         return [[one] if is_message(one) else None for one in messages]
@@ -347,12 +332,9 @@ def _resolved(value: Any, attachments: Value, room: list[int]) -> Any:
 
 
 def _inspect_ending(seen: Seen) -> Iterator[Refused]:
-    status = seen.get("status")
-    words = (
-        f'has the status "{status[:40]}"'
-        if isinstance(status, str)
-        else "has no header with a status, as after a killed run"
-    )
+    status, words = seen.get("status"), "has no header with a status, as after a killed run"
+    if isinstance(status, str):
+        words = f'has the status "{status[:40]}"'
     if status != "success":
         yield Refused(f'{words}, so samples may be missing; expected "success"')
     if "has_samples" not in seen:

@@ -98,15 +98,17 @@ def parsed(value: Any) -> Any:
     return value
 
 
-def prompt_in(text: str) -> Any:
-    """Return the messages that a text holds as JSON, else the text."""
-    return messages if are_messages(messages := parsed(text)) else text
-
-
 def is_said(value: Any) -> bool:
     """Return whether a value that was JSON text is messages, or the parts of a text. Other JSON may be a reply."""
     has_types = are_parts(value) and all("type" in one for one in value)
     return are_messages(value) or (has_types and content_of(value).text is not None)
+
+
+def side_of(value: Any) -> Any:
+    """Return messages or parts that a value is, or holds as JSON text, and any other value as it is."""
+    if is_message(value):
+        return [value]
+    return inner if is_said(inner := parsed(value)) else value
 
 
 def exchange(messages: Any, *, whole: bool = False) -> Exchange:
@@ -269,94 +271,75 @@ def said_in(messages: list[Any]) -> Said:
     return Said(found.text, tuple(what for one in known for what in one.left_out))
 
 
-Answer = tuple[list[Any], tuple[str, ...]]
-"""A recorded answer as messages, none if there is no reply, and what is left out of it."""
+Told = tuple[list[Any], tuple[str, ...]]
+"""A recorded input or output as messages, none if there is no text, and what is left out of it."""
 
 
-def answers_of(output: Any) -> list[Answer]:
-    """Return each sample of a recorded output, at least one.
+def answers_of(output: Any) -> list[Told]:
+    """Return each sample of a recorded output, at least one. Raises Refused."""
+    return _told(output, "assistant") or [([], ())]
 
-    It may be text, a message, messages, the parts of a text, a list of samples, or these as JSON text. It may also be
-    an object with one under a common name. Raises Refused.
+
+def asked_in(given: Any) -> Told:
+    """Return a recorded input. Raises Refused."""
+    found = _told(given, "user")
+    if len(found) > 1:
+        raise Refused(f"has {len(found)} prompts in its input; expected one prompt per record")
+    if not (found and found[0][0]):
+        raise Refused("has no message of a user in its input")
+    return found[0]
+
+
+def _told(value: Any, role: str) -> list[Told]:
+    """Return each sample of what somebody said: text, a message, messages, the parts of a text, or a list of samples.
+
+    It may be JSON text, or an object with one of these under a common name.
     """
-    inner = parsed(output)
-    found: list[Answer] = [([], ())]
-    is_list = isinstance(inner, list) and bool(inner)
-    if is_list and (inner is output or is_said(inner) or all(isinstance(one, str) for one in inner)):
-        found = _of_list(inner)
-    elif isinstance(inner, dict):
-        found = _of_object(inner)
-    if isinstance(output, str) and not any(messages for messages, _ in found):
-        return [([_reply(output)], ())]
+    inner, found = parsed(value), list[Told]()
+    if isinstance(inner, dict):
+        found = _in_object(inner, role)
+    elif isinstance(inner, list) and (inner is value or is_said(inner) or all(isinstance(one, str) for one in inner)):
+        found = _in_list(inner, role)
+    is_text = isinstance(value, str) and (inner is value or role == "assistant")  # a reply may be any JSON
+    if is_text and not any(messages for messages, _ in found):
+        return [([{"role": role, "content": value}], ())]
     return found
 
 
-def _of_object(output: dict[str, Any]) -> list[Answer]:
-    if is_message(output) or _role(output) in (_TOOLS, _REASONING):
-        return [([output], ())]
-    if isinstance(output.get("refusal"), str):
-        return [([{"role": "assistant", **output}], ())]
-    if is_message(output.get("message")):  # LangChain writes a shortened text beside it
-        return [([output["message"]], beside(output, "output", "message", "text"))]
-    if isinstance(output.get("parts"), list):
-        return [([_reply(output)], ())]
-    some = next((name for name in _SAMPLES if isinstance(output.get(name), list) and output[name]), None)
-    name = some or next((name for name in _ANSWERED if output.get(name) is not None), "")
-    held = output[name] if some else [output.get(name)]
+def _in_list(value: list[Any], role: str) -> list[Told]:
+    if are_messages(value):
+        said = [one for one in value if is_message(one)]
+        # The messages of the Responses API are parts of one reply.
+        if all(one.get("type") == "message" and _role(one) == "assistant" and one.get("content") for one in said):
+            parts = (one["content"] if isinstance(one["content"], list) else [one["content"]] for one in said)
+            whole = said[-1] | {"content": list(chain.from_iterable(parts))}
+            return [([*(one for one in value if not is_message(one)), whole], ())]
+        return [(value, ())]
+    if any(isinstance(one, dict) and "type" in one for one in value):
+        return [([{"role": role, "content": value}], ())]
+    return [sample for one in value for sample in _told(one, role)]
+
+
+def _in_object(value: dict[str, Any], role: str) -> list[Told]:
+    side, names = ("output", _ANSWERED) if role == "assistant" else ("input", ASKED)
+    if (is_message(value) and "messages" not in value) or _role(value) in (_TOOLS, _REASONING):
+        return [([value], ())]
+    if isinstance(value.get("refusal"), str):
+        return [([{"role": role, **value}], ())]
+    if is_message(value.get("message")):  # LangChain writes a shortened text beside it
+        return [([value["message"]], beside(value, side, "message", "text"))]
+    if isinstance(value.get("parts"), list):
+        return [([{"role": role, "content": value}], ())]
+    some = next((name for name in _SAMPLES if isinstance(value.get(name), list) and value[name]), None)
+    name = some or next((name for name in names if value.get(name) is not None), "")
+    if not name and role == "user" and len(value) == 1:
+        name = next((key for key, one in value.items() if isinstance(one, str) and key not in _PLUMBING), "")
+    held = value[name] if some else [value.get(name)]
     if some and len(held) > 1 and all(isinstance(one, list) for one in held):
         raise Refused(f"has answers to {len(held)} prompts; expected one prompt per record")
     flat = held[0] if some and isinstance(held[0], list) else held
-    others = beside(output, "output", name)
-    return [(messages, (*others, *more)) for one in flat for messages, more in answers_of(one)] or [([], others)]
-
-
-def _of_list(output: list[Any]) -> list[Answer]:
-    """Return the messages of a list, or the reply in its parts. Other lists are samples.
-
-    The messages of the Responses API are parts of one reply.
-    """
-    if are_messages(output):
-        said = [one for one in output if is_message(one)]
-        if all(one.get("type") == "message" and is_set(one.get("content")) for one in said) and all(
-            _role(one) == "assistant" for one in said
-        ):
-            parts = (one["content"] if isinstance(one["content"], list) else [one["content"]] for one in said)
-            whole = said[-1] | {"content": list(chain.from_iterable(parts))}
-            return [([*(one for one in output if not is_message(one)), whole], ())]
-        return [(output, ())]
-    if any(isinstance(one, dict) and "type" in one for one in output):
-        return [([_reply(output)], ())]
-    return [reply for one in output for reply in answers_of(one)]
-
-
-def _reply(content: Any) -> dict[str, Any]:
-    return {"role": "assistant", "content": content}
-
-
-def asked_in(given: Any) -> Answer:
-    """Return the messages of a recorded input, in any of the forms of an output, and the fields left out.
-
-    Raises Refused.
-    """
-    given = parsed(given)
-    if isinstance(given, str) or are_parts(given):
-        return [{"role": "user", "content": given}], ()
-    if are_messages(given):
-        return given, ()
-    if isinstance(given, list) and given and (isinstance(given[0], str) or are_messages(given[0])):  # LangChain
-        if len(given) > 1:
-            raise Refused(f"has {len(given)} prompts in its input; expected one prompt per record")
-        return asked_in(given[0])
-    if isinstance(given, dict):
-        if is_message(given) and "messages" not in given:
-            return [given], ()
-        name = next((name for name in ASKED if given.get(name) is not None), None)
-        if name is None and len(given) == 1 and isinstance(next(iter(given.values())), str):
-            name = next(iter(given))
-        if name is not None:
-            messages, others = asked_in(given[name])
-            return messages, (*beside(given, "input", name), *others)
-    raise Refused("has no message of a user in its input")
+    others = beside(value, side, name)
+    return [(messages, (*others, *more)) for one in flat for messages, more in _told(one, role)] or [([], others)]
 
 
 def beside(value: dict[str, Any], side: str, *used: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
-from safe_gate.addons.importers.messages import ASKED, prompt_in
+from safe_gate.addons.importers.messages import ASKED, side_of
 from safe_gate.addons.importers.records import LeftOut, Record, Refused, Sample, Twice, error_of, id_of
 from safe_gate.core.text.patterns import later
 
@@ -56,7 +56,7 @@ def read(record: Record, seen: Seen) -> Iterator[Sample | Refused | LeftOut]:
         raise Refused("has no prompt; expected text in prompt.raw", id_=id_)
     provider = value.get("provider")
     name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
-    yield _sample(id_, prompt_in(raw), reply, name, _USED)
+    yield _sample(id_, side_of(raw), reply, name, _USED)
 
 
 def _sample(id_: str, prompt: Any, reply: Any, provider: Any, used: tuple[str, ...]) -> Sample:
@@ -131,7 +131,7 @@ def _rendered(label: str, given: Mapping[str, Any]) -> Any:
     if not used:
         said = [one for name, one in given.items() if len(given) == 1 or name.lower() in ASKED]
         return said[0] if len(said) == 1 else None
-    return _filled(prompt_in(template), given)
+    return _filled(side_of(template), given)
 
 
 def _filled(value: Any, given: Mapping[str, Any]) -> Any:

@@ -14,7 +14,7 @@ from itertools import count
 from safe_gate.addons.importers.entries import AUTO, IMPORTING, Request, asked_in, entry_of, kept_of, of_another, short
 from safe_gate.addons.importers.formats import FORMATS
 from safe_gate.addons.importers.recording import Recording, opened, problem_of, rows_of
-from safe_gate.addons.importers.records import LeftOut, Record, Refused, Row, field_of, is_json, is_set
+from safe_gate.addons.importers.records import NO_RECORD, LeftOut, Record, Refused, Row, field_of, is_json, is_set
 from safe_gate.core.given import Exchange
 from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Schema, suggestion
@@ -144,7 +144,7 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
 def _rows(recording: Recording, request: Request) -> Iterator[Row | LeftOut | Problem]:
     """Yield the rows of a file, and a problem for each record that cannot become one."""
     for item in rows_of(recording.format, recording.records, request.mapping):
-        if not (recording.broken and item.record.value is None):  # about a file that is whole
+        if not (recording.broken and item.record is NO_RECORD):  # about a file that is whole
             yield problem_of(recording.name, item, request) if isinstance(item, Refused) else item
 
 

@@ -93,7 +93,7 @@ def phrase(parts: Phrase) -> str:
     return "".join(map(words, parts))
 
 
-def table(shown: Table, caption: str, most: int = HELD) -> Iterator[str]:
+def table(shown: Table, caption: str, most: int = HELD, longest: int = LONGEST) -> Iterator[str]:
     """Yield a table with a limited number of rows. It scrolls on a narrow screen."""
     sides = ["num" if sign == ">" else "" for sign in shown.align]
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{html(caption)}"><table>'
@@ -103,7 +103,8 @@ def table(shown: Table, caption: str, most: int = HELD) -> Iterator[str]:
     )
     yield "</tr></thead><tbody>\n"
     for row in shown.rows[:most]:
-        yield f"<tr>{''.join(_cell('td', side, words(one)) for one, side in zip(row, sides, strict=True))}</tr>\n"
+        cells = (_cell("td", side, words(one, longest)) for one, side in zip(row, sides, strict=True))
+        yield f"<tr>{''.join(cells)}</tr>\n"
     yield "</tbody></table></div>\n"
     if (more := len(shown.rows) - most) > 0:
         yield f'<p class="muted">… and {more} more: see the JSON report.</p>\n'

@@ -14,7 +14,7 @@ from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS, parts_of, present
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.comparison import Change
-from safe_gate.model.problems import in_order, number
+from safe_gate.model.problems import number
 from safe_gate.model.report import Origin, Report
 from safe_gate.model.results import Judgement, Recorded, Severity
 from safe_gate.model.shown import Mark, Section, Table
@@ -32,7 +32,17 @@ from safe_gate.render.comparison import (
 from safe_gate.render.formats import JudgedCase, Shown, is_compared, judged_cases
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import address, embedded, html
-from safe_gate.render.view import ReportView, about, conclusion, names, rule_name, state
+from safe_gate.render.view import (
+    LONGEST_PROBLEM,
+    NO_VERDICT,
+    ReportView,
+    about,
+    conclusion,
+    names,
+    problems_table,
+    rule_name,
+    state,
+)
 
 _VERDICTS = {"pass": "Passed", "fail": "Failed", "error": "No verdict"}
 _STATES = {"ok": "holds", "warning": "warns", "broken": "broken", "skipped": "skipped"}
@@ -85,21 +95,10 @@ def _header(view: ReportView, origin: Origin) -> Iterator[str]:
 
 
 def _problems(report: Report) -> Iterator[str]:
-    problems = in_order(report.problems)
-    if not problems:
-        return
-    rows: tuple[tuple[Words, ...], ...] = tuple(
-        (
-            Untrusted(one.place.path + (f":{one.place.line}" if one.place.line else "")),
-            Untrusted(one.case_id) if one.case_id else "",
-            Untrusted(one.field) if one.field else "",
-            Untrusted(one.message),
-        )
-        for one in problems
-    )
-    yield "<section><h2>Problems</h2>\n<p>The input or the settings have problems, so the gate did not pass.</p>\n"
-    yield from table(Table(("Place", "Case", "Field", "Problem"), "<<<<", rows), plural(number(problems), "problem"))
-    yield "</section>\n"
+    if problems := report.problems:
+        yield f"<section><h2>Problems</h2>\n<p>{NO_VERDICT.capitalize()}.</p>\n"
+        yield from table(problems_table(problems), plural(number(problems), "problem"), longest=LONGEST_PROBLEM)
+        yield "</section>\n"
 
 
 def _rules(view: ReportView) -> Iterator[str]:
