@@ -34,30 +34,19 @@ def run(safe_gate: SafeGate, turns: list[Any], cases: list[Any] | None = None, *
 def test_a_report_that_passed_becomes_the_baseline_byte_for_byte(safe_gate: SafeGate) -> None:
     run(safe_gate, [turn("t")])
     ran = safe_gate("bless", "--baseline", BASELINE)
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out == (
-        "The baseline evals/baseline.json becomes reports/safe-gate.json, verdict pass:\n"
-        "There is no baseline yet, and no case fails unexpectedly.\n"
-        "Written: evals/baseline.json\n"
-    )
+    assert (ran.code, ran.err, ran.out) == (0, "", "Written: evals/baseline.json\n")
     assert BASELINE.read_bytes() == REPORT.read_bytes()
     again = safe_gate("bless", REPORT, "--baseline", BASELINE)
-    assert "\nNo case is added, removed or changed, and no result differs.\n" in again.out
+    assert "0 newly failing, 0 fixed, 0 still failing · 0 of 1 output changed" in again.out
 
 
 def test_a_failure_is_not_hidden_without_a_reason(safe_gate: SafeGate) -> None:
     run(safe_gate, [turn("t", assistant=BAD), turn("n", assistant=BAD, tags=["negative_example"])])
-    for flags in ((), ("--owner", "ada"), ("--reason", " \t"), ("--dry-run",)):
+    for flags in ((), ("--owner", "ada"), ("--reason", " \t")):
         ran = safe_gate("bless", "--baseline", BASELINE, *flags)
-        assert ran.code == 1
-        assert "│ failing │ t    │ fails │" in ran.out
-        assert "│ n " not in ran.out
-        assert "There is no baseline yet; only failing cases are shown.\n" in ran.out
-        words = "the gate failed; approve that with --reason TEXT"
-        assert ran.err == f"safe-gate: refused, nothing is written: {words}\n"
+        words = "the gate failed, or cases newly fail or are gone; approve that with --reason TEXT"
+        assert (ran.code, ran.err) == (1, f"safe-gate: refused, nothing is written: {words}\n")
         assert not BASELINE.exists()
-    ran = safe_gate("bless", "--baseline", BASELINE, *REASON, "--owner", " ada", "--dry-run")
-    assert (ran.code, ran.out.splitlines()[-1], BASELINE.exists()) == (0, "Nothing is written.", False)
     assert safe_gate("bless", "--baseline", BASELINE, *REASON, "--owner", " ada").code == 0
     blessed = read(BASELINE)
     assert blessed.pop("blessed") == {"reason": "agreed on Monday", "owner": "ada"}
@@ -69,38 +58,26 @@ def test_a_failure_is_not_hidden_without_a_reason(safe_gate: SafeGate) -> None:
     assert read(BASELINE)["blessed"] == {"reason": "agreed on Monday"}  # not what an earlier one was approved for
 
 
-def test_what_changes_is_shown_the_worst_first(safe_gate: SafeGate) -> None:
-    before = [turn(name) for name in ("gone", "same", "spoilt", "asked")] + [turn("mended", assistant=BAD)]
-    run(safe_gate, before, [safe_case("s1"), safe_case("s2", output=FAILING)])
-    assert safe_gate("bless", "--baseline", BASELINE, *REASON).code == 0
-    after = [
-        turn("same"),
-        turn("spoilt", assistant=BAD),
-        turn("asked", expected={"topic_pivot": True}),
-        turn("mended"),
-        turn("added", assistant=BAD),
-    ]
-    run(safe_gate, after, [safe_case("s1", output=FAILING), safe_case("s2", output=FAILING)])
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        ([turn("same"), turn("spoilt", assistant=BAD)], "1 newly failing, 0 fixed, 0 still failing"),
+        ([turn("same")], "0 newly failing, 0 fixed, 0 still failing, 1 removed"),
+    ],
+)
+def test_a_report_that_passed_and_hides_a_change_needs_a_reason(
+    safe_gate: SafeGate, after: list[Any], said: str
+) -> None:
+    loose = ("--max-unexpected-failures", "9")
+    run(safe_gate, [turn("same"), turn("spoilt")])
+    assert safe_gate("bless", "--baseline", BASELINE).code == 0
+    run(safe_gate, after, None, *loose)
+    assert read()["verdict"] == "pass"
     ran = safe_gate("bless", "--baseline", BASELINE)
-    assert (ran.code, ran.out) == (
-        1,
-        """\
-The baseline evals/baseline.json becomes reports/safe-gate.json, verdict fail:
-┌─────────────────┬────────┬────────┬────────┬─────────┐
-│ Change          │ Case   │ Was    │ Is     │ Because │
-├─────────────────┼────────┼────────┼────────┼─────────┤
-│ newly failing   │ s1     │ Pass   │ Fail   │ output  │
-│ newly failing   │ spoilt │ passes │ fails  │ output  │
-│ removed         │ gone   │ passes │        │         │
-│ asked otherwise │ asked  │ passes │ passes │         │
-│ fixed           │ mended │ fails  │ passes │ output  │
-│ added           │ added  │        │ fails  │         │
-└─────────────────┴────────┴────────┴────────┴─────────┘
-2 newly failing, 1 removed, 1 asked otherwise, 1 fixed, 1 added.
-""",
-    )
-    hidden = "the gate failed, 2 cases newly fail and 1 case is gone"
-    assert ran.err == f"safe-gate: refused, nothing is written: {hidden}; approve that with --reason TEXT\n"
+    assert (ran.code, said in ran.out) == (1, True)
+    assert safe_gate("bless", "--baseline", BASELINE, *REASON).code == 0
+    run(safe_gate, [*after, turn("added")], None, *loose)
+    assert safe_gate("bless", "--baseline", BASELINE).code == 0
 
 
 def test_bless_warns_about_files_that_changed_since_the_report(safe_gate: SafeGate) -> None:
@@ -109,9 +86,8 @@ def test_bless_warns_about_files_that_changed_since_the_report(safe_gate: SafeGa
     Path("b.json").unlink()
     ran = safe_gate("bless", "--baseline", BASELINE)
     assert (ran.code, BASELINE.exists()) == (0, True)
-    assert "\nStale: c.jsonl has changed: its SHA-256 is " in ran.out
-    assert "\n1 file changed since the report was made; run again to approve the current files.\n" in ran.out
-    assert "b.json" not in ran.out
+    (stale,) = (line for line in ran.out.splitlines() if line.startswith("Stale: "))
+    assert stale.startswith("Stale: c.jsonl has changed: its SHA-256 is ")
     run(safe_gate, [turn("t"), turn("u")])
     assert "Stale" not in safe_gate("bless", "--baseline", BASELINE).out
 
@@ -132,11 +108,13 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     forged = write(with_altered(read(), ("verdict",)), Path("forged.json"))
     assert "its digests do not match its contents" in refused(forged, "--baseline", BASELINE)
     assert "its digests do not match its contents" in refused(forged, "--waivers", *SIGNED)
-    assert "--reason: has 2001 characters, more than 2000" in refused("--baseline", BASELINE, "--reason", "x" * 2001)
-    assert "--owner: has 201 characters, more than 200" in refused("--waivers", *REASON, "--owner", "x" * 201)
-    assert "has --baseline and --waivers" in refused("--baseline", BASELINE, "--waivers")
-    assert "--id: is for waivers" in refused("--baseline", BASELINE, "--id", "t")
-    assert "--expires: is for waivers" in refused("--expires", "2030-01-01")
+    long = refused("--baseline", BASELINE, "--reason", "x" * 2001)
+    assert "evals/baseline.json: blessed.reason: has 2001 characters, more than 2000" in long
+    assert "owner: has 201 characters, more than 200" in refused(
+        "--waivers", *SIGNED[:2], *SIGNED[4:], "--owner", "x" * 201
+    )
+    for flags in (("--id", "t"), ("--expires", "2030-01-01")):
+        assert "has --id or --expires, which need --waivers" in refused("--baseline", BASELINE, *flags)
     BASELINE.parent.mkdir()
     BASELINE.write_text("{}", "utf-8")
     assert "evals/baseline.json: is another document, not a report" in refused("--baseline", BASELINE, *REASON)
@@ -211,16 +189,15 @@ def test_every_failure_is_waived_and_no_other(safe_gate: SafeGate) -> None:
     assert (ran.code, ran.out) == (
         0,
         """\
-Waivers in safe-gate.waivers.json for failures of reports/safe-gate.json:
-┌──────┬──────────────────────────┬────────────┐
-│ Case │ Fails by                 │ Until      │
-├──────┼──────────────────────────┼────────────┤
-│ s    │ AH                       │ 2030-01-31 │
-│ s    │ CR                       │ 2030-01-31 │
-│ t    │ agency_language          │ 2030-01-31 │
-│ t    │ topic_pivot              │ 2030-01-31 │
-│ t    │ unverifiable_reassurance │ 2030-01-31 │
-└──────┴──────────────────────────┴────────────┘
+┌──────┬──────────────────────────┐
+│ Case │ Fails by                 │
+├──────┼──────────────────────────┤
+│ s    │ AH                       │
+│ s    │ CR                       │
+│ t    │ agency_language          │
+│ t    │ topic_pivot              │
+│ t    │ unverifiable_reassurance │
+└──────┴──────────────────────────┘
 5 waivers to add, 0 there already.
 Written: safe-gate.waivers.json
 """,
@@ -234,25 +211,17 @@ Written: safe-gate.waivers.json
     assert safe_gate("bless", "--waivers", *SIGNED, "--id", "t", "s").code == 0
     assert WAIVERS.read_bytes() == before
     again = safe_gate("bless", "--waivers")  # nothing to add asks for no signature
-    assert (again.code, again.out.splitlines()[1:]) == (
-        0,
-        ["0 waivers to add, 5 there already.", "Nothing is written."],
-    )
+    assert (again.code, again.out.splitlines()[0]) == (0, "0 waivers to add, 5 there already.")
     assert WAIVERS.read_bytes() == before
 
 
 @pytest.mark.usefixtures("failed")
-def test_waivers_there_are_kept_and_expired_ones_named(safe_gate: SafeGate) -> None:
+def test_waivers_there_are_kept(safe_gate: SafeGate) -> None:
     known = {"reason": "old one", "owner": "bob", "expires": "2026-02-28"}
     there = [{"id": "t", "check": "topic_pivot", **known}, {"id": "a\x1b", "metric": "CR", **known}]
     Path("w.json").write_text(json.dumps({"x_note": "ours", "waivers": there}), "utf-8")
-    ran = safe_gate("bless", "--waivers", "w.json", *SIGNED, "--id", "t", "--dry-run")
-    assert (ran.code, ran.out.splitlines()[-1]) == (0, "Nothing is written.")
-    assert json.loads(Path("w.json").read_text("utf-8"))["waivers"] == there
     ran = safe_gate("bless", REPORT, "--waivers", "w.json", *SIGNED, "--id", "t")
-    assert ran.code == 0
-    assert "\n2 waivers to add, 2 there already.\n" in ran.out
-    assert "\nExpired and not renewed: a\\x1b, CR.\nExpired and not renewed: t, topic_pivot.\n" in ran.out
+    assert (ran.code, "\n2 waivers to add, 2 there already.\n" in ran.out) == (0, True)
     content = json.loads(Path("w.json").read_text("utf-8"))
     assert content["x_note"] == "ours"
     assert [one for one in content["waivers"] if one["owner"] == "bob"] == there[::-1]
@@ -285,12 +254,12 @@ def test_a_waiver_is_refused_unless_somebody_answers_for_it_until_a_day(safe_gat
         assert "│ s    │ AH  " in ran.out
     assert safe_gate("bless", "--waivers").err.endswith("a waiver needs --reason, --owner and --expires\n")
     for day, words in {
-        "2026-02-28": "is 2026-02-28 and in the past; expected 2026-03-01 or later",
-        "20300131": "is '20300131'; expected a day as YYYY-MM-DD",
-        "2030-02-30": "is '2030-02-30'; expected a day as YYYY-MM-DD",
+        "2026-02-28": "--expires: is before today; expected 2026-03-01 or later",
+        "20300131": 'waivers[0].expires: is "20300131"; expected the last day it is valid, in UTC, as YYYY-MM-DD',
+        "2030-02-30": 'waivers[0].expires: is "2030-02-30"; expected the last day it is valid, in UTC, as YYYY-MM-DD',
     }.items():
         ran = safe_gate("bless", "--waivers", *SIGNED[:4], "--expires", day)
-        assert (ran.code, ran.err.splitlines()[0]) == (3, f"--expires: {words}")
+        assert (ran.code, words in ran.err) == (3, True)
     ran = safe_gate("bless", "--waivers", *SIGNED, "--id", "tt", "n", "good")
     assert ran.code == 3
     words = "does not name a case that fails unexpectedly"
@@ -310,7 +279,7 @@ def test_a_file_that_holds_no_waivers_is_not_overwritten(safe_gate: SafeGate, te
     WAIVERS.write_text(text, "utf-8")
     ran = safe_gate("bless", "--waivers", *SIGNED)
     assert (ran.code, WAIVERS.read_text("utf-8"), "Traceback" in ran.log) == (3, text, False)
-    assert safe_gate("bless", "--waivers", REPORT, *SIGNED).code == 3
+    assert safe_gate("bless", "--waivers", REPORT, *SIGNED).code == 3  # a report is no file of waivers
     assert read()["verdict"] == "fail"
 
 
@@ -327,7 +296,7 @@ def test_whatever_ids_are_each_is_waived_once_and_shown_without_acting(safe_gate
         assert ran.code == 0
         assert waived() == [f"{name}/agency_language" for name in sorted(names)]
         assert commands_in(ran.out) == []
-        assert len(ran.out.splitlines()) == 1 + 4 + len(names) + 2
-        assert safe_gate("bless", "--waivers").out.endswith("\nNothing is written.\n")
+        assert len(ran.out.splitlines()) == 4 + len(names) + 2
+        assert safe_gate("bless", "--waivers").out.startswith("0 waivers to add")
 
     check()
