@@ -9,6 +9,7 @@ hits yet.
 from __future__ import annotations
 
 import heapq
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,6 @@ from typing import Any, NamedTuple
 from safe_gate.core.figures import plural, with_interval
 from safe_gate.core.stats import wilson
 from safe_gate.core.text.normalising import normalise
-from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.synthesis import own_packs, packs
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Rules, Turn
@@ -47,7 +47,7 @@ _FUNCTION_WORDS = frozenset(
     "the a an of to in and or but if so as at by for from with on off out up down that this these those it is am are "
     "was were be been being do does did not no 's there then than about over into".split()
 )
-_PLACE = later(r"[^a-z0-9]+")
+_PLACE = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)

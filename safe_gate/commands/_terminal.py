@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TextIO
 
-from safe_gate.core.text.patterns import later
 from safe_gate.render import tables
 from safe_gate.scoring import workers
 
@@ -31,7 +30,7 @@ _COLOURS = {
     **dict.fromkeys(("REVIEW", "WARN", "skipped"), _YELLOW),
 }
 # A word of ours at the start of a table's cell, or as the verdict of the last line.
-_PAINTED = later(rf"((?:^(?:Gate|Eval|Compare): |[│║] +))({'|'.join(_COLOURS)})(?=[ │║(]|$)", re.MULTILINE)
+_PAINTED = re.compile(rf"((?:^(?:Gate|Eval|Compare): |[│║] +))({'|'.join(_COLOURS)})(?=[ │║(]|$)", re.MULTILINE)
 
 
 def has_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
-from safe_gate.core.text.patterns import later
-
 _encoded = json.JSONEncoder(allow_nan=False, sort_keys=True, separators=(",", ":")).encode
 _BITS = 4096
-_STAND_IN = later("sha256:[0-9a-f]{12}")
+_STAND_IN = re.compile("sha256:[0-9a-f]{12}")
 
 
 def digest(value: Any) -> str:

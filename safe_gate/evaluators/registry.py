@@ -6,6 +6,7 @@ files of a pull request cannot become code of the gate.
 
 from __future__ import annotations
 
+import re
 import site
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Documents
 from safe_gate.core.setting import Group, settings_of
-from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.safe_v0.evaluator import SafeV0
 from safe_gate.evaluators.synthesis.evaluator import Synthesis
 from safe_gate.model.problems import Code, Place, Problem, is_interrupt, reason
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 GROUP = "safe_gate.evaluators"
 """The group of entry points. Each names an `Evaluator`, such as `json = "my_package:EVALUATOR"`."""
 
-_NAME = later("[a-z][a-z0-9_]*")
+_NAME = re.compile("[a-z][a-z0-9_]*")
 _COMMANDS = {file.stem.rstrip("_") for file in Path(__file__).parents[1].joinpath("commands").glob("[!_]*.py")}
 _TAKEN = _COMMANDS | {
     *("all", "comparison", "gate", "provenance", "rules", "setting", "rule", "waiver", "waivers", "weakened")

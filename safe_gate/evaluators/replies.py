@@ -31,7 +31,6 @@ from safe_gate.core.digests import digest
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.rules import Rule, Share
-from safe_gate.core.text.patterns import later
 from safe_gate.model.untrusted import Phrase
 
 
@@ -54,18 +53,18 @@ _LONGEST_BODY = 65_536
 """So many characters of a line, lines of a text, characters of a page and of a body are looked at."""
 
 BLANKS = " \t\r\n\v\f\u00a0\u200b\u2060\ufeff"
-_TITLE = later(r"<(title|h1)\b[^<>]{0,300}>([^<>]{0,300})</\1>", re.IGNORECASE)
-_PAGE = later(r"(?:<\?xml[^<>]{0,300}>\s*)?(?:<!doctype html|<html)\b", re.IGNORECASE)
-_INVISIBLE = later("[\u00ad\u200b-\u200f\u2060\ufeff]+")
-_BLANK_RUN = later(r" [^\S\r\n]+|[^\S\r\n ][^\S\r\n]*")
-_END = later("</html>", re.IGNORECASE)
-_LINE = later(r"[^\r\n]+")
-_EVENT = later(r"(?:event: error\s*)?data: (?=[{\[])")
-_STATUS_CODE = later(r"[45]\d\d")
-_CLASS = later(r"\{([a-z_]+)\}")
-_SENTENCE_END = later(r"(?<=[.!?])[)\]]?\s+|[,;] (?=(?:please|try again|kindly)\b)", re.IGNORECASE)
+_TITLE = re.compile(r"<(title|h1)\b[^<>]{0,300}>([^<>]{0,300})</\1>", re.IGNORECASE)
+_PAGE = re.compile(r"(?:<\?xml[^<>]{0,300}>\s*)?(?:<!doctype html|<html)\b", re.IGNORECASE)
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
+_BLANK_RUN = re.compile(r" [^\S\r\n]+|[^\S\r\n ][^\S\r\n]*")
+_END = re.compile("</html>", re.IGNORECASE)
+_LINE = re.compile(r"[^\r\n]+")
+_EVENT = re.compile(r"(?:event: error\s*)?data: (?=[{\[])")
+_STATUS_CODE = re.compile(r"[45]\d\d")
+_CLASS = re.compile(r"\{([a-z_]+)\}")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[)\]]?\s+|[,;] (?=(?:please|try again|kindly)\b)", re.IGNORECASE)
 _ASCII = str.maketrans({"\u2019": "'", "\u2013": "-", "\u2014": "-", "\u2026": "..."})
-_UNSEEN = later(
+_UNSEEN = re.compile(
     r"[\s\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]+"
     r"|&(?:nbsp|shy|zwnj|zwj|zerowidthspace|#0{0,9}(?:160|173|820[3-5]|8288|65279)|#x0{0,9}(?:a0|ad|200[b-d]|2060|feff));"
     r"|<(?!(?:img|svg|video|audio|canvas|iframe|object|embed|input|button|math)\b)[a-zA-Z/!?][^<>]*>",

@@ -8,19 +8,19 @@ or cases, or on the places of cases in files. Sums over results (means, counts, 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from safe_gate.core.digests import addend, digest, of_all, of_sum
-from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import BUILT_IN, EVALUATORS, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.report import Digests, Report
 
-_OF_THE_RUN = later(
+_OF_THE_RUN = re.compile(
     "|".join(
         (
             "/generated_at|/provenance/(base|commit|digests)(/.*)?",

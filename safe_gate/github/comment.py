@@ -8,19 +8,19 @@ https://docs.github.com/en/rest/commits/commits#list-pull-requests-associated-wi
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from safe_gate.core.text.patterns import later
 from safe_gate.github import Api, ApiError, Refusal
 from safe_gate.github.event import NO_RUN, Context, WorkflowRun
 
 _ACTIONS_BOT = "github-actions[bot]"
 _LONGEST_GATE = 200
-_MARKER = later(
+_MARKER = re.compile(
     r"<!-- safe-gate gate=(?P<gate>\S*) head=(?P<head>\S*) run=(?P<id>\d{1,18})\.(?P<attempt>\d{1,18})"
     r" result=(?P<result>\w*) text=(?P<text>\w*) -->\n?"
 )

@@ -6,12 +6,12 @@ https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from safe_gate.core.jsontext import parse
-from safe_gate.core.text.patterns import later
 from safe_gate.model.report import Origin
 
 OF_A_HEAD = ("pull_request", "pull_request_review", "pull_request_review_comment")
@@ -209,7 +209,7 @@ _SUBJECTS: Mapping[str, Callable[[Mapping[str, Any]], Subject]] = {
 }
 _LOOKED_UP = frozenset({"push", "workflow_dispatch", "workflow_run"})
 # Zeros are no commit: `before` of a new branch, `after` of a deleted one.
-_SHA = later(r"(?!0{40})[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_SHA = re.compile(r"(?!0{40})[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def _is_from_fork(event: Mapping[str, Any]) -> bool:

@@ -5,12 +5,12 @@ For a case to look at, the line of its reply that decides, from the recorded tex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.model.codec import JsonObject
@@ -26,9 +26,9 @@ from safe_gate.render.view import MOST_COUNTED, Ranked, counted, ranked
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
 _NEW = "🔻"
 _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
-_ARITHMETIC = later(r"[0-9]\D+[0-9]")  # one figure beside another
+_ARITHMETIC = re.compile(r"[0-9]\D+[0-9]")  # one figure beside another
 _LONGEST_QUOTE = 200  # characters of a line of a reply
-_BLANKS = later(r"\s+")
+_BLANKS = re.compile(r"\s+")
 _WORD = 20  # a longer word is cut, so that a text without blanks keeps its characters
 
 Quote = Sequence[tuple[Untrusted, bool]]

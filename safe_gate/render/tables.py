@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextvars import ContextVar
 from math import inf
 
-from safe_gate.core.text.patterns import later
 from safe_gate.model.shown import Table
 from safe_gate.render.untrusted import plain
 
 _ALIGN = {"<": "left", ">": "right", "^": "center"}
-_NARROW = later("[ -~\u2500-\u257f]*")  # signs of one column: ASCII and lines
+_NARROW = re.compile("[ -~\u2500-\u257f]*")  # signs of one column: ASCII and lines
 _NARROWEST = 8  # columns that a cell keeps on a terminal that is too narrow for a table
 _columns: ContextVar[int] = ContextVar("columns", default=0)
 

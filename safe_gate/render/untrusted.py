@@ -6,10 +6,10 @@ markup, mention, or hidden or reordering character.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
-from safe_gate.core.text.patterns import later
 from safe_gate.model.untrusted import Untrusted, Words
 
 LONGEST = 160
@@ -79,7 +79,7 @@ def _prose(piece: Untrusted) -> str:
 
 # A sign that acts; a full stop, colon or hyphen inside a word; digits after a letter, as in the names of a team's own
 # tracker; what is long enough for the name of a commit, in parts that are not.
-_JOINTS = later(r"([#$%&*+/<=>@\[\\\]^_`{|}~]|[.:-](?!\s)|(?<=[A-Za-z])[0-9]{1,6}|[0-9A-Fa-f]{6}(?=[0-9A-Fa-f]))")
+_JOINTS = re.compile(r"([#$%&*+/<=>@\[\\\]^_`{|}~]|[.:-](?!\s)|(?<=[A-Za-z])[0-9]{1,6}|[0-9A-Fa-f]{6}(?=[0-9A-Fa-f]))")
 
 
 def _entities(text: str) -> str:
@@ -138,7 +138,7 @@ def cell(words: Words, longest: int = LONGEST) -> str:
     return _FORMULA.sub(r"\1'", plain(words, longest))
 
 
-_FORMULA = later("(^|;)(?=[ '\"]*[=+\\-@|%\uff1d\uff0b\uff0d\uff20])")
+_FORMULA = re.compile("(^|;)(?=[ '\"]*[=+\\-@|%\uff1d\uff0b\uff0d\uff20])")
 
 
 def sarif(words: Words, longest: int = LONGEST) -> str:

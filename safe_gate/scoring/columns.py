@@ -10,15 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
 from safe_gate.core.jsontext import Path, units
-from safe_gate.core.text.patterns import later
 from safe_gate.model.shown import Mark, Side
 
 Span = tuple[int, int]
 """The columns of the first character and of the one after the last."""
 
-_KEY = later(r"([^.\[\]]+)|\[([0-9]+)\]")
-_STRING = later(r'"((?:[^"\\]++|\\.)*+)"')
-_CHARACTER = later(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL)
+_KEY = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
+_STRING = re.compile(r'"((?:[^"\\]++|\\.)*+)"')
+_CHARACTER = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL
+)
 
 
 def deciding(line: str, places: Mapping[Path, int], reply: str, marks: Iterable[Mark]) -> dict[str, Span]:

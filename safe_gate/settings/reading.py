@@ -22,7 +22,6 @@ from pydantic_settings import PydanticBaseSettingsSource
 
 from safe_gate.core.given import Documents
 from safe_gate.core.setting import AS_RUN, Setting, nested
-from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators import EVALUATORS, PROBLEMS
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -370,7 +369,7 @@ def misused_inputs(environ: Mapping[str, str]) -> Iterator[Problem]:
         yield origin("shards").problem(f"is for merge, not for {mode}; set mode: merge, or leave it unset")
 
 
-_PREFIX = later("^SAFE[A-Z0-9]*_+(?:GATES?_+|V[0-9]+_+)?")
+_PREFIX = re.compile("^SAFE[A-Z0-9]*_+(?:GATES?_+|V[0-9]+_+)?")
 _PREFIXES = ("SAFE_GATE_", "SAFEGATE_", *(one.settings.prefix for one in EVALUATORS.values() if one.settings.prefix))
 _CLOSE = 0.9  # as alike as a name and one with a wrong letter or two
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from safe_gate.addons.importers.messages import are_messages, are_parts, parsed, side_of
 from safe_gate.addons.importers.records import Refused, Sample, id_of, texts
-from safe_gate.core.text.patterns import later
 from safe_gate.evaluators import EVALUATORS
 
 _PAIRS = (*product(
@@ -28,7 +27,7 @@ _OF_OUTPUTS = frozenset(name for fields in _OUTPUTS for name in fields)
 KEPT = frozenset(name for one in EVALUATORS.values() if one.imports for name in one.imports.keeps)
 """The fields of a record that a case may keep."""
 
-_STEP = later(r"\[(\d+)\]")
+_STEP = re.compile(r"\[(\d+)\]")
 _UNMAPPED: Mapping[str, str] = MappingProxyType({})
 
 

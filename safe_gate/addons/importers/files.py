@@ -20,7 +20,6 @@ from safe_gate.addons.importers.records import MOST, Record, Refused, Twice
 from safe_gate.addons.scale import parquet
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import MAX_VALUES, TooManyValuesError, bound, is_deep, item_places, repeated
-from safe_gate.core.text.patterns import later
 
 Path = tuple[str, ...]
 IsRow = Callable[[Record], bool]
@@ -30,12 +29,12 @@ _MOST_UNPACKED, _MOST_RATIO = 128 << 20, 100  # bytes that an archive may hold i
 _HEAD = 1 << 16  # bytes in which a table's header ends
 _ROWS = 50
 _ZSTD = 93
-_SAMPLE = later(r"samples/.*\.json|header\.json|_journal/start\.json")
-_DIGITS = later(r"(\d+)")
-_BLANK_LINES = later(r"(?:[ \t,;]*+\r?\n)*+")
-_BLANKS = later(r"[ \t\n\r]*+")
-_QUOTED = later(r'"[^"]*+"')
-_SEPARATOR = later(r'"?sep=([^"\w\r\n])"?[ \t,;]*+\r?\n', re.IGNORECASE)
+_SAMPLE = re.compile(r"samples/.*\.json|header\.json|_journal/start\.json")
+_DIGITS = re.compile(r"(\d+)")
+_BLANK_LINES = re.compile(r"(?:[ \t,;]*+\r?\n)*+")
+_BLANKS = re.compile(r"[ \t\n\r]*+")
+_QUOTED = re.compile(r'"[^"]*+"')
+_SEPARATOR = re.compile(r'"?sep=([^"\w\r\n])"?[ \t,;]*+\r?\n', re.IGNORECASE)
 _BOMS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +30,6 @@ from safe_gate.addons.importers.messages import (
     side_of,
 )
 from safe_gate.addons.importers.records import MOST, LeftOut, Record, Refused, Row, Sample, id_of, is_set
-from safe_gate.core.text.patterns import later
 
 Value = dict[str, Any]
 Outcome = Row | Refused | LeftOut
@@ -168,7 +168,7 @@ def _call(given: str, answered: str, *used: str) -> Reader:
     return read
 
 
-_CONTROL = later(r"[\x00-\x1f]")
+_CONTROL = re.compile(r"[\x00-\x1f]")
 
 
 def _decoded(value: Value, seen: Seen) -> Value:

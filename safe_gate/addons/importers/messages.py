@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import chain
 from typing import Any, NamedTuple
@@ -9,7 +10,6 @@ from typing import Any, NamedTuple
 from safe_gate.addons.importers.files import value_of
 from safe_gate.addons.importers.records import Asked, Refused, field_of, is_set, texts
 from safe_gate.core.text.characters import is_blank
-from safe_gate.core.text.patterns import later
 
 _NOT_TEXT, _SYSTEM, _TOOLS = "parts that are not text", "system messages", "calls and answers of tools"
 _REASONING, _EMPTY = "reasoning", "messages without text"
@@ -26,8 +26,8 @@ _TEXT_KEYS = ("content", "value", "parts", "text")
 _TEXT_TYPES = (None, "text", "input_text", "output_text", "refusal")
 """The types of parts whose text counts. Gemini's parts have none."""
 
-_OF_TOOLS = later(r"(?i)(?:\b|_)(?:tool|function|mcp|execut)|\b(?:observation|ipython)\b|_call(?:_|\b)")
-_OF_REASONING = later(r"(?i)reasoning|thinking|thought")
+_OF_TOOLS = re.compile(r"(?i)(?:\b|_)(?:tool|function|mcp|execut)|\b(?:observation|ipython)\b|_call(?:_|\b)")
+_OF_REASONING = re.compile(r"(?i)reasoning|thinking|thought")
 _PLUMBING = frozenset({*_ROLE_KEYS, "refusal", "id", "status", "object", "index", "tool_call_id", "example"})
 """The fields of a message that hold nothing that anybody said."""
 

@@ -19,15 +19,14 @@ from typing import Any
 
 from safe_gate.addons.importers.messages import ASKED, side_of
 from safe_gate.addons.importers.records import LeftOut, Record, Refused, Sample, Twice, error_of, id_of
-from safe_gate.core.text.patterns import later
 
 Value = dict[str, Any]
 Seen = dict[Any, Any]
 
-_COLUMN = later(r"\[([^\]]*+)\] (.+)", re.DOTALL)
-_FILE = later(r"\S+\.[a-z0-9]+: ")  # before a prompt that is read from a file
-_VARIABLE = later(r"\{\{-?\s*(\w+)\s*-?\}\}")
-_TEMPLATE = later(r"\{\{|\{%|\{#")
+_COLUMN = re.compile(r"\[([^\]]*+)\] (.+)", re.DOTALL)
+_FILE = re.compile(r"\S+\.[a-z0-9]+: ")  # before a prompt that is read from a file
+_VARIABLE = re.compile(r"\{\{-?\s*(\w+)\s*-?\}\}")
+_TEMPLATE = re.compile(r"\{\{|\{%|\{#")
 _USED = ("prompt", "promptId", "promptIdx", "provider", "vars", "testCase", "description", "response", "error")
 
 

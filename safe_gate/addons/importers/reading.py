@@ -6,6 +6,7 @@ Rows are kept until all are read. Only then are repeated ids and all problems kn
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,6 @@ from safe_gate.addons.importers.formats import FORMATS
 from safe_gate.addons.importers.recording import Recording, opened, problem_of, rows_of
 from safe_gate.addons.importers.records import NO_RECORD, LeftOut, Record, Refused, Row, field_of, is_json, is_set
 from safe_gate.core.given import Exchange
-from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk, globs
@@ -25,7 +25,7 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 
 _MOST_KINDS = 50
 _CHOICES = (AUTO, *FORMATS)
-_PAIR = later(r",\s*(?=\w+=)")
+_PAIR = re.compile(r",\s*(?=\w+=)")
 
 
 # --- what is asked for ----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import hashlib
 import logging
 import pickle
 import platform
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
@@ -25,7 +26,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from safe_gate import __version__
 from safe_gate.core.figures import plural
-from safe_gate.core.text.patterns import later
 from safe_gate.inputs import recorded
 from safe_gate.inputs.checked import schema_folder
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, reason
@@ -45,7 +45,7 @@ PATIENCE = 10
 ALONE = 60
 """Seconds to wait for another worker when the last one has gone."""
 
-_ADDRESS = later(r"(?:(?:tcp|tls)://)?(?:[\w.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
+_ADDRESS = re.compile(r"(?:(?:tcp|tls)://)?(?:[\w.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 
 _LIBRARIES = ("google-re2", "jsonschema", "jsonschema-rs", "pyarrow")
 

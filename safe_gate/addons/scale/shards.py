@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,6 @@ from typing import Any, NamedTuple
 
 from safe_gate import __version__
 from safe_gate.core.figures import plural
-from safe_gate.core.text.patterns import later
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.evaluators.stored import read_result
@@ -29,8 +29,8 @@ from safe_gate.model.report import Provenance
 from safe_gate.scoring.measure import Recount
 
 _SHAPE = 1
-_DIGEST = later('"[0-9a-f]{40,64}"')
-_NAMED = later(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
+_DIGEST = re.compile('"[0-9a-f]{40,64}"')
+_NAMED = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
 _MOST_NAMED = 10
 
 

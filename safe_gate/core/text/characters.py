@@ -7,8 +7,6 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 
-from safe_gate.core.text.patterns import later
-
 STRAIGHT = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("–", "—"))  # noqa: RUF001 - what most texts have of them
 # Default_Ignorable_Code_Point (UAX #44) and interlinear marks, as ranges: what Python knows of them differs by version.
 IGNORED = (
@@ -82,11 +80,11 @@ def uniform(segment: str) -> tuple[str, str]:
 
 # What stands for a character, for an end of a line or for nothing: entities and tags of HTML, a note's number in one,
 # a terminal's colours. A tag is one by its name. Only attributes of style have blanks in them: others could hold words.
-OPENING = later(r"&[#a-zA-Z]|<[/a-zA-Z]|\x1b\[")
+OPENING = re.compile(r"&[#a-zA-Z]|<[/a-zA-Z]|\x1b\[")
 # Comments, and what browsers take for them: declarations, CDATA sections and processing instructions.
-_COMMENT, _COMMENT_END = later(r"<!--|<(?:![a-z\[]|\?)[^<>]*>", re.IGNORECASE), later("--!?>")
-_LINKED = later(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}\)")
-_ESCAPE = later(r"\\(?=[!-/:-@\[-`{-~])")
+_COMMENT, _COMMENT_END = re.compile(r"<!--|<(?:![a-z\[]|\?)[^<>]*>", re.IGNORECASE), re.compile("--!?>")
+_LINKED = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}\)")
+_ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
 _ATTRIBUTES = (
     r"(?:\s+(?:(?:style|class|rel)=(?:\"[^\"<>]*\"|'[^'<>]*')|[\w:-]+=(?:\"[^\"\s<]*\"|'[^'\s<]*'|[^\s<>\"']+)))*+"
     r"\s*/?>"

@@ -14,18 +14,17 @@ from itertools import islice, product
 from safe_gate.core.text.characters import MOST_SEGMENTS, styled
 from safe_gate.core.text.lookalikes import LOOK_ALIKES
 from safe_gate.core.text.mapped_text import Normalised
-from safe_gate.core.text.patterns import later
 
 # Letters that pass for Latin ones: Unicode's, and some that Unicode takes for small capitals.
 _LATIN = LOOK_ALIKES | dict(zip(map(ord, "кмтεηκτχ"), "kmtenktx", strict=True))
 _MARK = "[\u0300-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f]"
-_STRANGE = later(
+_STRANGE = re.compile(
     "[^\x00-\xa9\u2010-\u2027\u2190-\u2bff\U0001f000-\U0001ffff]"
 )  # characters that may be such a letter or mark
-_STRANGE_WORD = later(rf"(?<![a-zA-Z])[a-zA-Z]*+(?:[^\W\d_a-zA-Z]|{_MARK})(?:[^\W\d_]|{_MARK})*+")
-_WITH_A_STROKE = later("LATIN (CAPITAL|SMALL) LETTER ([A-Z]) WITH .*")  # Unicode does not decompose these
-_ASCII_LETTER = later("[a-zA-Z]")
-_FLAGS = later("[\U0001f1e6-\U0001f1ff]+")  # letters of which two make a flag
+_STRANGE_WORD = re.compile(rf"(?<![a-zA-Z])[a-zA-Z]*+(?:[^\W\d_a-zA-Z]|{_MARK})(?:[^\W\d_]|{_MARK})*+")
+_WITH_A_STROKE = re.compile("LATIN (CAPITAL|SMALL) LETTER ([A-Z]) WITH .*")  # Unicode does not decompose these
+_ASCII_LETTER = re.compile("[a-zA-Z]")
+_FLAGS = re.compile("[\U0001f1e6-\U0001f1ff]+")  # letters of which two make a flag
 _FLAG_LETTERS = {0x1F1E6 + number: chr(ord("A") + number) for number in range(26)}
 # Digits and signs that people write for letters. Within a word, at its start before three letters; a zero at its end.
 _SIGNS = {
@@ -41,7 +40,7 @@ _SIGNS = {
 }
 _SIGNS |= dict(zip("023456789@$!", "ozeasgtbgasi", strict=True))
 _SIGN = f"[{''.join(_SIGNS)}]"
-_SPELLED = later(
+_SPELLED = re.compile(
     rf"(?<![a-zA-Z])(?<!{_SIGN})(?P<first>(?<![.,:]){_SIGN}++|)(?P<rest>[a-zA-Z](?:{_SIGN}*+[a-zA-Z])*+0*+)"
 )
 _MOST_READINGS = 8  # of a word in which some signs may be two letters

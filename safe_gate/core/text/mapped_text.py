@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, islice, pairwise
 
-from safe_gate.core.text.patterns import later
 from safe_gate.core.text.words import WORD
 
 LONGEST_SENTENCE = 1_000
 """Rules look around a match within its sentence; a bound keeps that linear on text without full stops."""
 
 # An address ends before what ends the sentence it is in.
-_LINK = later(r"(?:https?://|\bwww\.)[^\s\u2014\"<>]*[^\s\u2014\"<>?!.,;:)\]}']", re.IGNORECASE)
+_LINK = re.compile(r"(?:https?://|\bwww\.)[^\s\u2014\"<>]*[^\s\u2014\"<>?!.,;:)\]}']", re.IGNORECASE)
 # A note's number may stand behind a stop, and a blank be forgotten; an emoji may stand for a stop.
 # The look-behinds and the possessive quantifiers keep it linear on a megabyte of dots.
 _EMOJI = "[\u2600-\u27bf\U0001f300-\U0001faff]"
@@ -24,15 +23,15 @@ _STOPPED = (
     r"(?<![.!?])[.!?]++[\"')\]]*+(?:(?:\[\^?\d{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079])*+(?=\s|$)"
     r"|(?:\[\^?\d{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079])++(?=[A-Z\"'(])|(?<=[a-z]{2}[.!?])(?=[A-Z][a-z']*+\s))|\n"
 )
-_SENTENCE_END, _RARE_STOP = later(_STOPPED), later(f"\u3002|{_EMOJI}")
-_ANY_SENTENCE_END = later(rf"{_STOPPED}|\u3002|(?<!{_EMOJI}){_EMOJI}++(?=\s+[A-Z])")
-_LINE = later(r"[^\n]+")
+_SENTENCE_END, _RARE_STOP = re.compile(_STOPPED), re.compile(f"\u3002|{_EMOJI}")
+_ANY_SENTENCE_END = re.compile(rf"{_STOPPED}|\u3002|(?<!{_EMOJI}){_EMOJI}++(?=\s+[A-Z])")
+_LINE = re.compile(r"[^\n]+")
 # Double quotes, those that can only begin, those that begin nothing (6", `word" `), what no doubtful quotation holds.
-_QUOTE = later('"')
-_BEGINNING = later(r'(?:(?<=[\s(\[{\u2014])|(?<![\s\S]))"(?=\S)')
-_NO_BEGINNING = later(r'(?<=\d)"|(?<=[^\s(\[{\u2014:,=-])"(?=\s|$|[.,;:!?)\]}])')
-STOP = later(r"[.!?][\"')\]]*\s+[^\W\d]")
-_ABBREVIATION = later(r"(?:^|[\s(\"'])(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|a\.m|p\.m|no)\.$", re.IGNORECASE)
+_QUOTE = re.compile('"')
+_BEGINNING = re.compile(r'(?:(?<=[\s(\[{\u2014])|(?<![\s\S]))"(?=\S)')
+_NO_BEGINNING = re.compile(r'(?<=\d)"|(?<=[^\s(\[{\u2014:,=-])"(?=\s|$|[.,;:!?)\]}])')
+STOP = re.compile(r"[.!?][\"')\]]*\s+[^\W\d]")
+_ABBREVIATION = re.compile(r"(?:^|[\s(\"'])(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|a\.m|p\.m|no)\.$", re.IGNORECASE)
 
 
 def without_links(text: str) -> str:
@@ -100,7 +99,7 @@ def quotations(text: str) -> Iterator[tuple[int, int]]:
 
 
 _LONGEST_STRETCH = 10_000
-_HALF_PAIR = later("[\ud800-\udfff]")
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 _CONTINUATION = re.compile(rb"[\x80-\xbf]")
 
 

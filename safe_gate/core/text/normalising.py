@@ -24,7 +24,6 @@ from safe_gate.core.text.characters import (
 )
 from safe_gate.core.text.latin import in_latin
 from safe_gate.core.text.mapped_text import STOP, Normalised
-from safe_gate.core.text.patterns import later
 
 _SMALL = 16_384
 # Characters that normalising does not change, as words with single blanks between them: most of any text.
@@ -192,21 +191,21 @@ _NARROWEST, _LONG = 20, 50
 _UNSEEN = "".join((*INVISIBLE, *MARKS, " \t\u00a0"))
 _UNSEEN_CLASS = "".join("-".join(chr(int(code, 16)) for code in span.split("-")) for span in IGNORED.split())
 _LIST_MARK = r"\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{2,4})[.)](?!\w)"
-_WRAP = later(
+_WRAP = re.compile(
     rf"\r?\n[^\S\n]*+(?:>[ \t]?+)*+(?=(?P<word>[*_`~{_UNSEEN_CLASS}]*+"
     rf"(?!{_LIST_MARK})(?P<first>[\w\"'(\[\u2018\u201c\u2026$\u00a3\u20ac&@=!?,;:/%\u2013\u2014])\S*+))"
 )
 # A break at which a line plainly goes on: most texts have none.
-_GOES_ON = later(
+_GOES_ON = re.compile(
     rf"\n(?:(?<![.!?:\n]\n)(?<![.!?:\n]\r\n)[^\S\n]*+(?:>[ \t]?+)*+[*_`~{_UNSEEN_CLASS}]*+"
     r"(?:[^\W\d_A-Z]|[A-Z](?![a-z])|[,;/=%])|(?<=[,;]\n)|(?<=[,;][*_`~\r]\n))"
 )
-_UNSEEN_RUN, _LETTER, _I = later(f"[*_`~{_UNSEEN_CLASS}]+"), later(r"[^\W\d_]"), later(r"I\b")
-_HYPHENATED = later(r"[^\W\d_][-\u2010]\Z")
-_DASHED_LINE = later(r"\n[^\S\n]*+[\u2013\u2014]")
+_UNSEEN_RUN, _LETTER, _I = re.compile(f"[*_`~{_UNSEEN_CLASS}]+"), re.compile(r"[^\W\d_]"), re.compile(r"I\b")
+_HYPHENATED = re.compile(r"[^\W\d_][-\u2010]\Z")
+_DASHED_LINE = re.compile(r"\n[^\S\n]*+[\u2013\u2014]")
 _STOPS, _CLAUSE_SIGNS = frozenset(".!?:"), frozenset(",;/=%")
 _SUSPENDED = frozenset({"and", "or", "to"})  # "short- and long-term"
-_OTHER_BREAKS = later("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
+_OTHER_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 
 
 def goes_on(text: str) -> bool:

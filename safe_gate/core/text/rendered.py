@@ -11,31 +11,30 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.text.characters import LINES_OF_HTML, uncommented
-from safe_gate.core.text.patterns import later
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 _UNSEEN = "\u200b"
-_MAY_BE_MARKUP = later(r"[*_`~\[\\<&\u20e3]|\n[ \t]*>")
+_MAY_BE_MARKUP = re.compile(r"[*_`~\[\\<&\u20e3]|\n[ \t]*>")
 _LONGEST_PART = 16_384  # so that tokens of a long text do not fill memory
 _NO_MATTER = ("code", "heading", "hr", "lheading", "list")  # blocks in which the same is shown as in a paragraph
 _MOST_BRACKETS = 4_000  # each may cost as much as a hundred other characters
 _MOST_NESTED = 3  # brackets: a link in a link is none, and each level is read again at every bracket
-_PART_END = later(r"\n[^\S\n]*\n(?=\S)")
-_DEFINITION = later(r"^ {0,3}\[[^\[\]\n]{1,999}\]:[^\n]*(?:\n[^\S\n]*[^\s\[][^\n]*)?", re.MULTILINE)
+_PART_END = re.compile(r"\n[^\S\n]*\n(?=\S)")
+_DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]{1,999}\]:[^\n]*(?:\n[^\S\n]*[^\s\[][^\n]*)?", re.MULTILINE)
 # Signs of code and strike-through, the box around the digit of an emoji, and what a quoted line begins with.
-_SIGNS = later(r"[`~\u20e3]|(?<=\n)[^\S\n]*+(?:>[ \t]?+)++")
+_SIGNS = re.compile(r"[`~\u20e3]|(?<=\n)[^\S\n]*+(?:>[ \t]?+)++")
 _LESS_THAN = "\u2039"  # for a sign that the page shows, so that it begins no tag
 
-_TAG = later(r"<(?P<end>/?)(?P<name>[a-zA-Z][^\s<>/\"'=]*+)")
-_QUOTED_REST, _REST = later(r"(?:\"[^\"]*+\"|'[^']*+'|[^>\"'])*+>"), later(r"[^<>]*+>")
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-zA-Z][^\s<>/\"'=]*+)")
+_QUOTED_REST, _REST = re.compile(r"(?:\"[^\"]*+\"|'[^']*+'|[^>\"'])*+>"), re.compile(r"[^<>]*+>")
 _MOST_FAILURES = 16  # of tags without an end, as each may be looked for up to the end of the text
-_LINE_OF_HTML = later(LINES_OF_HTML, re.IGNORECASE)
+_LINE_OF_HTML = re.compile(LINES_OF_HTML, re.IGNORECASE)
 _HIDING = frozenset("script style template title iframe noframes noembed noscript".split())
-_HIDDEN = later(r"\shidden(?=[\s=/>])|display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_ENTITY = later(r"&(?:#[0-9]{1,12}|#[xX][0-9a-fA-F]{1,12}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
+_HIDDEN = re.compile(r"\shidden(?=[\s=/>])|display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_ENTITY = re.compile(r"&(?:#[0-9]{1,12}|#[xX][0-9a-fA-F]{1,12}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
 
 
 def shown(text: str) -> str:

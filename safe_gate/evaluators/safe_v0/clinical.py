@@ -18,6 +18,7 @@ et al., A simple algorithm for identifying negated findings, 2001; Harkema et al
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,14 +30,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from safe_gate.core.text.normalising import normalise
-from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.safe_v0.result import Uncounted, Why
 
 _FILE = Path(__file__).with_name("clinical.json")
-_TOKEN = later(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
-_THOUSANDS, _YEAR = later(r"\d{1,3}(?:,\d{3})+"), later(r"(?:19|20)\d\d")
-_FORM = later(r"(?=..?[aeiouy]|[aeiouy])(.{3,})(?:ing|(?<!e)ed)")
-_PART = later(r"\{([^{}]+)\}('s)?|([^ {}]+)")
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
+_THOUSANDS, _YEAR = re.compile(r"\d{1,3}(?:,\d{3})+"), re.compile(r"(?:19|20)\d\d")
+_FORM = re.compile(r"(?=..?[aeiouy]|[aeiouy])(.{3,})(?:ing|(?<!e)ed)")
+_PART = re.compile(r"\{([^{}]+)\}('s)?|([^ {}]+)")
 _UNREAD = frozenset("-\u2014\"'")  # typography, which no phrase depends on
 _JOINING = frozenset(".,:/-\u2014^")
 _LIMITS = frozenset("<>\u2264\u2265")

@@ -5,13 +5,13 @@ Pure. Scores are plain doubles computed by the formulas as written.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.text.normalising import normalise
-from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.judged import Verdict
 from safe_gate.evaluators.replies import is_only, none_of, reply_digests
 from safe_gate.evaluators.safe_v0 import clinical
@@ -22,7 +22,7 @@ from safe_gate.model.problems import Place
 UNUSED = ("min_signal_count", "required_themes")
 """The expectations that cases may have but SAFE v0 does not use."""
 # Text that normalising may change: anything but printable ASCII, double blanks, marks, and openings of markup.
-_TYPOGRAPHY = later("[^ -~]|  |[*_`~<&]")
+_TYPOGRAPHY = re.compile("[^ -~]|  |[*_`~<&]")
 
 RANKS = {Label.FAIL: 0, Label.REVIEW: 1, Label.PASS: 2}
 """The labels from the worst to the best."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Scored
 from safe_gate.core.rules import ANY_SEVERITY, FAILING, REVIEW, Count, Rule, Share, anything, no_reply
-from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.replies import same_reply_rule
 from safe_gate.evaluators.synthesis.checks.score import is_negative
 from safe_gate.evaluators.synthesis.definitions import KINDS, OWN, REPORTED, WORDING, wording_of_tags, words
@@ -39,7 +39,7 @@ def own_rules(limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
             yield _label_accuracy(found[1]), limit
 
 
-_OWN = later(f"min_label_accuracy_({OWN})")
+_OWN = re.compile(f"min_label_accuracy_({OWN})")
 
 
 def _disagrees(result: Result, check: str = "") -> bool:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from safe_gate.core.text.patterns import later
 from safe_gate.model.codec import JsonObject
 
 
@@ -29,9 +28,9 @@ class Language(StrEnum):
 _NOT_FOREIGN = ("\u1d00", "\u1dbf"), ("\u1e00", "\u1eff"), ("\u2100", "\u218f"), ("\uff21", "\uff5a")
 _LATIN_LETTER = r"[^\W\d_\u0300-\u1cff\u2c00-\ufeff]"  # slow to compile, and seldom asked for
 # Words between blanks, without the marks around them: no links, no tags, no code.
-_WORD = later(r"(?<![^\s\u2014])[\"'([\xbf\xa1]*([^\W\d_]+(?:['-][^\W\d_]+)*)[\"')\].,;:!?]*(?![^\s\u2014])")
-_INSIDE_WORD = later("['-]")
-_BEGIN = later(r"(?:^|\n|\w{3}[.!?]) ?$")  # "Dr." ends no sentence
+_WORD = re.compile(r"(?<![^\s\u2014])[\"'([\xbf\xa1]*([^\W\d_]+(?:['-][^\W\d_]+)*)[\"')\].,;:!?]*(?![^\s\u2014])")
+_INSIDE_WORD = re.compile("['-]")
+_BEGIN = re.compile(r"(?:^|\n|\w{3}[.!?]) ?$")  # "Dr." ends no sentence
 _PLENTY = 3  # so many small English words decide, unless they are a small share, or other languages have half as many
 _FEWEST_WORDS = 8  # fewer different ones, without a small word of any language, may be a list or a cry
 _LEAST_SHARE = 0.15  # the least share of words known as English

@@ -26,15 +26,14 @@ from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise, takewhile
 from typing import NamedTuple, TypeGuard
 
-from safe_gate.core.text.patterns import later
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY
 
 STARTS = ("^", "^^")
 """The signs for the start of a clause, which only begin a phrase."""
 
-_PIECE = later(r"\{[a-z_]+\}|[()|]|[^\s()|{}]+")
-_GAP = later(r"_(?:(\d+)-(\d+)|(\*))?")
-_WORD = later(r"\*?[^\W_]+\*?|'s|<num>|%|\$|[,;:—!?.\"]")
+_PIECE = re.compile(r"\{[a-z_]+\}|[()|]|[^\s()|{}]+")
+_GAP = re.compile(r"_(?:(\d+)-(\d+)|(\*))?")
+_WORD = re.compile(r"\*?[^\W_]+\*?|'s|<num>|%|\$|[,;:—!?.\"]")
 _LONGEST_GAP = 30
 
 

@@ -6,6 +6,7 @@ Conditions are checked only where a phrase was found.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,6 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from safe_gate.core.text.mapped_text import Normalised
-from safe_gate.core.text.patterns import later
 from safe_gate.core.text.words import Cache
 from safe_gate.evaluators.synthesis.engine.automaton import Meaning, PhraseHit, Walker, meanings, walker
 from safe_gate.evaluators.synthesis.engine.network import Classes, Network, compiled
@@ -26,8 +26,8 @@ from safe_gate.model.results import Hit
 LONGEST_EVIDENCE = 12
 """The maximum number of words that a hit quotes."""
 
-_CLASS = later(r"\{([a-z_]+)\}")
-_WORD, _NO_WORD = later("[a-z]+"), later(r"\\.|\{[a-z_]+\}")  # escapes and word classes are no words
+_CLASS = re.compile(r"\{([a-z_]+)\}")
+_WORD, _NO_WORD = re.compile("[a-z]+"), re.compile(r"\\.|\{[a-z_]+\}")  # escapes and word classes are no words
 _NEAR = 12  # tokens
 CONTEXTS = ("unless", "unless_near", "unless_before", "unless_after", "before", "after")
 """The fields of a rule with phrases for the surroundings of a match."""

@@ -8,6 +8,7 @@ Each part between blanks is read once and kept, so most texts cost little more t
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -16,7 +17,6 @@ from itertools import accumulate, chain, compress, pairwise
 from typing import NamedTuple
 
 from safe_gate.core.text.mapped_text import LONGEST_SENTENCE, Normalised, may_end_at_emoji, sentence_ends, without_links
-from safe_gate.core.text.patterns import later
 from safe_gate.core.text.words import Cache
 from safe_gate.model.codec import JsonObject
 
@@ -26,23 +26,23 @@ BOUNDARY = frozenset(',;:—!?."\n')
 END = ""
 """What stands behind the last token of each sentence of a reading."""
 
-_RAW = later(
+_RAW = re.compile(
     r"[^\W\d_]+\d?(?:'[^\W\d_]+)*|\d(?:day|nite|moro|morrow)\b|\d+(?:[.,:]\d+)*|\.\.\.|[,;:—!?.\"()\n•%]|(?<!\S)-(?= )"
 )
 # A contraction with a blank for its apostrophe, as some tools write it: "i m", "don t".
-_SPLIT = later(
+_SPLIT = re.compile(
     r"\b(?:i|we|you|they|he|she|it|that|there|what|who)( )(?:m|ve|ll|re|s|d)\b"
     r"|\b(?:don|can|won|didn|doesn|isn|wasn|couldn|wouldn|shouldn|haven|hasn|hadn|aren|weren|ain)( )t\b"
 )
 _SPLIT_OFF = frozenset("m ve ll re s d t".split())
-_STRETCHED = later(r"([a-z])\1{2,}")
+_STRETCHED = re.compile(r"([a-z])\1{2,}")
 _CONTRACTION = {"'ll": "will", "'re": "are", "'ve": "have", "'m": "am", "'d": "would"}
 # After these words 's is short for "is" (or "has"); after a noun it may be a possessive.
 _BEFORE_IS = frozenset(
     "it he she that this there here what who how where when why everything everyone everybody nobody someone".split()
 )
 _MARKS = {"...": ".", "-": "—", "•": "—", "(": "—", ")": "—"}
-_NUMBERED, _LONGEST_NUMBER = later(r"\s*\d{1,3}\.\s*"), 3
+_NUMBERED, _LONGEST_NUMBER = re.compile(r"\s*\d{1,3}\.\s*"), 3
 
 
 class _Parts(Cache[tuple[str, ...]]):
