@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 from safe_gate.addons.importers import files
 from safe_gate.addons.importers.records import Record
 from tests.support.cases import SafeGate
-from tests.support.importing import (
-    ASK,
-    REPLY,
-    imported,
-    write,
-)
+from tests.support.importing import ASK, REPLY, imported, write
 
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12\n"
 READS = [

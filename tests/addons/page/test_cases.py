@@ -277,11 +277,7 @@ def test_each_metric_says_how_it_decided(safe_gate: SafeGate) -> None:
     }
     expectations = safe_case("x")["expectations"]
     many = {"signals": ["fever " * 60], "summary": "She went home.", "followup_questions": ["Which policy?"]}
-    write_batch(
-        Path("b.json"),
-        safe_case("idle", expectations=expectations | idle),
-        safe_case("many", output=many),
-    )
+    write_batch(Path("b.json"), safe_case("idle", expectations=expectations | idle), safe_case("many", output=many))
     safe_gate(*RUN, "--safe-batch", "b", "--strict-ah")
     assert decided("CR") == {
         "idle": "No signal is required: 1.00. Pass from 0.80, Review from 0.50.",

@@ -314,8 +314,7 @@ def test_a_worker_without_safe_gate_is_refused(safe_gate: SafeGate, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "address",
-    ["tcp://here", "http://127.0.0.1:8786", "127.0.0.1:port", "tcp://127.0.0.1:8786/x", "inproc://1:2"],
+    "address", ["tcp://here", "http://127.0.0.1:8786", "127.0.0.1:port", "tcp://127.0.0.1:8786/x", "inproc://1:2"]
 )
 def test_an_invalid_address_is_refused(safe_gate: SafeGate, address: str) -> None:
     write_cases(Path("c.jsonl"), turn("a"))

@@ -117,11 +117,7 @@ def hostile_groups(folder: Path, *, optional: bool = True) -> tuple[str | Path, 
     names = [*texts, *(f"none {text}" for text in texts)]
     of_archetypes = {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 0.9}}, "optional": optional}
     of_tags = {"min-pass-rate": 1, "max-unexpected-failures": 0, "min-label-accuracy": 1, "optional": optional}
-    limits = {
-        "min-group": 2,
-        "archetypes": dict.fromkeys(names, of_archetypes),
-        "tags": dict.fromkeys(names, of_tags),
-    }
+    limits = {"min-group": 2, "archetypes": dict.fromkeys(names, of_archetypes), "tags": dict.fromkeys(names, of_tags)}
     (folder / "groups.json").write_text(json.dumps(limits), "utf-8")
     cases = "--cases", write_cases(folder / "cases.jsonl", *turns), "--batch", write_batch(folder / "b.json", *batch)
     return *cases, "--config", folder / "groups.json"
@@ -178,10 +174,7 @@ RUNS = [
 @pytest.mark.untraced
 @pytest.mark.parametrize(("source", "mode"), RUNS)
 def test_hostile_names_and_needles_break_no_surface(
-    source: Callable[[Path], tuple[str | Path, ...]],
-    mode: Sequence[str],
-    surfaces: Surfaces,
-    tmp_path: Path,
+    source: Callable[[Path], tuple[str | Path, ...]], mode: Sequence[str], surfaces: Surfaces, tmp_path: Path
 ) -> None:
     code, shown = surfaces(*source(tmp_path), *mode)
     assert code == (3 if source in (hostile_problems, unknown_groups) else 1)

@@ -80,9 +80,7 @@ def problems(text: str) -> list[Problem]:
     return [Problem(Place(text, line), text, text, text) for line in (1, 2)]
 
 
-def test_markdown_renders_to_the_same_elements_and_words_around_them(
-    recorded: Callable[[str], Report],
-) -> None:
+def test_markdown_renders_to_the_same_elements_and_words_around_them(recorded: Callable[[str], Report]) -> None:
     def shape(text: str) -> list[tuple[list[str], str]]:
         found = []
         for one in ([], problems(text)):

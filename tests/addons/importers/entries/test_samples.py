@@ -86,10 +86,7 @@ def test_providers_of_promptfoo_are_samples_and_prompts_are_not(safe_gate: SafeG
 
 @pytest.mark.parametrize(
     ("ids", "expected"),
-    [
-        (["a", "a#1", "a"], ["a#2", "a#1", "a#3"]),
-        (["a", "a", "a#2", "a#2"], ["a#1", "a#3", "a#2#1", "a#2#2"]),
-    ],
+    [(["a", "a#1", "a"], ["a#2", "a#1", "a#3"]), (["a", "a", "a#2", "a#2"], ["a#1", "a#3", "a#2#1", "a#2#2"])],
 )
 def test_samples_get_no_number_that_an_id_has(safe_gate: SafeGate, ids: list[str], expected: list[str]) -> None:
     write("in.jsonl", *({"id": id_, "prompt": ASK, "response": REPLY} for id_ in ids))
