@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping
-from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
 from safe_gate.model.codec import JsonObject
 
-_any = json.JSONEncoder(allow_nan=False).encode
-_SCALARS: Mapping[type, Callable[[Any], str]] = {
-    str: _quoted,
-    int: repr,
-    float: lambda number: repr(number) if math.isfinite(number) else _any(number),
-    bool: lambda flag: "true" if flag else "false",
-    type(None): lambda _: "null",
-}
+_compact = json.JSONEncoder(allow_nan=False).encode
+_pretty = json.JSONEncoder(allow_nan=False, indent=2).encode
 
 
 def to_json(report: JsonObject) -> str:
@@ -38,12 +30,12 @@ def pieces(report: JsonObject) -> Iterator[str]:
 
 def line(value: Any) -> str:
     """Return a JSON value in ASCII on one line, as inert as a report. Raises ValueError as `pieces` does."""
-    return _inert(_any(value))
+    return _inert(_compact(value))
 
 
 def shard_pieces(shard: JsonObject) -> Iterator[str]:
     """Yield a shard as JSON like a report's, one result per line, which is much faster to write."""
-    yield from map(_inert, _written(shard, "\n", lambda value, _: _any(value)))
+    yield from map(_inert, _written(shard, "\n", lambda value, _: _compact(value)))
     yield "\n"
 
 
@@ -65,7 +57,7 @@ def _written(value: Any, line: str, write: Callable[[Any, str], str]) -> Iterato
         yield "{"
         separator = inner
         for key, one in value.items():
-            yield f"{separator}{_quoted(key)}: "
+            yield f"{separator}{_compact(key)}: "
             yield from _written(one, inner, write)
             separator = f",{inner}"
         yield f"{line}}}"
@@ -78,25 +70,8 @@ def _is_streamed(value: Any) -> bool:
 
 
 def _indented(value: Any, line: str) -> str:
-    """Return what `json.dumps(value, indent=2)` does, in half its time; `line` begins a line at this depth.
-
-    The standard library indents in Python, one generator within another; a large run is mostly its report.
-    """
-    kind, inner = type(value), line + "  "
-    if write := _SCALARS.get(kind):
-        return write(value)
-    if kind is dict:
-        entries = [
-            f"{_quoted(key)}: {write(one) if (write := _SCALARS.get(type(one))) else _indented(one, inner)}"
-            for key, one in value.items()
-        ]
-        return f"{{{inner}{(',' + inner).join(entries)}{line}}}" if entries else "{}"
-    if kind is list:
-        entries = [_indented(one, inner) for one in value]
-        return f"[{inner}{(',' + inner).join(entries)}{line}]" if entries else "[]"
-    if isinstance(value, dict):
-        return _indented(dict(value), line)
-    return _indented([*value], line) if isinstance(value, list | tuple) else _any(value)
+    """Return JSON with an indent; `line` begins a line at this depth."""
+    return _pretty(value).replace("\n", line)
 
 
 def pack_json(pack: JsonObject) -> str:

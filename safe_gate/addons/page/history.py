@@ -94,31 +94,24 @@ def changes(moments: Sequence[Moment]) -> dict[int, list[str]]:
 
 def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
     """Return the runs in their order, each with its figures, its labels if there is room, and what rules changed."""
-    changed, names = changes(moments), _names(moments)
-    header = ["Run", "When", "Commit", "Verdict"]
-    for name in names:
-        header += [f"{EVALUATORS[name].title}: {_continued(_first(moments, name).about)}", *["Labels"] * with_labels]
-        header += [_AGREEMENT] * _has_agreement(moments, name)
-    rows = tuple(
-        (*_row(place, one, moments, names, with_labels=with_labels), ", ".join(changed.get(place, ())))
-        for place, one in enumerate(moments)
-    )
-    return Table((*header, "Rules changed"), ">" + "<" * len(header), rows)
-
-
-def _row(
-    place: int, one: Moment, moments: Sequence[Moment], names: Sequence[str], *, with_labels: bool
-) -> Iterator[Words]:
-    yield str(place + 1)
-    yield one.at[:16].replace("T", " ")
-    yield Untrusted(one.commit[:7]) if one.commit else ""
-    yield {"pass": "passed", "fail": "failed", "error": "no verdict"}[one.verdict]
-    for name in names:
-        yield _shown(one.headline(name))
+    changed = changes(moments)
+    columns: list[tuple[str, Sequence[Words]]] = [
+        ("Run", [str(number) for number in range(1, len(moments) + 1)]),
+        ("When", [one.at[:16].replace("T", " ") for one in moments]),
+        ("Commit", [Untrusted(one.commit[:7]) if one.commit else "" for one in moments]),
+        ("Verdict", [{"pass": "passed", "fail": "failed", "error": "no verdict"}[one.verdict] for one in moments]),
+    ]
+    for name in _names(moments):
+        about = f"{EVALUATORS[name].title}: {_continued(_first(moments, name).about)}"
+        columns.append((about, [_shown(one.headline(name)) for one in moments]))
+        labels = (one.labels.get(name, {}).items() for one in moments)
         if with_labels:
-            yield ", ".join(f"{label}: {count}" for label, count in one.labels.get(name, {}).items() if count)
-        if _has_agreement(moments, name):
-            yield _shown(one.agreement(name))
+            columns.append(("Labels", [", ".join(f"{key}: {count}" for key, count in own if count) for own in labels]))
+        if any(agreement := [_shown(one.agreement(name)) for one in moments]):
+            columns.append((_AGREEMENT, agreement))
+    columns.append(("Rules changed", [", ".join(changed.get(place, ())) for place in range(len(moments))]))
+    titles, cells = zip(*columns, strict=True)
+    return Table(titles, ">" + "<" * (len(titles) - 1), tuple(zip(*cells, strict=True)))
 
 
 def _continued(words: str) -> str:
@@ -136,10 +129,6 @@ def _names(moments: Sequence[Moment]) -> list[str]:
 
 def _first(moments: Sequence[Moment], name: str) -> Rate:
     return next(one.rates[name][0] for one in moments if name in one.rates)
-
-
-def _has_agreement(moments: Sequence[Moment], name: str) -> bool:
-    return any(one.agreement(name) for one in moments)
 
 
 def title(moments: Sequence[Moment]) -> str:

@@ -106,8 +106,13 @@ def table(shown: Table, caption: str, most: int = HELD, longest: int = LONGEST) 
         cells = (_cell("td", side, words(one, longest)) for one, side in zip(row, sides, strict=True))
         yield f"<tr>{''.join(cells)}</tr>\n"
     yield "</tbody></table></div>\n"
-    if (more := len(shown.rows) - most) > 0:
-        yield f'<p class="muted">… and {more} more: see the JSON report.</p>\n'
+    yield from _left_out(len(shown.rows) - most)
+
+
+def _left_out(number: int) -> Iterator[str]:
+    """Yield how many rows are left out, if any."""
+    if number > 0:
+        yield f'<p class="muted">… and {number} more: see the JSON report.</p>\n'
 
 
 def _cell(tag: str, side: str, content: str, more: str = "") -> str:
@@ -140,15 +145,12 @@ def rate_tables(shown: Iterable[Limited]) -> Iterator[str]:
     """Yield rates as tables, one for each title, with the 95 % interval of each as a picture."""
     for about, group in groupby(shown, lambda one: one[0].about):
         of_title = list(group)
-        first, more = of_title[:_MOST], len(of_title) - _MOST
         yield f'<table class="rates"><caption>{html(about)}</caption>{_COLUMNS}<thead class="unseen"><tr>'
         yield '<th scope="col">Of</th><th scope="col">Rate</th><th scope="col">95 % interval</th>'
         yield '<th scope="col">Cases</th></tr></thead><tbody>\n'
-        for rate, limit in first:
-            yield _row(rate, limit)
+        yield from (_row(rate, limit) for rate, limit in of_title[:_MOST])
         yield "</tbody></table>\n"
-        if more > 0:
-            yield f'<p class="muted">… and {more} more: see the JSON report.</p>\n'
+        yield from _left_out(len(of_title) - _MOST)
 
 
 _COLUMNS = '<colgroup><col class="of"><col class="rate"><col><col class="count"></colgroup>'
