@@ -11,6 +11,7 @@ from typing import Any
 
 from safe_gate.addons.importers.messages import are_messages, are_parts, parsed, side_of
 from safe_gate.addons.importers.records import Refused, Sample, id_of, texts
+from safe_gate.core.jsontext import repeated
 from safe_gate.evaluators import EVALUATORS
 
 _PAIRS = (*product(
@@ -38,7 +39,7 @@ def canonical(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object with its fields of ours as we spell them, unless another field has that name."""
     found = {}
     for key, one in value.items():
-        plain = key.strip().lower()
+        plain = _plain(key)
         ours = plain if plain in KEPT or plain in ("tags", "error") else key
         ours = f"x_{key.strip()[2:]}" if plain[:2] == "x_" else ours
         found[key if ours in value else ours] = one
@@ -52,7 +53,7 @@ def _plain(key: str) -> str:
 
 def _pair_of(value: Iterable[str]) -> tuple[str, str] | None:
     """Return the names of both sides of an exchange in an object, in any letter case. None without a known pair."""
-    spelt = {key.strip().lower(): key for key in value}
+    spelt = {_plain(key): key for key in value}
     return next(((spelt[user], spelt[reply]) for user, reply in _PAIRS if {user, reply} <= spelt.keys()), None)
 
 
@@ -118,8 +119,7 @@ def _key(name: str, value: Collection[str]) -> str | None:
     """Return the key of an object that a name means, None for none."""
     if name in value:
         return name
-    plain = name.strip().lower()
-    alike = [key for key in value if key.strip().lower() == plain]
+    alike = [key for key in value if _plain(key) == _plain(name)]
     return alike[0] if len(alike) == 1 else None
 
 
@@ -135,10 +135,9 @@ def _first_step(path: str) -> str:
 
 def without_columns(names: Sequence[str], mapping: Mapping[str, str]) -> Refused | None:
     """Return why no row of a table with columns of these names can become a case, None if rows can."""
-    plain = [name.strip().lower() for name in names]
-    used = {*(_pair_of(names) or (*_OF_OUTPUTS, "output")), *tops_of(mapping, names), *mapping.values()}
-    for name, one in zip(names, plain, strict=True):
-        if plain.count(one) > 1 and (one in {*map(str.lower, used)} or _plain(name) in IDS):
+    used = {*(_pair_of(names) or (*_OF_OUTPUTS, "output")), *tops_of(mapping, names), *mapping.values(), *IDS}
+    for name in repeated(map(_plain, names)):
+        if name in {*map(_plain, used)}:
             return Refused(f"has the column {json.dumps(name[:40])} twice; rename one")
     known = ", ".join(json.dumps(one[:40]) for one in names[:8])
     for path in mapping.values():
