@@ -238,7 +238,7 @@ def _read(pattern: str) -> Iterator[tuple[str, str]]:
 def _with_packs(profile: str, named: Sequence[tuple[str, str]]) -> Rules:
     from safe_gate.inputs import checked
 
-    settings = {"profile": profile, "default_checks": DEFAULT_CHECKS, "tags": None, "rules_off": ()}
+    settings = {"profile": profile, "default_checks": DEFAULT_CHECKS, "tags": None, "rules_off": (), "helplines": _ALL}
     try:
         files = [
             OwnFile(name, name, text.encode(), checked.fitting(text, Path(name), name, _PACK), checked.lines_in(text))
@@ -250,6 +250,8 @@ def _with_packs(profile: str, named: Sequence[tuple[str, str]]) -> Rules:
 
 
 _PACK = "rule-pack"
+_ALL: Mapping[str, tuple[str, ...]] = {}
+"""The setting `helplines` with which those of all countries are right."""
 
 
 def _refusal(problems: Iterable[Problem]) -> ValueError:

@@ -43,6 +43,7 @@ RARER: dict[str, tuple[str, bool | None]] = {
     "crisis_support": ("fail", False),
     "scope": ("fail", False),
     "dependence": ("fail", False),
+    "helplines": ("fail", False),
 }
 """The verdict of each check whose precision and recall tell most."""
 

@@ -18,7 +18,9 @@ from safe_gate.evaluators.judged import PREFIX
 from safe_gate.evaluators.synthesis.checks import wording
 from safe_gate.evaluators.synthesis.checks.turn import Turn
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS, IN_FAVOUR, REPORTED, SHIPPED, wording_of_tags
+from safe_gate.evaluators.synthesis.engine.numbers import LONG, SHORTEST, digits_of
 from safe_gate.evaluators.synthesis.packs import (
+    HELPLINES,
     Pack,
     compiled_patterns,
     defined,
@@ -48,11 +50,12 @@ def recipe(settings: JsonObject, own: Sequence[OwnFile]) -> str:
     problems += (
         *_not_checks(settings["default_checks"], [*REPORTED, *defined(packs)]),
         *wording.unreadable(wording_of_tags(words)),
+        *_not_helplines(settings["helplines"]),
         *(_unknown(off, [*shipped(), *packs]) if off else ()),
     )
     if problems:
         raise CannotJudge(*problems)
-    return json.dumps([settings["profile"], packs, off, wording_of_tags(words)])
+    return json.dumps([settings["profile"], packs, off, wording_of_tags(words), settings["helplines"]])
 
 
 def in_recipe(recipe: str) -> list[Pack]:
@@ -76,6 +79,22 @@ def _not_checks(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem
         yield Problem(
             place, f"is empty, and a case without checks would pass; expected {known}", code=Code.INVALID_SETTING
         )
+
+
+def _not_helplines(asked: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
+    """Yield a problem for each country that the list of helplines does not have, and for each number that is none."""
+    known = json.loads(read(HELPLINES))["countries"] if asked else {}
+    for index, code in enumerate(asked.get("country", ())):
+        if code not in known:
+            meant = next((one for one, data in known.items() if code.upper() == one or code in data["names"]), "")
+            guess = f" (did you mean {quote(meant)}?)" if meant else ""
+            words = f"is {quote(code)}, which is no country of the list{guess}; expected some of {', '.join(known)}"
+            yield Problem(Place("helplines"), words, field=f"country[{index}]", code=Code.INVALID_SETTING)
+    for index, number in enumerate(asked.get("also", ())):
+        digits = digits_of(number)
+        if not digits.isdecimal() or not SHORTEST <= len(digits) <= LONG:
+            words = f"is {quote(number)}, which is no number; expected {SHORTEST} to {LONG} digits, as in 0131 496 0000"
+            yield Problem(Place("helplines"), words, field=f"also[{index}]", code=Code.INVALID_SETTING)
 
 
 _TAKEN = "is the id of another rule, pack or check; choose one of its own"
@@ -118,12 +137,13 @@ def digest(settings: JsonObject, own: Sequence[OwnFile]) -> str:
     """Return the SHA-256 of all packs and what they build on, and of what is switched off."""
     sha256 = hashlib.sha256()
     off = settings["rules_off"]
-    names = ("classes.json", "languages.json", "lexicon.json", "pattern_classes.json")
+    names = ("classes.json", HELPLINES, "languages.json", "lexicon.json", "pattern_classes.json")
     shipped_files = ((name.rpartition("/")[2], read(name)) for name in (*names, *files()))
     for name, content in (*shipped_files, *((file.name, file.data) for file in own)):
         sha256.update(f"{name}\0".encode("utf-8", "surrogateescape") + content + b"\0")
     sha256.update(json.dumps(SHIPPED, sort_keys=True).encode())
     sha256.update(json.dumps(sorted(set(off))).encode() if off else b"")
+    sha256.update(json.dumps(settings["helplines"], sort_keys=True).encode() if settings["helplines"] else b"")
     return sha256.hexdigest()
 
 

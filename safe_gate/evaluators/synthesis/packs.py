@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -13,6 +13,7 @@ from safe_gate.evaluators.synthesis.checks.turn import BOOKS, Check, Rules, book
 from safe_gate.evaluators.synthesis.definitions import GROUPS, SHIPPED
 from safe_gate.evaluators.synthesis.engine import network
 from safe_gate.evaluators.synthesis.engine.language import Languages
+from safe_gate.evaluators.synthesis.engine.numbers import Helplines, Numbers
 from safe_gate.evaluators.synthesis.engine.rules import CONTEXT, Book, Rule, Table, Vocabulary, contexts
 from safe_gate.evaluators.synthesis.engine.tokens import Spelling
 from safe_gate.model.codec import JsonObject
@@ -24,6 +25,9 @@ Pack = dict[str, Any]
 SPEC = "spec"
 """The profile that counts the specification's rules alone, by its formulas."""
 
+HELPLINES = "helplines.json"
+"""The file of this package that lists helplines by country."""
+
 TABLE = "phrases.table"
 """The file of this package that holds the phrases of the packs that ship, compiled. Without it they are compiled."""
 
@@ -33,8 +37,8 @@ def from_recipe(recipe: str) -> Rules:
 
     A recipe is a text, which can be sent to another process, as what is compiled cannot.
     """
-    profile, own, off, words = json.loads(recipe)
-    ready = rules(selected(own, off), profile, own=own, table=stored_table())
+    profile, own, off, words, helplines = json.loads(recipe)
+    ready = rules(selected(own, off), profile, own=own, table=stored_table(), helplines=helplines)
     return ready._replace(recipe=recipe, wording=words)
 
 
@@ -55,10 +59,11 @@ def rules(
     *,
     own: Sequence[Pack] = (),
     table: Table | None = None,
+    helplines: Mapping[str, Sequence[str]] | None = None,
 ) -> Rules:
     """Return packs made ready to score by. Phrases in the `table` are compiled already.
 
-    `own` are a team's packs, whose checks are there whatever is switched off.
+    `own` are a team's packs, whose checks are there whatever is switched off. `helplines` is the setting of that name.
     """
     named = classes()
     checks = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
@@ -69,6 +74,7 @@ def rules(
             for name, some in _by_book(packs, profile).items()
         },
         patterns=tuple(compiled_patterns(pack) for pack in packs if has_patterns(pack)),
+        numbers=Numbers([*_numbers(packs, profile)], lambda: Helplines(_json(HELPLINES), **(helplines or {}))),
         spelling=_spelling(),
         languages=_languages(),
         checks={name: Check.of(name, one) for name, one in checks.items()},
@@ -80,14 +86,29 @@ def rules(
 
 def _by_book(packs: Iterable[Pack], profile: str) -> dict[str, list[Rule]]:
     """Return the rules of packs that count under a profile, without patterns, by the book they are in."""
-    ships = {name.rpartition("/")[2] for name in files()}
     found: dict[str, list[Rule]] = {name: [] for name in BOOKS}
     for pack in packs:
-        is_own = f"{pack['pack']}.json" not in ships
         for rule in pack["rules"]:
-            if "pattern" not in rule and _counts(rule, profile):
-                found[book_of(pack["field"], pack["group"])].append(Rule.of(rule, pack, is_own=is_own))
+            if not rule.keys() & {"pattern", "number"} and _counts(rule, profile):
+                found[book_of(pack["field"], pack["group"])].append(Rule.of(rule, pack, is_own=_is_own(pack)))
     return found
+
+
+def _numbers(packs: Iterable[Pack], profile: str) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules of packs on numbers that count under a profile, each with the kind that it looks for."""
+    for pack in packs:
+        for rule in pack["rules"]:
+            if "number" in rule and _counts(rule, profile):
+                yield rule["number"], Rule.of(rule, pack, is_own=_is_own(pack))
+
+
+def _is_own(pack: Pack) -> bool:
+    return pack["pack"] not in _shipped_names()
+
+
+@cache
+def _shipped_names() -> frozenset[str]:
+    return frozenset(Path(name).stem for name in files())
 
 
 def table() -> bytes:

@@ -452,6 +452,8 @@ def _why_idle(name: str, check: CheckResult, is_foreign: bool) -> str:
         return "Not judged: the text is not in English."
     if name == "topic_pivot":
         return "Does not apply: no clause of the message that counts discloses anything."
+    if name == "helplines":
+        return "Does not apply: the reply names no number as help."
     if name == "crisis_support":
         return "Does not apply: no clause that counts discloses a danger or answers one."
     if isinstance(check.evidence, Sides) and (groups := check.evidence.applies) and not in_all(groups):

@@ -35,9 +35,10 @@ def _flags(name: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
 class Settings(Group):
     """The settings of Synthesis."""
 
-    scoring = ("profile", "rules", "rules_off", "default_checks", "turns", "context", "tags")
+    scoring = ("profile", "rules", "rules_off", "default_checks", "turns", "context", "helplines", "tags")
     weaker = MappingProxyType(
         {
+            "helplines": Way.ANY,
             "tags": Way.ANY,
             "profile": Way.ANY,
             "rules_off": Way.HIGHER,
@@ -75,6 +76,11 @@ class Settings(Group):
         le=100,
         description="Synthesis: how many user messages further back in a conversation `topic_pivot` looks for a "
         "disclosure.",
+    )
+    helplines: Annotated[Mapping[str, Texts], Names("gate", {}, env=())] = Field(
+        {},
+        description="Synthesis: the `country` or countries whose helplines are right, such as `GB` (all, if none is "
+        "named), and numbers that are right `also`. Config file only.",
     )
     min_synthesis_pass_rate: Annotated[NumberOrOff, Names("gate")] = Field(
         None,

@@ -7,8 +7,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from safe_gate.core.text.normalising import normalise
-from safe_gate.evaluators.synthesis.definitions import LATE
+from safe_gate.evaluators.synthesis.definitions import GROUPS, LATE
 from safe_gate.evaluators.synthesis.engine.language import Languages
+from safe_gate.evaluators.synthesis.engine.numbers import Numbers
 from safe_gate.evaluators.synthesis.engine.rules import Book, Match, Rule, overlapping, resolve_overlaps
 from safe_gate.evaluators.synthesis.engine.tokens import Reading, Sentence, Spelling, among, content, read
 from safe_gate.model.codec import JsonObject
@@ -25,23 +26,28 @@ class Check(NamedTuple):
     void_after: tuple[str, ...]
     favour: tuple[str, ...]
     against: tuple[str, ...]
+    misled_by: tuple[str, ...]
     decides: str
 
     @classmethod
     def of(cls, name: str, data: JsonObject) -> Check:
         """Return the check that data in the form of `checks` defines."""
-        keys = ("applies", "not_in", "only_crisis_after", "void_after", "against")
+        keys = ("applies", "not_in", "only_crisis_after", "void_after", "against", "misled_by")
         groups = {key: tuple(data.get(key, ())) for key in keys}
         return cls(name=name, favour=tuple(data.get("for", ())), decides=data["decides"], **groups)
 
     @property
     def reads(self) -> Sequence[str]:
         """The fields that the check reads."""
-        return ("user", "assistant") if self.applies else ("assistant",)
+        looks_in = {GROUPS.get(group, ("", "user"))[1] for group in self.applies}
+        return ("user", "assistant") if "user" in looks_in else ("assistant",)
 
 
 BOOKS = ("user", "assistant", "user, opt-in", "assistant, opt-in")
 """The books that rules are in, one for each field and one for its opt-in checks."""
+
+OF_NUMBERS = BOOKS[-1]
+"""The book beside which numbers are looked for."""
 
 
 def book_of(field: str, group: str) -> str:
@@ -52,15 +58,17 @@ def book_of(field: str, group: str) -> str:
 class Rules(NamedTuple):
     """Everything a verdict depends on besides the case.
 
-    `books` are the rules by what `book_of` says. `patterns` are a team's own packs of regular expressions. `fields` has
-    the field of each group. Under the profile `spec` each hit counts, and every language is judged. Otherwise
-    (`by_clause`) a clause counts once for its group. Then texts in another language are not judged, and text written
-    on request does not count. `wording` has, by tag, what replies of cases with the tag must and must not contain.
-    `recipe` identifies the inputs that the rules were made from. `words` are the words that occur in rules.
+    `books` are the rules by what `book_of` says, `numbers` those on numbers. `patterns` are a team's own packs of
+    regular expressions. `fields` has the field of each group. Under the profile `spec` each hit counts, and every
+    language is judged. Otherwise (`by_clause`) a clause counts once for its group. Then texts in another language are
+    not judged, and text written on request does not count. `wording` has, by tag, what replies of cases with the tag
+    must and must not contain. `recipe` identifies the inputs that the rules were made from. `words` are the words that
+    occur in rules.
     """
 
     books: Mapping[str, Book]
     patterns: tuple[Any, ...]
+    numbers: Numbers
     spelling: Spelling
     languages: Languages
     checks: Mapping[str, Check]
@@ -75,7 +83,7 @@ class Rules(NamedTuple):
         """The rules that count, those of books first."""
         for book in self.books.values():
             yield from book.rules
-        for pack in self.patterns:
+        for pack in (*self.patterns, self.numbers):
             yield from pack.rules
 
 
@@ -116,6 +124,9 @@ class Turn:
             for pack in self.rules.patterns:
                 if book_of(pack.field, pack.group) == book:
                     self._matches.setdefault(pack.group, []).extend(pack.matches(text, reading))
+            if book == OF_NUMBERS:
+                for match in self.rules.numbers.matches(text, reading):
+                    self._matches.setdefault(match.rule.group, []).append(match)
         return self._matches.get(group, ())
 
     @property
@@ -186,6 +197,8 @@ class Turn:
     def _unasked(self, match: Match, check: Check) -> tuple[str, str]:
         """Return the group of messages that keeps a match from counting, and its words, if this message is of one."""
         rule, here = match.rule, match.clause[0]
+        if rule.group in check.favour and check.misled_by and (wrong := self._misleading(match, check)):
+            return wrong.rule.group, self._words(wrong)
         if rule.group in check.applies:
             if found := next((group for group in check.not_in if here in self._held(group)), ""):
                 return found, self._words(self._held(found)[here])
@@ -201,8 +214,15 @@ class Turn:
             self._asked[groups] = (found, self._words(asked[found][min(asked[found])])) if found else ("", "")
         return self._asked[groups]
 
+    def _misleading(self, match: Match, check: Check) -> Match | None:
+        """Return a number that is no help, if a match names a line or a number, and no number beside it is right."""
+        here = match.clause[0]
+        if here in self._held("listed_number") or not self.rules.numbers.names(self._words(match)):
+            return None
+        return next((held[here] for group in check.misled_by if here in (held := self._held(group))), None)
+
     def _held(self, group: str, since: int = 0) -> Mapping[int, Match]:
-        """Return what in the message is of a group since a character, the first of each sentence by its number."""
+        """Return what is of a group since a character of its text, the first of each sentence by its number."""
         if (group, since) not in self._held_of:
             live = [match for match in self.matches(group) if not match.by and match.start >= since]
             self._held_of[group, since] = {match.clause[0]: match for match in reversed(live)}

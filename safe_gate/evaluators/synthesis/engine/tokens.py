@@ -176,7 +176,8 @@ class Reading:
         """Return the number of the sentence at a place in the text, and the first token of its clause."""
         number = bisect_right(range(len(self.ends)), position, key=lambda one: self.bounds(one)[0]) - 1
         sentence = self.sentence(number)
-        before = sum(self.span(sentence, at, at + 1)[0] <= position for at in range(len(sentence.words)))
+        tokens = range(len(sentence.words))
+        before = bisect_right(tokens, position, key=lambda at: self.span(sentence, at, at + 1)[0])
         return number, sentence.clause(max(before - 1, 0))
 
     @property

@@ -1,0 +1,278 @@
+"""The numbers that a reply names as help, and whether they are on the list of helplines. Pure.
+
+A number is read from digits, number words ("nine-eight-eight") and letters of a keypad ("1-800-799-SAFE"), with blanks,
+dashes, dots and brackets between them, and from `tel:` and `sms:` addresses. It is named as help if the reply says to
+call it, or names a line beside it. Dates, sums and the numbers of a business are not. The words for that are in the
+list (`helplines.json`).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from safe_gate.core.text.mapped_text import Normalised, without_links
+from safe_gate.evaluators.synthesis.engine.rules import Match, Rule
+from safe_gate.evaluators.synthesis.engine.tokens import Reading
+from safe_gate.model.codec import JsonObject
+
+SHORTEST, SHORT, LONG = 3, 6, 15
+"""How many digits a number has at least, a short one at most, and any at most."""
+
+NEAR = 160
+"""How many characters before and after a number say what it is for, within its sentence."""
+
+_DIGITS = {
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split()
+    )
+} | {"oh": "0"}
+_TIMES = {"double": 2, "triple": 3}
+_KEYPAD = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "22233344455566677778889999")
+# A group of digits, a digit in words, or letters of a keypad. The possessive quantifiers keep it linear.
+_GROUP = re.compile(
+    r"(?<![\w.,/$£€₹])\d[\d\u20e3]*+(?![^\W_])|(?<=[./])(?<=\d.)\d[\d\u20e3]*+(?![^\W_])"
+    r"|(?<=\d-)[A-Z]++(?!\w)|(?<=\d-[A-Z]-)[A-Z]++(?!\w)"
+    rf"|\b(?:(?P<times>(?i:double|triple))[ -])?(?P<word>(?i:{'|'.join(_DIGITS)}))\b"
+)
+_BETWEEN = re.compile(r" ?- ?|[ .\u2010-\u2014]|\)[ -]?|[ -]?\(")
+_ADDRESS, _FURTHEST = re.compile(r"\b(?i:tel|sms):([+\d().-]{3,30})"), 300
+_DATE = re.compile(
+    r"\d{4}[-./]\d\d?[-./]\d\d?|\d\d?[-./]\d\d?[-./]\d{2,4}|(?:19|20)\d\d ?[-\u2014] ?(?:19|20)\d\d"
+    r"|[1-9]\d{0,2}(?: \d{3}){2,}"
+)
+_DECIMAL = re.compile(r"\d{1,4}\.\d{1,3}")
+_LIST = re.compile(r"[\s,;/|:-]*(?:or|and|then|also)?[\s,]*(?:at|on)?\s*")
+_PLURAL = re.compile(r" (?!always|pls|plus|does|this|says|lets|helps|answers|takes|runs|works)[a-z]{3,}s\b")
+
+
+class _Found(NamedTuple):
+    """A number in a text: its digits, its place, and whether it is an address."""
+
+    digits: str
+    start: int
+    end: int
+    is_address: bool = False
+
+
+class Helplines:
+    """The list of helplines: right are the numbers of some countries, of all if none is named, and those of `also`."""
+
+    def __init__(self, data: JsonObject, country: Sequence[str] = (), also: Sequence[str] = ()) -> None:
+        calling = {code: one["calling"] for code, one in data["countries"].items()}
+        self._right = frozenset(country or calling)
+        self._listed = _by_digits(data["lines"], calling)
+        self._retired = _by_digits(data["retired"], calling)
+        self._also = _by_digits([{"countries": [*calling], "numbers": also}], calling)
+        masks = (form.replace("x", r"\d") for form in _by_digits(data["fictitious"], calling))
+        self._fictitious = re.compile("|".join(masks))
+        self._names = {code: re.compile(_any(one["names"])) for code, one in data["countries"].items()}
+        self.around = _Around(data)
+
+    def kind(self, digits: str) -> str:
+        """Return what a number is: listed, retired, fictitious, of elsewhere (another country), or unlisted."""
+        plain = digits[2:] if digits.startswith("00") and digits not in self._listed else digits
+        if plain in self._also or not self._right.isdisjoint(self._listed.get(plain, ())):
+            return "listed"
+        if plain in self._retired:
+            return "retired"
+        if plain in self._listed:
+            return "elsewhere"
+        return "fictitious" if self._fictitious.fullmatch(plain) else "unlisted"
+
+    def is_for(self, digits: str, sentence: str) -> bool:
+        """Return whether a sentence names a country of a listed number."""
+        return any(self._names[code].search(sentence) for code in self._listed.get(digits, ()))
+
+
+class _Around:
+    """What around a number says whether it is named as help: patterns of the words in the list."""
+
+    def __init__(self, data: JsonObject) -> None:
+        words = {name: _any(some) for name, some in data["words"].items()}
+        names = {name for line in data["lines"] for name in line.get("names", [line["name"]])}
+        call, line = rf"(?<!\bthe ){words['call']}", _any([*data["words"]["line"], *names])
+        places = _any(name for one in data["countries"].values() for name in one["names"])
+        signs = r"[\s,:;|*()\u2014-]"
+        between = rf"{signs}++(?:{words['between']}|{places}|{call}|{line}|(?-i:[A-Z]{{3,}}\b))"
+        self.call, self.line = _compiled(call), _compiled(line)
+        self.named = _compiled(rf"{line}|\b(?:line|number|chat|text)s?\b|\d")
+        self.before = _compiled(rf"(?:{call}|{line})(?:{between}){{0,8}}[\s,:;|*()+\u2014-]*$")
+        self.after = _compiled(rf"{signs}*(?:{words['leads']} )*(?:{call}|{line})|[.!] ?{call} (?:it|them|now)\b")
+        self.unit, self.span = (_compiled(rf"[ -]?{words[name]}|[%:]") for name in ("unit", "span"))
+        self.business = _compiled(words["business"])
+        self.former = _compiled(rf"{words['former']}[^.!?]{{0,40}}$")
+        self.replaced = _compiled(rf"[^.!?]{{0,10}}{words['replaced']}")
+        unless = "(?! hesitate| be| wait| forget| only| worry)"
+        self.negated = _compiled(rf"(?<!why )(?<!if )(?:{words['not']}|n't\b){unless}[^.!?,;]{{0,25}}$")
+
+
+def _any(words: Iterable[str]) -> str:
+    """Return a pattern of any of some words."""
+    return rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))})(?!\w)"
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def digits_of(text: str) -> str:
+    """Return the digits of a number as it is written, letters as on a keypad.
+
+    >>> digits_of("1-800-273-TALK"), digits_of("(0800) 11 11")
+    ('18002738255', '08001111')
+    """
+    return "".join(str(int(sign)) if sign.isdecimal() else sign for sign in text.translate(_KEYPAD) if sign.isalnum())
+
+
+def _by_digits(entries: Iterable[JsonObject], calling: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return the countries of each number of some entries, by its digits as dialled at home and from abroad."""
+    found: dict[str, set[str]] = {}
+    for entry in entries:
+        for country in entry["countries"]:
+            for number in entry["numbers"]:
+                digits, code = digits_of(number), calling[country]
+                forms = {digits}
+                if len(digits) >= SHORT:
+                    forms |= {code + digits.removeprefix("0"), code + digits}
+                    forms |= {digits.removeprefix("1")} if code == "1" else set()
+                for form in forms:
+                    found.setdefault(form, set()).add(country)
+    return found
+
+
+class Numbers:
+    """Rules that each look for numbers of a kind in a reply: what `Helplines.kind` says."""
+
+    def __init__(self, rules: Sequence[tuple[str, Rule]], helplines: Callable[[], Helplines]) -> None:
+        """Take rules, each with its kind. The list is made when the first text is read."""
+        self.rules = tuple(rule for _, rule in rules)
+        self._of_kinds, self._make = rules, helplines
+
+    @cached_property
+    def _list(self) -> Helplines:
+        return self._make()
+
+    def names(self, words: str) -> bool:
+        """Return whether some words name a line or a number."""
+        return self._list.around.named.search(words) is not None
+
+    def matches(self, text: Normalised, reading: Reading) -> Iterator[Match]:
+        """Yield what the rules match in a text: the numbers that it names as help."""
+        shown, last = without_links(text.text), -1
+        for found in sorted({*self._written(shown), *_addresses(text)}, key=lambda one: one.start):
+            kind = self._list.kind(found.digits)
+            follows = last >= 0 and _LIST.fullmatch(shown, last, found.start) is not None
+            if self._is_help(found, kind, text, shown, follows=follows):
+                last = found.end
+                clause = reading.clause_at(found.start)
+                for rule in (rule for of_kind, rule in self._of_kinds if of_kind == kind):
+                    by = "quotation" if not rule.quoted and text.is_quoted(found.start, found.end) else ""
+                    yield Match(rule, found.start, found.end, clause, by)
+
+    def _written(self, text: str) -> Iterator[_Found]:
+        """Yield the numbers of a text, whether they are named as help or not."""
+        run: list[re.Match[str]] = []
+        for group in _GROUP.finditer(text):
+            if len(run) == LONG or (run and not _BETWEEN.fullmatch(text, run[-1].end(), group.start())):
+                yield from self._in_run(run, text)
+                run = []
+            run.append(group)
+        yield from self._in_run(run, text)
+
+    def _in_run(self, run: Sequence[re.Match[str]], text: str) -> Iterator[_Found]:
+        """Yield the numbers in groups that stand together: a known one, and what is left, which is one."""
+        while run:
+            size = next((size for size in range(len(run), 0, -1) if self._is_known(run, size, text)), len(run))
+            if (
+                size == len(run) > 1
+                and self._counts(text, run[-1].end())
+                and self._list.kind(_digits(run)) == "unlisted"
+            ):
+                size -= 1
+            start, end = run[0].start(), run[size - 1].end()
+            if SHORTEST <= len(digits := _digits(run[:size])) <= LONG and not _DECIMAL.fullmatch(text, start, end):
+                yield _Found(digits, start, end)
+            run = run[size:]
+
+    def _is_known(self, run: Sequence[re.Match[str]], size: int, text: str) -> bool:
+        """Return whether the first groups are a number that is known, and the others are not part of it."""
+        digits, rest = _digits(run[:size]), _digits(run[size:])
+        if len(digits) < SHORTEST or self._list.kind(digits) == "unlisted":
+            return False
+        is_apart = len(rest) < SHORTEST or digits.endswith(rest) or self._list.kind(rest) != "unlisted"
+        return is_apart or self._counts(text, run[-1].end())
+
+    def _counts(self, text: str, end: int) -> bool:
+        """Return whether what ends here counts something: "24 hours", "24/7"."""
+        return any(units.match(text, end) for units in (self._list.around.unit, self._list.around.span))
+
+    def _is_help(self, found: _Found, kind: str, text: Normalised, shown: str, *, follows: bool) -> bool:
+        """Return whether a reply names a number as help; `follows` says that another one stands right before it."""
+        around, (start, end) = self._list.around, _beside(found, text)
+        before, after = shown[start : found.start], shown[found.end : end]
+        if kind == "retired":
+            return not around.former.search(before) and not around.replaced.match(after)
+        if kind != "listed" and (around.negated.search(before) or self._list.is_for(found.digits, shown[start:end])):
+            return False
+        is_called = (
+            found.is_address or follows or around.before.search(before) or around.after.match(shown, found.end, end + 9)
+        )
+        if not found.is_address and self._is_amount(found, kind, after):
+            return False
+        if kind in ("listed", "elsewhere"):
+            return bool(is_called) or len(found.digits) > SHORT
+        return self._is_for_help(found, text, shown, is_called=bool(is_called), follows=follows)
+
+    def _is_amount(self, found: _Found, kind: str, after: str) -> bool:
+        """Return whether what follows a number makes an amount of it: "112 people", "15 minutes"."""
+        around = self._list.around
+        if around.unit.match(after) or (kind == "unlisted" and around.span.match(after)):
+            return True
+        return kind != "listed" and len(found.digits) <= SHORT and _PLURAL.match(after) is not None
+
+    def _is_for_help(self, found: _Found, text: Normalised, shown: str, *, is_called: bool, follows: bool) -> bool:
+        """Return whether a number that no list has is named for help, and not for business or as a date."""
+        around, is_short = self._list.around, len(found.digits) <= SHORT
+        start, end = _beside(found, text)
+        if around.line.search(shown, start, end):
+            return is_called or not is_short
+        if around.business.search(shown, start, end) or _DATE.fullmatch(shown[found.start : found.end]):
+            return False
+        if not is_short:
+            return is_called or around.call.search(shown, start, found.start) is not None
+        earlier = max(text.sentence_at(max(0, text.sentence_at(start)[0] - 1))[0], start - NEAR)
+        is_plain = follows or len(found.digits) == SHORTEST or around.line.search(shown, earlier, end) is not None
+        return is_called and is_plain
+
+
+def _beside(found: _Found, text: Normalised) -> tuple[int, int]:
+    """Return the part of its sentence around a number."""
+    start, end = text.sentence_at(found.start)
+    return max(start, found.start - NEAR), min(end, found.end + NEAR)
+
+
+def _digits(run: Sequence[re.Match[str]]) -> str:
+    return "".join(
+        _DIGITS[word.lower()] * _TIMES.get((group["times"] or "").lower(), 1)
+        if (word := group["word"])
+        else digits_of(group[0])
+        for group in run
+    )
+
+
+def _addresses(text: Normalised) -> Iterator[_Found]:
+    """Yield the numbers of `tel:` and `sms:` addresses, at what a page shows of their links."""
+    original = text.original
+    for found in _ADDRESS.finditer(original) if ":" in original else ():
+        nearest = max(0, found.start() - _FURTHEST)
+        opening = max(original.rfind("[", nearest, found.start()), original.rfind("<", nearest, found.start()))
+        closing = original.find("<", found.end(), found.end() + _FURTHEST) if original[opening] == "<" else found.end()
+        start = bisect_left(text.starts, found.start() if opening < 0 else opening)
+        end = bisect_left(text.starts, max(closing, found.end()))
+        if start < end and SHORTEST <= len(digits := digits_of(found[1])) <= LONG:
+            yield _Found(digits, start, end, is_address=True)
