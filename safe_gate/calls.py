@@ -20,6 +20,7 @@ from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.github.effects import Effects, time_of
 from safe_gate.inputs import config_file, disk
 from safe_gate.inputs.checked import load_schema
+from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.writing import temporary_folder
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, reason
@@ -132,7 +133,7 @@ _unchecked = partial(config_file.read_config, is_checked=False)
 
 
 def _judged(options: Settings, effects: Effects, flags: Mapping[str, Any], *, writes: bool) -> Run:
-    def options_at(root: Path) -> Settings:
+    def options_at(root: FilePath) -> Settings:
         return reading.read(flags, {}, partial(config_file.read_config, root=root), command=IN_PYTHON)
 
     disk.follow_links(is_on="outside-links" in options.allow)

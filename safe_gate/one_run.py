@@ -29,7 +29,8 @@ from safe_gate.gate.comparison import Guards
 from safe_gate.github.effects import Effects, foreign_checkout
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.case_files import read_by, replaced
-from safe_gate.inputs.commit_files import Clone, Missing
+from safe_gate.inputs.clone import Clone
+from safe_gate.inputs.commit_files import Missing
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of
 from safe_gate.model.report import (
@@ -390,7 +391,7 @@ def _baseline(rules: Judging, snapshots: Snapshots) -> tuple[Baseline | None, tu
         return None, ()
     try:
         judging.refuse_itself(options.baseline)
-        return snapshots.open(options.baseline, options), ()
+        return snapshots.open(options.baseline, is_required=options.baseline_required), ()
     except CannotJudge as error:
         return None, refusals.as_shown(error.problems, snapshots.head.options.text)
 

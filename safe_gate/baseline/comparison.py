@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +19,7 @@ from safe_gate.gate import comparison as gate
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import case_files, globs
 from safe_gate.inputs.case_files import narrowed
+from safe_gate.inputs.commit_files import FilePath
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.comparison import Against, Comparison
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -227,7 +227,7 @@ def _not_new(found: Mapping[str, measure.Measured], settings: JsonObject) -> dic
     return left
 
 
-def named_nowhere(options: Settings, roots: Sequence[Path]) -> Iterator[Problem]:
+def named_nowhere(options: Settings, roots: Sequence[FilePath]) -> Iterator[Problem]:
     """Yield a problem for each pattern of options that names no file below any of some folders."""
     left = [narrowed(options, root) for root in roots]
     for name, suffix in case_files.settings():

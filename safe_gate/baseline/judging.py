@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
-from pathlib import Path
 
 from safe_gate.baseline import source
 from safe_gate.evaluators import EVALUATORS
@@ -15,16 +14,16 @@ from safe_gate.gate import rules as gate_rules
 from safe_gate.gate.comparison import Guards
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import own_rules
-from safe_gate.inputs.commit_files import Pattern
+from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Problem
 from safe_gate.model.report import Base, InputFile
 from safe_gate.scoring import asked, refusals
 from safe_gate.scoring.asked import Snapshot
-from safe_gate.settings.model import Access, Settings, config_paths
+from safe_gate.settings.model import Access, Settings
 
-OptionsAt = Callable[[Path], Settings]
+OptionsAt = Callable[[FilePath], Settings]
 """The settings of a run whose config file is read below a folder; flags and environment stay."""
 
 _OF_THE_RUN = ("report_dir", "gate_id", "text", "jobs")
@@ -43,12 +42,11 @@ class Snapshots:
     """
 
     settings_at: OptionsAt
-    at: Callable[[Path], Snapshot]
-    narrowed: Callable[[Path], Snapshot]
+    at: Callable[[FilePath], Snapshot]
+    narrowed: Callable[[FilePath], Snapshot]
     _effects: Effects
-    _access: Access
     _held: ExitStack
-    _opened: dict[str, tuple[source.Baseline | None, tuple[Pattern, ...]]] = field(default_factory=dict)
+    _opened: dict[str, source.Baseline | None] = field(default_factory=dict)
 
     @property
     def head_settings(self) -> Settings:
@@ -60,27 +58,20 @@ class Snapshots:
         """The run's own side."""
         return self.at(HERE)
 
-    def open(self, spec: str, options: Settings, *, is_required: bool | None = None) -> source.Baseline | None:
-        """Return a baseline with the files that options name, and those that its own config names.
-
-        It is required as options say, unless `is_required` says otherwise. Raises CannotJudge as `source.opened` does.
-        """
-        required = options.baseline_required if is_required is None else is_required
-        base, patterns = self._with(spec, source.patterns_of(options), is_required=required)
-        if base is None or base.report is not None:
-            return base
-        own: tuple[Pattern, ...] = ()
-        with suppress(CannotJudge):  # the user of the settings reports their problems
-            own = source.patterns_of(self.settings_at(base.root))
-        again, _ = self._with(spec, (*patterns, *own), is_required=required)
-        if again is None or again.commit != base.commit:  # its config may name other files than were asked for
-            raise CannotJudge.at(spec, "moved to another commit while it was read; run again", Code.BASE_UNAVAILABLE)
-        return again
+    def open(self, spec: str, *, is_required: bool = False) -> source.Baseline | None:
+        """Return a baseline, opened once. Raises CannotJudge as `source.opened` does."""
+        if spec not in self._opened:
+            options = self.head_settings
+            access = Access(options.github_token, "fetch", options.timeouts.fetch)
+            connect = partial(self._effects.connect, access)
+            opened = source.opened(spec, options, self._effects, connect, is_required=is_required)
+            self._opened[spec] = self._held.enter_context(opened)
+        return self._opened[spec]
 
     @property
     def base(self) -> Base | None:
         """The event's base commit and why it is this one, None unless it was opened."""
-        base, _ = self._opened.get("base", (None, ()))
+        base = self._opened.get("base")
         return Base(base.commit, base.why) if base else None
 
     def of(self, base: source.Baseline) -> Snapshot:
@@ -89,26 +80,6 @@ class Snapshots:
             return self.narrowed(base.root)
         except CannotJudge as error:
             raise base.placed(error) from None
-
-    def config_of(self, spec: str, patterns: Sequence[Pattern], *, is_required: bool) -> Settings | None:
-        """Return the settings of a baseline of which nothing else is read; None for no baseline. Raises CannotJudge."""
-        with self._open(spec, patterns, is_required=is_required) as base:
-            return None if base is None else self.settings_at(base.root)
-
-    def _with(
-        self, spec: str, patterns: tuple[Pattern, ...], *, is_required: bool
-    ) -> tuple[source.Baseline | None, tuple[Pattern, ...]]:
-        """Return a baseline with the files of at least these patterns, and the patterns it was opened with."""
-        if spec not in self._opened or not set(patterns) <= set(self._opened[spec][1]):
-            self._opened[spec] = self._held.enter_context(self._open(spec, patterns, is_required=is_required)), patterns
-        return self._opened[spec]
-
-    def _open(
-        self, spec: str, patterns: Sequence[Pattern], *, is_required: bool
-    ) -> AbstractContextManager[source.Baseline | None]:
-        effects, access = self._effects, self._access
-        connect = partial(effects.connect, access)
-        return source.opened(spec, patterns, effects, connect, access.token, is_required=is_required)
 
 
 @contextmanager
@@ -119,7 +90,7 @@ def opened(options: Settings, effects: Effects, options_at: OptionsAt) -> Iterat
     """
 
     @cache
-    def settings_at(root: Path) -> Settings:
+    def settings_at(root: FilePath) -> Settings:
         if root == HERE:
             return options
         own = options_at(root)
@@ -127,16 +98,15 @@ def opened(options: Settings, effects: Effects, options_at: OptionsAt) -> Iterat
         return own.replace(**{name: options.value(name) for name in names})
 
     @cache
-    def snapshot_at(root: Path) -> Snapshot:
+    def snapshot_at(root: FilePath) -> Snapshot:
         return asked.taken(settings_at(root), root)
 
     @cache
-    def narrowed(root: Path) -> Snapshot:
+    def narrowed(root: FilePath) -> Snapshot:
         return snapshot_at(root).narrowed()
 
     with ExitStack() as held:
-        access = Access(options.github_token, "fetch", options.timeouts.fetch)
-        yield Snapshots(settings_at, snapshot_at, narrowed, effects, access, held)
+        yield Snapshots(settings_at, snapshot_at, narrowed, effects, held)
 
 
 def policy(options: Settings) -> gate_rules.Policy:
@@ -203,7 +173,7 @@ def _refuse_unknown_base(setting: str, instead: str, effects: Effects) -> None:
 def base_commit(setting: str, instead: str, effects: Effects, snapshots: Snapshots) -> source.Baseline | None:
     """Return the event's base commit, which a setting asks for. Raises CannotJudge where there can be none."""
     _refuse_unknown_base(setting, instead, effects)
-    return snapshots.open("base", snapshots.head_settings)
+    return snapshots.open("base")
 
 
 def of(effects: Effects, snapshots: Snapshots) -> Judging:
@@ -241,11 +211,9 @@ def refuse_base_elsewhere(options: Settings, effects: Effects) -> None:
 
 
 def is_needed_by_base(effects: Effects, snapshots: Snapshots) -> bool:
-    """Return whether the base commit's config lets a weaker gate break the run; no other file of it is read."""
+    """Return whether the base commit's config lets a weaker gate break the run."""
     if effects.context.subject.base_sha:
         with suppress(CannotJudge):
-            head = snapshots.head_settings
-            patterns = [*map(Pattern, config_paths(head.config))]
-            own = snapshots.config_of("base", patterns, is_required=head.baseline_required)
-            return own is not None and own.on_weakened == "fail"
+            base = snapshots.open("base")
+            return base is not None and snapshots.settings_at(base.root).on_weakened == "fail"
     return False

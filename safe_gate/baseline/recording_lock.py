@@ -9,7 +9,8 @@ from safe_gate.baseline.judging import Judging, Snapshots
 from safe_gate.baseline.source import Baseline
 from safe_gate.gate import staleness
 from safe_gate.inputs import lock_file
-from safe_gate.inputs.commit_files import Clone, Missing
+from safe_gate.inputs.clone import Clone
+from safe_gate.inputs.commit_files import Missing
 from safe_gate.model.lock import Lock, Recordings, Stale
 from safe_gate.model.problems import CannotJudge, Code
 
@@ -51,7 +52,7 @@ def _base_lock(rules: Judging, compared: Baseline | None, snapshots: Snapshots, 
     base = rules.base or (compared if is_commit else None)
     with suppress(CannotJudge):  # whatever needs the base reports an unreadable one; this change may repair its lock
         if base is None and is_needed:
-            base = snapshots.open("base", snapshots.head_settings, is_required=False)
+            base = snapshots.open("base")
         return lock_file.read(base.root) if base else None
     return None
 

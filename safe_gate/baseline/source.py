@@ -1,22 +1,21 @@
 """Shell: what a run is compared to: an earlier report, or the inputs and outputs of a commit.
 
-A commit's files come from the clone, or from GitHub if the clone lacks them. They lie in a temporary folder while the
-baseline is open.
+A commit's files come from the clone, or from GitHub if the clone lacks them. Each is read when it is asked for.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path, PurePath
-from typing import Literal, TypeVar
+from functools import cached_property
+from pathlib import Path, PurePath, PurePosixPath
+from typing import BinaryIO, Literal, TypeVar
 
-from safe_gate.core.given import Documents
-from safe_gate.evaluators import EVALUATORS, parts_of
+from safe_gate.evaluators import parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.evaluators.stored import read_report, report_json
 from safe_gate.gate import differences
@@ -25,17 +24,26 @@ from safe_gate.github.contents import Contents
 from safe_gate.github.effects import Effects, is_merge_of_event, root_in_sight
 from safe_gate.github.event import OF_A_HEAD, Context
 from safe_gate.inputs import checked, disk, globs, writing
-from safe_gate.inputs.case_files import settings
-from safe_gate.inputs.commit_files import Clone, Commit, Kind, Missing, Pattern, Selection
+from safe_gate.inputs.case_files import read_by, settings
+from safe_gate.inputs.clone import Clone
+from safe_gate.inputs.commit_files import (
+    Commit,
+    CommitFiles,
+    CommitPath,
+    Entry,
+    FilePath,
+    Missing,
+    Repository,
+    unavailable,
+)
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Report, Verdict
-from safe_gate.settings.model import LOCK_FILE, WAIVERS_FILE, Settings, config_paths
+from safe_gate.settings.model import Settings
 
-_MOST_BYTES = 2_000_000_000
 _NAMED_BY = frozenset({*OF_A_HEAD, "pull_request_target", "merge_group"})
 _EXPECTED = "expected a report of safe-gate run, a commit (a branch, a tag, an id), base, or . for the working folder"
-_T = TypeVar("_T")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +52,15 @@ class Baseline:
 
     `name` is what the user calls it: a path, a ref, `base` or `.`. `commit` is the full id of the commit, or of the
     one that the report judged. `made_at` is the time of the commit or report (ISO 8601 in UTC). Both are "" if
-    unknown. `report` is as a run wrote it, or None if there are files. Then `root` holds these files and stands for
-    the working folder (see `globs.expand`). `why` says why `base` is this commit, "" for other names.
+    unknown. `report` is as a run wrote it, or None if there are files: then `root` is the working folder in the
+    commit. `why` says why `base` is this commit, "" for other names.
     """
 
     name: str
     commit: str
     made_at: str
     report: Report | None = None
-    root: Path = HERE
+    root: FilePath = HERE
     why: str = ""
 
     def placed(self, error: CannotJudge) -> CannotJudge:
@@ -60,51 +68,32 @@ class Baseline:
         if self.root == HERE:
             return error
         at = f"{self.commit[:7] or self.name}:"
-        return CannotJudge(*(replace(one, place=Place(at + one.place.path, one.place.line)) for one in error.problems))
-
-
-def patterns_of(options: Settings) -> tuple[Pattern, ...]:
-    """Return the paths and globs of all files that a run under these options reads, from the working folder."""
-    forms = [one.input for one in EVALUATORS.values()]
-    batches = [
-        str(Path(options.value(form.folder)) / pattern)
-        for form in forms
-        if isinstance(form, Documents)
-        for pattern in options.value(form.setting)
-    ]
-    documented = {form.setting for form in forms if isinstance(form, Documents)}
-    named = (pattern for one, _ in settings() if one not in documented for pattern in options.value(one))
-    beside = (*config_paths(options.config), options.waivers or WAIVERS_FILE, LOCK_FILE)
-    report = [path] if (path := committed(options.baseline)) else []
-    found = (*(Pattern(path, is_batch=True) for path in batches), *map(Pattern, (*named, *beside, *report)))
-    folder = f"{PurePath(options.config).parent.as_posix()}/"  # a config there may name paths from the working folder
-    older = (one._replace(path=one.path.removeprefix(folder)) for one in found if one.path.startswith(folder))
-    return (*found, *older)
+        return CannotJudge(
+            *(
+                one
+                if one.code is Code.BASE_UNAVAILABLE  # it says so itself
+                else replace(one, place=Place(at + one.place.path, one.place.line))
+                for one in error.problems
+            )
+        )
 
 
 @contextmanager
 def opened(
-    spec: str,
-    patterns: Sequence[Pattern],
-    effects: Effects,
-    connect: Callable[[], Api],
-    token: str,
-    *,
-    is_required: bool,
+    spec: str, options: Settings, effects: Effects, connect: Callable[[], Api], *, is_required: bool
 ) -> Iterator[Baseline | None]:
-    """Give the baseline that `spec` names, with the files that patterns name; its folder is gone afterwards.
+    """Give the baseline that `spec` names; the files of a commit can be read until this ends.
 
     `spec` is the path of a report, `base` (the event's base commit), `.` (the working folder) or a git ref. None
-    stands for no baseline yet: an event that has no base commit, or a missing report unless it `is_required`. `token`
-    is GitHub's. A pattern that names nothing at the commit is no error: what the files are compared to may be new.
-    Raises CannotJudge for all that cannot be read, or not in full.
+    stands for no baseline yet: an event that has no base commit, or a missing report unless it `is_required`. `connect`
+    gives GitHub's API. Raises CannotJudge for a report that cannot be read, and where nobody has the commit.
     """
-    context, folder, kind = effects.context, effects.folder, kind_of(spec)
+    context, kind = effects.context, kind_of(spec)
     if spec == "base" and (unknown := unknown_base(context)):
-        raise _unavailable("base", f"is the base commit {unknown}; name a ref, such as main")
+        raise unavailable("base", f"is the base commit {unknown}; name a ref, such as main")
     if is_required and kind == "missing report":
         advice = "correct the path, or set baseline-required: false for the first run of a new gate"
-        raise _unavailable(spec, f"does not exist{globs.close_to(spec)}; {advice}")
+        raise unavailable(spec, f"does not exist{globs.close_to(spec)}; {advice}")
     if (spec == "base" and not context.subject.base_sha) or kind == "missing report":
         yield None
     elif spec == ".":
@@ -117,35 +106,46 @@ def opened(
         yield Baseline(spec, made.provenance.commit, made.generated_at, made)
     else:
         if not spec or spec.startswith("-") or not spec.isprintable():
-            raise _unavailable(spec or "baseline", f"is neither a .json file nor a git ref; {_EXPECTED}")
-        sources = _sources(context, connect, token)
-        ref, why = _base(context, sources) if spec == "base" else (spec, "")
-        with writing.temporary_folder() as top:
-            (top / ".git").mkdir()  # the top of a repository, as `globs.outside` knows it
-            root = top / folder
-            root.mkdir(parents=True, exist_ok=True)
-            paths = [pattern.path for pattern in patterns]
-            outside = (one for path in paths if (one := globs.outside(path, root)))
-            if refused := (*outside, *_strays(paths)):
-                raise CannotJudge(*refused)
-            selection = Selection.of(patterns, folder)
-            for passed in selection.left:  # nothing in them may be fetched
-                with suppress(OSError, ValueError):  # a name that no folder can have names nothing
-                    top.joinpath(*passed[:-1]).mkdir(parents=True, exist_ok=True)
-            commit = _fetched(spec, ref, selection, top, sources, is_parent=why == _MERGED)
-            yield Baseline(spec, commit.sha, commit.made_at, root=root, why=why)
+            raise unavailable(spec or "baseline", f"is neither a .json file nor a git ref; {_EXPECTED}")
+        if strays := tuple(_strays(options)):
+            raise CannotJudge(*strays)
+        with writing.temporary_folder() as kept:
+            yield _commit(spec, _Sources(context, connect, options.github_token), effects.folder, kept)
 
 
-def _unavailable(what: str, words: str) -> CannotJudge:
-    return CannotJudge(Problem(Place(what), words, code=Code.BASE_UNAVAILABLE))
+def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
+    """Return a commit as the baseline, whose files are read when they are asked for. Raises CannotJudge."""
+    ref, why = _base(sources) if spec == "base" else (spec, "")
+
+    def ask(question: Callable[[Repository], T]) -> T:
+        try:
+            return sources.ask(question)
+        except Missing as missing:
+            advice = _advice(2 if why == _MERGED else 0)
+            words = f"is commit {ref}, which cannot be read ({missing}); {advice}"
+            if spec != "base":
+                words = f"is neither a .json file nor a readable commit ({missing}); {advice}, or correct the name"
+            raise unavailable(spec, words) from None
+
+    def read(file: Entry, into: BinaryIO, most: int) -> None:
+        def whole(source: Repository) -> None:
+            into.seek(0)
+            into.truncate()  # another source may have begun
+            source.read(file, into, most)
+
+        ask(whole)
+
+    commit = ask(lambda source: source.commit(ref))
+    files = CommitFiles(folder, lambda: ask(lambda source: [*source.entries(commit.sha)]), read, kept)
+    return Baseline(spec, commit.sha, commit.made_at, root=CommitPath(files, PurePosixPath()), why=why)
 
 
-def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
+def _strays(options: Settings) -> Iterator[Problem]:
     """Yield the checkouts that have files while the working folder is in none: a commit has other paths."""
-    here = Path.cwd()
-    if root_in_sight(here) is None:
-        paths = [here / path for path in (*globs.expand(patterns)[0], *map(Path, patterns))]
-        for root in sorted({root for path in paths if (root := root_in_sight(path.parent))}):
+    if root_in_sight(Path.cwd()) is None:
+        patterns = (pattern for setting, _ in settings() for pattern in options.value(setting))
+        folders = {path.absolute().parent for path in (*read_by(options), *map(Path, patterns))}
+        for root in sorted({root for folder in folders if (root := root_in_sight(folder))}):
             words = "is a checkout, but the working folder is outside any checkout, so paths differ from the commit's"
             advice = "check out into the working folder itself"
             yield Problem(Place(disk.shown(root)), f"{words}; {advice}", code=Code.BASE_UNAVAILABLE)
@@ -190,7 +190,7 @@ def unknown_base(context: Context) -> str:
     return ""
 
 
-def report(path: str) -> Report:
+def report(path: str | FilePath) -> Report:
     """Return a report as a run wrote it, with a verdict, matching digests and each case once.
 
     Raises CannotJudge for any other file.
@@ -198,13 +198,13 @@ def report(path: str) -> Report:
     found = any_report(path)
     if found.verdict is Verdict.ERROR:
         words = "has no verdict, so there is nothing to compare or approve; name a report with a verdict"
-        raise _unavailable(disk.shown(Path(path)), words)
+        raise unavailable(_name(path), words)
     return found
 
 
-def any_report(path: str) -> Report:
+def any_report(path: str | FilePath) -> Report:
     """Return a report as `report` does, or one without a verdict, which has no case. Raises CannotJudge."""
-    place = Place(disk.shown(Path(path)))
+    place = Place(_name(path))
     content = checked.document(path, "report")
     found = read_report(content)
     if found.verdict is Verdict.ERROR:
@@ -216,6 +216,10 @@ def any_report(path: str) -> Report:
     if problems := tuple(_beyond_the_schema(found, place)):
         raise CannotJudge(*problems)
     return found
+
+
+def _name(path: str | FilePath) -> str:
+    return disk.shown(Path(path) if isinstance(path, str) else path)
 
 
 def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
@@ -237,79 +241,55 @@ def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
                 yield Problem(place, words, "", evaluator.name)
 
 
-Repository = Clone | Contents
-"""A source of commits. Raises Missing for what it lacks."""
+@dataclass(frozen=True)
+class _Sources:
+    """Who is asked for a commit: the clone, then GitHub."""
 
-_Sources = Mapping[str, Callable[[], Repository]]
+    context: Context
+    connect: Callable[[], Api]
+    token: str
 
+    def ask(self, question: Callable[[Repository], T]) -> T:
+        """Return what the first says that lacks nothing. Raises Missing with what each of them lacks."""
+        refusals: list[str] = []
+        sources: Mapping[str, Callable[[], Repository]] = {"the clone": Clone, "GitHub": lambda: self._github}
+        for name, source in sources.items():
+            try:
+                return question(source())
+            except Missing as missing:
+                refusals.append(f"{name}: {missing}")
+        raise Missing("; ".join(refusals))
 
-def _sources(context: Context, connect: Callable[[], Api], token: str) -> _Sources:
-    """Return who is asked for a commit, in order: the clone, then GitHub."""
-
-    def github() -> Repository:
-        if not context.repository:
+    @cached_property
+    def _github(self) -> Repository:  # one for all questions: it counts its requests
+        if not self.context.repository:
             raise Missing("this is not a GitHub Actions job")
-        if not token:
+        if not self.token:
             raise Missing("there is no token: set github-token, which needs contents: read")
-        return Contents(connect(), context.repository)
-
-    return {"the clone": Clone, "GitHub": github}
-
-
-def _from_first(sources: _Sources, ask: Callable[[Repository], _T]) -> _T:
-    """Return what the first source says that lacks nothing. Raises Missing with what each of them lacks."""
-    refusals: list[str] = []
-    for name, source in sources.items():
-        try:
-            return ask(source())
-        except Missing as missing:
-            refusals.append(f"{name}: {missing}")
-    raise Missing("; ".join(refusals))
+        return Contents(self.connect(), self.context.repository)
 
 
 _MERGED = "first parent of the merge commit"
 
 
-def _base(context: Context, sources: _Sources) -> tuple[str, str]:
+def _base(sources: _Sources) -> tuple[str, str]:
     """Return the base commit of an event, and why it is that one. Raises CannotJudge if nobody can say.
 
     A pull request's merge commit holds what its base branch has by now, so it is compared with its first parent. The
     event may name an older commit. It counts for every other checkout, or a change could choose its own base.
     """
+    context = sources.context
     named = f"named by the event {context.event}"
     if not is_merge_of_event(context):
         return context.subject.base_sha, named
     try:
-        parents = _from_first(sources, lambda source: source.commit(context.sha).parents)
+        parents = sources.ask(lambda source: source.commit(context.sha).parents)
     except Missing as missing:
         words = f"is a parent of the merge commit {context.sha}, which cannot be read ({missing}); {_advice(2)}"
-        raise _unavailable("base", words) from None
+        raise unavailable("base", words) from None
     if len(parents) == 2 and parents[1] == context.head_sha:
         return parents[0], _MERGED
     return context.subject.base_sha, named
-
-
-def _fetched(spec: str, ref: str, selection: Selection, top: Path, sources: _Sources, *, is_parent: bool) -> Commit:
-    """Put the files of a commit below a folder, from the first source that has them all; return the commit.
-
-    `is_parent` says that it is a parent of the commit that is checked out.
-    """
-
-    def put(source: Repository) -> Commit:
-        nonlocal ref
-        commit = source.commit(ref)
-        ref = commit.sha  # a full id means the same to every source
-        _put(source, commit, selection, top)
-        return commit
-
-    try:
-        return _from_first(sources, put)
-    except Missing as missing:
-        is_base = spec == "base"
-        what = f"is commit {ref}, which cannot be read" if is_base else "is neither a .json file nor a readable commit"
-        name = "" if is_base else ", or correct the name"
-        words = f"{what} ({missing}); {_advice(2 if is_parent else 0)}{name}"
-        raise _unavailable(spec, words) from None
 
 
 def _advice(depth: int) -> str:
@@ -326,35 +306,3 @@ def _advice(depth: int) -> str:
     if is_shallow:
         return f"fetch the commit into the clone, which is shallow ({fetched})"
     return "fetch the commit into the clone (git fetch)"
-
-
-def _put(source: Repository, commit: Commit, selection: Selection, top: Path) -> None:
-    """Put the files of a commit below a folder. Raises CannotJudge for what cannot be read in full, and Missing."""
-    entries = source.entries(commit.sha, selection)
-    if links := [entry for entry in entries if entry.kind is not Kind.FILE]:
-        words = f"is a {{}} at commit {commit.sha[:12]}, which is not followed; correct the pattern that leads to it"
-        raise CannotJudge(
-            *(Problem(Place(link.path), words.format(link.kind), code=Code.BASE_UNAVAILABLE) for link in links)
-        )
-    if (size := sum(entry.size for entry in entries)) > _MOST_BYTES:
-        words = f"has {size} bytes of files that the patterns name; expected at most {_MOST_BYTES}: narrow them"
-        raise _unavailable(f"commit {commit.sha[:12]}", words)
-    for entry, data in zip(entries, source.contents(commit.sha, entries), strict=True):
-        _write(top, entry.path, data)
-
-
-def _write(top: Path, path: str, data: bytes) -> None:
-    """Write a file of a commit to its place in the repository. Raises CannotJudge."""
-    parts = path.split("/")
-    words = "cannot be put into a folder"
-    if {"..", ".git"} & set(parts) or PurePath(*parts).parts != tuple(parts):
-        raise _unavailable(path, f"{words}: it leads out of it; correct the commit")
-    if data.startswith(disk.LFS_POINTER):
-        pointer = "is stored in Git LFS, and a commit contains only a pointer to it"
-        raise _unavailable(path, f"{pointer}; name a report as the baseline instead")
-    target = top.joinpath(*parts)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
-    except OSError as error:
-        raise _unavailable(path, f"{words}: {error.strerror}") from error

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from safe_gate.baseline import comparison, source
@@ -22,6 +21,7 @@ from safe_gate.gate import weakening
 from safe_gate.gate.weakening import WEAKER, Asked, Terms, What, settings_of
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import case_files, disk, own_rules
+from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.comparison import Weakened, Weakening
 from safe_gate.model.problems import CannotJudge
@@ -62,7 +62,7 @@ def of(
     return weakening.section((), None, partial=False, fails=on_weakened == "fail", texts=True)
 
 
-def terms_of(base: Baseline, head: Path, snapshots: Snapshots, cases: Mapping[str, Facts] | None = None) -> Terms:
+def terms_of(base: Baseline, head: FilePath, snapshots: Snapshots, cases: Mapping[str, Facts] | None = None) -> Terms:
     """Return the terms of a report or of a commit; `head` and `cases` are as in `_terms_at`.
 
     Raises CannotJudge with every problem.
@@ -111,7 +111,7 @@ def _terms_of_report(report: Report) -> Terms:
     )
 
 
-def _terms_at(side: Snapshot, head: Path, cases: Mapping[str, Facts] | None = None) -> Terms:
+def _terms_at(side: Snapshot, head: FilePath, cases: Mapping[str, Facts] | None = None) -> Terms:
     """Return the terms of a side, with what is asked of its cases: `cases`, if they are read already.
 
     A baseline report may instead lie below `head`, among the run's files: it may be in no commit. Scores nothing.
@@ -128,7 +128,7 @@ def _terms_at(side: Snapshot, head: Path, cases: Mapping[str, Facts] | None = No
     )
 
 
-def _settings(side: Snapshot, head: Path) -> Mapping[str, Any]:
+def _settings(side: Snapshot, head: FilePath) -> Mapping[str, Any]:
     """Return the settings of a side that judge; without a baseline, none is required.
 
     A baseline report that is neither there nor below `head` is no baseline.
@@ -148,7 +148,7 @@ def _replaced(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:
     path = committed(spec)
     if not path or not all(disk.exists(folder / path) for folder in (base.root, run.root)):
         return []
-    kept, now = str(base.root / path), str(run.root / path)
+    kept, now = base.root / path, run.root / path
     was = disk.sha256(kept)
     try:
         is_ = disk.sha256(now)
@@ -159,7 +159,7 @@ def _replaced(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:
     return [Weakening("setting", "baseline", path, What.CHANGED, was[:12], is_[:12])]
 
 
-def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
+def _asks_less(kept: FilePath, now: FilePath, today: Mapping[str, str]) -> bool:
     """Return whether a case is missing, worse or grouped otherwise in the new report, or unknown.
 
     A changed case or output is unknown if other rules than `today`'s judged it. What they let pass
@@ -199,7 +199,7 @@ def _left_out(rules: Judging, run: Snapshot) -> Iterator[Weakening]:
             yield Weakening("setting", name.replace("_", "-"), "", what, gone, new)
 
 
-def _files_of(name: str, side: Snapshot) -> set[Path]:
+def _files_of(name: str, side: Snapshot) -> set[FilePath]:
     """Return the locations of the files that a side's input setting names.
 
     A folder of outputs stands for those of all batches. They lie in the working folder, whichever side names them.

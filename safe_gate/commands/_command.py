@@ -6,13 +6,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from safe_gate import commands, github
 from safe_gate.commands import _parsing, _terminal
 from safe_gate.github.effects import Effects, time_of
 from safe_gate.inputs import config_file, disk
+from safe_gate.inputs.commit_files import FilePath
 from safe_gate.model.problems import CannotJudge, Code, Problem, first_of, number
 from safe_gate.model.report import Verdict
 from safe_gate.render import console, jsonreport
@@ -97,11 +97,11 @@ class Call(NamedTuple):
         given = {name for name, origin in resolved.origins.items() if origin.kind not in (CONFIG_FILE, "default")}
         return self.options(resolved), self.effects._replace(given=frozenset(given))
 
-    def options_at(self, root: Path) -> Settings:
+    def options_at(self, root: FilePath) -> Settings:
         """Return the settings with the config file of another folder, such as the baseline's. Raises CannotJudge."""
         return self.resolved(root).options
 
-    def resolved(self, root: Path = disk.HERE) -> reading.Resolved:
+    def resolved(self, root: FilePath = disk.HERE) -> reading.Resolved:
         """Return the settings with where each comes from. Raises CannotJudge."""
         read = partial(config_file.read_config, root=root)
         return reading.resolve(reading.Given(self.flags, self.environ, read, self.command))

@@ -56,7 +56,7 @@ def main(call: Call) -> int:
     with opened(options, effects, call.options_at) as snapshots:
         options_at = snapshots.settings_at
         # `_nothing_in` names a missing one.
-        old, new = (snapshots.open(one, options, is_required=False) for one in (base, head))
+        old, new = (snapshots.open(one) for one in (base, head))
         if new is None:
             raise CannotJudge(_nothing_in(head))
         roots = [one.root for one in (old, new) if one is not None and one.report is None]

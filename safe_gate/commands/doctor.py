@@ -211,10 +211,9 @@ def _baseline(options: Settings, effects: Effects) -> Facts:
     def connect() -> NoReturn:
         raise _NotAsked
 
-    patterns, is_required = source.patterns_of(options), options.baseline_required
-    spec, token = options.baseline, options.github_token
+    is_required = options.baseline_required
     try:
-        with source.opened(spec, patterns, effects, connect, token, is_required=is_required) as base:
+        with source.opened(options.baseline, options, effects, connect, is_required=is_required) as base:
             if base is None:
                 words = "no baseline yet"
             else:

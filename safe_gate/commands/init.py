@@ -12,7 +12,8 @@ from pathlib import Path
 from safe_gate.commands._command import Call, Command
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk, writing
-from safe_gate.inputs.commit_files import Clone, Missing
+from safe_gate.inputs.clone import Clone
+from safe_gate.inputs.commit_files import Missing
 from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.render import console
 from safe_gate.settings.model import CONFIG_FILES

@@ -1,28 +1,27 @@
 """A commit's files by GitHub's API, where the clone does not have them: completely or not at all.
 
-A list that GitHub may have cut, a symbolic link on the path, and bytes with a wrong hash are errors. GitHub's HEAD is
-not that of the clone, so it is asked for names and ids of commits only.
+A list that GitHub has cut and bytes with a wrong hash are errors. GitHub's HEAD is not that of the clone, so it is
+asked for names and ids of commits only.
 
-https://docs.github.com/en/rest/repos/contents#get-repository-content
+https://docs.github.com/en/rest/git/trees#get-a-tree
+https://docs.github.com/en/rest/git/blobs#get-a-blob
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from safe_gate.github import Api, ApiError, Refusal
-from safe_gate.inputs.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
+from safe_gate.inputs.commit_files import Commit, Entry, Kind, Missing, TooManyBytes, kind_of, two_commits
 
-_MOST_ENTRIES = 1_000  # per folder: GitHub silently cuts its list there
 _MOST_REQUESTS = 500  # for one commit: a job's token has 1,000 an hour, for all that the workflow does
 _LARGEST_FILE = 100_000_000  # bytes: GitHub gives no larger ones
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z", re.ASCII)
-_NAME = re.compile(r"(?!\.\.?\Z)[^/\0\ud800-\udfff]+")
 _WRITTEN_OUT = re.compile(rf"{_SHA.pattern}\Z|(?:refs|heads|tags)/")
 _OF_A_CLONE = re.compile(r"(?:@|HEAD)\Z|.*(?:[\\~^:?*\[\s]|\.\.|@\{)")
 _ADVICE = {
@@ -36,15 +35,15 @@ _ADVICE = {
 
 
 class Contents:
-    """A repository, `owner/name`, as GitHub has it."""
+    """A repository, `owner/name`, as GitHub has it. Raises Missing for what GitHub does not give, or not whole."""
 
     def __init__(self, api: Api, repository: str) -> None:
         self._api = api
-        self._repository = repository
+        self._repository = f"/repos/{repository}"
         self._requests = 0
 
     def commit(self, ref: str) -> Commit:
-        """Return the commit that a branch, a tag or an id names. Raises Missing if GitHub does not say.
+        """Return the commit that a branch, a tag or an id names.
 
         Raises CannotJudge for a tag by the name of a branch elsewhere: GitHub does not say which it takes.
         """
@@ -61,26 +60,35 @@ class Contents:
                 raise two_commits(ref, (branch, tag))
         return found
 
-    def entries(self, commit: str, selection: Selection) -> list[Entry]:
-        """Return what patterns meet at a commit. Raises Missing if GitHub does not list all of it."""
-        return [entry for entry in self._below("", commit, selection) if selection.meets(entry)]
+    def entries(self, commit: str) -> Iterator[Entry]:
+        """Yield what a commit holds, its folders too."""
+        self._count()
+        try:
+            found = self._api.call("GET", f"{self._repository}/git/trees/{commit}?recursive=1")
+        except ApiError as error:
+            raise _missing(error) from None
+        if found.get("truncated") is not False:
+            raise Missing("it lists at most 100,000 entries of a commit, and this one has more")
+        listed = found.get("tree")
+        yield from map(_entry, listed if isinstance(listed, list) else [None])
 
-    def contents(self, commit: str, files: Sequence[Entry]) -> Iterator[bytes]:
-        """Yield a commit's files, in their order. Raises Missing where GitHub does not give one whole."""
-        for file in files:
-            if file.size > _LARGEST_FILE:
-                raise Missing(f"{file.path} is larger than the {_LARGEST_FILE} bytes that it returns")
-            self._count()
-            try:
-                data = self._api.raw(self._address(file.path, commit))
-            except ApiError as error:
-                raise _missing(error) from None
-            if _blob(data, file.blob) != file.blob:
-                raise Missing(f"it returned different bytes for {file.path} than the commit's")
-            yield data
+    def read(self, file: Entry, into: BinaryIO, most: int) -> None:
+        """Write a file's bytes. Raises TooManyBytes if it has more than `most`."""
+        if file.size > _LARGEST_FILE:
+            raise Missing(f"{file.path} is larger than the {_LARGEST_FILE} bytes that it returns")
+        if file.size > most:
+            raise TooManyBytes
+        self._count()
+        try:
+            data = self._api.raw(f"{self._repository}/git/blobs/{file.blob}")
+        except ApiError as error:
+            raise _missing(error) from None
+        if _blob(data, file.blob) != file.blob:
+            raise Missing(f"it returned different bytes for {file.path} than the commit's")
+        into.write(data)
 
     def _commit(self, ref: str) -> Commit:
-        found = self._api.call("GET", f"/repos/{self._repository}/commits/{quote(ref, safe='')}?per_page=1")
+        found = self._api.call("GET", f"{self._repository}/commits/{quote(ref, safe='')}?per_page=1")
         sha = found.get("sha")
         if not isinstance(sha, str) or not _SHA.fullmatch(sha):
             raise Missing("the answer has no commit")
@@ -97,52 +105,21 @@ class Contents:
                 return None
             raise _missing(error) from None
 
-    def _below(self, folder: str, commit: str, selection: Selection) -> Iterator[Entry]:
-        """Yield the entries of a folder and of those in it that patterns lead into."""
-        for name, listed in self._listed(folder, commit):
-            path = f"{folder}/{name}" if folder else name
-            if listed.get("type") == "dir":
-                if selection.leads_into(path):
-                    yield from self._below(path, commit, selection)
-                continue
-            size = listed.get("size")
-            yield Entry(path, _kind(listed), str(listed.get("sha")), size if isinstance(size, int) else 0)
-
-    def _listed(self, folder: str, commit: str) -> list[tuple[str, Mapping[str, Any]]]:
-        self._count()
-        try:
-            listed = list(self._api.pages(self._address(folder, commit)))
-        except ApiError as error:
-            raise _missing(error) from None
-        if len(listed) >= _MOST_ENTRIES:
-            where = folder or "the root"
-            raise Missing(f"it lists at most {_MOST_ENTRIES} entries of a folder, and {where} may have more")
-        names = [_name(entry) for entry in listed]
-        if "" in names:
-            raise Missing("the answer is not from GitHub")
-        return list(zip(names, listed, strict=True))
-
-    def _address(self, path: str, commit: str) -> str:
-        below = f"/{quote(path, safe='')}" if path else ""  # one parameter, however many folders
-        return f"/repos/{self._repository}/contents{below}?ref={commit}"
-
     def _count(self) -> None:
         self._requests += 1
         if self._requests > _MOST_REQUESTS:
             raise Missing(f"reading these files needs more than {_MOST_REQUESTS} requests")
 
 
-def _name(listed: Mapping[str, Any]) -> str:
-    """Return an entry's name, nothing if no file can have it: it becomes a path."""
-    name = listed.get("name")
-    return name if isinstance(name, str) and _NAME.fullmatch(name) else ""
-
-
-def _kind(listed: Mapping[str, Any]) -> Kind:
-    """Return the kind of an entry that is no folder. GitHub calls a submodule a file, but its address is a tree's."""
-    if listed.get("type") == "symlink":
-        return Kind.LINK
-    return Kind.FILE if listed.get("type") == "file" and "/git/blobs/" in str(listed.get("git_url")) else Kind.SUBMODULE
+def _entry(listed: Any) -> Entry:
+    """Return an entry of a list. Raises Missing for one that GitHub does not write."""
+    facts = listed if isinstance(listed, dict) else {}
+    path, mode, sha, size = (facts.get(name) for name in ("path", "mode", "sha", "size"))
+    kind = kind_of(mode) if isinstance(mode, str) else Kind.SUBMODULE
+    is_sized = kind is not Kind.FILE or type(size) is int
+    if not (isinstance(path, str) and path and isinstance(sha, str) and _SHA.fullmatch(sha) and is_sized):
+        raise Missing("the answer is not from GitHub")
+    return Entry(path, kind, sha, size if isinstance(size, int) else 0)
 
 
 def _made_at(found: Mapping[str, Any]) -> str:

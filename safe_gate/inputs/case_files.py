@@ -19,6 +19,7 @@ from safe_gate.core.given import Documents, Lines
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk, globs
 from safe_gate.inputs.checked import OUTPUTS
+from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE, shown
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings.model import CONFIG_FILES, WAIVERS_FILE, Bounds, Settings, config_paths
@@ -63,10 +64,10 @@ class CaseFiles(NamedTuple):
     ours: tuple[str, ...]
     cluster_key: str
     bounds: Bounds
-    root: Path
+    root: FilePath
 
 
-def of(evaluator: Evaluator, options: Settings, root: Path = HERE) -> CaseFiles:
+def of(evaluator: Evaluator, options: Settings, root: FilePath = HERE) -> CaseFiles:
     """Return the files of cases that options name for an evaluator."""
     form = evaluator.input
     documents = form if isinstance(form, Documents) else None
@@ -85,9 +86,9 @@ def of(evaluator: Evaluator, options: Settings, root: Path = HERE) -> CaseFiles:
 class Expanded(NamedTuple):
     """The files that patterns name, their problems, and our own files that a glob skips."""
 
-    paths: list[Path]
+    paths: list[FilePath]
     problems: list[Problem]
-    skipped: list[Path]
+    skipped: list[FilePath]
 
 
 def expanded(files: CaseFiles, output: str = "") -> Expanded:
@@ -105,7 +106,7 @@ def expanded(files: CaseFiles, output: str = "") -> Expanded:
 Search = Callable[[Sequence[str]], Expanded]
 
 
-def searches(options: Settings, root: Path = HERE, output: str = "") -> dict[str, Search]:
+def searches(options: Settings, root: FilePath = HERE, output: str = "") -> dict[str, Search]:
     """Return by the settings that name files by patterns how these are expanded below a folder.
 
     A glob of documents skips `output`.
@@ -115,14 +116,15 @@ def searches(options: Settings, root: Path = HERE, output: str = "") -> dict[str
         return expanded(of(evaluator, options, root)._replace(patterns=tuple(patterns)), output)
 
     def of_others(suffix: str, patterns: Sequence[str]) -> Expanded:
-        return Expanded(*globs.expand(patterns, suffix, root=root), [])
+        paths, problems = globs.expand(patterns, suffix, root=root)
+        return Expanded(paths, problems, [])
 
     documented = [one for one in EVALUATORS.values() if isinstance(one.input, Documents)]
     found: dict[str, Search] = {name: partial(of_others, suffix) for name, suffix in settings()}
     return found | {one.input.setting: partial(of_documents, one) for one in documented}
 
 
-def narrowed(options: Settings, root: Path) -> Settings:
+def narrowed(options: Settings, root: FilePath) -> Settings:
     """Return options less the patterns that name no file below a folder."""
     found = searches(options, root).items()
     return options.replace(
@@ -130,12 +132,12 @@ def narrowed(options: Settings, root: Path) -> Settings:
     )
 
 
-def outputs_beside(path: Path) -> Path:
+def outputs_beside(path: FilePath) -> FilePath:
     """Return where the recorded outputs of a batch file are, unless they are named or inline."""
     return path.with_name(f"{path.stem}{OUTPUTS}")
 
 
-def batch_of(path: Path) -> Path:
+def batch_of(path: FilePath) -> FilePath:
     """Return where the batch is that recorded outputs lie beside, if they do."""
     return path.with_name(f"{path.name.removesuffix(OUTPUTS)}.json")
 
@@ -148,9 +150,13 @@ def _documents(files: CaseFiles, form: Documents, output: str) -> Expanded:
     """
     root = files.root
     own = {shown(Path(name)) for name in (*files.ours, output) if name}
-    found, problems, skipped = list[Path](), list[Problem](), list[Path]()
+    found, problems, skipped = list[FilePath](), list[Problem](), list[FilePath]()
     for pattern in files.patterns:
-        named = _named(files, form, own, pattern)
+        try:
+            named = _named(files, form, own, pattern)
+        except CannotJudge as error:
+            problems += error.problems
+            continue
         found += named.paths
         problems += named.problems
         skipped += named.skipped
@@ -160,7 +166,7 @@ def _documents(files: CaseFiles, form: Documents, output: str) -> Expanded:
         if disk.location(path) not in beside:
             words = f"is a file of recorded outputs whose batch, {batch_of(path).name}, is not among the batches"
             words += f"; name that too, or this file with --outputs or {input_named(form.outputs)}"
-            problems.append(Problem(Place(shown(path, root)), words))
+            problems.append(Problem(Place(shown(path)), words))
     if not paths and not problems:
         problems.append(globs.no_match(" ".join(files.patterns), ".json", root))
     is_read = {disk.location(path) for path in paths}
@@ -172,15 +178,13 @@ def _named(files: CaseFiles, form: Documents, own: Set[str], pattern: str) -> Ex
     """Return the documents and outputs that one pattern names; `own` are names of files of our own."""
     root, folder = files.root, files.root / files.folder
     named = str(Path(files.folder, pattern))
-    if refused := globs.outside(named, root):
-        return Expanded([], [refused], [])
     candidates = (pattern, f"{pattern}.json")
     matched, unread = globs.matches(candidates, folder)
     listed = [path for path in matched if not globs.is_folder(path)]
     alone = () if unread else candidates  # an unreadable place counts as there
     literals = [path for one in alone if disk.exists(path := folder / one) and not globs.is_folder(path)]
     named_json = [path for path in listed if path.suffix.lower() == ".json"]
-    ours = [path for path in named_json if _is_ours(form, path, is_named=shown(path, root) in own)]
+    ours = [path for path in named_json if _is_ours(form, path, is_named=shown(path) in own)]
     lone = [] if files.outputs else [path for path in listed if path.name.endswith(OUTPUTS)]
     meant = [*literals[:1], *(path for path in named_json if path not in ours), *lone]
     ours = globs.distinct(ours)
@@ -189,11 +193,11 @@ def _named(files: CaseFiles, form: Documents, own: Set[str], pattern: str) -> Ex
         words = f"has {form.cases}, but by its name or first keys it is safe-gate's own, which a glob skips"
         disguised = (path for path in ours if _has(path, _list_of(form.cases)))
         problems += [Problem(Place(shown(path)), f"{words}; rename it, or take one out") for path in disguised]
-    problems += [disk.unreadable(path, why, root) for path, why in unread.items()]
+    problems += [disk.unreadable(path, why) for path, why in unread.items()]
     if meant or unread:
         pass
     elif ours:
-        names = ", ".join(shown(path, root) for path in ours[:_MOST_NAMED]) + ", …" * (len(ours) > _MOST_NAMED)
+        names = ", ".join(shown(path) for path in ours[:_MOST_NAMED]) + ", …" * (len(ours) > _MOST_NAMED)
         what = f"{plural(len(ours), 'file')} of safe-gate's own ({names})"
         words = f"matches nothing but {what}, which {'is' if len(ours) == 1 else 'are'} skipped; name the batches"
         problems.append(Problem(Place(named), words))
@@ -211,7 +215,7 @@ def input_named(setting: str) -> str:
     return setting.replace("_", "-")
 
 
-def _is_ours(form: Documents, path: Path, *, is_named: bool) -> bool:
+def _is_ours(form: Documents, path: FilePath, *, is_named: bool) -> bool:
     """Return whether a file is our own config, waivers or report, which a glob may match, and not a batch.
 
     `is_named` says that a setting names the file as one of them: then it is, unless it holds cases.
@@ -227,7 +231,7 @@ def _is_ours(form: Documents, path: Path, *, is_named: bool) -> bool:
     return is_named and not _has(path, _list_of(form.cases))
 
 
-def _has(path: Path, pattern: re.Pattern[bytes]) -> bool:
+def _has(path: FilePath, pattern: re.Pattern[bytes]) -> bool:
     """Return whether a pattern matches somewhere in a file, whatever its size. An unreadable one has nothing."""
     try:
         with disk.open_regular(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
@@ -253,10 +257,9 @@ def read_by(options: Settings, output: str = "") -> Iterator[Path]:
     yield from globs.expand(options.shards)[0]
     documented = {one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
     for setting, search in searches(options, output=output).items():
-        for path in search(options.value(setting)).paths:
-            yield path
-            if setting in documented:
-                yield outputs_beside(path)
+        paths = search(options.value(setting)).paths
+        beside = map(outputs_beside, paths) if setting in documented else ()
+        yield from (path for path in (*paths, *beside) if isinstance(path, Path))
 
 
 def replaced(reports: Iterable[Path], *readers: Settings) -> list[Path]:

@@ -19,6 +19,7 @@ from safe_gate.evaluators import BUILT_IN, EVALUATORS
 from safe_gate.evaluators.registry import extended
 from safe_gate.gate.waivers import Waivable
 from safe_gate.inputs import disk, globs
+from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge, Place, Problem
 from safe_gate.model.report import InputFile
@@ -94,7 +95,7 @@ def _first_object(path: Path, *, most: int | None) -> tuple[Any, bytes]:
     return None, start
 
 
-def kind_of_document(path: Path, content: Mapping[str, Any]) -> str:
+def kind_of_document(path: FilePath, content: Mapping[str, Any]) -> str:
     """Return which schema a JSON object is checked with, by the name of its file and its keys."""
     if path.name.endswith(WAIVERS_FILE) or isinstance(content.get("waivers"), list):  # a config names the file there
         return "waivers"
@@ -117,7 +118,7 @@ def _is_surely(value: Any, kind: str) -> bool:
     return isinstance(value, dict) and bool(meant.hints & value.keys()) and bool(meant.own & value.keys())
 
 
-def mistaken_for(number: int, line: bytes, path: Path, name: str, kind: str) -> Problem | None:
+def mistaken_for(number: int, line: bytes, path: FilePath, name: str, kind: str) -> Problem | None:
     """Return the problem of a file that holds no objects of a kind, one a line, as its first line tells."""
     if begins_otherwise(line):
         return foreign(name, kind)
@@ -158,7 +159,7 @@ def foreign(name: str, kind: str, value: Any = None) -> Problem:
     return of_another(name, kind, value) or Problem(Place(name), words)
 
 
-def is_columnar(path: Path) -> bool:
+def is_columnar(path: FilePath) -> bool:
     """Return whether a file is Parquet by its name."""
     return path.suffix.lower() == ".parquet"
 
@@ -204,14 +205,14 @@ def schema_folder() -> Path:
     return packaged if packaged.is_dir() else package.parent / "schemas"
 
 
-def document(path: str, kind: str) -> Any:
+def document(path: str | FilePath, kind: str) -> Any:
     """Return a JSON document of one schema, such as a report. Raises CannotJudge with every problem of it."""
-    file = Path(path)
+    file = Path(path) if isinstance(path, str) else path
     name = disk.shown(file)
     return fitting(disk.text_of(file, name), file, name, kind)
 
 
-def fitting(text: str, file: Path, name: str, kind: str) -> Any:
+def fitting(text: str, file: FilePath, name: str, kind: str) -> Any:
     """Return what the text of a file holds, which problems call `name`. Raises CannotJudge as `document` does."""
     content = disk.parsed(text, name)
     if kind in _WANTED and isinstance(content, dict) and (other := kind_of_document(file, content)) != kind:
@@ -264,7 +265,7 @@ def lines_in(text: str, paths: Iterable[Sequence[str | int]] | None = None) -> L
     return line_of
 
 
-def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, Mapping[str, Any]] | None:
+def waivers(path: str, *, root: FilePath = HERE) -> tuple[InputFile, Mapping[str, Any]] | None:
     """Return the file of waivers and what it holds, or None if none was named and none is there.
 
     Raises CannotJudge with every problem of the file, a second waiver of the same failure among them.

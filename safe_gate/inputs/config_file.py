@@ -16,7 +16,8 @@ from safe_gate.core.jsontext import blank_comments
 from safe_gate.core.validate import Fault
 from safe_gate.inputs import globs
 from safe_gate.inputs.checked import lines_in, load_schema, problems_of
-from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, exists, parsed, text_of, unreadable
+from safe_gate.inputs.commit_files import CommitPath, FilePath
+from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, exists, parsed, shown, text_of, unreadable
 from safe_gate.inputs.globs import named_or_default
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings.model import CONFIG_FILES, settings
@@ -25,7 +26,7 @@ from safe_gate.settings.reading import Config
 _ALMOST_A_CONFIG = re.compile(r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml|toml)", re.IGNORECASE)
 
 
-def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Config | None:
+def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) -> Config | None:
     """Return the config file, or None if none was named and none is there.
 
     Raises CannotJudge with every problem of the file, and for other files that may be meant as one. Unless
@@ -46,7 +47,7 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
     return Config(name, content, lines_in(bare), partial(_located, config=name, root=root))
 
 
-def in_config(problems: Iterable[Problem], config: str, *, root: Path = HERE) -> Iterator[Problem]:
+def in_config(problems: Iterable[Problem], config: str, *, root: FilePath = HERE) -> Iterator[Problem]:
     """Yield problems of settings at their places in the config file, or unchanged if another source sets them.
 
     A problem of a setting has the setting as its place. Its field is the name or the path concerned.
@@ -100,13 +101,13 @@ def in_a_parent_folder() -> str:
     return ""
 
 
-def _not_the_config(root: Path) -> Iterator[Problem]:
+def _not_the_config(root: FilePath) -> Iterator[Problem]:
     """Yield a problem for a second config file, and for a file of the working folder with almost its name."""
     first, *others = [name for name in CONFIG_FILES if exists(root / name)] or [""]
     for name in others:
         words = f"exists beside {first}; delete one, or set config"
         yield Problem(Place(name), words, code=Code.INVALID_SETTING)
-    if root != HERE:
+    if not isinstance(root, Path):
         return
     try:
         names = sorted(path.name for path in root.iterdir())
@@ -142,11 +143,12 @@ def _bare(key: str) -> str:
     return key.replace("-", "").replace("_", "").lower()
 
 
-def _located(path: str, *, config: str, root: Path) -> str:
+def _located(path: str, *, config: str, root: FilePath) -> str:
     """Return a path that a config file names from the working folder; `config` is the file's own path below `root`."""
     folder = posixpath.dirname(config)
     if not posixpath.isabs(folder):  # a path through the working folder's own name leads into it
-        folder = Path(os.path.relpath(root / folder, root)).as_posix()
+        file = root / folder
+        folder = shown(file.normal()) if isinstance(file, CommitPath) else Path(os.path.relpath(file)).as_posix()
     return joined(folder, path)
 
 

@@ -1,4 +1,4 @@
-"""Shell: one file of a disk: what readers call it, its bytes, its text, its JSON."""
+"""Shell: one file of a disk or of a commit: what readers call it, its bytes, its text, its JSON."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from contextlib import suppress
 from contextvars import ContextVar
 from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, parse
+from safe_gate.inputs.commit_files import LFS_POINTER, CommitPath, FilePath
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings.model import Bounds
@@ -36,20 +37,20 @@ DASH = "-"
 HERE = Path()
 """The working folder: what paths are relative to, unless they are read at a commit."""
 
-BOM = b"\xef\xbb\xbf"
-LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-"""How a file begins that Git LFS leaves in place of another."""
+P = TypeVar("P", bound=FilePath)
 
+BOM = b"\xef\xbb\xbf"
 BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def sha256(path: str) -> str:
+def sha256(path: str | FilePath) -> str:
     """Return the SHA-256 of a file's bytes. Raises CannotJudge if it cannot be read."""
+    path = Path(path) if isinstance(path, str) else path
     try:
-        with open_regular(Path(path)) as file:
+        with open_regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # it has all that is used
     except OSError as error:
-        raise CannotJudge(unreadable(Path(path), error)) from error
+        raise CannotJudge(unreadable(path, error)) from error
 
 
 def content(path: str) -> Any:
@@ -58,14 +59,14 @@ def content(path: str) -> Any:
     return parsed(text_of(Path(path), name), name)
 
 
-def location(path: Path) -> Path:
+def location(path: FilePath) -> FilePath:
     """Return the location of a file, whatever the spelling of its path. A link to a file is a separate file."""
-    return Path(os.path.realpath(path.parent), path.name)
+    return path.normal() if isinstance(path, CommitPath) else Path(os.path.realpath(path.parent), path.name)
 
 
-def unreadable(path: Path, error: Exception, root: Path = HERE) -> Problem:
+def unreadable(path: FilePath, error: Exception) -> Problem:
     """Return the problem of a file or a folder that cannot be read."""
-    return Problem(Place(shown(path, root)), f"cannot be read: {reason(error)}", code=Code.UNREADABLE_FILE)
+    return Problem(Place(shown(path)), f"cannot be read: {reason(error)}", code=Code.UNREADABLE_FILE)
 
 
 def show_as_values(folder: Path) -> None:
@@ -93,14 +94,16 @@ def _identity(path: str | Path) -> object:
         return None
 
 
-def shown(path: Path, root: Path = HERE) -> str:
-    """Return a path as reports show it: inside the working folder or its substitute, relative to that folder."""
+def shown(path: FilePath) -> str:
+    """Return a path as reports show it: inside the working folder, relative to it."""
+    if isinstance(path, CommitPath):
+        return path.path.as_posix()
     if path == STANDARD_INPUT:
         return DASH
     if path.parent == _values.get():
         return f"{IN_PYTHON}/{path.name}"
     with suppress(ValueError):
-        return path.absolute().relative_to(root.absolute()).as_posix()
+        return path.absolute().relative_to(HERE.absolute()).as_posix()
     return path.as_posix()
 
 
@@ -109,11 +112,13 @@ def too_long(most: int, setting: str) -> str:
     return f"is longer than {most} bytes, the limit of {setting}; shorten it, or raise {setting}"
 
 
-def is_there(path: Path) -> bool:
+def is_there(path: FilePath) -> bool:
     """Return whether something has this path, even a broken link. An impossible file name does not exist.
 
     Raises OSError if that is unknown, such as in an unreadable folder.
     """
+    if isinstance(path, CommitPath):
+        return path.exists()
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -125,7 +130,7 @@ def is_there(path: Path) -> bool:
     return True
 
 
-def exists(path: Path) -> bool:
+def exists(path: FilePath) -> bool:
     """Return whether something has this path, even a broken link. An impossible file name does not exist.
 
     A path in an unreadable folder counts as there: reading it gives the error.
@@ -163,7 +168,7 @@ WHOLE = 32 << 20
 """The most bytes of any other document, such as a report or a shard."""
 
 
-def text_of(path: Path, name: str, most: int | None = None) -> str:
+def text_of(path: FilePath, name: str, most: int | None = None) -> str:
     """Return the text of a UTF-8 file of at most `most` bytes, else `WHOLE`, which problems call `name`.
 
     Raises CannotJudge.
@@ -171,7 +176,7 @@ def text_of(path: Path, name: str, most: int | None = None) -> str:
     return decode(data_of(path, name, WHOLE if most is None else most).removeprefix(BOM), name)
 
 
-def data_of(path: Path, name: str, most: int, setting: str = "") -> bytes:
+def data_of(path: FilePath, name: str, most: int, setting: str = "") -> bytes:
     """Return the bytes of a regular file that problems call `name`.
 
     Raises CannotJudge, also for a file of more than `most` bytes, which a `setting` may limit.
@@ -186,12 +191,14 @@ def data_of(path: Path, name: str, most: int, setting: str = "") -> bytes:
         raise CannotJudge.at(name, f"cannot be read: {reason(error)}", Code.UNREADABLE_FILE) from error
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: FilePath) -> BinaryIO:
     """Open a regular file, because a pipe or a device in a checkout may never end.
 
     Standard input is kept on first read, so it can be opened again. Raises OSError for other kinds of files, for files
     behind symbolic links out of the workspace, unless links are followed, and for what Git LFS leaves in their place.
     """
+    if isinstance(path, CommitPath):
+        return path.open()
     file = io.BytesIO(_kept_input()) if path == STANDARD_INPUT else _opened(path)
     start = file.read(len(LFS_POINTER))
     file.seek(0)

@@ -1,6 +1,6 @@
 """Shell: the files that paths and globs name, and what may be meant by those that name none. Lists folders.
 
-A glob has `*`, `?` and `[...]` within a name, and `**` for any depth, on disk and in a list of paths.
+A glob has `*`, `?` and `[...]` within a name, and `**` for any depth, on disk and in a commit.
 
 As in `glob.glob`, only a pattern that begins with a dot matches a name that does. Unlike it, `matches` reports a
 folder that cannot be read. `**` enters each folder once, whatever links lead there, because a link to `.` has no end.
@@ -9,22 +9,22 @@ folder that cannot be read. `**` enters each folder once, whatever links lead th
 from __future__ import annotations
 
 import os
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from glob import has_magic
-from itertools import accumulate
 from pathlib import Path
+from typing import Any, overload
 
 from safe_gate.core.validate import suggestion
-from safe_gate.inputs.disk import DASH, HERE, STANDARD_INPUT, exists, is_there, location, shown, unreadable
+from safe_gate.inputs.commit_files import CommitPath, FilePath
+from safe_gate.inputs.disk import DASH, HERE, STANDARD_INPUT, P, exists, is_there, location, shown, unreadable
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 _ANY_DEPTH = "**"
 
-Unread = dict[Path, OSError]
+Unread = dict[FilePath, OSError]
 
 
 def _segments(glob: tuple[str, ...]) -> tuple[str, ...]:
@@ -33,50 +33,14 @@ def _segments(glob: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _fits(name: str, segment: str) -> bool:
-    return fnmatchcase(name, segment) and (segment.startswith(".") or _is_entered(name))
+    return fnmatchcase(name, segment) and (segment.startswith(".") or not name.startswith("."))
 
 
-def _is_entered(name: str) -> bool:
-    """Return whether `**` goes into a folder of this name. A forged tree may have `..`: it is found, and so refused."""
-    return name == ".." or not name.startswith(".")
-
-
-def names(glob: tuple[str, ...], path: Sequence[str]) -> bool:
-    """Return whether a glob names a path, both as segments. A segment also names itself, whatever it holds."""
-    *_, whole = _reached(glob, path)
-    return whole[-1]
-
-
-def leads_into(glob: tuple[str, ...], folder: Sequence[str]) -> bool:
-    """Return whether a glob may name something below a folder.
-
-    >>> leads_into(("a", "**", "*.json"), ("a", "b")), leads_into(("a", "*.json"), ("a", "b"))
-    (True, False)
-    """
-    *parts, _ = _reached(glob, folder)
-    return any(part[-1] for part in parts)
-
-
-def _reached(glob: tuple[str, ...], path: Sequence[str]) -> Iterator[list[bool]]:
-    """Yield for 0, 1, 2 ... first segments of a glob which first names of a path they match."""
-    reached = [True, *(False for _ in path)]
-    yield reached
-    for segment in _segments(glob):
-        if segment == _ANY_DEPTH:
-            deeper = zip(reached[1:], path, strict=True)
-            reached = list(
-                accumulate(deeper, lambda was, at: at[0] or (was and _is_entered(at[1])), initial=reached[0])
-            )
-        else:
-            steps = zip(reached, path, strict=False)
-            reached = [False, *(was and (name == segment or _fits(name, segment)) for was, name in steps)]
-        yield reached
-
-
-def matches(patterns: Iterable[str], folder: Path) -> tuple[list[Path], Unread]:
+def matches(patterns: Iterable[str], folder: FilePath) -> tuple[list[FilePath], Unread]:
     """Return the paths below a folder that globs name, none for a pattern without wildcards.
 
-    With them come the folders that they lead to and that cannot be read, each once, and why.
+    With them come the folders that they lead to and that cannot be read, each once, and why. Raises CannotJudge where
+    a commit cannot be read.
     """
     unread: Unread = {}
     found = [
@@ -89,14 +53,14 @@ def matches(patterns: Iterable[str], folder: Path) -> tuple[list[Path], Unread]:
     return found, unread
 
 
-def is_folder(path: os.PathLike[str]) -> bool:
+def is_folder(path: FilePath) -> bool:
     """Return whether a path leads to a folder, directly or through links. A loop of links leads nowhere."""
-    return os.path.isdir(path)  # noqa: PTH112 - the methods of paths and entries raise there
+    return path.is_folder() if isinstance(path, CommitPath) else os.path.isdir(path)  # noqa: PTH112 - `is_dir` raises
 
 
-def _matches(folder: Path, names: tuple[str, ...], unread: Unread) -> Iterable[Path]:
+def _matches(folder: FilePath, names: tuple[str, ...], unread: Unread) -> Iterable[FilePath]:
     """Return the paths below a folder that a glob's names lead to, each once, however many `**` lead there."""
-    reached: Iterable[Path] = [folder]
+    reached: Iterable[FilePath] = [folder]
     *inner, last = _segments(names)
     for name in inner:
         reached = dict.fromkeys(_step(reached, name, unread))
@@ -104,7 +68,7 @@ def _matches(folder: Path, names: tuple[str, ...], unread: Unread) -> Iterable[P
     return found if has_magic(last) else (path for path in found if _is_seen(path, unread))
 
 
-def _is_seen(path: Path, unread: Unread) -> bool:
+def _is_seen(path: FilePath, unread: Unread) -> bool:
     try:
         return is_there(path)
     except OSError as error:
@@ -112,42 +76,59 @@ def _is_seen(path: Path, unread: Unread) -> bool:
         return False
 
 
-def _step(folders: Iterable[Path], name: str, unread: Unread) -> Iterator[Path]:
+def _step(folders: Iterable[FilePath], name: str, unread: Unread) -> Iterator[FilePath]:
     if name == _ANY_DEPTH:
         yield from _folders(folders, unread)
     elif has_magic(name):
         for folder in folders:
-            yield from (folder / one.name for one in _entries(folder, unread) if _fits(one.name, name))
+            yield from (one for one in _children(folder, unread) if _fits(one.name, name))
     else:
         yield from (folder / name for folder in folders)
 
 
-def _folders(tops: Iterable[Path], unread: Unread) -> Iterator[Path]:
+def _folders(tops: Iterable[FilePath], unread: Unread) -> Iterator[FilePath]:
     """Yield folders and those below them, each once, by its own path before those of links to it."""
-    here, behind_links = deque[Path](), deque[Path]()
+    here, behind_links = deque[FilePath](), deque[FilePath]()
     for top in tops:
-        is_behind_link = any(map(os.path.islink, (top, *top.parents)))
-        (behind_links if is_behind_link else here).append(top)
-    seen: set[tuple[int, int]] = set()
+        (behind_links if _is_behind_link(top) else here).append(top)
+    seen: set[object] = set()
     while here or behind_links:
         folder = (here or behind_links).popleft()
         try:
-            found = folder.stat()
+            found = _identity(folder)
         except (OSError, ValueError):  # ValueError: a name that no file can have
             continue
-        if (found.st_dev, found.st_ino) in seen:
+        if found in seen:
             continue
-        seen.add((found.st_dev, found.st_ino))
+        seen.add(found)
         yield folder
-        for entry in _entries(folder, unread):
-            if _is_entered(entry.name) and is_folder(entry):
-                (behind_links if entry.is_symlink() else here).append(folder / entry.name)
+        for one in _children(folder, unread):
+            if not one.name.startswith(".") and is_folder(one):
+                (behind_links if _is_link(one) else here).append(one)
 
 
-def _entries(folder: Path, unread: Unread) -> list[os.DirEntry[str]]:
+def _is_behind_link(path: FilePath) -> bool:
+    return isinstance(path, Path) and any(map(_is_link, (path, *path.parents)))
+
+
+def _is_link(path: FilePath) -> bool:
+    return isinstance(path, Path) and os.path.islink(path)  # noqa: PTH114 - `is_symlink` raises
+
+
+def _identity(folder: FilePath) -> object:
+    """Return what tells a folder from others. Raises OSError or ValueError if there is none."""
+    if isinstance(folder, CommitPath):
+        return folder.normal()
+    found = folder.stat()
+    return found.st_dev, found.st_ino
+
+
+def _children(folder: FilePath, unread: Unread) -> list[FilePath]:
+    """Return what is in a folder, by name."""
+    if isinstance(folder, CommitPath):
+        return [*folder.children()]
     try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
+        return [folder / name for name in sorted(os.listdir(folder))]  # noqa: PTH208 - names alone are needed
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name that no file can have
         return []
     except OSError as error:
@@ -155,30 +136,39 @@ def _entries(folder: Path, unread: Unread) -> list[os.DirEntry[str]]:
         return []
 
 
-_UP_AGAIN = re.compile(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
+@overload
+def expand(patterns: Sequence[str], suffix: str = ".jsonl") -> tuple[list[Path], list[Problem]]: ...
 
 
-def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE) -> tuple[list[Path], list[Problem]]:
+@overload
+def expand(
+    patterns: Sequence[str], suffix: str = ".jsonl", *, root: FilePath
+) -> tuple[list[FilePath], list[Problem]]: ...
+
+
+def expand(
+    patterns: Sequence[str], suffix: str = ".jsonl", *, root: FilePath = HERE
+) -> tuple[list[Any], list[Problem]]:
     """Return the files of paths and globs, sorted, each once, and a problem for each pattern without files.
 
     `-` is standard input, which a commit does not have. Globs skip `own_cases`. `suffix` is the expected suffix, for
-    the problem's words. `root` is the folder that stands for the working folder, such as the folder of a commit's
-    files.
+    the problem's words. `root` is the working folder, or stands for it in a commit.
     """
-    found: list[Path] = []
+    found: list[FilePath] = []
     problems: list[Problem] = []
     for pattern in patterns:
-        if refused := outside(pattern, root):
-            problems.append(refused)
-            continue
         if pattern == DASH:
             found += [STANDARD_INPUT] if root == HERE else []
             continue
-        matched, unread = matches([pattern], root)
-        matched = [path for path in matched if not _is_own(path)]
-        literal = () if unread else (root / pattern,)  # an unreadable place counts as there
-        files = [path for path in (*literal, *matched) if exists(path) and not is_folder(path)]
-        problems += [unreadable(path, why, root) for path, why in unread.items()]
+        try:
+            matched, unread = matches([pattern], root)
+            literal = () if unread else (root / pattern,)  # an unreadable place counts as there
+            some = [*literal, *(path for path in matched if not _is_own(path))]
+            files = [path for path in some if exists(path) and not is_folder(path)]
+        except CannotJudge as error:
+            problems += error.problems
+            continue
+        problems += [unreadable(path, why) for path, why in unread.items()]
         if not files and not unread:
             problems.append(no_match(pattern, suffix, root))
         found += files
@@ -189,59 +179,41 @@ _OWN_CASES = "safe-gate.cases.jsonl"
 _FIRST_KEY = b'{"evaluator":'
 
 
-def _is_own(path: Path) -> bool:
+def _is_own(path: FilePath) -> bool:
     """Return whether a file is of judged cases: it has the name, and begins as a run writes it or is empty."""
     if path.name != _OWN_CASES:
         return False
     try:
-        with path.open("rb") as file:
+        with path.open() if isinstance(path, CommitPath) else path.open("rb") as file:
             return file.read(len(_FIRST_KEY)) in (_FIRST_KEY, b"")
     except OSError:
         return False
 
 
-def own_cases(patterns: Sequence[str], *, root: Path = HERE) -> list[Path]:
+def own_cases(patterns: Sequence[str], *, root: FilePath = HERE) -> list[FilePath]:
     """Return the files of judged cases, written by a run, that globs match: `expand` passes over them."""
-    inside = [pattern for pattern in patterns if not outside(pattern, root)]
-    return distinct(path for path in matches(inside, root)[0] if _is_own(path))
+    found = list[FilePath]()
+    for pattern in patterns:
+        with suppress(CannotJudge):  # `expand` says why
+            found += [path for path in matches([pattern], root)[0] if _is_own(path)]
+    return distinct(found)
 
 
-def distinct(paths: Iterable[Path]) -> list[Path]:
+def distinct(paths: Iterable[P]) -> list[P]:
     """Return paths of files, sorted as reports show them, of those that are one file in several spellings the first."""
-    found: dict[Path, Path] = {}
+    found: dict[FilePath, P] = {}
     for path in paths:
         found.setdefault(location(path), path)
     return sorted(found.values(), key=lambda path: Path(shown(path)))
 
 
-def outside(path: str, root: Path) -> Problem | None:
-    """Return the problem of a path or glob that leads out of a commit's files, which are below `root`.
-
-    A folder with `.git` is the top of them, as it is of a checkout. The working folder has no outside.
-    """
-    if root == HERE:
-        return None
-    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
-    is_inside = Path(os.path.normpath(root / path)).is_relative_to(os.path.normpath(top))
-    if is_inside and not Path(path).is_absolute() and not _UP_AGAIN.search(path):
-        return None
-    words = "cannot be read at a commit: it leads out of the repository; write it relative to the working folder"
-    return Problem(Place(shown(Path(path))), words, code=Code.UNREADABLE_FILE)
-
-
-def named_or_default(path: str, default: str, root: Path) -> tuple[Path, str] | None:
-    """Return a file and what problems call it, None if none was named and none is there. Raises CannotJudge."""
-    if refused := outside(path, root):
-        raise CannotJudge(refused)
+def named_or_default(path: str, default: str, root: FilePath) -> tuple[FilePath, str] | None:
+    """Return a file and what problems call it, None if none was named and none is there."""
     file = root / (path or default)
-    name = shown(file, root)
-    if path and root != HERE and not exists(file):
-        words = "cannot be read: the commit has no such file; add it in one change, and name it in the next"
-        raise CannotJudge.at(name, words, Code.UNREADABLE_FILE)
-    return (file, name) if path or exists(file) else None
+    return (file, shown(file)) if path or exists(file) else None
 
 
-def no_match(pattern: str, suffix: str, root: Path) -> Problem:
+def no_match(pattern: str, suffix: str, root: FilePath) -> Problem:
     """Return the problem of a pattern that names no file, with what may have been meant."""
     named, path = Path(pattern), root / pattern
     if is_folder(path):
@@ -252,9 +224,7 @@ def no_match(pattern: str, suffix: str, root: Path) -> Problem:
     return Problem(Place(pattern), hint, code=Code.UNREADABLE_FILE)
 
 
-def close_to(path: str, root: Path = HERE) -> str:
+def close_to(path: str, root: FilePath = HERE) -> str:
     """Return a hint at the closest file name in the folder of a missing path, "" for none."""
-    named, siblings = Path(path), list[Path]()
-    with suppress(OSError, ValueError):
-        siblings += (root / path).parent.iterdir()
+    named, siblings = Path(path), _children((root / path).parent, {})
     return suggestion(named.name, {one.name: (named.parent / one.name).as_posix() for one in siblings})

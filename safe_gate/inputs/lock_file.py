@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 from safe_gate.inputs import checked, disk, globs
+from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.lock import Lock, Locked
@@ -15,10 +15,10 @@ from safe_gate.model.problems import CannotJudge
 from safe_gate.settings.model import LOCK_FILE
 
 
-def read(root: Path = HERE) -> Lock | None:
+def read(root: FilePath = HERE) -> Lock | None:
     """Return the lock below a folder, None if there is none. Raises CannotJudge with every problem of it."""
     path = root / LOCK_FILE
-    return codec.from_json(Lock, checked.document(str(path), "lock")) if disk.exists(path) else None
+    return codec.from_json(Lock, checked.document(path, "lock")) if disk.exists(path) else None
 
 
 def as_they_are(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest as digest_of
@@ -12,6 +11,7 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import OwnFile, PackFact
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk, globs
+from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Problem
@@ -38,7 +38,7 @@ NO_FILES = Own({}, {}, {})
 """No team has files of rules."""
 
 
-def read(settings: JsonObject, *, root: Path = HERE) -> Own:
+def read(settings: JsonObject, *, root: FilePath = HERE) -> Own:
     """Return the files of rules that settings name below `root`, as by `globs.expand`."""
     files: dict[str, tuple[OwnFile, ...]] = {}
     problems: dict[str, tuple[Problem, ...]] = {}
@@ -46,16 +46,16 @@ def read(settings: JsonObject, *, root: Path = HERE) -> Own:
     for name, one in EVALUATORS.items():
         if one.rule_files:
             paths, nothing = globs.expand(settings[one.rule_files.setting], ".json", root=root)
-            own, wrong = _read(paths, one.rule_files.kind, root)
+            own, wrong = _read(paths, one.rule_files.kind)
             files[name], problems[name], unmatched[name] = tuple(own), tuple(wrong), tuple(nothing)
     return Own(files, problems, unmatched)
 
 
-def _read(paths: Sequence[Path], kind: str, root: Path) -> tuple[list[OwnFile], list[Problem]]:
+def _read(paths: Sequence[FilePath], kind: str) -> tuple[list[OwnFile], list[Problem]]:
     own: list[OwnFile] = []
     problems: list[Problem] = []
     for path in paths:
-        name = disk.shown(path, root)
+        name = disk.shown(path)
         try:
             data = disk.data_of(path, name, disk.WRITTEN_BY_HAND)
             text = disk.decode(data.removeprefix(disk.BOM), name)
@@ -66,7 +66,7 @@ def _read(paths: Sequence[Path], kind: str, root: Path) -> tuple[list[OwnFile], 
     return own, problems
 
 
-def matched(own: Own, settings: JsonObject, *, root: Path) -> Own:
+def matched(own: Own, settings: JsonObject, *, root: FilePath) -> Own:
     """Return files of rules without the problems of patterns that settings do not have."""
     found = {name: one.rule_files for name, one in EVALUATORS.items() if one.rule_files}
     unmatched = {

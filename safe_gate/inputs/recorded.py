@@ -12,7 +12,6 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Se
 from contextlib import suppress
 from io import BytesIO
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from safe_gate import addons
@@ -21,6 +20,7 @@ from safe_gate.core.given import Case, CaseAt, Documents
 from safe_gate.core.jsontext import JsonError, item_places, parse
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.inputs.case_files import CaseFiles
+from safe_gate.inputs.commit_files import FilePath
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import InputFile
@@ -93,14 +93,14 @@ def parts(files: CaseFiles, size: int = PART_LINES) -> Iterator[Part | Problem |
     yield from problems
     for path in paths:
         is_empty = True
-        for item in _parts(path, files.evaluator.input.kind, files.root, files.bounds, size):
+        for item in _parts(path, files.evaluator.input.kind, files.bounds, size):
             is_empty = is_empty and isinstance(item, InputFile)
             yield item
         if is_empty:
             expected = "one case a row" if checked.is_columnar(path) else "one JSON object per line"
             words = f"is empty: no cases; expected {expected}"
-            yield Problem(Place(disk.shown(path, files.root)), words, code=Code.NO_INPUT)
-    yield from (Skipped(disk.shown(path, files.root)) for path in globs.own_cases(files.patterns, root=files.root))
+            yield Problem(Place(disk.shown(path)), words, code=Code.NO_INPUT)
+    yield from (Skipped(disk.shown(path)) for path in globs.own_cases(files.patterns, root=files.root))
 
 
 def cases_of(evaluator: Evaluator, part: Part, settings: JsonObject) -> Iterator[Case | Problem]:
@@ -172,9 +172,9 @@ def lines_of(part: Part) -> Iterator[tuple[int, bytes]]:
     return checked.numbered(BytesIO(part.data), part.first)
 
 
-def _parts(path: Path, kind: str, root: Path, bounds: Bounds, size: int) -> Iterator[Part | Problem | InputFile]:
+def _parts(path: FilePath, kind: str, bounds: Bounds, size: int) -> Iterator[Part | Problem | InputFile]:
     """Yield a file in parts from the first non-blank line, then the file; or why it is not read."""
-    name, digest = disk.shown(path, root), hashlib.sha256()
+    name, digest = disk.shown(path), hashlib.sha256()
     is_start = True
     read = _rows if kind in checked.OF_CASES and checked.is_columnar(path) else _lines
     try:
@@ -189,7 +189,7 @@ def _parts(path: Path, kind: str, root: Path, bounds: Bounds, size: int) -> Iter
                     is_start = False
                 yield item
     except OSError as error:
-        yield disk.unreadable(path, error, root)
+        yield disk.unreadable(path, error)
     except disk.TooLongError as error:
         yield Problem(Place(name, error.line), disk.too_long(bounds.line, "bounds.line"))
     except addons.scale.parquet.NotReadable as error:
@@ -294,7 +294,7 @@ def _in_documents(files: CaseFiles, form: Documents, output: str) -> Iterator[Ca
     outputs, root, id_key = files.outputs, files.root, form.id_key
     paths, problems, skipped = case_files.expanded(files, output)
     yield from problems
-    yield from (Skipped(disk.shown(path, root)) for path in skipped)
+    yield from (Skipped(disk.shown(path)) for path in skipped)
     output_paths, problems = globs.expand(outputs, root=root)
     yield from problems
     named = dict[str, Output]()
@@ -302,13 +302,13 @@ def _in_documents(files: CaseFiles, form: Documents, output: str) -> Iterator[Ca
     are_sound = are_read and not problems
     is_bare = not named
     seen = dict[str, Place]()
-    stems: dict[str, Path] = {}
+    stems: dict[str, FilePath] = {}
     all_read = True
     for path in paths:
         first = stems.setdefault(path.stem, path)
         if first is not path:
-            words = f"has the same batch id as {disk.shown(first, root)}; rename one: a batch's id is its file's stem"
-            yield Problem(Place(disk.shown(path, root)), words)
+            words = f"has the same batch id as {disk.shown(first)}; rename one: a batch's id is its file's stem"
+            yield Problem(Place(disk.shown(path)), words)
         recorded = named
         beside = case_files.outputs_beside(path)
         if not outputs:
@@ -316,7 +316,7 @@ def _in_documents(files: CaseFiles, form: Documents, output: str) -> Iterator[Ca
             found = [beside] if disk.exists(beside) else []
             are_sound = yield from _read_outputs(files, form, found, recorded)
             is_bare = not recorded
-        name = disk.shown(path, root)
+        name = disk.shown(path)
         batch = None
         for item in _batch(files, form, path, name):
             if isinstance(item, Batch):
@@ -326,7 +326,7 @@ def _in_documents(files: CaseFiles, form: Documents, output: str) -> Iterator[Ca
         if batch is None or (is_bare and not are_sound):  # further problems would be noise
             all_read = False
             continue
-        searched = outputs or [disk.shown(beside, root)]
+        searched = outputs or [disk.shown(beside)]
         yield from _joined(files, form, batch, recorded, seen, searched, is_bare=is_bare)
         if not all(batch.ids):  # an unused output may belong to a case without an id
             all_read = False
@@ -358,7 +358,7 @@ class Batch(NamedTuple):
     faulty: Set[int]
 
 
-def _batch(files: CaseFiles, form: Documents, path: Path, name: str) -> Iterator[Batch | Problem | InputFile]:
+def _batch(files: CaseFiles, form: Documents, path: FilePath, name: str) -> Iterator[Batch | Problem | InputFile]:
     """Yield the file, its problems, and its batch if it has test cases. One case's fault hides no other."""
     bounds = files.bounds
     try:
@@ -462,14 +462,14 @@ def _unused(id_key: str, recorded: Mapping[str, Output], nobody: str) -> Iterato
 
 
 def _read_outputs(
-    files: CaseFiles, form: Documents, paths: Iterable[Path], into: dict[str, Output]
+    files: CaseFiles, form: Documents, paths: Iterable[FilePath], into: dict[str, Output]
 ) -> Generator[Problem | InputFile, None, bool]:
     """Read recorded outputs by their test_id. Yields their problems and files; returns whether all could be read."""
     are_read = True
     last = None
     for path in paths:
         is_empty = True
-        found = _parts(path, form.outputs_kind, files.root, files.bounds, PART_LINES)
+        found = _parts(path, form.outputs_kind, files.bounds, PART_LINES)
         some = (_objects(one, form.outputs_kind) if isinstance(one, Part) else [one] for one in found)
         for item in chain.from_iterable(some):
             if isinstance(item, InputFile):
@@ -492,5 +492,5 @@ def _read_outputs(
                 yield twin(here.place, first.place, test_id, form.id_key)
         if is_empty:
             words = "is empty: no outputs; expected one JSON object per line"
-            yield Problem(Place(disk.shown(path, files.root)), words, code=Code.NO_INPUT)
+            yield Problem(Place(disk.shown(path)), words, code=Code.NO_INPUT)
     return are_read

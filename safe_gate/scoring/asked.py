@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import case_files, checked, config_file, disk, own_rules
 from safe_gate.inputs.case_files import CaseFiles
+from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Problem
@@ -41,7 +41,7 @@ def settings(options: Settings) -> dict[str, Any]:
 
 
 def recipe(
-    evaluator: Evaluator, settings: JsonObject, own: own_rules.Own, config: str = "", *, root: Path = HERE
+    evaluator: Evaluator, settings: JsonObject, own: own_rules.Own, config: str = "", *, root: FilePath = HERE
 ) -> str:
     """Return the recipe of an evaluator's rules under settings, as `own_rules.recipe` does.
 
@@ -106,7 +106,7 @@ class Snapshot:
     """
 
     options: Settings
-    root: Path
+    root: FilePath
     rules: own_rules.Own
     packs_sha256: str
     waivers: Waivers
@@ -151,7 +151,7 @@ class Snapshot:
         return all(self.options.value(name) == other.options.value(name) for name in READING)
 
 
-def taken(options: Settings, root: Path) -> Snapshot:
+def taken(options: Settings, root: FilePath) -> Snapshot:
     """Return the side that has these settings and whose files lie below a folder. What is wrong with files is in it."""
     scored_by = settings(options)
     rules = own_rules.read(scored_by, root=root)
@@ -161,7 +161,7 @@ def taken(options: Settings, root: Path) -> Snapshot:
     return Snapshot(options, root, rules, own_rules.digest(scored_by, rules), waivers, there)
 
 
-def _waivers(path: str, root: Path) -> Waivers:
+def _waivers(path: str, root: FilePath) -> Waivers:
     try:
         return Waivers(checked.waivers(path, root=root))
     except CannotJudge as error:

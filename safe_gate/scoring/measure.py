@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, islice
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from safe_gate import addons
@@ -22,6 +21,7 @@ from safe_gate.core.jsontext import offsets
 from safe_gate.evaluators import BUILT_IN, EVALUATORS
 from safe_gate.evaluators.stored import withheld, without_texts
 from safe_gate.inputs import case_files, own_rules, recorded
+from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems, is_interrupt, reason
@@ -308,7 +308,7 @@ def part(
     how: How = AS_NAMED,
     *,
     output: str = "",
-    root: Path = HERE,
+    root: FilePath = HERE,
 ) -> Measured:
     """Return an evaluator's part of the report over all cases that the options name.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, Sized
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.validate import LONGEST_QUOTE, masked, quote, suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import config_file, own_rules
+from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -125,7 +125,7 @@ def unknown(side: Snapshot, measured: Mapping[str, Measured | None]) -> Iterator
 
 
 def unknown_groups(
-    options: Settings, measured: Mapping[str, Measured | None], *, root: Path = HERE, is_selection: bool = False
+    options: Settings, measured: Mapping[str, Measured | None], *, root: FilePath = HERE, is_selection: bool = False
 ) -> Iterator[Problem]:
     """Yield a problem for each archetype or tag that options name and no case has: its rules would judge nothing.
 
@@ -156,7 +156,7 @@ def unknown_groups(
 
 
 def misnamed(
-    options: Settings, evaluators: Iterable[str], own: own_rules.Own, *, root: Path = HERE
+    options: Settings, evaluators: Iterable[str], own: own_rules.Own, *, root: FilePath = HERE
 ) -> Iterator[Problem]:
     """Yield a problem for each name that options give and that means nothing to evaluators."""
     settings, problems = asked.settings(options), list[Problem]()

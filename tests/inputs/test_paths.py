@@ -36,7 +36,7 @@ def write_outputs(path: str, *ids: str) -> None:
 def named(pattern: str) -> list[str]:
     paths, unread = globs.matches([pattern], Path())
     assert not unread
-    return sorted(path.as_posix() for path in paths)
+    return sorted(map(str, paths))
 
 
 def test_a_glob_names_what_a_shell_would() -> None:

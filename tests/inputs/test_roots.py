@@ -1,20 +1,23 @@
-"""Inputs below another folder than the working one: as in it, to the byte, but for what would lead out."""
+"""Inputs in a commit: as in the working folder, to the byte, but for what would lead out."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from safe_gate.inputs import config_file
+from safe_gate.inputs.commit_files import CommitPath, FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.scoring import measure
 from safe_gate.scoring.measure import Measured
 from safe_gate.settings.model import Settings
+from tests.support.baselines import commit_of
 from tests.support.cases import REPOSITORY, SAFE, SYNTHESIS, safe_case, turn, write_batch, write_cases
 
 NOW = "2026-01-01T00:00:00Z"
@@ -49,7 +52,6 @@ def write_inputs(top: Path) -> Path:
     shutil.copytree(REPOSITORY / "examples", work)
     for folder in (work / "more" / "deep", work / "rules", top / "shared"):
         folder.mkdir(parents=True)
-    (top / ".git").mkdir()
     write_cases(work / "more" / "a.jsonl", turn("more a"))
     write_cases(work / "more" / "deep" / "b.jsonl", turn("more b", assistant="It's yours to make."))
     write_cases(top / "shared" / "c.jsonl", turn("shared c"))
@@ -65,18 +67,24 @@ def work(tmp_path: Path) -> Path:
     return write_inputs(tmp_path / "copy")
 
 
-def measured(root: Path = HERE, options: Settings = OPTIONS) -> tuple[Measured, Measured]:
+@pytest.fixture
+def root(work: Path) -> Iterator[CommitPath]:
+    with commit_of(work.parent, "evals") as found:
+        yield found
+
+
+def measured(root: FilePath = HERE, options: Settings = OPTIONS) -> tuple[Measured, Measured]:
     return measure.part(SAFE, options, NOW, root=root), measure.part(SYNTHESIS, options, NOW, root=root)
 
 
-def problems(root: Path, options: Settings) -> list[Problem]:
+def problems(root: FilePath, options: Settings) -> list[Problem]:
     return [problem for one in measured(root, options) for problem in one.problems]
 
 
-def test_what_lies_below_a_root_is_measured_as_in_the_working_folder(
-    work: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_lies_in_a_commit_is_measured_as_in_the_working_folder(
+    work: Path, root: CommitPath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    elsewhere = measured(work)
+    elsewhere = measured(root)
     monkeypatch.chdir(work)
     assert elsewhere == measured()
     safe, synthesis = elsewhere
@@ -101,9 +109,10 @@ def test_problems_stand_where_they_would_in_the_working_folder(work: Path, monke
         synthesis_cases=("bad.jsonl", "empathi.jsonl", "clinical", "../shared/d*"),
         rules=("rules/taem.json",),
     )
-    below = problems(work, options)
-    with pytest.raises(CannotJudge) as config:
-        config_file.read_config("config.json", root=work)
+    with commit_of(work.parent, "evals") as root:
+        below = problems(root, options)
+        with pytest.raises(CannotJudge) as config:
+            config_file.read_config("config.json", root=root)
     monkeypatch.chdir(work)
     assert below == problems(HERE, options)
     assert any("did you mean" in problem.message for problem in below)
@@ -112,33 +121,35 @@ def test_problems_stand_where_they_would_in_the_working_folder(work: Path, monke
     assert config.value.problems == here.value.problems
 
 
-OUT = ["{abs}/empathy.jsonl", "../../x.jsonl", "../*/../../x.jsonl", "more/../../../y.jsonl", "more/**/../../a.jsonl"]
+OUT = ["{abs}/empathy.jsonl", "../../x.jsonl", "../*/../../x.jsonl", "more/../../../y.jsonl"]
 
 
 @pytest.mark.parametrize("pattern", OUT)
-def test_what_leads_out_of_the_repository_cannot_be_read_at_a_commit(work: Path, pattern: str) -> None:
+def test_what_leads_out_of_the_repository_cannot_be_read_at_a_commit(
+    work: Path, root: CommitPath, pattern: str
+) -> None:
     pattern = pattern.format(abs=work)
     write_cases(work.parent.parent / "x.jsonl", turn("out"))
-    expected = "cannot be read at a commit: it leads out of the repository; write it relative to the working folder"
+    expected = "leads out of the repository, so no commit has it; write it relative to the working folder"
     for options in (
         Settings().replace(synthesis_cases=(pattern,)),
         Settings().replace(synthesis_cases=("empathy.jsonl",), rules=(pattern,)),
     ):
-        assert [p.message for p in measure.part(SYNTHESIS, options, NOW, root=work).problems] == [expected]
+        assert [p.message for p in measure.part(SYNTHESIS, options, NOW, root=root).problems] == [expected]
     for options in (
         Settings().replace(safe_batch=(pattern,)),
         Settings().replace(safe_batch=("clinical/*_batch_*",), safe_outputs=(pattern,)),
         Settings().replace(safe_batch=("x",), safe_test_dir=pattern.replace(".jsonl", "")),
     ):
-        assert expected in [p.message for p in measure.part(SAFE, options, NOW, root=work).problems]
+        assert expected in [p.message for p in measure.part(SAFE, options, NOW, root=root).problems]
     with pytest.raises(CannotJudge):
-        config_file.read_config(pattern, root=work)
+        config_file.read_config(pattern, root=root)
 
 
-def test_the_config_and_its_absence(work: Path, tmp_path: Path) -> None:
-    found = config_file.read_config("my.json", root=work)
+def test_the_config_and_its_absence(root: CommitPath, tmp_path: Path) -> None:
+    found = config_file.read_config("my.json", root=root)
     assert found is not None
     assert found[:2] == ("my.json", {"min-pass-rate": 0.5})
-    assert config_file.read_config("", root=work) is None
+    assert config_file.read_config("", root=root) is None
     (tmp_path / "safe.config.json").write_text("{}", "utf-8")
-    assert config_file.read_config("", root=work) is None, "that of the working folder is another"
+    assert config_file.read_config("", root=root) is None, "that of the working folder is another"

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO
 
-import pytest
-
-from safe_gate.baseline.source import Baseline, opened, patterns_of
+from safe_gate.baseline.source import Baseline, opened
 from safe_gate.github import Api
 from safe_gate.github.effects import Effects
 from safe_gate.github.event import Context, Subject
-from safe_gate.model.problems import CannotJudge
+from safe_gate.inputs.commit_files import CommitFiles, CommitPath, Entry, Kind
+from safe_gate.model.problems import CannotJudge, Problem
+from safe_gate.scoring import asked, measure
 from safe_gate.settings.model import Settings
+from tests.support.git import NOW
 from tests.support.github import TOKEN
 
 OPTIONS = Settings().replace(
@@ -46,25 +48,49 @@ def open_(
     options: Settings = OPTIONS,
     folder: str = "evals",
 ) -> AbstractContextManager[Baseline | None]:
-    patterns, is_required = patterns_of(options), options.baseline_required
     effects = Effects(print, print, "", where, folder)
-    return opened(spec, patterns, effects, connect, options.github_token, is_required=is_required)
+    return opened(spec, options, effects, connect, is_required=options.baseline_required)
 
 
-def refusal(baseline: AbstractContextManager[Baseline | None]) -> str:
-    with pytest.raises(CannotJudge) as error, baseline:
-        pass
-    return "\n".join(f"{problem.place.path}: {problem.message}" for problem in error.value.problems)
+@contextmanager
+def commit_of(top: Path, folder: str) -> Iterator[CommitPath]:
+    """Give a folder as it would be in a commit of all files below `top`."""
+    kinds = [(path, Kind.FOLDER if path.is_dir() else Kind.FILE) for path in top.rglob("*")]
+    listed = [Entry(path.relative_to(top).as_posix(), kind, str(path)) for path, kind in kinds]
+    with TemporaryDirectory() as kept:
+        yield CommitPath(CommitFiles(folder, lambda: listed, _copied, Path(kept)), PurePosixPath())
 
 
-def found(root: Path) -> list[str]:
-    top = root.parent
-    return sorted(path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file())
+def _copied(file: Entry, into: BinaryIO, most: int) -> None:
+    into.write(Path(file.blob).read_bytes()[:most])
+
+
+def measured(baseline: Baseline, options: Settings = OPTIONS) -> list[measure.Measured]:
+    """Return what evaluators make of all that options name in a commit."""
+    return [measure.part(one, options, NOW, root=baseline.root) for one in asked.given(options)]
+
+
+def found(baseline: Baseline, options: Settings = OPTIONS) -> list[str]:
+    """Return the files that are read of a commit."""
+    return sorted(file.path for one in measured(baseline, options) for file in one.inputs)
+
+
+def refusal(baseline: AbstractContextManager[Baseline | None], options: Settings = OPTIONS) -> str:
+    """Return why a baseline cannot be opened, or not read."""
+    problems: list[Problem] = []
+    try:
+        with baseline as one:
+            assert one
+            problems += (problem for part in measured(one, options) for problem in part.problems)
+    except CannotJudge as error:
+        problems += error.problems
+    assert problems
+    return "\n".join(f"{problem.place.path}: {problem.message}" for problem in problems)
 
 
 NAMED = [
-    "evals/chat.jsonl",
-    "evals/clinical/I25_batch_1.json",
-    "evals/clinical/I25_batch_1.outputs.jsonl",
-    "shared/deep/ü b.jsonl",
+    "../shared/deep/ü b.jsonl",
+    "chat.jsonl",
+    "clinical/I25_batch_1.json",
+    "clinical/I25_batch_1.outputs.jsonl",
 ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from select import select
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,8 @@ PULL_REQUEST = {
 FAILS = {"assistant": "You should get over it. I know exactly how you feel."}
 
 
-CONTENTS = f"/repos/{REPOSITORY}/contents"
+TREES = f"/repos/{REPOSITORY}/git/trees"
+BLOBS = f"/repos/{REPOSITORY}/git/blobs"
 ALL_PATHS = 500  # at least, of GitHub's whole description; one of fewer was cut down to some of them
 
 
@@ -70,8 +71,9 @@ def descriptions() -> tuple[tuple[OpenAPI, bool], ...]:
 def faults(method: str, target: str, data: bytes) -> list[str]:
     """Return how a request breaks the description of GitHub's API."""
     url = urlsplit(target)
-    path = f"{CONTENTS}/root" if url.path == CONTENTS else url.path  # the root's, by the document's words
-    request = MockRequest("https://api.github.com", method.lower(), path, args=dict(parse_qsl(url.query)), data=data)
+    request = MockRequest(
+        "https://api.github.com", method.lower(), url.path, args=dict(parse_qsl(url.query)), data=data
+    )
     found = []
     for api, is_whole in descriptions():
         try:
@@ -124,6 +126,7 @@ class GitHub:
     refs: dict[str, str] = field(default_factory=dict)  # the commits that branches and ids name
     trees: dict[str, dict[str, bytes | Kind]] = field(default_factory=dict)  # the files of commits
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of commits
+    truncates: bool = False  # the list of a tree
     made_at: str = "2026-01-02T03:04:05Z"  # every commit
     accept: str = ""  # of the last request
 
@@ -187,17 +190,13 @@ class GitHub:
             parents = [{"sha": one} for one in self.parents.get(sha or "", ())]
             found = {"sha": sha, "commit": {"committer": {"date": self.made_at}}, "parents": parents}
             return ok(found) if sha else refused
-        if method == "GET" and path.startswith(CONTENTS) and query["ref"] in self.trees:
-            return self._content(unquote(path.removeprefix(CONTENTS))[1:], self.trees[query["ref"]])
+        if method == "GET" and (tree := self.trees.get(path.removeprefix(f"{TREES}/"))) is not None:
+            return ok({"tree": _listed(tree), "truncated": self.truncates})
+        if method == "GET" and path.startswith(BLOBS) and self.accept == "application/vnd.github.raw+json":
+            files = (one for tree in self.trees.values() for one in tree.values() if isinstance(one, bytes))
+            data = next((one for one in files if blob_id(one) == path.removeprefix(f"{BLOBS}/")), None)
+            return NOT_FOUND if data is None else Answer(200, data.decode("utf-8", "surrogateescape"))
         return Answer(404, '{"message": "Not Found"}')
-
-    def _content(self, path: str, tree: Mapping[str, bytes | Kind]) -> Answer:
-        """Answer for a file by its bytes, for a folder by its list, which ends after 1,000 entries without a word."""
-        if isinstance(data := tree.get(path), bytes) and self.accept == "application/vnd.github.raw+json":
-            return Answer(200, data.decode("utf-8", "surrogateescape"))
-        folder = f"{path}/" if path else ""
-        names = sorted({one.removeprefix(folder).partition("/")[0] for one in tree if one.startswith(folder)})
-        return ok([_listed(name, tree.get(folder + name)) for name in names[:1_000]]) if names else NOT_FOUND
 
     def _page(self, query: Mapping[str, str]) -> Answer:
         size = min(int(query.get("per_page", "30")), self.page_size)
@@ -210,15 +209,26 @@ class GitHub:
 NOT_FOUND = Answer(404, '{"message": "Not Found"}')
 
 
-def _listed(name: str, data: bytes | Kind | None) -> dict[str, Any]:
-    """Return a folder's entry as GitHub lists it: a submodule is a file there, but with the address of a tree."""
-    if data is None:
-        return {"name": name, "type": "dir", "size": 0}
-    if isinstance(data, Kind):
-        type_, kept = ("symlink", "blobs") if data is Kind.LINK else ("file", "trees")
-        return {"name": name, "type": type_, "size": 0, "sha": "0" * 40, "git_url": f"https://x/git/{kept}/0"}
-    blob = hashlib.sha1(b"blob %d\0%b" % (len(data), data)).hexdigest()
-    return {"name": name, "type": "file", "size": len(data), "sha": blob, "git_url": f"https://x/git/blobs/{blob}"}
+def blob_id(data: bytes) -> str:
+    """Return the id that git gives to a file."""
+    return hashlib.sha1(b"blob %d\0%b" % (len(data), data)).hexdigest()
+
+
+def _listed(tree: Mapping[str, bytes | Kind]) -> list[dict[str, Any]]:
+    """Return a tree as GitHub lists it, its folders among its files."""
+    modes = {Kind.LINK: ("120000", "blob"), Kind.SUBMODULE: ("160000", "commit")}
+    folders = {folder.as_posix() for path in tree for folder in PurePosixPath(path).parents} - {"."}
+    found: list[dict[str, Any]] = [
+        {"path": path, "mode": "040000", "type": "tree", "sha": "0" * 40} for path in folders
+    ]
+    for path, data in tree.items():
+        if isinstance(data, Kind):
+            mode, type_ = modes[data]
+            found.append({"path": path, "mode": mode, "type": type_, "sha": "0" * 40})
+        else:
+            sized = {"path": path, "mode": "100644", "type": "blob", "size": len(data)}
+            found.append(sized | {"sha": blob_id(data)})
+    return sorted(found, key=lambda one: str(one["path"]))
 
 
 def serve(github: GitHub) -> ThreadingHTTPServer:

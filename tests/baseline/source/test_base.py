@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.baseline.source import Baseline, patterns_of
+from safe_gate.baseline.source import Baseline
 from safe_gate.evaluators.stored import read_report
-from safe_gate.inputs.commit_files import Pattern
 from safe_gate.inputs.disk import HERE
-from safe_gate.settings.model import Settings
 from tests.support.baselines import context, open_, refusal
 from tests.support.cases import Ran
 from tests.support.git import NOW, commit
@@ -91,13 +89,3 @@ def test_other_files_are_refused_as_reports(safe_gate: Callable[..., Ran], work:
         assert refusal(open_(name)).startswith(f"{name}: {expected}")
     Path("broken.json").write_text("{", "utf-8")
     assert refusal(open_("broken.json")).startswith("broken.json: is not valid JSON")
-
-
-def test_the_patterns_of_a_run_are_all_that_it_reads() -> None:
-    options = Settings().replace(
-        safe_batch=("a", "/b"), safe_test_dir="t", safe_outputs=("o",), synthesis_cases=("c",), rules=("r",), config="k"
-    )
-    others = map(Pattern, ("o", "c", "r", "k", "safe-gate.waivers.json", "safe-gate.lock.json"))
-    assert patterns_of(options) == (Pattern("t/a", is_batch=True), Pattern("/b", is_batch=True), *others)
-    defaults = ("safe.config.json", "safe-gate.config.json", "safe-gate.waivers.json", "safe-gate.lock.json")
-    assert patterns_of(Settings()) == tuple(map(Pattern, defaults))

@@ -8,21 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.inputs.commit_files import Clone, Pattern, Selection
 from safe_gate.settings.model import Settings
 from tests.support.baselines import NAMED, found, open_, refusal
 from tests.support.git import NOW, commit, git
 from tests.support.github import BASE
-
-
-def test_files_below_a_folder_that_no_pattern_leads_into_are_not_looked_at(work: Path) -> None:
-    class Selected(Selection):
-        def has(self, path: str) -> bool:
-            assert path.startswith("evals/")
-            return super().has(path)
-
-    found = Clone().entries(commit(work), Selected.of([Pattern("*.jsonl")], "evals"))
-    assert [entry.path for entry in found] == ["evals/chat.jsonl", "evals/unasked.jsonl"]
 
 
 def test_a_ref_is_a_branch_a_tag_an_id_or_what_git_makes_of_it(work: Path) -> None:
@@ -86,7 +75,7 @@ def test_a_worktree_a_subfolder_and_another_owner(work: Path, tmp_path: Path, mo
         monkeypatch.chdir(tmp_path / folder)
         with open_("main") as baseline:
             assert baseline
-            assert (baseline.commit, found(baseline.root)) == (sha, NAMED)
+            assert (baseline.commit, found(baseline)) == (sha, NAMED)
 
 
 def test_nothing_that_a_user_or_a_repository_configures_is_run(
@@ -117,10 +106,10 @@ def test_a_replaced_commit_is_read_as_it_is(work: Path) -> None:
     git("replace", first, commit(work), folder=work)
     with open_(first) as baseline:
         assert baseline
-        assert (baseline.root / "chat.jsonl").stat().st_size > 0
+        assert found(baseline) == NAMED
 
 
-def test_a_path_that_leads_out_of_its_folder_is_not_written(work: Path) -> None:
+def test_a_path_that_leads_out_of_its_folder_is_refused(work: Path) -> None:
     blob = git("rev-parse", f"{commit(work)}:evals/chat.jsonl", folder=work)
 
     def tree(mode: str, name: str, inner: str) -> str:
@@ -130,8 +119,8 @@ def test_a_path_that_leads_out_of_its_folder_is_not_written(work: Path) -> None:
 
     evil = git("commit-tree", "-m", "x", tree("40000", "evals", tree("40000", "..", tree("100644", "x.jsonl", blob))))
     options = Settings().replace(synthesis_cases=("**/*.jsonl",))
-    assert refusal(open_(evil, options=options)) == (
-        "evals/../x.jsonl: cannot be put into a folder: it leads out of it; correct the commit"
+    assert refusal(open_(evil, options=options), options) == (
+        "evals/..: is a path that no checkout can have; correct the commit"
     )
 
 
@@ -159,7 +148,7 @@ def test_a_git_that_does_not_work(
     (tmp_path / "git").write_text(script, "utf-8")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr("safe_gate.inputs.commit_files._PATIENCE", seconds)
+    monkeypatch.setattr("safe_gate.inputs.clone._PATIENCE", seconds)
     assert f"(the clone: {words}; GitHub: this is not a GitHub Actions job)" in refusal(open_("main"))
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.inputs import globs
+from safe_gate.inputs import disk
 from safe_gate.scoring import measure
 from safe_gate.settings.model import Settings
-from tests.support.baselines import NAMED, OPTIONS, Open, found, open_, refusal
+from tests.support.baselines import NAMED, OPTIONS, Open, found, measured, open_, refusal
 from tests.support.cases import SAFE, SYNTHESIS, turn, write_cases
 from tests.support.git import NOW, commit, git
 from tests.support.github import BASE, TOKEN, GitHub
@@ -32,7 +32,7 @@ def source(request: pytest.FixtureRequest, from_github: Callable[[Path], Open]) 
 
 def test_a_commit_is_read_as_it_was_and_gone_afterwards(source: Callable[[Path], Open], work: Path) -> None:
     sha = commit(work)
-    before = measure.part(SYNTHESIS, OPTIONS, NOW), measure.part(SAFE, OPTIONS, NOW)
+    before = [measure.part(one, OPTIONS, NOW) for one in (SAFE, SYNTHESIS)]
     open_it = source(work)
     for path in (Path("chat.jsonl"), Path("clinical/I25_batch_1.json")):
         path.write_text("changed since", "utf-8")
@@ -41,21 +41,16 @@ def test_a_commit_is_read_as_it_was_and_gone_afterwards(source: Callable[[Path],
         assert baseline
         assert (baseline.name, baseline.report) == ("main", None)
         assert (baseline.commit, baseline.made_at) == (sha, NOW)
-        assert found(baseline.root) == NAMED
-        assert measure.part(SYNTHESIS, OPTIONS, NOW, root=baseline.root) == before[0]
-        assert measure.part(SAFE, OPTIONS, NOW, root=baseline.root) == before[1]
-        kept = baseline.root
-    assert not kept.exists()
+        assert found(baseline) == NAMED
+        assert measured(baseline) == before
 
 
 def test_a_commit_may_have_none_of_the_files(source: Callable[[Path], Open], work: Path) -> None:
     for path in NAMED:
-        (work / path).unlink()
-    with source(work)("main") as baseline:
-        assert baseline
-        assert (baseline.root.is_dir(), found(baseline.root)) == (True, [])
-        (problem,) = globs.expand(["chat.jsonl"], root=baseline.root)[1]
-        assert problem.message.startswith("matches no file")
+        Path(path).unlink()
+    options = OPTIONS.replace(safe_batch=())
+    said = refusal(source(work)("main"), options).split("\n")
+    assert [one.partition(" file")[0] for one in said] == ["chat.jsonl: matches no", "../shared/**/*.jsonl: matches no"]
 
 
 LINKS = [
@@ -76,8 +71,8 @@ def test_a_link_that_a_pattern_leads_to_is_an_error(source: Callable[[Path], Ope
     link.symlink_to(Path("elsewhere").absolute())
     said = refusal(source(work)("main"))
     path = os.path.relpath(link.absolute(), work)
-    assert said.startswith(f"{path}: is a symbolic link at commit ")
-    assert said.endswith(", which is not followed; correct the pattern that leads to it")
+    words = "is a symbolic link, which is not followed at a commit; correct the pattern that leads to it"
+    assert f"{path}: {words}" in said.split("\n")
 
 
 def test_a_link_that_no_pattern_leads_to_does_not_matter(source: Callable[[Path], Open], work: Path) -> None:
@@ -85,7 +80,7 @@ def test_a_link_that_no_pattern_leads_to_does_not_matter(source: Callable[[Path]
         Path(name).symlink_to("/etc")
     with source(work)("main") as baseline:
         assert baseline
-        assert found(baseline.root) == NAMED
+        assert found(baseline) == NAMED
 
 
 def test_a_wildcard_leaves_out_hidden_folders_as_on_disk(source: Callable[[Path], Open], work: Path) -> None:
@@ -95,7 +90,7 @@ def test_a_wildcard_leaves_out_hidden_folders_as_on_disk(source: Callable[[Path]
     options = Settings().replace(synthesis_cases=("**/*.jsonl",), github_token=TOKEN)
     with source(work)("main", options=options) as baseline:
         assert baseline
-        assert ".cache" not in " ".join(found(baseline.root))
+        assert ".cache" not in " ".join(found(baseline, options))
 
 
 def test_a_submodule_in_the_way_is_an_error(source: Callable[[Path], Open], work: Path) -> None:
@@ -106,7 +101,7 @@ def test_a_submodule_in_the_way_is_an_error(source: Callable[[Path], Open], work
     Path("clinical").mkdir()
     git("reset", "--quiet", "--hard", folder=work)
     said = refusal(source(work)("main"))
-    assert said.startswith("evals/clinical: is a submodule at commit ")
+    assert "evals/clinical: is a submodule, which is not followed" in said
 
 
 ODD = ["a\nb.jsonl", "-rf.jsonl", "☃ '\"$(x).jsonl", "%2e%2e.jsonl", "a?b#c.jsonl", "b\\c.jsonl", "[x].jsonl"]
@@ -118,8 +113,8 @@ def test_odd_names_are_names(source: Callable[[Path], Open], work: Path, name: s
     options = Settings().replace(synthesis_cases=(name,), github_token=TOKEN)
     with source(work)("main", options=options) as baseline:
         assert baseline
-        assert found(baseline.root) == [f"evals/{name}"]
-        assert measure.part(SYNTHESIS, options, NOW, root=baseline.root).part
+        assert found(baseline, options) == [name]
+        assert measured(baseline, options)[0].part
 
 
 def test_lines_and_bytes_are_those_of_the_commit(source: Callable[[Path], Open], work: Path) -> None:
@@ -130,7 +125,7 @@ def test_lines_and_bytes_are_those_of_the_commit(source: Callable[[Path], Open],
     (work / ".git" / "info" / "attributes").write_text("* -text", "utf-8")
     with source(work)("main") as baseline:
         assert baseline
-        assert (baseline.root / "chat.jsonl").read_bytes() == data
+        assert disk.data_of(baseline.root / "chat.jsonl", "", 100) == data
 
 
 def test_a_file_stored_in_git_lfs_is_refused_as_such(source: Callable[[Path], Open], work: Path) -> None:
@@ -141,15 +136,15 @@ def test_a_file_stored_in_git_lfs_is_refused_as_such(source: Callable[[Path], Op
 def test_more_than_2_gb_is_refused_before_it_is_read(
     source: Callable[[Path], Open], work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("safe_gate.baseline.source._MOST_BYTES", 100)
-    assert "bytes of files that the patterns name; expected at most 100" in refusal(source(work)("main"))
+    monkeypatch.setattr("safe_gate.inputs.commit_files.MOST_BYTES", 100)
+    assert "is too large: at most 100 bytes of a commit are read; narrow the patterns" in refusal(source(work)("main"))
 
 
 @pytest.mark.parametrize("pattern", ["/etc/*.json", "../../x.jsonl"])
 def test_a_pattern_that_leads_out_is_refused(source: Callable[[Path], Open], work: Path, pattern: str) -> None:
     options = Settings().replace(synthesis_cases=(pattern,), github_token=TOKEN)
-    said = refusal(source(work)("main", options=options))
-    assert said.startswith(f"{pattern}: cannot be read at a commit")
+    said = refusal(source(work)("main", options=options), options)
+    assert "leads out of the repository, so no commit has it; write it relative to the working folder" in said
 
 
 NO_REFS = ["--upload-pack=x", "-h", "", "a\0b", "a\nb"]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from safe_gate.github.client import Client
 from safe_gate.settings.model import Settings
-from tests.support.baselines import Open, context, found, open_, refusal
+from tests.support.baselines import OPTIONS, Open, context, found, open_, refusal
 from tests.support.git import NOW, commit, git
-from tests.support.github import BASE, CONTENTS, REPOSITORY, TOKEN, Answer, GitHub, ok
+from tests.support.github import BASE, BLOBS, REPOSITORY, TOKEN, TREES, Answer, GitHub, blob_id, ok
 
 
 def test_a_shallow_clone_asks_github_for_what_it_lacks(
@@ -25,17 +24,19 @@ def test_a_shallow_clone_asks_github_for_what_it_lacks(
     monkeypatch.chdir(tmp_path / "shallow" / "evals")
     github.refs[base] = base
     github.made_at = "2026-01-02T03:04:05.678Z"
-    github.trees[base] = {"evals/chat.jsonl": b"{}\n", "evals/new.txt": b"x", "docs/x.jsonl": b"x"}
+    files = {"evals/chat.jsonl": (work / "evals" / "unasked.jsonl").read_bytes() + b"\n", "docs/x.jsonl": b"x"}
+    github.trees[base] = {**files}
     where = context("pull_request", base, repository=REPOSITORY)
     with open_("base", lambda: Client(github.url, TOKEN, say=print, seconds=60), where) as baseline:
         assert baseline
         assert (baseline.name, baseline.commit, baseline.made_at) == ("base", base, NOW)
-        assert found(baseline.root) == ["evals/chat.jsonl"]
-    assert [path for _, path in github.requests] == [
+        options = OPTIONS.replace(safe_batch=(), synthesis_cases=("chat.jsonl",))
+        assert found(baseline, options) == found(baseline, options) == ["chat.jsonl"]
+    blob = blob_id(files["evals/chat.jsonl"])
+    assert sorted(path for _, path in github.requests) == [
         f"/repos/{REPOSITORY}/commits/{base}?per_page=1",
-        f"{CONTENTS}?ref={base}",
-        f"{CONTENTS}/evals?ref={base}",
-        f"{CONTENTS}/evals%2Fchat.jsonl?ref={base}",
+        f"{BLOBS}/{blob}",
+        f"{TREES}/{base}?recursive=1",
     ]
 
 
@@ -87,8 +88,8 @@ REFUSALS = [
     ("path", "answer", "words"),
     [
         *((f"/repos/{REPOSITORY}/commits/main", *refusal) for refusal in REFUSALS),
-        (CONTENTS, *REFUSALS[1]),
-        (f"{CONTENTS}/evals%2Fchat.jsonl", *REFUSALS[4]),
+        (f"{TREES}/.*", *REFUSALS[1]),
+        (f"{BLOBS}/.*", *REFUSALS[4]),
     ],
 )
 def test_a_refusal_is_an_error_that_says_what_to_do(
@@ -97,18 +98,22 @@ def test_a_refusal_is_an_error_that_says_what_to_do(
     commit(work)
     github.faults[("GET", path)] = Answer(answer.status, answer.body, answer.headers)
     said = refusal(from_github(work)("main"))
-    if answer.body == "<html>" and path.endswith(".jsonl"):
-        words = "it returned different bytes for evals/chat.jsonl than the commit's"
+    if answer.body == "<html>" and path.startswith(BLOBS):
+        words = "it returned different bytes for shared/deep/ü b.jsonl than the commit's"
     assert words in said
     assert "actions/checkout with fetch-depth: 0" in said
 
 
-@pytest.mark.parametrize("entry", [{}, *({"name": name} for name in ("..", "a/b", "", 1, "a\0", "\ud800"))])
+ENTRY = {"path": "x", "mode": "100644", "sha": "0" * 40, "size": 1}
+NO_ENTRIES = [1, {}, *(ENTRY | one for one in ({"path": 1}, {"path": ""}, {"sha": "../x"}, {"sha": 1}, {"size": "1"}))]
+
+
+@pytest.mark.parametrize("entry", NO_ENTRIES)
 def test_a_list_that_is_not_githubs(
-    from_github: Callable[[Path], Open], work: Path, github: GitHub, entry: dict[str, Any]
+    from_github: Callable[[Path], Open], work: Path, github: GitHub, entry: object
 ) -> None:
     commit(work)
-    github.faults[("GET", f"{CONTENTS}/evals")] = ok([entry])
+    github.faults[("GET", f"{TREES}/.*")] = ok({"tree": [entry], "truncated": False})
     assert "the answer is not from GitHub" in refusal(from_github(work)("main"))
 
 
@@ -118,14 +123,10 @@ def test_an_answer_that_names_no_commit(from_github: Callable[[Path], Open], wor
     assert "the answer has no commit" in refusal(from_github(work)("main"))
 
 
-def test_a_list_that_may_be_cut_is_an_error(from_github: Callable[[Path], Open], work: Path, github: GitHub) -> None:
-    sha = commit(work)
-    open_it = from_github(work)
-    github.trees[sha] |= {f"evals/clinical/{number:04}.txt": b"" for number in range(998)}
-    assert "evals/clinical may have more" in refusal(open_it("main"))
-    del github.trees[sha]["evals/clinical/0000.txt"]
-    with open_it("main") as baseline:
-        assert baseline
+def test_a_list_that_is_cut_is_an_error(from_github: Callable[[Path], Open], work: Path, github: GitHub) -> None:
+    commit(work)
+    github.truncates = True
+    assert "GitHub: it lists at most 100,000 entries of a commit" in refusal(from_github(work)("main"))
 
 
 def test_a_file_too_large_for_github_and_too_many_requests(
@@ -136,8 +137,8 @@ def test_a_file_too_large_for_github_and_too_many_requests(
     with monkeypatch.context() as patched:
         patched.setattr("safe_gate.github.contents._LARGEST_FILE", 10)
         assert "is larger than the 10 bytes that it returns" in refusal(open_it("main"))
-    monkeypatch.setattr("safe_gate.github.contents._MOST_REQUESTS", 5)
-    assert "reading these files needs more than 5 requests" in refusal(open_it("main"))
+    monkeypatch.setattr("safe_gate.github.contents._MOST_REQUESTS", 3)
+    assert "reading these files needs more than 3 requests" in refusal(open_it("main"))
 
 
 @pytest.mark.parametrize("pattern", ["app/c.jsonl", "app/*.jsonl", "**/c.jsonl", "app/missing_batch_1"])

@@ -90,7 +90,7 @@ def test_a_change_cannot_keep_the_base_commit_from_being_read(
         write_cases(Path("latest.jsonl"), turn("b"))
         ran = safe_gate("run")
         assert ran.code == code, ran.log
-        assert ("latest.jsonl: is a symbolic link at commit" in ran.err) == (code == 3)
+        assert ("latest.jsonl: is a symbolic link, which is not followed at a commit" in ran.err) == (code == 3)
         Path("latest.jsonl").unlink()
         Path("latest.jsonl").symlink_to("c.jsonl")
 
