@@ -10,9 +10,10 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from safe_gate import one_run
+from safe_gate import one_run, reporting
 from safe_gate.core.given import Documents
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, parts_of
@@ -21,7 +22,6 @@ from safe_gate.github.effects import Effects, time_of
 from safe_gate.inputs import config_file, disk
 from safe_gate.inputs.checked import load_schema
 from safe_gate.inputs.commit_files import FilePath
-from safe_gate.inputs.writing import temporary_folder
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, reason
 from safe_gate.model.report import RuleOutcome, Verdict
@@ -102,8 +102,8 @@ def run(*, verbose: bool = False, **settings: Value) -> Run:
     scored in this process unless `jobs` is set. Raises GateError if there is no verdict.
     """
     try:
-        with temporary_folder() as folder:
-            return copy_context().run(_run, settings, verbose, folder)
+        with TemporaryDirectory(prefix="safe-gate-") as folder:
+            return copy_context().run(_run, settings, verbose, Path(folder))
     except CannotJudge as error:
         raise GateError(error.problems) from None
 
@@ -125,7 +125,7 @@ def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
         return _judged(options, effects, flags, writes=writes)
     except CannotJudge as error:
         if writes:  # an old report must not say that the gate passed
-            one_run.refuse(error.problems, reading.reporting_options(flags, {}, _unchecked), effects)
+            reporting.refuse(error.problems, reading.reporting_options(flags, {}, _unchecked), effects)
         raise
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path, PurePath, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import BinaryIO, Literal, TypeVar
 
 from safe_gate.evaluators import parts_of
@@ -23,7 +24,7 @@ from safe_gate.github import Api
 from safe_gate.github.contents import Contents
 from safe_gate.github.effects import Effects, is_merge_of_event, root_in_sight
 from safe_gate.github.event import OF_A_HEAD, Context
-from safe_gate.inputs import checked, disk, globs, writing
+from safe_gate.inputs import checked, disk, globs
 from safe_gate.inputs.case_files import read_by, settings
 from safe_gate.inputs.clone import Clone
 from safe_gate.inputs.commit_files import (
@@ -109,8 +110,8 @@ def opened(
             raise unavailable(spec or "baseline", f"is neither a .json file nor a git ref; {_EXPECTED}")
         if strays := tuple(_strays(options)):
             raise CannotJudge(*strays)
-        with writing.temporary_folder() as kept:
-            yield _commit(spec, _Sources(context, connect, options.github_token), effects.folder, kept)
+        with TemporaryDirectory(prefix="safe-gate-") as kept:
+            yield _commit(spec, _Sources(context, connect, options.github_token), effects.folder, Path(kept))
 
 
 def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:

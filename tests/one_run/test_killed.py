@@ -1,40 +1,22 @@
-"""What a run that is killed leaves behind: no old pass that could be taken for its result, and nothing for ever."""
+"""What a run that is killed leaves behind: no old pass that could be taken for its result."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
-import tempfile
-import time
 from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from safe_gate import cli
 from safe_gate.github import HAND_OVER
-from safe_gate.inputs import checked, writing
+from safe_gate.inputs import checked
 from safe_gate.scoring import measure
 from tests.support.cases import SafeGate, turn, write_cases
 from tests.support.git import commit, git
-
-NOW = time.time()
-
-
-@pytest.fixture(autouse=True)
-def _age_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writing, "time", SimpleNamespace(time=lambda: NOW))
-
-
-def aged(path: Path, minutes: int) -> Path:
-    """Return a path that was changed so many minutes ago."""
-    then = NOW - 60 * minutes
-    os.utime(path, (then, then))
-    return path
 
 
 def killed(*arguments: str) -> None:
@@ -177,20 +159,6 @@ def test_problems_of_baseline_and_inputs_are_reported_together_before_scoring(
 # --- temporary files ------------------------------------------------------------------------------
 
 
-def test_drafts_that_no_run_holds_are_deleted(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    Path("reports").mkdir()
-    kept = (".safe-gate-held1234.tmp", "safe-gate-abcd1234.tmp", ".safe-gate-abcd1234.json", "tmpabcd1234")
-    for name in (".safe-gate-abcd1234.tmp", ".safe-gate-zz_z1234.tmp", *kept):
-        Path("reports", name).write_text("half a rep", "utf-8")
-    Path("reports/.safe-gate-folder12.tmp").mkdir()
-    with Path("reports", kept[0]).open("rb") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        assert safe_gate("run", "--cases", "c.jsonl").code == 0
-    left = {path.name for path in Path("reports").iterdir()} - {"safe-gate.json", "safe-gate.md"}
-    assert left == {*kept, ".safe-gate-folder12.tmp"}
-
-
 def test_a_draft_has_a_name_that_says_whose_it_is(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     seen: list[str] = []
@@ -206,32 +174,3 @@ def test_a_draft_has_a_name_that_says_whose_it_is(safe_gate: SafeGate, monkeypat
     assert {*seen} == {*drafts, "safe-gate.json", "safe-gate.md"}
     assert drafts
     assert {path.name for path in Path("reports").iterdir()} == {"safe-gate.json", "safe-gate.md"}
-
-
-@pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
-
-
-def test_folders_of_baselines_that_are_older_than_an_hour_are_deleted_unless_a_run_holds_them(
-    safe_gate: SafeGate, temporary: Path
-) -> None:
-    git("init", "--quiet")
-    write_cases(Path("c.jsonl"), turn("a"))
-    base = commit()
-    for name in ("safe-gate-left1234", "safe-gate-young123", "safe-gate-other", "others-left1234"):
-        (temporary / name).mkdir()
-        (temporary / name / "c.jsonl").write_text("{}", "utf-8")
-        aged(temporary / name, 59 if "young" in name else 61)
-    (temporary / "safe-gate-linked12").symlink_to(temporary / "others-left1234")
-    os.utime(temporary / "safe-gate-linked12", (0, 0), follow_symlinks=False)
-    with writing.temporary_folder() as held:
-        aged(held, 600)
-        assert safe_gate("run", "--cases", "c.jsonl", "--baseline", base).code == 0
-        assert held.is_dir()
-    left = {path.name for path in temporary.iterdir()}
-    assert left == {"safe-gate-young123", "safe-gate-other", "others-left1234", "safe-gate-linked12"}
-    assert (temporary / "others-left1234" / "c.jsonl").exists()
