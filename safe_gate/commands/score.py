@@ -76,7 +76,7 @@ def _write(call: Call, part: Part, section: Section, options: Settings) -> None:
         else:
             suffix = "md" if name == "markdown" else "json"
             path = Path(options.report_dir) / f"{_stem(part)}.{suffix}"
-        keep_inputs("--report-dir", str(path), read_by(options, str(path)))
+        keep_inputs("--report-dir", str(path), read_by(options))
         writing.write(path, drawn[name]())
         out(f"Report: {console.path_words(disk.shown(path))}")
 

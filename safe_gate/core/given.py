@@ -286,11 +286,9 @@ class PartShape(NamedTuple):
     `kind` is its type, a frozen dataclass that `model.codec` writes, with `results`, and `result` the type of these.
     `quotes` are the keys that hold recorded text, or expectations of it, as a string or a list. `where` are the keys of
     its results for the place of a case: reports that differ only there count as the same. `keys` distinguish the part,
-    in a file of its own, from other documents. `start` is a regular expression of how it begins as a file, from the
-    first key to the second, both without quotes: a glob passes over such a file, also one that was cut off.
-    `of_the_run` is a regular expression of JSON Pointers, without the first `/`, that differ from run to run. `schema`
-    is that of a package which is not the gate's: it may refer to the definitions of `report.schema.json`, and has its
-    entries under `properties.results`.
+    in a file of its own, from other documents. `of_the_run` is a regular expression of JSON Pointers, without the first
+    `/`, that differ from run to run. `schema` is that of a package which is not the gate's: it may refer to the
+    definitions of `report.schema.json`, and has its entries under `properties.results`.
     """
 
     kind: type
@@ -298,6 +296,5 @@ class PartShape(NamedTuple):
     quotes: frozenset[str]
     where: frozenset[str] = frozenset({"source"})
     keys: frozenset[str] = frozenset()
-    start: str = ""
     of_the_run: str = ""
     schema: JsonObject = MappingProxyType({})

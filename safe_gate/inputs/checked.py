@@ -226,6 +226,14 @@ def fitting(text: str, file: FilePath, name: str, kind: str) -> Any:
     return content
 
 
+def refuse_ours(content: Any, file: FilePath, name: str, form: Documents) -> None:
+    """Raise CannotJudge for a file that is no document of cases, but one that safe-gate wrote or reads."""
+    has_cases = not isinstance(content, dict) or form.cases in content
+    if not has_cases and (other := kind_of_document(file, content)) not in (form.kind, "config"):
+        words = f"is {_CALLED[other]}, not {_FILES[form.kind].file}; name the files more narrowly"
+        raise CannotJudge.at(name, words)
+
+
 _WANTED = {
     "report": "a report of safe-gate run; name a safe-gate.json",
     "shard": "a shard; expected a file written by safe-gate run --shard",

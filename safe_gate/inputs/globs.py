@@ -163,7 +163,7 @@ def expand(
         try:
             matched, unread = matches([pattern], root)
             literal = () if unread else (root / pattern,)  # an unreadable place counts as there
-            some = [*literal, *(path for path in matched if not _is_own(path))]
+            some = [*literal, *(path for path in matched if path.name != _OWN_CASES)]
             files = [path for path in some if exists(path) and not is_folder(path)]
         except CannotJudge as error:
             problems += error.problems
@@ -176,26 +176,14 @@ def expand(
 
 
 _OWN_CASES = "safe-gate.cases.jsonl"
-_FIRST_KEY = b'{"evaluator":'
-
-
-def _is_own(path: FilePath) -> bool:
-    """Return whether a file is of judged cases: it has the name, and begins as a run writes it or is empty."""
-    if path.name != _OWN_CASES:
-        return False
-    try:
-        with path.open() if isinstance(path, CommitPath) else path.open("rb") as file:
-            return file.read(len(_FIRST_KEY)) in (_FIRST_KEY, b"")
-    except OSError:
-        return False
 
 
 def own_cases(patterns: Sequence[str], *, root: FilePath = HERE) -> list[FilePath]:
-    """Return the files of judged cases, written by a run, that globs match: `expand` passes over them."""
+    """Return the files of judged cases, as a run writes them, that globs match: `expand` passes over them."""
     found = list[FilePath]()
     for pattern in patterns:
         with suppress(CannotJudge):  # `expand` says why
-            found += [path for path in matches([pattern], root)[0] if _is_own(path)]
+            found += [path for path in matches([pattern], root)[0] if path.name == _OWN_CASES]
     return distinct(found)
 
 

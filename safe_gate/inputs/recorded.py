@@ -56,14 +56,13 @@ NO_EXTRA = "install SAFE Gate with the extra `dask`, and run the command instead
 """What is to be done where dask or pyarrow is missing."""
 
 
-def cases(files: CaseFiles, settings: JsonObject, output: str = "") -> Iterator[Case | Problem | InputFile | Skipped]:
+def cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Problem | InputFile | Skipped]:
     """Yield the cases of files, a problem for each thing wrong, each file, and files of our own that globs skip.
 
-    `settings` are by the names of options, `cluster_key` and those the evaluator scores by. Globs of documents skip
-    `output`.
+    `settings` are by the names of options, `cluster_key` and those the evaluator scores by.
     """
     if isinstance(files.evaluator.input, Documents):
-        yield from _in_documents(files, files.evaluator.input, output)
+        yield from _in_documents(files, files.evaluator.input)
     else:
         yield from _in_lines(files, settings)
 
@@ -285,14 +284,14 @@ class Output(NamedTuple):
     place: Place
 
 
-def _in_documents(files: CaseFiles, form: Documents, output: str) -> Iterator[Case | Problem | InputFile | Skipped]:
+def _in_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Problem | InputFile | Skipped]:
     """Yield the cases of documents joined with their recorded outputs, problems and files.
 
     Outputs come from those of `files` if given, else from `<stem>.outputs.jsonl` beside each batch, or
     inline. Every case must have exactly one output, and every output must have a case.
     """
     outputs, root, id_key = files.outputs, files.root, form.id_key
-    paths, problems, skipped = case_files.expanded(files, output)
+    paths, problems, skipped = case_files.expanded(files)
     yield from problems
     yield from (Skipped(disk.shown(path)) for path in skipped)
     output_paths, problems = globs.expand(outputs, root=root)
@@ -374,6 +373,7 @@ def _batch(files: CaseFiles, form: Documents, path: FilePath, name: str) -> Iter
                 yield other
                 return
         content = disk.parsed(text, name)
+        checked.refuse_ours(content, path, name, form)
     except CannotJudge as error:
         yield from error.problems
         return

@@ -14,7 +14,7 @@ from safe_gate.inputs import config_file
 from safe_gate.inputs.commit_files import CommitPath, FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge, Problem
-from safe_gate.scoring import measure
+from safe_gate.scoring import asked, measure
 from safe_gate.scoring.measure import Measured
 from safe_gate.settings.model import Settings
 from tests.support.baselines import commit_of
@@ -74,7 +74,8 @@ def root(work: Path) -> Iterator[CommitPath]:
 
 
 def measured(root: FilePath = HERE, options: Settings = OPTIONS) -> tuple[Measured, Measured]:
-    return measure.part(SAFE, options, NOW, root=root), measure.part(SYNTHESIS, options, NOW, root=root)
+    side = asked.taken(options, root)
+    return measure.part(SAFE, side, NOW), measure.part(SYNTHESIS, side, NOW)
 
 
 def problems(root: FilePath, options: Settings) -> list[Problem]:
@@ -135,13 +136,13 @@ def test_what_leads_out_of_the_repository_cannot_be_read_at_a_commit(
         Settings().replace(synthesis_cases=(pattern,)),
         Settings().replace(synthesis_cases=("empathy.jsonl",), rules=(pattern,)),
     ):
-        assert [p.message for p in measure.part(SYNTHESIS, options, NOW, root=root).problems] == [expected]
+        assert [p.message for p in measure.part(SYNTHESIS, asked.taken(options, root), NOW).problems] == [expected]
     for options in (
         Settings().replace(safe_batch=(pattern,)),
         Settings().replace(safe_batch=("clinical/*_batch_*",), safe_outputs=(pattern,)),
         Settings().replace(safe_batch=("x",), safe_test_dir=pattern.replace(".jsonl", "")),
     ):
-        assert expected in [p.message for p in measure.part(SAFE, options, NOW, root=root).problems]
+        assert expected in [p.message for p in measure.part(SAFE, asked.taken(options, root), NOW).problems]
     with pytest.raises(CannotJudge):
         config_file.read_config(pattern, root=root)
 

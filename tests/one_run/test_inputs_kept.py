@@ -79,10 +79,10 @@ def test_cases_by_the_name_of_a_report_are_read_and_not_replaced(safe_gate: Safe
     path = Path("reports/safe-gate.cases.jsonl")
     write_cases(path, turn("a", assistant=BAD))
     before = path.read_bytes()
-    glob = ("run", "--synthesis-cases", "reports/*.jsonl")
-    assert safe_gate(*glob, "--reports", "json,jsonl").code == 3
+    assert safe_gate("run", "--synthesis-cases", str(path), "--reports", "json,jsonl").code == 3
     assert path.read_bytes() == before
-    assert safe_gate(*glob, "--reports", "json").code == 1
+    assert safe_gate("run", "--synthesis-cases", str(path), "--reports", "json").code == 1
+    glob = ("run", "--synthesis-cases", "reports/*.jsonl")
     path.unlink()
     write_cases(Path("reports/a.jsonl"), turn("a"))
     for _ in range(2):  # the second run passes over what the first one wrote

@@ -101,7 +101,6 @@ class SafeV0(Evaluator):
         ),
         where=frozenset({"source", "batch_id"}),
         keys=frozenset({"report_type"}),
-        start=r'report_type": "SAFE_v0",\s*"generated_at',
         of_the_run=r"generated_at|failure_analysis/worst_performers/\d+/source",
     )
     grouping = Grouping(

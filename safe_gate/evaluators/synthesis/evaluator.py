@@ -238,7 +238,6 @@ class Synthesis(Evaluator):
             "reason text words shared cluster regex must_contain must_contain_any must_not_contain".split()
         ),
         keys=frozenset({"summary", "results"}),
-        start=r'summary": {\s*"cases": \d+,\s*"passed',
     )
     grouping = Grouping(
         noun="tag",
