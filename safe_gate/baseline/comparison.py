@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 
 from safe_gate import __version__
@@ -16,10 +15,12 @@ from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.evaluators.stored import withheld
 from safe_gate.gate import comparison as gate
+from safe_gate.gate.weakening import Asked, Cases
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import case_files, globs
 from safe_gate.inputs.case_files import narrowed
 from safe_gate.inputs.commit_files import FilePath
+from safe_gate.inputs.disk import HERE
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.comparison import Against, Comparison
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -28,7 +29,6 @@ from safe_gate.model.results import Recorded
 from safe_gate.render import formats
 from safe_gate.scoring import asked, intake, measure, refusals
 from safe_gate.scoring.asked import Snapshot
-from safe_gate.scoring.intake import Facts
 from safe_gate.scoring.measure import How, Keeps, ResultSource
 from safe_gate.settings.model import Settings
 
@@ -57,26 +57,17 @@ class Scores:
 
 
 def score(
-    rules: Judging, snapshots: Snapshots, effects: Effects, source: ResultSource, *, keeps_facts: bool = False
+    rules: Judging, snapshots: Snapshots, effects: Effects, source: ResultSource, *, keeps_cases: bool = False
 ) -> Scores:
-    """Return what evaluators make of the cases that the source has; `keeps_facts` keeps what is asked of them."""
+    """Return what evaluators make of the cases that the source has; `keeps_cases` keeps what is asked of them."""
     head = snapshots.head
-    keeps = kept(head.options)._replace(facts=keeps_facts)
-    commit = rules.base.commit[:7] if rules.base else ""
+    keeps = kept(head.options)._replace(asked_of=keeps_cases)
+    side = replace(rules.snapshot, root=HERE)  # whoever's settings judge
     measured: dict[str, measure.Measured] = {}
     for evaluator in asked.given(rules.options):
-        measured[evaluator.name] = one = measure.part(
-            evaluator,
-            rules.options,
-            effects.generated_at,
-            How(
-                own=rules.snapshot.rules,
-                recipe=rules.recipes.get(evaluator.name, ""),
-                source=source,
-                keeps=keeps,
-                rules_of=commit,
-            ),
-        )
+        recipe = rules.recipes.get(evaluator.name, "")
+        how = How(recipe, source, keeps, rules_of=rules.base.commit[:7] if rules.base else "")
+        measured[evaluator.name] = one = measure.part(evaluator, side, effects.generated_at, how)
         intake.report_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
     problems = [problem for one in measured.values() for problem in one.problems]
     if not measured:
@@ -110,14 +101,14 @@ def recorded(scores: Scores, found: Comparison | None, past: BaselineRun | None,
     return Recorded(now, lambda evaluator, case_id: texts.get((evaluator, case_id)), columns)
 
 
-def own_cases(scores: Scores, rules: Judging, head: Snapshot) -> Mapping[str, Facts]:
+def own_cases(scores: Scores, rules: Judging, head: Snapshot) -> Cases:
     """Return what is asked of a run's own cases, by its own settings, whoever's settings judge.
 
     Cases that those settings read otherwise are read again. Raises CannotJudge for a file that was changed meanwhile.
     """
     if rules.snapshot.reads_alike(head):
-        return facts_of(scores.measured)
-    found: dict[str, Facts] = {}
+        return cases_of(scores.measured)
+    found: dict[str, Sequence[Asked]] = {}
     before = {file.path: file for file in scores.inputs}
     for evaluator in asked.given(head.options):
         found[evaluator.name], files = intake.read(evaluator, head)
@@ -180,32 +171,24 @@ class BaselineRun:
     measured: Mapping[str, measure.Measured] | None = None
 
     @property
-    def cases(self) -> Mapping[str, Facts] | None:
+    def cases(self) -> Cases | None:
         """What is asked of a commit's cases, by evaluator."""
-        return facts_of(self.measured) if self.measured is not None else None
+        return cases_of(self.measured) if self.measured is not None else None
 
 
-def facts_of(measured: Mapping[str, measure.Measured]) -> dict[str, Facts]:
+def cases_of(measured: Mapping[str, measure.Measured]) -> Cases:
     """Return what is asked of cases, by evaluator."""
-    return {name: Facts(one.facts) for name, one in measured.items()}
+    return {name: one.asked_of for name, one in measured.items()}
 
 
-def measured(
-    there: Snapshot, generated_at: str, *, again: Mapping[str, str] = MappingProxyType({}), texts: bool = False
-) -> dict[str, measure.Measured]:
-    """Return what evaluators make of the inputs of a side, scored once more by the recipes of `again`.
+def measured(there: Snapshot, generated_at: str, *, texts: bool = False) -> dict[str, measure.Measured]:
+    """Return what evaluators make of the inputs of a side.
 
     What is asked of cases is kept, and with `texts` what was recorded for them. Raises CannotJudge for rules.
     """
-    keeps = Keeps("all" if texts else "", facts=True)
+    keeps = Keeps("all" if texts else "", asked_of=True)
     return {
-        one.name: measure.part(
-            one,
-            there.options,
-            generated_at,
-            How(recipe=there.recipe(one), again=again.get(one.name, ""), keeps=keeps),
-            root=there.root,
-        )
+        one.name: measure.part(one, there, generated_at, How(there.recipe(one), keeps=keeps))
         for one in asked.given(there.options)
     }
 
@@ -261,29 +244,43 @@ def baseline_run(
 
 def _scored_for(there: Snapshot, head: ComparedRun, run: Snapshot, generated_at: str, *, texts: bool) -> BaselineRun:
     before = rules_of(there)
+    found = measured(there, generated_at, texts=texts)
+    old = compared_run(sound_parts(_not_new(found, there.settings)), there)
     others = [one for one in asked.given(there.options) if before[one.name] != head.rules[one.name]]
     # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
     today = rules_of(run) if others else {}
-    again = {one.name: run.recipe(one) for one in others if today[one.name] == head.rules[one.name]}
-    found = measured(there, generated_at, again=again, texts=texts)
-    old = compared_run(sound_parts(_not_new(found, there.settings)), there)
-    scored_again = {name: one.again for name, one in found.items() if one.again}
-    by_today = sound_parts(_not_new(scored_again, there.settings))
+    again = {
+        one.name: measure.part(one, there, generated_at, How(run.recipe(one), passes_over=True))
+        for one in others
+        if today[one.name] == head.rules[one.name]
+    }
+    by_today = sound_parts(_not_new(again, there.settings))
     is_same = {name: before[name] == head.rules[name] for name in EVALUATORS}
     parts = {name: part if is_same[name] else by_today[name] for name, part in old.parts.items()}
     return BaselineRun(old, replace(old, parts=parts), found)
 
 
-def refuse_skipped(base: Baseline, past: BaselineRun, skipped: Iterable[str]) -> None:
-    """Raise CannotJudge for files that the baseline judged, and that a glob of the run skips as our own."""
-    if base.report is not None:
-        inputs = base.report.provenance.inputs
-    else:
-        inputs = tuple(file for one in (past.measured or {}).values() for file in one.inputs)
-    judged = {file.path for file in inputs}
-    words = "was judged by the baseline, but is now skipped as one of safe-gate's own files; name it, or restore it"
-    if lost := sorted(judged & {*skipped}):
-        raise CannotJudge(*(Problem(Place(path), words) for path in lost))
+def of(
+    base: Baseline | None,
+    scores: Scores,
+    rules: Judging,
+    snapshots: Snapshots,
+    generated_at: str,
+    waived: Mapping[str, Set[str]],
+) -> tuple[Comparison | None, BaselineRun | None]:
+    """Return the comparison of a run with its baseline, and what was read of that; None without a baseline.
+
+    `waived` is as in `gate.judge`. Raises CannotJudge with every problem of the baseline.
+    """
+    options, past = rules.options, None
+    if not options.baseline:
+        return None, None
+    head = compared_run(scores.parts, rules.snapshot)
+    if base is not None:
+        texts = kept(snapshots.head.options).texts == "all"
+        past = baseline_run(base, snapshots.of, head, rules.snapshot, generated_at, texts=texts)
+    name, guards = named(base, options.baseline, generated_at), gate.Guards.of(options.values())
+    return against(name, past, head, guards, options.cluster_key, waived=waived), past
 
 
 def against(

@@ -16,9 +16,8 @@ from safe_gate.github.effects import Effects
 from safe_gate.inputs import own_rules
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
-from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Problem
-from safe_gate.model.report import Base, InputFile
+from safe_gate.model.report import Base
 from safe_gate.scoring import asked, refusals
 from safe_gate.scoring.asked import Snapshot
 from safe_gate.settings.model import Access, Settings
@@ -127,10 +126,6 @@ def policy(options: Settings) -> gate_rules.Policy:
     )
 
 
-KnownWaivers = tuple[InputFile, JsonObject]
-"""A file of waivers with what it holds."""
-
-
 @dataclass(frozen=True, slots=True)
 class Judging:
     """The settings that judge a run: its own, or the base commit's. The commit is None for its own.
@@ -152,12 +147,12 @@ class Judging:
         """Return whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
         return "fail" in (self.options.on_weakened, own)
 
-    def waivers(self) -> tuple[KnownWaivers | None, tuple[Problem, ...]]:
+    def waivers(self) -> tuple[asked.KnownWaivers | None, tuple[Problem, ...]]:
         """Return the file of waivers with what it holds, None without one; or what is wrong with it."""
-        found = self.snapshot.waivers
-        if self.base and found.problems:
-            return None, self.base.placed(CannotJudge(*found.problems)).problems
-        return found.known, found.problems
+        try:
+            return self.snapshot.waivers(), ()
+        except CannotJudge as error:
+            return None, (self.base.placed(error) if self.base else error).problems
 
 
 _HEAD_HERE = "head here"
@@ -191,6 +186,17 @@ def of(effects: Effects, snapshots: Snapshots) -> Judging:
     except CannotJudge as error:
         raise base.placed(error) from None
     return Judging(there, recipes, base)
+
+
+def baseline_of(rules: Judging, snapshots: Snapshots) -> tuple[source.Baseline | None, tuple[Problem, ...]]:
+    """Return what a run is compared with, None for nothing, and what is wrong with it."""
+    options = rules.options
+    try:
+        refuse_itself(options.baseline)
+        spec, is_required = options.baseline, options.baseline_required
+        return snapshots.open(spec, is_required=is_required) if spec else None, ()
+    except CannotJudge as error:
+        return None, error.problems
 
 
 def refuse_itself(baseline: str) -> None:

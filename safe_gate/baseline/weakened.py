@@ -18,7 +18,7 @@ from safe_gate.core.given import Documents
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import weakening
-from safe_gate.gate.weakening import WEAKER, Asked, Terms, What, settings_of
+from safe_gate.gate.weakening import WEAKER, Asked, Cases, Terms, What, settings_of
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import case_files, disk, own_rules
 from safe_gate.inputs.commit_files import FilePath
@@ -28,13 +28,18 @@ from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Report
 from safe_gate.scoring import asked, intake
 from safe_gate.scoring.asked import Snapshot
-from safe_gate.scoring.intake import Facts
+
+
+def is_sought(compared: Baseline | None, rules: Judging, effects: Effects, snapshots: Snapshots) -> bool:
+    """Return whether a run is to find where the gate is weaker than before."""
+    has_base = compared or rules.base or (rules.options.baseline and effects.context.subject.base_sha)
+    return bool(has_base) or rules.breaks_on_weakened(snapshots.head_settings.on_weakened)
 
 
 def of(
     compared: Baseline | None,
     past: BaselineRun | None,
-    cases: Mapping[str, Facts] | None,
+    cases: Cases | None,
     rules: Judging,
     effects: Effects,
     snapshots: Snapshots,
@@ -62,7 +67,7 @@ def of(
     return weakening.section((), None, partial=False, fails=on_weakened == "fail", texts=True)
 
 
-def terms_of(base: Baseline, head: FilePath, snapshots: Snapshots, cases: Mapping[str, Facts] | None = None) -> Terms:
+def terms_of(base: Baseline, head: FilePath, snapshots: Snapshots, cases: Cases | None = None) -> Terms:
     """Return the terms of a report or of a commit; `head` and `cases` are as in `_terms_at`.
 
     Raises CannotJudge with every problem.
@@ -96,12 +101,13 @@ def held_against(
 
 def _terms_of_report(report: Report) -> Terms:
     """Return the terms that a report records: limits, waivers, and of cases and rules the digests alone."""
-    cases: dict[str, dict[str, Asked]] = {name: {} for name in EVALUATORS}
+    cases: dict[str, list[Asked]] = {name: [] for name in EVALUATORS}
     for evaluator, part in parts_of(report.parts):
         for result in results_of(part):
             outcome = evaluator.compare.outcome(result)
             excuses = result.groups if outcome.is_meant_to_fail else ()
-            cases[evaluator.name][result.id] = Asked(result.digests["case"], None, excuses, outcome.judges)
+            asked_of = Asked(result.id, result.digests["case"], None, excuses, outcome.judges)
+            cases[evaluator.name].append(asked_of)
     return Terms(
         settings_of(report),
         cases,
@@ -111,7 +117,7 @@ def _terms_of_report(report: Report) -> Terms:
     )
 
 
-def _terms_at(side: Snapshot, head: FilePath, cases: Mapping[str, Facts] | None = None) -> Terms:
+def _terms_at(side: Snapshot, head: FilePath, cases: Cases | None = None) -> Terms:
     """Return the terms of a side, with what is asked of its cases: `cases`, if they are read already.
 
     A baseline report may instead lie below `head`, among the run's files: it may be in no commit. Scores nothing.
@@ -206,9 +212,7 @@ def _files_of(name: str, side: Snapshot) -> set[FilePath]:
     """
     folders = {one.input.folder: one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
     setting = folders.get(name, name)
-    return {
-        disk.location(path) for path in case_files.searches(side.options)[setting](side.options.value(setting)).paths
-    }
+    return {disk.location(path) for path in case_files.search(side.options, setting, side.options.value(setting)).paths}
 
 
 def _bases(

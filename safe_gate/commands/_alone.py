@@ -52,14 +52,15 @@ def score(
     path = call.arguments[file.removeprefix("--")]
     if not options.value(setting):
         return complain((refusals.missing(*cases),), effects)
-    measured = measure.part(evaluator, options, effects.generated_at, output=path)
+    side = asked.taken(options)
+    measured = measure.part(evaluator, side, effects.generated_at)
     intake.report_skipped(measured.skipped, setting.replace("_", "-"), effects.err)
-    unknown = refusals.unknown_groups(options, {evaluator.name: measured}, is_selection=setting in call.flags)
+    unknown = refusals.unknown_groups(side, {evaluator.name: measured}, is_selection=setting in call.flags)
     problems = (*measured.problems, *unknown)
     if measured.part is None or problems:
         return complain(problems, effects)
     if path:
-        keep_inputs(file, path, read_by(options, path))
+        keep_inputs(file, path, read_by(options))
     section = section_alone(evaluator.name, measured.part, asked.settings(options), len(measured.left_out))
     shown(call, measured.part, section, options)
     exit_code, line = ending(measured.part, dict(options.group(evaluator.name)))

@@ -175,13 +175,13 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> S
 
 def refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> int:
     """Report the problems of a run in reports and to GitHub. Returns 3."""
-    from safe_gate import one_run  # every command may fail, and few need what a run needs
+    from safe_gate import reporting  # every command may fail, and few need what a run needs
 
     if options.mode == "publish":
         problems = refusals.as_shown(problems, options.text)
         github.publishing.publish_refusal(problems, effects, is_dry=options.dry_run)
         return complain(problems, effects)
-    return one_run.refuse(problems, options, effects).report.verdict.exit_code
+    return reporting.refuse(problems, options, effects).report.verdict.exit_code
 
 
 def complain(problems: Sequence[Problem], effects: Effects, verb: str = "judge") -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from safe_gate import one_run
 from safe_gate.baseline import comparison
 from safe_gate.baseline.judging import Snapshots, opened
 from safe_gate.baseline.source import Baseline, kind_of
@@ -15,6 +14,7 @@ from safe_gate.evaluators import parts_of
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import waivers, weakening
 from safe_gate.gate.comparison import Guards, Status, judge
+from safe_gate.gate.weakening import Cases
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import writing
 from safe_gate.inputs.case_files import keep_inputs, read_by
@@ -25,7 +25,6 @@ from safe_gate.model.report import Found, Verdict
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import comparison_section, headline
 from safe_gate.scoring.asked import Snapshot
-from safe_gate.scoring.intake import Facts
 
 COMMAND = Command(
     place=7,
@@ -52,7 +51,7 @@ def main(call: Call) -> int:
     options, effects = call.options(), call.effects
     base, head, out = (call.arguments[name] for name in ("base", "head", "out"))
     if out:
-        keep_inputs("--out", out, (Path(base), Path(head), *read_by(options, out)))
+        keep_inputs("--out", out, (Path(base), Path(head), *read_by(options)))
     with opened(options, effects, call.options_at) as snapshots:
         options_at = snapshots.settings_at
         # `_nothing_in` names a missing one.
@@ -107,14 +106,15 @@ def main(call: Call) -> int:
 
 def _head(
     new: Baseline, run: Snapshot, snapshots: Snapshots, effects: Effects
-) -> tuple[comparison.ComparedRun, Mapping[str, frozenset[str]], Mapping[str, Facts] | None]:
+) -> tuple[comparison.ComparedRun, Mapping[str, frozenset[str]], Cases | None]:
     """Return the run to compare, the cases that waivers let pass, and what is asked of all. Raises CannotJudge."""
     if new.report is not None:
         return comparison.run_of_report(new.report), waivers.let_pass(new.report), None
     measured = comparison.measured(snapshots.narrowed(new.root), effects.generated_at)
     parts = comparison.sound_parts(measured)
-    known = waivers.let_pass(Found(parts=parts, waivers=one_run.waivers_of(run.waivers.sound(), parts, effects, {})))
-    return comparison.compared_run(parts, run), known, comparison.facts_of(measured)
+    judged = waivers.judged(run.waivers(), parts, effects.generated_at[:10])
+    known = waivers.let_pass(Found(parts=parts, waivers=judged))
+    return comparison.compared_run(parts, run), known, comparison.cases_of(measured)
 
 
 def _nothing_in(spec: str) -> Problem:

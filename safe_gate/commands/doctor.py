@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from argparse import SUPPRESS
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from safe_gate import addons, one_run
+from safe_gate import addons, reporting
 from safe_gate.baseline import judging, source
 from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options
 from safe_gate.core.figures import plural
@@ -72,7 +73,7 @@ def main(call: Call) -> int:
         effects.out(console.settings_table(shown) if shown else "Nothing is set: every setting has its default.")
         found, problems = _would_read(options, effects)
         if options.mode != "publish":  # which reads no case
-            problems = (*one_run.untrusted(options, effects), *problems)
+            problems = (*reporting.untrusted(options, effects), *problems)
         _show("reads", "A run would read", [*found, ("commit", _commit(effects))], effects)
     planned = preview.of_publish if options.mode == "publish" else preview.channels
     seen = preview.github_facts(effects.context, effects.folder, has_token=bool(options.github_token))
@@ -115,12 +116,11 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     if not given:
         return [("nothing", "")], [refusals.nothing_to_judge()]
     idle = {name for one in EVALUATORS.values() if one not in given for name in one.input.settings}
-    searches = {name: one for name, one in case_files.searches(options).items() if name not in idle}
-    found = [search(patterns) for name, search in searches.items() if (patterns := options.value(name))]
+    search = partial(case_files.search, options)
+    named = [(name, options.value(name)) for name, _ in case_files.settings() if name not in idle]
+    found = [search(name, patterns) for name, patterns in named if patterns]
     problems = [problem for one in found for problem in one.problems]
-    counted = [
-        (name, one, len(search([one]).paths)) for name, search in searches.items() for one in options.value(name)
-    ]
+    counted = [(name, one, len(search(name, [one]).paths)) for name, patterns in named for one in patterns]
     if options.mode == "merge":  # whose problems `_unfit` names with all that is wrong with shards
         counted += [("shards", one, len(globs.expand([one])[0])) for one in options.shards]
     facts: Facts = [
@@ -128,7 +128,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     ]
     if skipped := [disk.shown(path) for one in found for path in one.skipped]:
         facts.append(("skipped", Untrusted(f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(skipped)}")))
-    counts, unfit = _cases(asked.taken(options.on_this_machine(), disk.HERE))
+    counts, unfit = _cases(asked.taken(options.on_this_machine()))
     facts += counts
     problems += (one for one in unfit if one not in problems)
     problems += refusals.as_shown(tuple(_unfit(options, effects)), options.text)
@@ -159,8 +159,8 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
 def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
     """Return how many cases a run would score, and all that is wrong with them and with what they are scored by."""
     workers.listen(lambda _: None)  # which says that cases are scored
-    how = measure.How(own=side.rules, source=measure.unscored)
-    measured = {one.name: measure.part(one, side.options, "", how) for one in asked.given(side.options)}
+    how = measure.How(source=measure.unscored)
+    measured = {one.name: measure.part(one, side, "", how) for one in asked.given(side.options)}
     problems = [problem for one in measured.values() for problem in one.problems]
     problems += refusals.unknown(side, measured)
     counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in measured.items()]
@@ -172,10 +172,10 @@ def _trials(side: Snapshot) -> Iterator[tuple[str, Words]]:
     for one in asked.given(side.options):
         if one.trial and side.options.value(one.trial[0]) != one.trial[1]:
             name, value = one.trial
-            other = asked.recipe(one, {**side.settings, name: value}, side.rules)
-            now = measure.part(one, side.options, "", measure.How(own=side.rules, again=other))
-            then = now.again.results if now.again else ()
-            pairs = [(one.compare.outcome(a), one.compare.outcome(b)) for a, b in zip(now.results, then, strict=True)]
+            other = replace(side, options=side.options.replace(**{name: value}))
+            ways = measure.AS_NAMED, measure.How(other.recipe(one))
+            now, then = (measure.part(one, side, "", how).results for how in ways)
+            pairs = [(one.compare.outcome(a), one.compare.outcome(b)) for a, b in zip(now, then, strict=True)]
             scores, labels = sum(a.scores != b.scores for a, b in pairs), sum(a.words != b.words for a, b in pairs)
             words = f"would change the scores of {scores} of {plural(len(pairs), 'case')}, and the label of {labels}"
             yield f"{name.replace('_', '-')}: {value}", words

@@ -10,7 +10,7 @@ from safe_gate.commands._command import JSON, Call, Command, complain
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.validate import suggestion
-from safe_gate.inputs import case_files, own_rules
+from safe_gate.inputs import own_rules
 from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -41,12 +41,10 @@ def main(call: Call) -> int:
     evaluators = asked.given(options)
     if not evaluators:
         return complain((refusals.nothing_to_judge(),), effects)
-    told, count, settings = list[JsonObject](), 0, asked.settings(options)
+    told, count, side = list[JsonObject](), 0, asked.taken(options)
     effects.tell("cases", told)
-    own = own_rules.read(settings)
     for evaluator in evaluators:
-        recipe = asked.recipe(evaluator, settings, own, options.config)
-        for one in _explained(case_files.of(evaluator, options), settings, recipe, wanted):
+        for one in _explained(side.files_of(evaluator), side.settings, side.recipe(evaluator), wanted):
             if call.arguments["json"]:
                 told.append(as_json(one))
             else:

@@ -16,8 +16,7 @@ from safe_gate.evaluators.synthesis.checks.deciding import ASKS
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import case_files, checked, disk, recorded, writing
-from safe_gate.inputs.own_rules import made, read
-from safe_gate.model.codec import JsonObject
+from safe_gate.inputs.own_rules import made
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.shown import Table
 from safe_gate.model.untrusted import Untrusted
@@ -50,16 +49,14 @@ def main(call: Call) -> int:
     """Test, learn or list rules, by the first word. Returns 0 or 3."""
     words, out, effects = call.arguments["words"], call.arguments["out"], call.effects
     options = call.options()
-    settings = asked.settings(options)
     if out and words[:1] != ["train"]:
         raise CannotJudge.at("--out", "is for rules train; nothing else is written", Code.USAGE)
     if not words:
-        recipe = asked.recipe(_SYNTHESIS, settings, read(settings), options.config)
-        effects.out(_drawn(_listed(made(_SYNTHESIS.name, recipe))))
+        effects.out(_drawn(_listed(made(_SYNTHESIS.name, asked.taken(options).recipe(_SYNTHESIS)))))
     elif words[0] == "test" and words[1:]:
         _test(words[1:], effects)
     elif words[0] == "train" and words[1:]:
-        _train(words[1:], settings, options.config, out, effects)
+        _train(words[1:], asked.taken(options), out, effects)
     else:
         raise CannotJudge.at("command line", "expected: rules, rules test PACK..., or rules train CASES...", Code.USAGE)
     return 0
@@ -99,19 +96,17 @@ def _drawn(shown: Iterable[Table | str]) -> str:
 
 def _test(paths: Sequence[str], effects: Effects) -> None:
     """Test the rules of pack files against the texts that they must hit and must miss."""
-    settings = asked.settings(Settings().replace(rules=tuple(paths)))
-    found = own_packs.in_recipe(asked.recipe(_SYNTHESIS, settings, read(settings)))
+    found = own_packs.in_recipe(asked.taken(Settings().replace(rules=tuple(paths))).recipe(_SYNTHESIS))
     rules = sum(len(pack["rules"]) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
 
 
-def _train(patterns: Sequence[str], settings: JsonObject, config: str, out: str, effects: Effects) -> None:
+def _train(patterns: Sequence[str], side: asked.Snapshot, out: str, effects: Effects) -> None:
     """Learn rules from marked cases, show them and what they gain, and write them as packs into the folder `out`.
 
     Without a folder nothing is written.
     """
-    recipe = asked.recipe(_SYNTHESIS, settings, read(settings), config)
-    lesson = addons.training.taught(_cases(patterns), settings, recipe)
+    lesson = addons.training.taught(_cases(patterns), side.settings, side.recipe(_SYNTHESIS))
     paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
     others = [path for path in paths if not _may_replace(path)] if out else []
     if others:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from safe_gate import addons, github, one_run
+from safe_gate import addons, github, one_run, reporting
 from safe_gate.baseline.judging import OptionsAt
 from safe_gate.commands._command import JSON, QUIET, SHARD, Call, Command
 from safe_gate.core.figures import plural
@@ -29,8 +29,8 @@ COMMAND = Command(
 def main(call: Call) -> int:
     """Run the gate, or score a shard. Returns 0, 1 or 3."""
     options, effects = call.judging()
-    if problems := one_run.untrusted(options, effects):
-        return one_run.refuse(problems, options, effects).report.verdict.exit_code
+    if problems := reporting.untrusted(options, effects):
+        return reporting.refuse(problems, options, effects).report.verdict.exit_code
     if options.shard:
         return _score_shard(addons.scale.Shard.named(options.shard), options, effects, call.options_at)
     return one_run.run(options, effects, call.options_at).report.verdict.exit_code
@@ -40,11 +40,11 @@ def _score_shard(shard: addons.scale.Shard, options: Settings, effects: Effects,
     """Score the cases of one shard and write its file, which has no verdict. Returns 0, or 3 with problems."""
     path = Path(options.report_dir) / shard.name
     reports = {path: lambda shown: jsonreport.pieces(report_json(shown.report, iter))}
-    begin = partial(one_run.begin, options, effects, reports)
+    begin = partial(reporting.begin, options, effects, reports)
     content = one_run.score_shard(shard, options, effects, options_at, begin)
-    if isinstance(content, one_run.Judged):
+    if isinstance(content, reporting.Judged):
         writing.write_or_remove(path, jsonreport.to_json(report_json(content.report)))  # which `merge` does not accept
-        concluded = one_run.conclude(content, options, effects, one_run.unread_reports_of(options))
+        concluded = reporting.conclude(content, options, effects, reporting.unread_reports_of(options))
         return concluded.report.verdict.exit_code
     writing.write(path, jsonreport.shard_pieces(content.to_json()))
     cases = " and ".join(

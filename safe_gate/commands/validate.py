@@ -116,8 +116,8 @@ def _under(
     if cases:
         workers.listen(lambda _: None)  # which says that cases are scored
         passes_over = options is None or bool(problems)
-        how = measure.How(own=own, source=measure.unscored, passes_over=passes_over)
-        measured = measure.part(evaluator, here, "", how)
+        how = measure.How(source=measure.unscored, passes_over=passes_over)
+        measured = measure.part(evaluator, asked.Snapshot(here, disk.HERE, own), "", how)
         problems += measured.problems
         yield measured.cases
     yield from dict.fromkeys(problems)
@@ -154,14 +154,13 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
             checked.document(path, kind)
         else:
             options = read({"config": path}, {}, config_file.read_config)
-            settings = asked.settings(options)
-            own = own_rules.read(settings)
+            side = asked.taken(options)
             for one in (one for one in EVALUATORS.values() if one.rule_files):
                 try:
-                    own_rules.made(one.name, asked.recipe(one, settings, own, path))
+                    own_rules.made(one.name, side.recipe(one))
                 except CannotJudge as error:
                     yield from error.problems
-            yield from refusals.misnamed(options, EVALUATORS, own)
+            yield from refusals.misnamed(side, EVALUATORS)
     except CannotJudge as error:
         yield from error.problems
 

@@ -26,7 +26,7 @@ from safe_gate.github.effects import Effects
 from safe_gate.inputs import checked, disk
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Place, Problem
-from safe_gate.model.report import Digests, Earlier, InputFile, Report, Verdict, Waivers
+from safe_gate.model.report import Digests, InputFile, Report, Verdict, Waivers
 from safe_gate.model.shown import Table
 from safe_gate.model.untrusted import Phrase, Untrusted
 from safe_gate.render import console
@@ -185,9 +185,7 @@ def _recomputed(path: str, report: Report, effects: Effects) -> Report:
     if commit and any(options.value(one.rule_files.setting) for one in EVALUATORS.values() if one.rule_files):
         words = f"was judged by the rule packs of commit {commit[:12]}, which are not available"
         raise CannotJudge(Problem(Place(disk.shown(Path(path))), words, "", "provenance.policy_commit"))
-    stand = bool(commit) or report.waivers is None  # a file with the default name may exist by now
-    earlier = Earlier(report.comparison, report.weakened, report.recordings, report.waivers, waivers_stand=stand)
-    again = one_run.recompute(options, effects._replace(generated_at=report.generated_at), earlier)
+    again = one_run.recompute(options, effects._replace(generated_at=report.generated_at), report)
     return replace(again, provenance=replace(again.provenance, policy_commit=commit))
 
 

@@ -5,12 +5,13 @@ Pure. A waiver changes no score and no result: it says which failures the gate's
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
+from types import MappingProxyType
 from typing import NamedTuple
 
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.report import Found, Parts, Waiver
+from safe_gate.model.report import Found, InputFile, Parts, Waiver, Waivers
 from safe_gate.model.results import Failure
 
 
@@ -44,6 +45,23 @@ def sorted_out(waivers: Iterable[Waiver], parts: Parts, today: str) -> tuple[tup
     expired = tuple(one for one in every if one.expires < today)
     unused = tuple(one for one in current if Waivable.of(one) not in failed)
     return expired, unused, tuple(one for one in current if Waivable.of(one) in failed)
+
+
+def judged(
+    known: tuple[InputFile, JsonObject] | None,
+    parts: Parts,
+    today: str,
+    left_out: Mapping[str, Set[str]] = MappingProxyType({}),
+) -> Waivers | None:
+    """Return what becomes on a day of a file's waivers, except of cases that a filter leaves out, by evaluator and id.
+
+    None without a file.
+    """
+    if known is None:
+        return None
+    file, content = known
+    listed = [one for one in Waiver.listed(content) if not any(one.case_id in ids for ids in left_out.values())]
+    return Waivers(file.path, file.sha256, *sorted_out(listed, parts, today))
 
 
 def failing(parts: Parts) -> set[Waivable]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.given import PackFact, Way
+from safe_gate.core.given import Case, PackFact, Way
 from safe_gate.core.rules import Count
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.stored import without_texts
@@ -37,29 +37,27 @@ class What(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The expectations of a case: its digest and `Case.asks()`, None if only the digest is known.
+    """What is asked of a case: its id, its digest and its expectations, None if only the digest is known.
 
-    It also has the parts of a case that `asks()` lacks: its input, and the groups it counts with. If only the digest is
-    known, `excuses` are the groups of a case that is meant to fail. `judges` are those of recorded verdicts, by check.
+    The expectations are `Case.asks()` with the parts of a case that it lacks: its input, and the groups it counts with.
+    If only the digest is known, `excuses` are the groups of a case that is meant to fail. `judges` are those of
+    recorded verdicts, by check.
     """
 
+    id: str
     digest: str
     asks: JsonObject | None
     excuses: Sequence[str] = ()
     judges: Mapping[str, str] = field(default_factory=dict)
 
-
-class OfCases(Protocol):
-    """The expectations of an evaluator's cases by id, such as a dict."""
-
-    def items(self) -> Iterable[tuple[str, Asked]]:
-        """Return the expectations of each case, with its id."""
-
-    def get(self, case_id: str, /) -> Asked | None:
-        """Return the expectations of a case, None if there is no such case."""
+    @classmethod
+    def of(cls, case: Case) -> Asked:
+        """Return what is asked of a case."""
+        asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
+        return cls(case.id, case.digests()["case"], asks, judges=case.judges())
 
 
-Cases = Mapping[str, OfCases]
+Cases = Mapping[str, Sequence[Asked]]
 """What is asked of cases, by evaluator."""
 
 
@@ -67,9 +65,9 @@ Cases = Mapping[str, OfCases]
 class Terms:
     """The known terms of a run.
 
-    `settings` are by the names of options. A setting that either run lacks is not compared. `cases` are by evaluator
-    and id. `rules` are the shipped rules and a team's own by id. They are None if only their digest, `packs_sha256`,
-    is known. `waivers` are the entries of the waivers' file.
+    `settings` are by the names of options. A setting that either run lacks is not compared. `rules` are the shipped
+    rules and a team's own by id. They are None if only their digest, `packs_sha256`, is known. `waivers` are the
+    entries of the waivers' file.
     """
 
     settings: Mapping[str, Any]
@@ -262,14 +260,14 @@ def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
     named = frozenset(group for one in settings for key in keys for group in one.get(key) or ())
     are_other = base.settings != head.settings  # they may excuse a case that is as before
     for name, evaluator in EVALUATORS.items():
-        compared, found, now = _Compared(evaluator, *settings, named), list[Weakening](), head.cases.get(name)
+        compared, found, now = _Compared(evaluator, *settings, named), list[Weakening](), head.cases.get(name, ())
         judges = set[tuple[str, str, str]]()
-        for case_id, before in base.cases[name].items() if name in base.cases else ():
-            after = now.get(case_id) if now else None
-            if after is None:
-                found.append(Weakening(name, case_id, "", What.DROPPED))
-            elif before != after or are_other:
-                found += [Weakening(name, case_id, *way) for way in compared.ways(before, after)]
+        places = {one.id: place for place, one in enumerate(now)}  # they may be too many to hold
+        for before in base.cases.get(name, ()):
+            if before.id not in places:
+                found.append(Weakening(name, before.id, "", What.DROPPED))
+            elif before != (after := now[places[before.id]]) or are_other:
+                found += [Weakening(name, before.id, *way) for way in compared.ways(before, after)]
                 both = before.judges.keys() & after.judges.keys()
                 judges |= {(check, before.judges[check], after.judges[check]) for check in both}
         swapped = (one for one in sorted(judges) if one[1] != one[2])

@@ -14,7 +14,7 @@ from safe_gate.inputs import checked, disk, globs
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.problems import CannotJudge, Problem
+from safe_gate.model.problems import CannotJudge, Code, Problem
 
 
 class Own(NamedTuple):
@@ -26,6 +26,14 @@ class Own(NamedTuple):
     files: Mapping[str, tuple[OwnFile, ...]]
     problems: Mapping[str, tuple[Problem, ...]]
     unmatched: Mapping[str, tuple[Problem, ...]]
+
+    def matched(self) -> Own:
+        """Return them without the problems of patterns that name no file."""
+        left = {
+            name: tuple(one for one in some if one.code is not Code.UNREADABLE_FILE)
+            for name, some in self.unmatched.items()
+        }
+        return self._replace(unmatched=left)
 
     def refuse_unsound(self) -> None:
         """Raise CannotJudge with the problems of the first evaluator whose files have any."""
@@ -64,15 +72,6 @@ def _read(paths: Sequence[FilePath], kind: str) -> tuple[list[OwnFile], list[Pro
         except CannotJudge as error:
             problems += error.problems
     return own, problems
-
-
-def matched(own: Own, settings: JsonObject, *, root: FilePath) -> Own:
-    """Return files of rules without the problems of patterns that settings do not have."""
-    found = {name: one.rule_files for name, one in EVALUATORS.items() if one.rule_files}
-    unmatched = {
-        name: tuple(globs.expand(settings[form.setting], ".json", root=root)[1]) for name, form in found.items()
-    }
-    return own._replace(unmatched=unmatched)
 
 
 def load(evaluator: Evaluator, settings: JsonObject, own: Own) -> Any:

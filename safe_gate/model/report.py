@@ -249,14 +249,3 @@ class Report(Found):
     def broken(self) -> list[RuleOutcome]:
         """Return the broken rules."""
         return [rule for rule in self.rules if not rule.passed]
-
-
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """The parts of a report that record an earlier state. `waivers_stand` keeps the `waivers` it was judged by."""
-
-    comparison: Comparison | None
-    weakened: Weakened | None
-    recordings: Recordings | None
-    waivers: Waivers | None
-    waivers_stand: bool

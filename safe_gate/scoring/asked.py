@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,19 +40,6 @@ def settings(options: Settings) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def recipe(
-    evaluator: Evaluator, settings: JsonObject, own: own_rules.Own, config: str = "", *, root: FilePath = HERE
-) -> str:
-    """Return the recipe of an evaluator's rules under settings, as `own_rules.recipe` does.
-
-    Raises CannotJudge with every problem. The config file, which is below `root`, is the place of its names.
-    """
-    try:
-        return own_rules.recipe(evaluator, settings, own)
-    except CannotJudge as error:
-        raise CannotJudge(*config_file.in_config(error.problems, config, root=root)) from None
-
-
 def selects(settings: Mapping[str, Any], groups: Iterable[str]) -> bool:
     """Return whether the filters let a case in, by its tags or its archetype. Earlier reports have no filters.
 
@@ -82,35 +69,20 @@ READING = ({*SCORING} - {"text", *FILTERS}) | {*_FILES, "config", "waivers", "bo
 """The options that say which cases are read, and what is read of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waivers:
-    """A waivers file with its contents (None without a file), or the problems that make it unreadable."""
-
-    known: tuple[InputFile, JsonObject] | None
-    problems: tuple[Problem, ...] = ()
-
-    def sound(self) -> tuple[InputFile, JsonObject] | None:
-        """Return the file with what it holds. Raises CannotJudge with its problems."""
-        if self.problems:
-            raise CannotJudge(*self.problems)
-        return self.known
+KnownWaivers = tuple[InputFile, JsonObject]
+"""A file of waivers with what it holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The settings of one side of a run, and the contents of its files of rules and waivers when read.
+    """The settings of one side of a run, and its files of rules as they were when read.
 
-    The files lie below `root`, which is the working folder or stands for it. `packs_sha256` is the digest of all
-    files of rules, those that ship and those of a team that are sound. `waivers` are the ones that the settings name.
-    `there` are the same, or the default file's if the named file is missing.
+    The files lie below `root`: the working folder, on the disk or in a commit.
     """
 
     options: Settings
     root: FilePath
     rules: own_rules.Own
-    packs_sha256: str
-    waivers: Waivers
-    there: Waivers
 
     @property
     def settings(self) -> JsonObject:
@@ -122,24 +94,34 @@ class Snapshot:
         return case_files.of(evaluator, self.options, self.root)
 
     def recipe(self, evaluator: Evaluator) -> str:
-        """Return the recipe of an evaluator's rules. Raises CannotJudge with every problem."""
-        return recipe(evaluator, self.settings, self.rules, self.options.config, root=self.root)
+        """Return the recipe of an evaluator's rules. Raises CannotJudge, problems at their places in the config."""
+        try:
+            return own_rules.recipe(evaluator, self.settings, self.rules)
+        except CannotJudge as error:
+            raise CannotJudge(*self.in_config(error.problems)) from None
+
+    def in_config(self, problems: Iterable[Problem]) -> Iterator[Problem]:
+        """Yield problems of settings at their places in the config file, or unchanged if another source sets them."""
+        return config_file.in_config(problems, self.options.config, root=self.root)
 
     def rules_digest(self) -> str:
         """Return the digest of all files of rules. Raises CannotJudge with every problem of a team's."""
         self.rules.refuse_unsound()
-        return self.packs_sha256
+        return own_rules.digest(self.settings, self.rules)
+
+    def waivers(self) -> KnownWaivers | None:
+        """Return the waivers that the settings name, None without a file. Raises CannotJudge with every problem."""
+        return checked.waivers(self.options.waivers, root=self.root)
 
     def waivers_there(self) -> tuple[Waiver, ...]:
-        """Return the waivers that are there, none where there is no file. Raises CannotJudge."""
-        known = self.there.sound()
+        """Return the waivers that are there: of the default file if the named one is missing. Raises CannotJudge."""
+        path = self.options.waivers if disk.exists(self.root / self.options.waivers) else ""
+        known = checked.waivers(path, root=self.root)
         return Waiver.listed(known[1]) if known else ()
 
     def narrowed(self) -> Snapshot:
         """Return this side less the patterns that name no file."""
-        options = case_files.narrowed(self.options, self.root)
-        rules = own_rules.matched(self.rules, settings(options), root=self.root)
-        return replace(self, options=options, rules=rules)
+        return replace(self, options=case_files.narrowed(self.options, self.root), rules=self.rules.matched())
 
     def filtered_like(self, other: Snapshot) -> Snapshot:
         """Return this side with the cases that another lets in, clustered as they are there: two runs to compare."""
@@ -151,18 +133,6 @@ class Snapshot:
         return all(self.options.value(name) == other.options.value(name) for name in READING)
 
 
-def taken(options: Settings, root: FilePath) -> Snapshot:
+def taken(options: Settings, root: FilePath = HERE) -> Snapshot:
     """Return the side that has these settings and whose files lie below a folder. What is wrong with files is in it."""
-    scored_by = settings(options)
-    rules = own_rules.read(scored_by, root=root)
-    waivers = there = _waivers(options.waivers, root)
-    if waivers.problems and not disk.exists(root / options.waivers):
-        there = _waivers("", root)
-    return Snapshot(options, root, rules, own_rules.digest(scored_by, rules), waivers, there)
-
-
-def _waivers(path: str, root: FilePath) -> Waivers:
-    try:
-        return Waivers(checked.waivers(path, root=root))
-    except CannotJudge as error:
-        return Waivers(None, error.problems)
+    return Snapshot(options, root, own_rules.read(settings(options), root=root))

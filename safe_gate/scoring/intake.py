@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Generic, TypeVar
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
@@ -30,13 +29,13 @@ Part = recorded.Part | tuple[Case, ...]
 Other = Problem | InputFile | recorded.Skipped
 
 
-def parts_of(files: CaseFiles, output: str, size: int) -> Iterator[Part | Other]:
+def parts_of(files: CaseFiles, size: int) -> Iterator[Part | Other]:
     """Yield an evaluator's cases in parts of about `size`, with problems and files."""
     if isinstance(files.evaluator.input, Lines):
         yield from recorded.parts(files, size)
         return
     some: list[Case] = []
-    for item in recorded.cases(files, {}, output):
+    for item in recorded.cases(files, {}):
         if isinstance(item, Other):
             yield item
             continue
@@ -121,54 +120,14 @@ class Intake(Generic[T]):
                 yield item
 
 
-class Fact(NamedTuple):
-    """What is asked of a case: its id, its digest, its expectations and judges, as `weakening.Asked` has them."""
-
-    id: str
-    digest: str
-    asks: JsonObject
-    judges: Mapping[str, str]
-
-    def asked(self) -> Asked:
-        """Return it without the id."""
-        return Asked(self.digest, self.asks, judges=self.judges)
-
-    @classmethod
-    def of(cls, case: Case) -> Fact:
-        """Return what is asked of a case."""
-        asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
-        return cls(case.id, case.digests()["case"], asks, case.judges())
-
-
-class Facts:
-    """What is asked of the cases of an evaluator, by id: a `weakening.OfCases`."""
-
-    def __init__(self, facts: Sequence[Fact]) -> None:
-        self._facts = facts
-
-    def items(self) -> Iterator[tuple[str, Asked]]:
-        """Yield what is asked of each case, with its id."""
-        for one in self._facts:
-            yield one.id, one.asked()
-
-    def get(self, case_id: str) -> Asked | None:
-        """Return what is asked of a case, None if there is no such case."""
-        index = self._by_id.get(case_id)
-        return None if index is None else self._facts[index].asked()
-
-    @cached_property
-    def _by_id(self) -> dict[str, int]:
-        return {one.id: index for index, one in enumerate(self._facts)}
-
-
-def read(evaluator: Evaluator, side: Snapshot) -> tuple[Facts, list[InputFile]]:
+def read(evaluator: Evaluator, side: Snapshot) -> tuple[Sequence[Asked], list[InputFile]]:
     """Return what is asked of the cases of a side, and their files; scores none.
 
     Filters leave no case out: a case that is left out here may be judged elsewhere. Raises CannotJudge with every
     problem of the cases.
     """
     taken = Intake(cases(side.files_of(evaluator), unfiltered(side.settings)))
-    found = Spool(map(Fact.of, taken.cases()))
+    found = Spool(map(Asked.of, taken.cases()))
     if taken.problems:
         raise CannotJudge(*as_shown(taken.problems, side.options.text))
-    return Facts(found), taken.inputs
+    return found, taken.inputs

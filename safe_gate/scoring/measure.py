@@ -20,17 +20,16 @@ from safe_gate.core.given import Case, Lines
 from safe_gate.core.jsontext import offsets
 from safe_gate.evaluators import BUILT_IN, EVALUATORS
 from safe_gate.evaluators.stored import withheld, without_texts
-from safe_gate.inputs import case_files, own_rules, recorded
-from safe_gate.inputs.commit_files import FilePath
-from safe_gate.inputs.disk import HERE
+from safe_gate.gate.weakening import Asked
+from safe_gate.inputs import own_rules, recorded
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems, is_interrupt, reason
 from safe_gate.model.report import InputFile
 from safe_gate.model.spool import Spool
 from safe_gate.scoring import asked, workers
-from safe_gate.scoring.asked import is_wanted, selects
+from safe_gate.scoring.asked import Snapshot, is_wanted, selects
 from safe_gate.scoring.columns import deciding
-from safe_gate.scoring.intake import Fact, Part, parts_of
+from safe_gate.scoring.intake import Part, parts_of
 from safe_gate.scoring.refusals import as_shown, no_case, too_many_tags
 from safe_gate.settings.model import Settings
 
@@ -56,12 +55,12 @@ def unscored(_evaluator: str, _case_id: str, _score: Callable[[], Any], _recount
 class Keeps(NamedTuple):
     """What is kept of cases to be shown: the `texts` of some, and the `columns` of the deciding words.
 
-    `facts` keeps what is asked of each case, for a comparison.
+    `asked_of` keeps what is asked of each case, for a comparison.
     """
 
     texts: Literal["", "failing", "all"] = ""
     columns: bool = False
-    facts: bool = False
+    asked_of: bool = False
 
 
 NOTHING = Keeps()
@@ -86,38 +85,49 @@ def _columns(
                 yield {}
 
 
-class Scoring(NamedTuple):
-    """What makes a case's result, wherever that is done: a value that can be sent, and holds no secret.
+class How(NamedTuple):
+    """How cases are scored, if not by their own rules.
 
-    `recipe` is as in `own_rules.made`; `settings` are as in a report. `passes_over` leaves out cases that do not fit
-    what is scored by, which are else a problem. `rules_of` is the commit that the rules are of, "" for that of the
-    cases.
+    `recipe`, as in `own_rules.made`, replaces these rules. `passes_over` leaves out cases that do not fit what is
+    scored by, which are else a problem. `rules_of` is the commit that the rules are of, "" for that of the cases.
     """
 
-    evaluator: str
-    recipe: str
-    settings: JsonObject
-    source: ResultSource
+    recipe: str = ""
+    source: ResultSource = scored
     keeps: Keeps = NOTHING
     passes_over: bool = False
     rules_of: str = ""
 
 
+AS_NAMED = How()
+"""Cases are scored by the rules that their settings name."""
+
+
+class Scoring(NamedTuple):
+    """What makes a case's result, wherever that is done: a value that can be sent, and holds no secret.
+
+    `settings` are as in a report.
+    """
+
+    evaluator: str
+    settings: JsonObject
+    how: How
+
+
 class Tally(NamedTuple):
     """What some cases come to: totals, which can be added, and their results.
 
-    `texts` and `columns` belong to the results' cases, if they are kept. `facts` has a `Fact` for each case, if they
-    are kept. `ids` has the ids of all cases of lines with their places, including cases with problems. With a problem
-    there may be fewer results than `cases`. `groups` covers all cases, including those without a result, if it
-    `knows_groups`. It holds at most one more than `bounds.tags`. `left_out` has the ids of the cases that a filter
-    leaves out.
+    `texts` and `columns` belong to the results' cases, if they are kept, as do what is `asked_of` each. `ids` has the
+    ids of all cases of lines with their places, including cases with problems. With a problem there may be fewer
+    results than `cases`. `groups` covers all cases, including those without a result, if it `knows_groups`. It holds at
+    most one more than `bounds.tags`. `left_out` has the ids of the cases that a filter leaves out.
     """
 
     totals: Any
     results: Sequence[Any] = ()
     texts: Sequence[JsonObject] = ()
     columns: Sequence[JsonObject] = ()
-    facts: Sequence[Fact] = ()
+    asked_of: Sequence[Asked] = ()
     cases: int = 0
     ids: tuple[tuple[str, Place], ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -126,18 +136,17 @@ class Tally(NamedTuple):
     knows_groups: bool = True
 
 
-def tallied(scorings: Sequence[Scoring], item: tuple[Part, bool]) -> tuple[Tally, ...]:
-    """Return the result of some cases by each scoring if they are to be scored; else their problems and ids.
+def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
+    """Return the result of some cases if they are to be scored; else their problems and ids.
 
-    All scorings are of one evaluator and have the same settings. The ids are in the first tally alone. Raises
-    CannotJudge if the evaluator of a package does not return, however it leaves.
+    Raises CannotJudge if the evaluator of a package does not return, however it leaves.
     """
     try:
-        return _by_each(scorings, item)
+        return _tallied(scoring, *item)
     except (CannotJudge, MemoryError):
         raise
     except BaseException as error:
-        name = scorings[0].evaluator
+        name = scoring.evaluator
         if name in BUILT_IN or is_interrupt(error):
             raise
         what = f"left by {type(error).__name__} instead of returning"
@@ -148,58 +157,49 @@ def tallied(scorings: Sequence[Scoring], item: tuple[Part, bool]) -> tuple[Tally
         raise CannotJudge(problem) from error
 
 
-def _by_each(scorings: Sequence[Scoring], item: tuple[Part, bool]) -> tuple[Tally, ...]:
-    first, (part, is_scored) = scorings[0], item
-    evaluator = EVALUATORS[first.evaluator]
-    ids: tuple[tuple[str, Place], ...] = ()
-    found: Sequence[Case | Problem] = ()
-    texts: Mapping[int, bytes] = {}
-    if isinstance(part, recorded.Part):
-        texts = dict(recorded.lines_of(part)) if first.keeps.columns else {}
-        found = [*recorded.cases_of(evaluator, part, first.settings)]
-        ids = recorded.ids_of(found)
-    else:
-        found = part
+def _tallied(scoring: Scoring, part: Part, is_scored: bool) -> Tally:
+    evaluator = EVALUATORS[scoring.evaluator]
+    if not isinstance(part, recorded.Part):
+        tally = _scored(scoring, part, {}, is_scored=is_scored)
+        return tally._replace(groups=frozenset(group for case in part for group in case.groups))
+    texts = dict(recorded.lines_of(part)) if scoring.how.keeps.columns else {}
+    found = [*recorded.cases_of(evaluator, part, scoring.settings)]
     groups, knows_groups = _groups(evaluator, part, found)
-    every = frozenset(groups)
-    if isinstance(part, recorded.Part) and len(every) > part.bounds.tags:
-        every, is_scored = frozenset(islice(every, part.bounds.tags + 1)), False  # enough to see that they are too many
-    tallies = (_tallied(one, found, texts, is_scored=is_scored) for one in scorings)
-    first_tally, *others = (one._replace(groups=every, knows_groups=knows_groups) for one in tallies)
-    return (first_tally._replace(ids=ids), *others)
+    if len(groups) > part.bounds.tags:
+        groups, is_scored = {*islice(groups, part.bounds.tags + 1)}, False  # enough to see that they are too many
+    tally = _scored(scoring, found, texts, is_scored=is_scored)
+    return tally._replace(ids=recorded.ids_of(found), groups=frozenset(groups), knows_groups=knows_groups)
 
 
-def _groups(evaluator: Evaluator, part: Part, found: Sequence[Case | Problem]) -> tuple[set[str], bool]:
+def _groups(evaluator: Evaluator, part: recorded.Part, found: Sequence[Case | Problem]) -> tuple[set[str], bool]:
     """Return the groups of all cases of a part, those with problems too, and whether all could be read."""
     groups = {group for one in found if not isinstance(one, Problem) for group in one.groups}
-    if not isinstance(part, recorded.Part) or not any(isinstance(one, Problem) for one in found):
+    if not any(isinstance(one, Problem) for one in found):
         return groups, True
     more = recorded.groups_of(evaluator, part)
     return groups | (more or set()), more is not None
 
 
-def _tallied(
-    scoring: Scoring, found: Iterable[Case | Problem], texts: Mapping[int, bytes], *, is_scored: bool
-) -> Tally:
+def _scored(scoring: Scoring, found: Iterable[Case | Problem], texts: Mapping[int, bytes], *, is_scored: bool) -> Tally:
     """Return what cases come to by a scoring; `texts` are their lines by number, if they are wanted."""
-    evaluator, by = EVALUATORS[scoring.evaluator], own_rules.made(scoring.evaluator, scoring.recipe)
-    keeps = scoring.keeps
+    evaluator, by = EVALUATORS[scoring.evaluator], own_rules.made(scoring.evaluator, scoring.how.recipe)
+    keeps = scoring.how.keeps
     problems, unsound = list[Problem](), list[Problem]()
     scored = list[tuple[Case, Any]]()
-    facts, left_out, count = list[Fact](), list[str](), 0
+    asked_of, left_out, count = list[Asked](), list[str](), 0
     for case in found:
         if isinstance(case, Problem):
             problems.append(case)
             continue
         if not is_wanted(evaluator, case, scoring.settings):
             continue
-        if keeps.facts:
-            facts.append(Fact.of(case))
+        if keeps.asked_of:
+            asked_of.append(Asked.of(case))
         if not selects(scoring.settings, case.groups):
             left_out.append(case.id)
             continue
-        misfit = _misfit(evaluator, case, by, scoring.rules_of)
-        if misfit and scoring.passes_over:
+        misfit = _misfit(evaluator, case, by, scoring.how.rules_of)
+        if misfit and scoring.how.passes_over:
             continue
         count += 1
         if misfit and problems[-1:] != [misfit]:  # all turns of a conversation share it
@@ -220,7 +220,7 @@ def _tallied(
         [result for _, result in scored],
         [case.texts() if is_kept(result) else {} for case, result in scored] if keeps.texts else (),
         [*_columns(evaluator, scored, texts)] if keeps.columns else (),
-        facts,
+        asked_of,
         count,
         problems=(*problems, *unsound),
         left_out=tuple(left_out),
@@ -241,7 +241,7 @@ def _result(scoring: Scoring, evaluator: Evaluator, by: Any, case: Any) -> Any:
         again = evaluator.recounted(result, replace(case, **known), by)
         return fresh() if again is None else again
 
-    return scoring.source(evaluator.name, case.id, fresh, recounted)
+    return scoring.how.source(evaluator.name, case.id, fresh, recounted)
 
 
 def _misfit(evaluator: Evaluator, case: Case, by: Any, rules_of: str) -> Problem | None:
@@ -256,13 +256,12 @@ def _misfit(evaluator: Evaluator, case: Case, by: Any, rules_of: str) -> Problem
 class Measured:
     """An evaluator's part of the report, or the problems that keep it from one.
 
-    `results` are those that the source has, and `cases` is the number of cases. If one is
-    missing, there is no part. `groups` are the archetypes or tags of all cases that were read, including those left
-    out. `knows_groups` tells whether every case could be read. `left_out` has the ids of the cases that a filter
-    leaves out. `skipped` are SAFE Gate's own files that a glob passed over. `texts` belong to the results' cases, in
-    their order, if they were asked for. An empty object stands for a case whose texts are not kept. `columns` belong
-    to the same cases, as `Recorded` has them. `facts` has a `Fact` for each case that was read, if they are
-    kept. `again` is the result of scoring the same cases a second time.
+    `results` are those that the source has, and `cases` is the number of cases. If one is missing, there is no part.
+    `groups` are the archetypes or tags of all cases that were read, including those left out. `knows_groups` tells
+    whether every case could be read. `left_out` has the ids of the cases that a filter leaves out. `skipped` are SAFE
+    Gate's own files that a glob passed over. `texts` belong to the results' cases, in their order, if they were asked
+    for. An empty object stands for a case whose texts are not kept. `columns` belong to the same cases, as `Recorded`
+    has them. `asked_of` is what is asked of each case that was read, if that is kept.
     """
 
     part: Any = None
@@ -276,62 +275,23 @@ class Measured:
     skipped: tuple[str, ...] = ()
     texts: Sequence[JsonObject] = ()
     columns: Sequence[JsonObject] = ()
-    facts: Sequence[Fact] = ()
-    again: Measured | None = None
+    asked_of: Sequence[Asked] = ()
 
 
-class How(NamedTuple):
-    """How cases are scored, if not by the rules that the options name.
-
-    - `own`: a team's files of rules, if they are read already.
-    - `recipe`: replaces the rules that the options name. `again` is that of a second scoring of the same cases.
-    - `source`, `keeps`, `passes_over`, `rules_of`: as in `Scoring`. Scoring once more always passes cases over.
-    """
-
-    own: own_rules.Own | None = None
-    recipe: str = ""
-    again: str = ""
-    source: ResultSource = scored
-    keeps: Keeps = NOTHING
-    passes_over: bool = False
-    rules_of: str = ""
-
-
-AS_NAMED = How()
-"""Cases are scored by the rules that the options name."""
-
-
-def part(
-    evaluator: Evaluator,
-    options: Settings,
-    generated_at: str,
-    how: How = AS_NAMED,
-    *,
-    output: str = "",
-    root: FilePath = HERE,
-) -> Measured:
-    """Return an evaluator's part of the report over all cases that the options name.
-
-    A glob passes over `output`, where the report will be, unless it holds cases. Files are read below `root`, as by
-    `globs.expand`.
-    """
-    files, settings = case_files.of(evaluator, options, root), asked.settings(options)
+def part(evaluator: Evaluator, side: Snapshot, generated_at: str, how: How = AS_NAMED) -> Measured:
+    """Return an evaluator's part of the report over all cases of a side."""
+    files, settings, options = side.files_of(evaluator), side.settings, side.options
     recipe, problems = how.recipe, tuple[Problem, ...]()
     try:
-        if not recipe:
-            own = own_rules.read(settings, root=root) if how.own is None else how.own
-            recipe = asked.recipe(evaluator, settings, own, options.config, root=root)
+        recipe = recipe or side.recipe(evaluator)
         own_rules.made(evaluator.name, recipe)
     except CannotJudge as error:  # the cases may have problems of their own
         recipe = own_rules.recipe(evaluator, asked.settings(Settings()), own_rules.NO_FILES)
         problems = error.problems
-    passes_over = how.passes_over or bool(problems)
-    scorings = [Scoring(evaluator.name, recipe, settings, how.source, how.keeps, passes_over, how.rules_of)]
-    if how.again:
-        scorings.append(Scoring(evaluator.name, how.again, settings, how.source, passes_over=True))
-    most_groups = files.bounds.tags
-    sums = [_Sums(evaluator, own_rules.made(one.evaluator, one.recipe), most_groups) for one in scorings]
-    seen, found = dict[str, Place](), sums[0].problems
+    how = how._replace(recipe=recipe, passes_over=how.passes_over or bool(problems))
+    scoring = Scoring(evaluator.name, settings, how)
+    sums = _Sums(evaluator, own_rules.made(evaluator.name, recipe), files.bounds.tags)
+    seen, found = dict[str, Place](), sums.problems
     inputs: list[InputFile] = []
     skipped: list[str] = []
     mapped: Mapped
@@ -340,10 +300,10 @@ def part(
         mapped, size = _engine(options.scheduler, options.jobs)
 
     def parts() -> Iterator[tuple[Part, bool]]:
-        for item in parts_of(files, output, size):
+        for item in parts_of(files, size):
             if isinstance(item, Problem):
                 found.add(item)
-                sums[0].knows_groups = False
+                sums.knows_groups = False
             elif isinstance(item, InputFile):
                 inputs.append(item)
             elif isinstance(item, recorded.Skipped):
@@ -351,16 +311,13 @@ def part(
             else:
                 yield item, not (problems or found)
 
-    for tallies in mapped(partial(tallied, tuple(scorings)), parts()):
-        for one, tally in zip(sums, tallies, strict=True):
-            one.take(tally)
-        for case_id, place in tallies[0].ids:
+    for tally in mapped(partial(tallied, scoring), parts()):
+        sums.take(tally)
+        for case_id, place in tally.ids:
             if twin := recorded.twin_of(seen, case_id, place, evaluator.input.id_key):
                 found.add(twin)
-        workers.report_scored(tallies[0].cases)
-    first, *others = (one.measured(settings, generated_at, problems) for one in sums)
-    first = replace(first, inputs=tuple(inputs), skipped=tuple(skipped))
-    return replace(first, again=others[0]) if others else first
+        workers.report_scored(tally.cases)
+    return replace(sums.measured(settings, generated_at, problems), inputs=tuple(inputs), skipped=tuple(skipped))
 
 
 class _Sums:
@@ -369,7 +326,7 @@ class _Sums:
     def __init__(self, evaluator: Evaluator, by: Any, most_groups: int) -> None:
         self._evaluator, self._by, self._most_groups = evaluator, by, most_groups
         self._totals = Sum(evaluator.totals((), by))
-        self._results, self._facts = Spool[Any](), Spool[Fact]()
+        self._results, self._asked_of = Spool[Any](), Spool[Asked]()
         self._texts, self._columns = Spool[JsonObject](), Spool[JsonObject]()
         self._left_out, self._count = set[str](), 0
         self.problems, self.groups, self.knows_groups = Problems(), set[str](), True
@@ -389,7 +346,7 @@ class _Sums:
         self._results.extend(tally.results)
         self._texts.extend(tally.texts)
         self._columns.extend(tally.columns)
-        self._facts.extend(tally.facts)
+        self._asked_of.extend(tally.asked_of)
         self._totals.add(tally.totals)
 
     def measured(self, settings: JsonObject, generated_at: str, problems: Sequence[Problem]) -> Measured:
@@ -411,11 +368,11 @@ class _Sums:
             left_out=self._left_out,
             texts=self._texts,
             columns=self._columns,
-            facts=self._facts,
+            asked_of=self._asked_of,
         )
 
 
-Mapped = Callable[[Callable[[Any], tuple[Tally, ...]], Iterable[Any]], Iterator[tuple[Tally, ...]]]
+Mapped = Callable[[Callable[[Any], Tally], Iterable[Any]], Iterator[Tally]]
 """What applies a function to many items, and yields what comes of them in their order."""
 
 

@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING, Any
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.validate import LONGEST_QUOTE, masked, quote, suggestion
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import config_file, own_rules
-from safe_gate.inputs.commit_files import FilePath
-from safe_gate.inputs.disk import HERE
+from safe_gate.inputs import own_rules
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.scoring import asked
 from safe_gate.scoring.asked import Snapshot
-from safe_gate.settings.model import Settings
 
 if TYPE_CHECKING:
     from safe_gate.scoring.measure import Measured
@@ -119,21 +115,20 @@ def unknown(side: Snapshot, measured: Mapping[str, Measured | None]) -> Iterator
 
     An evaluator without input is not asked.
     """
-    yield from unknown_groups(side.options, measured, root=side.root)
-    present = [name for name, found in measured.items() if found]
-    yield from misnamed(side.options, present, side.rules, root=side.root)
+    yield from unknown_groups(side, measured)
+    yield from misnamed(side, [name for name, found in measured.items() if found])
 
 
 def unknown_groups(
-    options: Settings, measured: Mapping[str, Measured | None], *, root: FilePath = HERE, is_selection: bool = False
+    side: Snapshot, measured: Mapping[str, Measured | None], *, is_selection: bool = False
 ) -> Iterator[Problem]:
-    """Yield a problem for each archetype or tag that options name and no case has: its rules would judge nothing.
+    """Yield a problem for each archetype or tag that settings name and no case has: its rules would judge nothing.
 
     Where a case cannot be read it may have them. A filter may name a tag or an archetype of any evaluator. One that
     leaves no case is already a problem. Of a selection of the cases, only what looks misspelt is a problem: the
     others may have the rest.
     """
-    present = [found for found in measured.values() if found]
+    options, present = side.options, [found for found in measured.values() if found]
     problems: list[Problem] = []
     if all(found.knows_groups and found.cases for found in present):
         every = {group for found in present for group in found.groups}
@@ -152,24 +147,22 @@ def unknown_groups(
                 words = f"no case has this {grouping.noun}{hint}; correct the name, or set"
                 words = f"{words} `optional: true` if its cases may be absent"
                 problems.append(Problem(Place(str(grouping.setting)), words, field=name, code=Code.INVALID_SETTING))
-    yield from config_file.in_config(problems, options.config, root=root)
+    yield from side.in_config(problems)
 
 
-def misnamed(
-    options: Settings, evaluators: Iterable[str], own: own_rules.Own, *, root: FilePath = HERE
-) -> Iterator[Problem]:
-    """Yield a problem for each name that options give and that means nothing to evaluators."""
-    settings, problems = asked.settings(options), list[Problem]()
+def misnamed(side: Snapshot, evaluators: Iterable[str]) -> Iterator[Problem]:
+    """Yield a problem for each name that a side's settings give and that means nothing to evaluators."""
+    problems = list[Problem]()
     for name in evaluators:
         rule_files = EVALUATORS[name].rule_files
         if rule_files is None:
             continue
-        by = partial(own_rules.load, EVALUATORS[name], settings, own)
+        by = partial(own_rules.load, EVALUATORS[name], side.settings, side.rules)
         with suppress(CannotJudge):  # unreadable rules have no known names
-            for one in rule_files.misnamed(options.values(), by):
+            for one in rule_files.misnamed(side.options.values(), by):
                 problems.append(
                     Problem(
                         Place(one.setting.replace("_", "-")), one.message, field=one.name, code=Code.INVALID_SETTING
                     )
                 )
-    yield from config_file.in_config(problems, options.config, root=root)
+    yield from side.in_config(problems)

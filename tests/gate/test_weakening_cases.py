@@ -17,8 +17,8 @@ def asking(name: str, settings_: dict[str, Any] | None = None, **asks: Any) -> T
     if name == "safe_v0":
         plain = {"archetype": "A", "concern_id": "I", "CR": [], "AH": [], "AC": [], "patient_payload": None}
     plain["cluster"] = None
-    asked = Asked(json.dumps(asks), plain | asks)
-    return Terms(DEFAULTS | (settings_ or {}), {name: {"c": asked}}, {}, "")
+    asked = Asked("c", json.dumps(asks), plain | asks)
+    return Terms(DEFAULTS | (settings_ or {}), {name: [asked]}, {}, "")
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,9 @@ def test_what_turns_a_harmless_tag_into_an_excuse_is_named(before: Any, after: A
 def test_a_case_that_a_report_counts_and_the_run_excuses_is_named() -> None:
     words = {"tags": {"x": {"must_contain": ["sorry"]}}}
     head = asking("synthesis", words, tags=["wording-fail", "x"])
-    ((_, asked),) = head.cases["synthesis"].items()
+    (asked,) = head.cases["synthesis"]
     for excuses, said in (((), [("synthesis", "c", "meant to fail", "added")]), (("x",), [])):
-        base = Terms(DEFAULTS, {"synthesis": {"c": Asked(asked.digest, None, excuses)}}, {}, "")
+        base = Terms(DEFAULTS, {"synthesis": [Asked("c", asked.digest, None, excuses)]}, {}, "")
         assert found(base, head) == said
 
 
@@ -152,7 +152,7 @@ def test_cases_that_are_gone_are_named_and_new_ones_are_not() -> None:
 
 
 def test_a_case_known_only_by_its_digest_is_reported_as_changed() -> None:
-    known, changed = (Terms({}, {"synthesis": {"c": Asked(sha256, None)}}, {}, "") for sha256 in "ab")
+    known, changed = (Terms({}, {"synthesis": [Asked("c", sha256, None)]}, {}, "") for sha256 in "ab")
     assert found(known, known) == []
     asks = asking("synthesis", user="1")
     for one, other in ((known, changed), (known, asks), (asks, known)):

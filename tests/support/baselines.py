@@ -67,7 +67,7 @@ def _copied(file: Entry, into: BinaryIO, most: int) -> None:
 
 def measured(baseline: Baseline, options: Settings = OPTIONS) -> list[measure.Measured]:
     """Return what evaluators make of all that options name in a commit."""
-    return [measure.part(one, options, NOW, root=baseline.root) for one in asked.given(options)]
+    return [measure.part(one, asked.taken(options, baseline.root), NOW) for one in asked.given(options)]
 
 
 def found(baseline: Baseline, options: Settings = OPTIONS) -> list[str]:

@@ -1,0 +1,264 @@
+"""What becomes of a report: it is written, printed, published and told to programs.
+
+Reports without a verdict replace old ones before a case is scored, so a run that is killed leaves none that passed.
+Publishing decides nothing.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from safe_gate import __version__, github
+from safe_gate.baseline import judging
+from safe_gate.core.setting import OFF, Setting
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.github.effects import Effects, foreign_checkout
+from safe_gate.inputs import disk, writing
+from safe_gate.inputs.case_files import read_by, replaced
+from safe_gate.inputs.clone import Clone
+from safe_gate.inputs.commit_files import Missing
+from safe_gate.model import codec
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of
+from safe_gate.model.report import InputFile, Origin, Provenance, Report, Tool, Verdict
+from safe_gate.model.results import NOTHING_RECORDED, Recorded
+from safe_gate.model.untrusted import Untrusted
+from safe_gate.render import console, formats
+from safe_gate.render.formats import Draw
+from safe_gate.render.untrusted import plain, quoted
+from safe_gate.render.view import Ranked, ReportView, ranked
+from safe_gate.scoring import asked, refusals
+from safe_gate.settings.model import Publishing, Settings
+from safe_gate.settings.model import settings as every_setting
+
+TOOL = Tool("safe-gate", __version__)
+
+
+class Judged(NamedTuple):
+    """The report of a run, the problems that kept it from a verdict, and its recorded texts."""
+
+    report: Report
+    problems: tuple[Problem, ...] = ()
+    recorded: Recorded = NOTHING_RECORDED
+
+
+def without_verdict(
+    problems: Sequence[Problem], options: Settings, effects: Effects, inputs: Sequence[InputFile] = ()
+) -> Judged:
+    """Return the report of a run without a verdict: no scores, every problem."""
+    report = Report(
+        tool=TOOL,
+        generated_at=effects.generated_at,
+        verdict=Verdict.ERROR,
+        rules=(),
+        parts=dict.fromkeys(EVALUATORS),
+        provenance=unjudged(inputs, options, effects),
+        problems=tuple(first_of(problems)),
+    )
+    return Judged(report, tuple(problems))
+
+
+def unjudged(inputs: Sequence[InputFile], options: Settings, effects: Effects) -> Provenance:
+    """Return what a run follows from, but for rule packs, which may be what keeps it from a verdict."""
+    return Provenance(
+        commit=effects.context.head_sha,
+        inputs=tuple(sorted(inputs, key=lambda file: file.path)),
+        packs_sha256="",
+        policy={**judging.policy(options).as_json(), **asked.settings(options)},
+        policy_commit="",
+    )
+
+
+def reports_of(options: Settings) -> dict[Path, Draw]:
+    """Return what draws each of a run's reports, by its path."""
+    folder = Path(options.report_dir)
+    return {folder / name: draw for name, draw in formats.files(options.reports)}
+
+
+def unread_reports_of(options: Settings) -> dict[Path, Draw]:
+    """Return the reports of a run that take the place of no file that it reads."""
+    reports = reports_of(options)
+    taken = replaced(reports, options)
+    return {path: draw for path, draw in reports.items() if path not in taken}
+
+
+class TakenError(CannotJudge):
+    """Reports would replace files that the run reads, at these paths."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        words = "{} is a file that this run reads, and its report must not replace it; set another report-dir"
+        super().__init__(
+            *(Problem(Place("report-dir"), words.format(disk.shown(path)), code=Code.USAGE) for path in paths)
+        )
+        self.paths = paths
+
+
+def begin(options: Settings, effects: Effects, reports: Mapping[Path, Draw], judging_options: Settings) -> None:
+    """Replace reports by one without a verdict, because the run may be killed from here on.
+
+    `judging_options` are the settings that judge, which may name other files than the run's own. Raises CannotJudge for
+    a report that would replace a file that the run reads.
+    """
+    if taken := replaced((*reports, _hand_over(options)), options, judging_options):
+        raise TakenError(taken)
+    words = "run did not finish, so there is no result; run again"
+    judged = without_verdict((Problem(Place("safe-gate"), words, code=Code.NOT_FINISHED),), judging_options, effects)
+    shown = formats.Shown(ReportView.of(judged.report), _origin(options, effects))
+    for path, draw in reports.items():
+        writing.write_or_remove(path, draw(shown))
+    if reports and not options.shard:
+        with suppress(OSError, ValueError):  # `publish` detects a file of another run
+            _hand_over(options).unlink()
+
+
+def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mapping[Path, Draw]) -> Judged:
+    """Print, write and publish a report; return what it is by then: another one if it cannot be written."""
+    origin, problems = _origin(options, effects), judged.problems
+    shown = formats.Shown(ReportView(judged.report, problems), origin, judged.recorded)
+    written: list[str] = []
+    try:
+        writing.write_all({path: draw(shown) for path, draw in reports.items()})
+        written = [disk.shown(path) for path in reports]
+    except CannotJudge as error:
+        judged = without_verdict((*problems, *error.problems), options, effects)
+        shown = formats.Shown(ReportView(judged.report, judged.problems), origin)
+        for path, draw in reports.items():
+            writing.write_or_remove(path, draw(shown))  # never leave an old pass
+    if judged.problems:
+        effects.err(console.problems(judged.problems))
+    elif options.quiet:
+        effects.out(console.verdict(shown.view, names_rules=True))
+    else:
+        for card in console.scorecards(shown.view):
+            effects.out(card)
+        effects.out(console.rules(shown.view))
+    if written and not options.quiet:
+        effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
+    hands_over = not replaced((_hand_over(options),), options)
+    wanted = Publishing.of(options, hands_over=hands_over)
+    if wanted.dry_run or wanted.sinks.each or effects.context.has_runner:
+        github.publishing.publish_run(shown.view, wanted, written, effects, shown.recorded)
+    _tell(shown.view, written, effects)
+    if judged.report.verdict is Verdict.FAIL:
+        command = _next_command(shown.view, options, effects.given)
+        effects.tell("next", command)
+        if not options.quiet:
+            effects.out(f"Next: {command}")
+    return judged
+
+
+def untrusted(options: Settings, effects: Effects) -> tuple[Problem, ...]:
+    """Return the problem of a checkout that a run reads and its event must not trust, if any."""
+    folder = "" if "head-checkout" in options.allow else foreign_checkout(effects.context, read_by(options))
+    if not folder:
+        return ()
+    words = (
+        f"the checkout in {folder!r} is not at the base's commit, so this event must not trust its files; check out"
+        " GITHUB_SHA, use the event pull_request, or set allow: head-checkout"
+    )
+    return (Problem(Place("pull_request_target"), words, code=Code.UNTRUSTED_CHECKOUT),)
+
+
+def refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> Judged:
+    """Report wrong settings or usage, also in reports and to GitHub: no old verdict may remain."""
+    problems = refusals.as_shown(problems, options.text)
+    judged = without_verdict(problems, Settings(), effects)
+    return conclude(judged, options, effects, unread_reports_of(options))
+
+
+def _origin(options: Settings, effects: Effects) -> Origin:
+    """Return where the run's result comes from; a gate without an id has the name of its job.
+
+    On another machine than a runner of GitHub's, the page's header has what the clone says.
+    """
+    origin = effects.context.origin(effects.folder, options.gate_id or effects.context.job)
+    if not origin.commit and "html" in options.reports:
+        with suppress(Missing, CannotJudge):
+            origin = origin._replace(commit=Clone().commit("HEAD").sha)
+            origin = origin._replace(repository=Clone().address())
+    return origin
+
+
+def _hand_over(options: Settings) -> Path:
+    return Path(options.report_dir) / github.HAND_OVER
+
+
+# --- what programs and people are told -------------------------------------------------------------
+
+_MOST_TOLD = 100
+_MOST_NAMED = 3
+
+
+def _tell(view: ReportView, written: Sequence[str], effects: Effects) -> None:
+    """Tell programs the verdict, its rules, the first cases to look at, and the reports (docs/json.md)."""
+
+    def found() -> Iterator[tuple[str, Ranked]]:
+        return ((part.evaluator.name, ranked(part.section.findings, _MOST_TOLD)) for part in view.parts)
+
+    effects.tell("verdict", view.report.verdict.value)
+    effects.tell("rules", lambda: [*map(codec.to_json, view.report.rules)])
+    effects.tell(
+        "cases",
+        lambda: [
+            {
+                "evaluator": name,
+                "id": one.case_id.text,
+                "path": one.place.path,
+                "line": one.place.line,
+                "severity": one.severity.value,
+                "found": one.what,
+                "breaks_rule": one.breaks,
+                "since_baseline": one.news,
+                "evidence": [*map(quoted, one.evidence)],
+                "baseline_evidence": [*map(quoted, one.before)],
+            }
+            for name, some in found()
+            for one in some.first
+        ],
+    )
+    effects.tell("case_count", lambda: sum(some.number for _, some in found()))
+    effects.tell("reports", list(written))
+    effects.tell("problems", view.problems)
+
+
+def _next_command(view: ReportView, options: Settings, given: frozenset[str]) -> str:
+    """Return the command that shows most of why the gate failed, with the settings that no config file repeats."""
+    broken = [part for part in view.parts if part.is_broken]
+    ids = [one.case_id.text for part in broken for one in ranked(part.section.findings, _MOST_NAMED).first]
+    compared = view.report.comparison
+    if not ids and not compared:  # then the rule itself names cases of this run; the gate's own rules name waivers
+        ids = [name for rule in view.broken if rule.evaluator != "gate" for name in rule.names]
+    if ids:
+        name, words = "explain", ids[:_MOST_NAMED]
+    elif compared:
+        name, words = "compare", [compared.baseline.commit or compared.baseline.name, "--verbose"]
+    else:
+        name, words = "doctor", ["--all"]
+    flags = list[str]()
+    for setting in every_setting():
+        named = setting.flags_of(name)
+        if named and setting.name in given - _NOT_REPEATED and not setting.secret:
+            flags += _as_words(setting, named[0], options.value(setting.name))
+    words = (
+        [*flags, "--", *words] if any(one.startswith("-") for one in words[:_MOST_NAMED] if ids) else [*words, *flags]
+    )
+    return " ".join(("safe-gate", name, *(shlex.quote(plain(Untrusted(one), _LONGEST)) for one in words)))
+
+
+_LONGEST = 1_000
+_NOT_REPEATED = frozenset({"baseline", "report_dir", "reports", "comment", "gate_id", "quiet", "dry_run"})
+
+
+def _as_words(setting: Setting, flag: str, value: Any) -> list[str]:
+    """Return a setting as words of a command line."""
+    if setting.kind is bool:
+        return [flag if value else f"--no-{flag.removeprefix('--')}"]
+    if value is None:
+        return [flag, OFF]
+    if isinstance(value, Mapping):
+        entries = ((key, OFF if one is None else one) for key, one in setting.parts(value).items())
+        return [flag, *(f"{key}={one}" for key, one in entries if not isinstance(one, Mapping))]
+    return [flag, *value] if isinstance(value, tuple) else [f"{flag}={value}"]
