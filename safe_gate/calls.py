@@ -115,11 +115,11 @@ def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
     no_json = list[Problem]()
     plain = {name: _plain(value) for name, value in given.items() if value is not None}
     plain = dict(_in_files(plain, folder, no_json))
-    flags = {"jobs": "1", **{name: value for name, value in plain.items() if not _expected(name, value)}}
+    flags = {"jobs": "1", **plain}
     flags["jobs"] = str(flags["jobs"])
-    writes = "report_dir" in flags
+    writes = isinstance(flags.get("report_dir"), str)
     try:
-        if problems := (*no_json, *_unfit(plain), *_misplaced(flags)):
+        if problems := (*no_json, *_misplaced(flags)):
             raise CannotJudge(*problems)
         options = reading.read(flags, {}, config_file.read_config, command=IN_PYTHON)
         return _judged(options, effects, flags, writes=writes)
@@ -186,45 +186,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(one) for key, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, list | tuple | set | frozenset) else value
-
-
-def _unfit(plain: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each argument of a type that a flag or a config file cannot give."""
-    for name, value in sorted(plain.items()):
-        if expected := _expected(name, value):
-            unfit, field = value, name
-            if isinstance(value, Mapping) and expected.endswith(_BY_NAME):
-                key = next(key for key, one in value.items() if not _is_number(one))
-                unfit, field, expected = value[key], f"{name}.{key}", "a number"
-            yield Problem(
-                Place(IN_PYTHON), f"is {type(unfit).__name__}; expected {expected}", field=field, code=Code.USAGE
-            )
-
-
-_BY_NAME = "numbers by name"
-
-
-def _expected(name: str, value: Any) -> str:
-    """Return what a setting expects if a value is of another type, which nothing else checks; else no text."""
-    setting = next((one for one in every_setting() if one.name == name), None)
-    is_list = isinstance(value, list) and all(isinstance(one, str) for one in value)
-    if setting is None or isinstance(value, str) or (setting.entries and isinstance(value, Mapping)):
-        return ""  # entries are read one by one
-    if setting.is_list:
-        return "" if is_list else "text, or a list of texts"
-    if setting.by_name:
-        is_mapping = isinstance(value, Mapping) and all(map(_is_number, value.values()))
-        return "" if is_list or is_mapping or _is_number(value) else f"a number, or {_BY_NAME}"
-    if setting.kind is bool:
-        return "" if isinstance(value, bool) else "True or False"
-    if name == "jobs" or setting.kind in (int, float):
-        return "" if _is_number(value) else "a number"
-    return "text" if setting.kind is str else ""
-
-
-def _is_number(value: Any) -> bool:
-    """Return whether a value is a number. True and False are not, although Python counts them as 1 and 0."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _misplaced(flags: Mapping[str, Any]) -> Iterator[Problem]:

@@ -51,17 +51,17 @@ def _stripped(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
-def _switch(value: Any) -> Any:
-    value = _stripped(value)
-    if isinstance(value, str) and value not in BOOLEANS:
+def _switch(value: Any) -> bool:
+    found = BOOLEANS.get(_stripped(value)) if isinstance(value, str) else value
+    if not isinstance(found, bool):
         raise ValueError("not a boolean")
-    return BOOLEANS[value] if isinstance(value, str) else value
+    return found
 
 
 def _number(value: Any) -> Any:
-    """Refuse a text that Python takes for a number and that people and JSON do not: `1_0`, `\u0661`."""
+    """Refuse what Python takes for a number and people and JSON do not: `1_0`, `\u0661` and True."""
     value = _stripped(value)
-    if isinstance(value, str) and ("_" in value or not value.isascii()):
+    if isinstance(value, bool) or (isinstance(value, str) and ("_" in value or not value.isascii())):
         raise ValueError("not a number")
     return value
 
@@ -72,12 +72,12 @@ def _number_or_off(value: Any) -> Any:
 
 def _lines(value: Any) -> Any:
     lines = value.split("\n") if isinstance(value, str) else value
-    return [line.strip() for line in lines if line.strip()] if isinstance(lines, list | tuple) else lines
+    return [line for one in lines if (line := _stripped(one))] if isinstance(lines, list | tuple) else lines
 
 
 def _words(value: Any) -> Any:
     lines = _lines(value)
-    return _lines([word for line in lines for word in line.split(",")]) if isinstance(lines, list) else lines
+    return _lines([word for line in lines for word in str(line).split(",")]) if isinstance(lines, list) else lines
 
 
 def _plus_zero(value: float | None) -> float | None:
@@ -299,7 +299,7 @@ class Setting(NamedTuple):
         if self.by_name:
             return "a number from 0 to 1, or CHECK=NUMBER, each check once"
         if self.kind not in (int, float):
-            return "true or false" if self.kind is bool else self.takes
+            return {bool: "true or false", tuple: "text, or a list of texts"}.get(self.kind, self.takes)
         kind = "a whole number" if self.kind is int else "a number"
         if self.excluded:
             return f"{kind} above {self.low} and below {self.high}"

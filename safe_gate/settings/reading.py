@@ -31,7 +31,7 @@ CONFIG_FILE = "config file"
 """The kind of the origins in a config file."""
 
 IN_PYTHON = "run()"
-"""The command of a call from Python, which has no flags: its settings are named as docs/settings.md names them."""
+"""The command of a call from Python, which has arguments in place of flags."""
 
 MODES = ("run", "merge", "publish")
 """What the action does, by its input `mode`."""
@@ -56,8 +56,8 @@ class Origin(NamedTuple):
         return f"{self.place.path}: {self.field}" if self.field else self.place.path
 
     def of_entry(self, name: str) -> Origin:
-        """Return the origin of an entry of the setting."""
-        return self._replace(field=name)
+        """Return the origin of an entry of the setting, itself for none."""
+        return self._replace(field=".".join(filter(None, (self.field, name))))
 
     def problem(self, words: str) -> Problem:
         """Return a problem of the setting."""
@@ -159,8 +159,9 @@ class Flags(Source):
     def values(self, setting: Setting) -> Iterator[Value]:
         """Yield the value of a flag."""
         if not is_blank(value := self.given.flags.get(setting.name, "")):
-            first, *_ = (*setting.flags_of(self.given.command), setting.input)
-            yield value, Origin("flag", Place(first)).of_entry
+            named = setting.flags_of(self.given.command)[:1]
+            origin = Origin("flag", Place(named[0])) if named else Origin("argument", Place(IN_PYTHON), setting.name)
+            yield value, origin.of_entry
 
 
 class Inputs(Source):
@@ -342,9 +343,11 @@ def _unfit(setting: Setting, entry: str, given: Any, origin: Origin) -> Problem:
     if entry and known and entry not in known:
         return origin.problem(f"has no entry {quote(entry)}{suggestion(entry, [*known], quoted=False)}")
     if entry and not known and entry != getattr(setting.by_name, "general", ""):
-        origin = origin.of_entry(f"{origin.field}.{entry}" if origin.field else entry)
+        origin = origin.of_entry(entry)
     expected = known[entry].expected if entry in known else "a number from 0 to 1" if entry else setting.expected
-    given = " ".join(given) if isinstance(given, list) else given
+    given = " ".join(map(str, given)) if isinstance(given, list) else given
+    if setting.secret:
+        return origin.problem(f"is {masked(given)}; expected {expected}")
     return origin.unfit(given if isinstance(given, str | int | float) else str(given), expected, setting.choices)
 
 
@@ -422,7 +425,7 @@ def misplaced(options: Settings, origins: Mapping[str, Origin], command: str) ->
     """Yield a problem for recorded outputs that a run would not read; a config file may serve another gate, too."""
     for form in (one.input for one in EVALUATORS.values() if isinstance(one.input, Documents)):
         origin = origins.get(form.outputs)
-        is_named = origin and not origin.field and options.value(form.outputs)
+        is_named = origin and origin.kind != CONFIG_FILE and options.value(form.outputs)
         if origin and is_named and not options.value(form.setting) and command in ("run", "merge"):
             needed = form.setting.replace("_", "-")
             words = f"names recorded outputs, and {needed} names no cases that they are of; set it, or leave this unset"
