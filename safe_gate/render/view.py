@@ -192,6 +192,9 @@ def _marked(section: Section, waived: Set[str], broken: Sequence[RuleOutcome], o
     return section._replace(findings=Spool(map(marked, section.findings)))
 
 
+VERDICTS = {"pass": "passed", "fail": "failed", "error": "no verdict"}
+"""What is said of a run with a verdict."""
+
 NO_VERDICT = "the input or the settings have problems, so the gate did not pass"
 
 LONGEST_PROBLEM = 500

@@ -26,6 +26,7 @@ from safe_gate.model.shown import Rate, Table
 from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render import markdown_parts
 from safe_gate.render.untrusted import html
+from safe_gate.render.view import VERDICTS
 
 _SHOWN = 30  # runs that a table in Markdown has: the latest
 _AGREEMENT = "Agreement with human labels"
@@ -99,7 +100,7 @@ def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
         ("Run", [str(number) for number in range(1, len(moments) + 1)]),
         ("When", [one.at[:16].replace("T", " ") for one in moments]),
         ("Commit", [Untrusted(one.commit[:7]) if one.commit else "" for one in moments]),
-        ("Verdict", [{"pass": "passed", "fail": "failed", "error": "no verdict"}[one.verdict] for one in moments]),
+        ("Verdict", [VERDICTS[one.verdict] for one in moments]),
     ]
     for name in _names(moments):
         about = f"{EVALUATORS[name].title}: {_continued(_first(moments, name).about)}"
@@ -174,9 +175,8 @@ def html_page(moments: Sequence[Moment], notes: Sequence[Phrase]) -> Iterator[st
 
 def _body(moments: Sequence[Moment], notes: Sequence[Phrase]) -> Iterator[str]:
     last = moments[-1]
-    verdict = {"pass": "passed", "fail": "failed", "error": "had no verdict"}[last.verdict]
     yield f'<header class="verdict {html(last.verdict)}"><div>\n<p class="name">SAFE Gate</p>\n<h1>History</h1>\n'
-    yield f"<p>{html(title(moments))}. The last run {verdict}.</p>\n</div></header>\n<main>\n"
+    yield f"<p>{html(title(moments))}. The last run: {VERDICTS[last.verdict]}.</p>\n</div></header>\n<main>\n"
     yield from paragraphs(notes)
     changed = changes(moments)
     if changed:

@@ -35,6 +35,7 @@ from safe_gate.render.untrusted import address, embedded, html
 from safe_gate.render.view import (
     LONGEST_PROBLEM,
     NO_VERDICT,
+    VERDICTS,
     ReportView,
     about,
     conclusion,
@@ -44,14 +45,13 @@ from safe_gate.render.view import (
     state,
 )
 
-_VERDICTS = {"pass": "Passed", "fail": "Failed", "error": "No verdict"}
 _STATES = {"ok": "holds", "warning": "warns", "broken": "broken", "skipped": "skipped"}
 _SCRIPTS = ("text.js", "case.js", "list.js")
 _BLOCK = 1_000  # cases of one element: a browser holds no text of more than half a gigabyte
 
 
 def _draw(run: Shown) -> Iterator[str]:
-    title = f"SAFE Gate: {_VERDICTS[run.report.verdict].lower()}"
+    title = f"SAFE Gate: {VERDICTS[run.report.verdict]}"
     return page(title, chain(_body(run), _data(run)), _SCRIPTS)
 
 
@@ -90,7 +90,7 @@ def _header(view: ReportView, origin: Origin) -> Iterator[str]:
     if provenance.digests:
         facts.append(("digest ", Untrusted(provenance.digests.all[:12])))
     yield f'<header class="verdict {html(verdict)}"><div>\n<p class="name">SAFE Gate</p>\n'
-    yield f"<h1>{_VERDICTS[verdict]}</h1>\n<p>{html(conclusion(view.report))}</p>\n"
+    yield f"<h1>{VERDICTS[verdict].capitalize()}</h1>\n<p>{html(conclusion(view.report))}</p>\n"
     yield f'<p class="facts">{" · ".join(map(phrase, facts))}</p>\n</div></header>\n'
 
 
