@@ -169,7 +169,9 @@ def _placed(item: Sample | Outcome, record: Record, id_: str, format_: Format, m
 def _joined(one: Sample, record: Record, format_: Format, mapping: Mapping[str, str]) -> Row:
     """Return the row of an exchange. Raises Refused."""
     asked, answer, left_out = one.asked, one.answer, one.left_out
-    if asked != [] and (are_parts(answer) or are_messages(answer)):
+    if are_parts(answer):
+        answer = [{"role": "assistant", "content": answer}]
+    elif asked != [] and are_messages(answer):
         answer = answers_of(answer)[0][0]
     if are_parts(asked):
         asked, more = content_of(asked)

@@ -109,6 +109,7 @@ KEPT: dict[str, tuple[dict[str, Any], list[str]]] = {
     "KTO": ({"id": "a", "prompt": ASK, "completion": REPLY, "label": False}, [field("label")]),
     "TRL": ({"id": "a", "prompt": [SYSTEM, TURNS[0]], "completion": TURNS[1:], "tools": [{}]}, [SYSTEMS, field("tools")]),
     "rows": ({"id": "a", "prompt": ASK, "response": [*map(block, HALVES)], "system": "S"}, [field("system")]),
+    "rows with parts without a type": ({"id": "a", "prompt": ASK, "response": [{"text": half} for half in HALVES]}, []),
     "rows with JSON text": ({"id": "a", "prompt": ASK, "response": json.dumps([*map(block, HALVES), {"type": "tool_use"}])}, [TOOLS]),
     "rows with a message": ({"id": "a", "prompt": [block(ASK), {"type": "image"}], "response": reply([*map(block, HALVES)], tool_calls=CALLS)}, [TOOLS, NOT_TEXT]),
     "DeepEval": ({"name": "a", "input": ASK, "actual_output": REPLY, "expected_output": "E", "context": ["C"], "retrieval_context": None}, [field("context"), field("expected_output")]),
