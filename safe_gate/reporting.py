@@ -31,7 +31,7 @@ from safe_gate.render.formats import Draw
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import Ranked, ReportView, ranked
 from safe_gate.scoring import asked, refusals
-from safe_gate.settings.model import Publishing, Settings
+from safe_gate.settings.model import Settings
 from safe_gate.settings.model import settings as every_setting
 
 TOOL = Tool("safe-gate", __version__)
@@ -138,9 +138,8 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
     hands_over = not replaced((_hand_over(options),), options)
-    wanted = Publishing.of(options, hands_over=hands_over)
-    if wanted.dry_run or wanted.sinks.each or effects.context.has_runner:
-        github.publishing.publish_run(shown.view, wanted, written, effects, shown.recorded)
+    if options.dry_run or options.sinks or effects.context.has_runner:
+        github.publishing.publish_run(shown.view, options, written, effects, shown.recorded, hands_over=hands_over)
     _tell(shown.view, written, effects)
     if judged.report.verdict is Verdict.FAIL:
         command = _next_command(shown.view, options, effects.given)

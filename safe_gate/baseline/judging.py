@@ -20,7 +20,7 @@ from safe_gate.model.problems import CannotJudge, Code, Problem
 from safe_gate.model.report import Base
 from safe_gate.scoring import asked, refusals
 from safe_gate.scoring.asked import Snapshot
-from safe_gate.settings.model import Access, Settings
+from safe_gate.settings.model import Settings
 
 OptionsAt = Callable[[FilePath], Settings]
 """The settings of a run whose config file is read below a folder; flags and environment stay."""
@@ -61,8 +61,7 @@ class Snapshots:
         """Return a baseline, opened once. Raises CannotJudge as `source.opened` does."""
         if spec not in self._opened:
             options = self.head_settings
-            access = Access(options.github_token, "fetch", options.timeouts.fetch)
-            connect = partial(self._effects.connect, access)
+            connect = partial(self._effects.connect, options.access("fetch"))
             opened = source.opened(spec, options, self._effects, connect, is_required=is_required)
             self._opened[spec] = self._held.enter_context(opened)
         return self._opened[spec]

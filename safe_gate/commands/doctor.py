@@ -26,7 +26,7 @@ from safe_gate.model.untrusted import Untrusted, Words
 from safe_gate.render import console
 from safe_gate.scoring import asked, measure, refusals, workers
 from safe_gate.scoring.asked import Snapshot
-from safe_gate.settings.model import LOCK_FILE, Publishing, Settings
+from safe_gate.settings.model import LOCK_FILE, Settings
 
 COMMAND = Command(
     place=9,
@@ -79,7 +79,7 @@ def main(call: Call) -> int:
     seen = preview.github_facts(effects.context, effects.folder, has_token=bool(options.github_token))
     beyond = effects if is_whole else effects._replace(out=lambda _: None)
     _show("github", "GitHub, as far as known without asking it", seen, beyond)
-    _show("publishes", "A run would publish", planned(Publishing.of(options), effects.context), beyond)
+    _show("publishes", "A run would publish", planned(options, effects.context), beyond)
     more = "" if is_whole else " --all shows every setting, GitHub, and what a run would publish."
     effects.out(f"Nothing was judged, written or sent.{more}")
     return complain(problems, effects) if problems else 0
@@ -105,9 +105,9 @@ def _commit(effects: Effects) -> Words:
 def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Problem]]:
     """Return how many files each pattern matches, the waivers, the baseline, and the problems of all of them."""
     if options.mode == "publish":
-        wanted, place = Publishing.of(options), Path(options.report_dir) / HAND_OVER
+        place = Path(options.report_dir) / HAND_OVER
         try:
-            publishing.left_behind(wanted, effects.context)
+            publishing.left_behind(options, effects.context)
             unread: list[Problem] = []
         except CannotJudge as error:
             unread = [*error.problems]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from safe_gate.commands._command import Call, Command, complain
 from safe_gate.github import publishing
 from safe_gate.model.problems import CannotJudge
-from safe_gate.settings.model import Publishing
 
 COMMAND = Command(
     place=15,
@@ -21,7 +20,7 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Post the result in the folder that the command line names. Returns 0 if the comment is up to date, 3 if not."""
-    wanted = Publishing.of(call.options())
+    wanted = call.options()
     try:
         return 0 if publishing.post_later(wanted, call.effects) else 3
     except CannotJudge as error:

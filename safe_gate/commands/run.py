@@ -14,7 +14,7 @@ from safe_gate.evaluators.stored import report_json
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk, writing
 from safe_gate.render import console, jsonreport
-from safe_gate.settings.model import Publishing, Settings
+from safe_gate.settings.model import Settings
 
 COMMAND = Command(
     place=1,
@@ -53,5 +53,5 @@ def _score_shard(shard: addons.scale.Shard, options: Settings, effects: Effects,
     )
     said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
     effects.out(f"{said}\nShard: {console.path_words(disk.shown(path))}")
-    github.publishing.publish_shard(said, disk.shown(path), Publishing.of(options), effects)
+    github.publishing.publish_shard(said, disk.shown(path), options, effects)
     return 0

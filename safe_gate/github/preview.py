@@ -13,7 +13,7 @@ from typing import Any
 from safe_gate.core.setting import Setting
 from safe_gate.github.event import Context
 from safe_gate.model.untrusted import Untrusted, Words
-from safe_gate.settings.model import Publishing, settings
+from safe_gate.settings.model import Settings, settings
 
 _IN_CONTAINER = "/github/workspace"
 """GITHUB_WORKSPACE in the container of an action, and nowhere else."""
@@ -33,31 +33,31 @@ _REASONS = {
 }
 
 
-def no_comment(wanted: Publishing, context: Context) -> str:
+def no_comment(wanted: Settings, context: Context) -> str:
     """Return why no comment is attempted, "" if one is."""
-    if wanted.is_shard:
+    if wanted.shard:
         return "skipped-shard"
     if wanted.comment == "never":
         return "skipped-off"
     if not context.may_have_pull_request or not context.repository:
         return "skipped-no-pull-request"
-    if not wanted.access.token:
+    if not wanted.github_token:
         return "skipped-no-token"
     return "skipped-dry-run" if wanted.dry_run else ""
 
 
-def no_sink(wanted: Publishing) -> str | None:
+def no_sink(wanted: Settings) -> str | None:
     """Return why no sink is attempted, "" if none is on, None if one is attempted."""
-    if not wanted.sinks.each:
+    if not wanted.sinks:
         return ""
-    if wanted.is_shard:
+    if wanted.shard:
         return "skipped-shard"
     return "skipped-dry-run" if wanted.dry_run else None
 
 
-def _sinks(wanted: Publishing) -> Words:
+def _sinks(wanted: Settings) -> Words:
     """Return where events go, without an address: it may be a secret."""
-    skipped, sinks = no_sink(wanted), wanted.sinks
+    skipped, sinks = no_sink(wanted), wanted.receivers
     if skipped is not None:
         return {"": "no: none is set", "skipped-shard": "no: merge sends them"}.get(skipped, "no: this is a dry run")
     places = {"otlp": "OTLP", "webhook": "a webhook"}
@@ -73,15 +73,15 @@ def lost_reports(report_dir: str, context: Context) -> str:
     return "outside the workspace; they are deleted with the action's container, before later steps"
 
 
-def of_publish(wanted: Publishing, context: Context) -> Facts:
+def of_publish(wanted: Settings, context: Context) -> Facts:
     """Return what `publish` would post and write, and why not where it would not."""
     return [("comment", _comment(wanted, context)), ("step outputs", _step_outputs(context))]
 
 
-def channels(wanted: Publishing, context: Context) -> Facts:
+def channels(wanted: Settings, context: Context) -> Facts:
     """Return what a run would publish where, and why not where it would not."""
     dry = "no: this is a dry run" if wanted.dry_run else ""
-    annotations = "only for problems; merge adds the rest" if wanted.is_shard else "yes"
+    annotations = "only for problems; merge adds the rest" if wanted.shard else "yes"
     lost = lost_reports(wanted.report_dir, context)
     return [
         ("comment", _comment(wanted, context)),
@@ -94,7 +94,7 @@ def channels(wanted: Publishing, context: Context) -> Facts:
     ]
 
 
-def _comment(wanted: Publishing, context: Context) -> str:
+def _comment(wanted: Settings, context: Context) -> str:
     skipped = no_comment(wanted, context)
     number = context.subject.pull_request
     subject = "the open pull request with this head, if any" if number is None else f"pull request #{number}"

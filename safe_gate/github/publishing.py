@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -26,7 +25,7 @@ from safe_gate.model.untrusted import Untrusted
 from safe_gate.render import SUMMARY_LIMIT, console, jsonreport, markdown
 from safe_gate.render.untrusted import plain
 from safe_gate.render.view import ReportView
-from safe_gate.settings.model import Publishing
+from safe_gate.settings.model import Settings
 
 _REFUSED = {
     Refusal.CREDENTIALS: ("skipped-permissions", "; the token is wrong or has expired: correct github-token"),
@@ -55,12 +54,18 @@ _INSTALLATION = "ghs_"
 
 
 def publish_run(
-    view: ReportView, wanted: Publishing, paths: Sequence[str], effects: Effects, recorded: Recorded = NOTHING_RECORDED
+    view: ReportView,
+    wanted: Settings,
+    paths: Sequence[str],
+    effects: Effects,
+    recorded: Recorded = NOTHING_RECORDED,
+    *,
+    hands_over: bool = True,
 ) -> None:
     """Publish a run. Whatever fails here is a warning: the verdict is already decided.
 
-    The comment comes after everything that needs no server, and sinks come last. A slow server must not cost the
-    other results if the job is killed.
+    A run that `hands_over` leaves a file for `publish`. The comment comes after everything that needs no server, and
+    sinks come last. A slow server must not cost the other results if the job is killed.
     """
     _warn_of_loss(wanted.report_dir, effects)
     report = view.report
@@ -74,7 +79,7 @@ def publish_run(
         for one in annotations:
             effects.out(one.command())
         draft = _drafted(view, wanted.comment, context, origin, job=context.job, recorded=recorded)
-        if wanted.hands_over:  # `publish` posts it from the report, which holds no reply
+        if hands_over and not wanted.shard:  # `publish` posts it from the report, which holds no reply
             left = _drafted(view, wanted.comment, context, origin, job=context.job)
             file = _leave_behind(report, left, wanted, effects)
     if context.summary_file and not wanted.dry_run:
@@ -95,14 +100,14 @@ def publish_run(
         _write_outputs({"sink-status": status}, effects)
 
 
-def _as_loud_as_before(wanted: Publishing, report: Report) -> Publishing:
+def _as_loud_as_before(wanted: Settings, report: Report) -> Settings:
     """Return what to publish, with the base commit's comment mode: a change must not hide that it weakens the gate."""
     findings = report.weakened.findings if report.weakened else ()
     before = next((one.before for one in findings if (one.kind, one.id) == ("setting", "comment")), None)
-    return replace(wanted, comment=before) if before else wanted
+    return wanted.replace(comment=before) if before else wanted
 
 
-def _leave_behind(report: Report, draft: comment.Draft, wanted: Publishing, effects: Effects) -> str:
+def _leave_behind(report: Report, draft: comment.Draft, wanted: Settings, effects: Effects) -> str:
     """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
     path = Path(wanted.report_dir) / HAND_OVER
     left = handover.of_run(report, effects.context, effects.folder, wanted.gate_id, draft.marker.above(draft.bodies[0]))
@@ -117,14 +122,14 @@ def _leave_behind(report: Report, draft: comment.Draft, wanted: Publishing, effe
 def _rehearse(
     view: ReportView,
     annotations: Sequence[Annotation],
-    wanted: Publishing,
+    wanted: Settings,
     origin: Origin,
     effects: Effects,
     recorded: Recorded,
 ) -> None:
     """Print what would be published, in a form in which it does nothing."""
     effects.out("\nDry run: reports and step outputs are written; comment, annotations and summary are not.")
-    planned = preview.channels(replace(wanted, dry_run=False), effects.context)
+    planned = preview.channels(wanted.replace(dry_run=False), effects.context)
     effects.out(console.facts("Without dry-run, the run would publish", planned))
     for one in annotations:
         place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
@@ -132,7 +137,7 @@ def _rehearse(
     _show(markdown.scorecard(view, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded), effects)
 
 
-def _send(report: Report, wanted: Publishing, origin: Origin, effects: Effects) -> str:
+def _send(report: Report, wanted: Settings, origin: Origin, effects: Effects) -> str:
     """Send a report's events to the sinks that are on. Return the status for the step outputs."""
     if (status := preview.no_sink(wanted)) is not None:
         return status
@@ -141,7 +146,7 @@ def _send(report: Report, wanted: Publishing, origin: Origin, effects: Effects) 
     gate = origin.gate or context.job
     source = f"{url or 'safe-gate'}{f'#{quote(gate)}' if gate else ''}"
     failures = addons.sinks.deliver(
-        report, addons.sinks.Run(source, gate, origin.repository, url), wanted.sinks, time.sleep
+        report, addons.sinks.Run(source, gate, origin.repository, url), wanted.receivers, time.sleep
     )
     if failures:
         _warn(f"Not all events were sent: {'; '.join(failures)}", effects)
@@ -155,7 +160,7 @@ def _paths(written: Sequence[str]) -> dict[str, str]:
     return {**named, "reports": "\n".join(written)}
 
 
-def publish_shard(said: str, path: str, wanted: Publishing, effects: Effects) -> None:
+def publish_shard(said: str, path: str, wanted: Settings, effects: Effects) -> None:
     """Publish that a shard is scored, by a summary line and outputs without a verdict."""
     _warn_of_loss(wanted.report_dir, effects)
     append_to_summary(f"{said}\n", effects, is_dry=wanted.dry_run)
@@ -176,7 +181,7 @@ def publish_shard(said: str, path: str, wanted: Publishing, effects: Effects) ->
 # --- a run without write access, from a trusted workflow --------------------------------------------
 
 
-def post_later(wanted: Publishing, effects: Effects) -> bool:
+def post_later(wanted: Settings, effects: Effects) -> bool:
     """Post what a run without write access left in the report folder, from a trusted `workflow_run`.
 
     Pull request, commit, run and workflow come from the event and from GitHub's answers. A run is not posted if its
@@ -211,7 +216,7 @@ def post_later(wanted: Publishing, effects: Effects) -> bool:
     return posted.status not in _NOT_POSTED
 
 
-def left_behind(wanted: Publishing, context: Context) -> tuple[handover.HandOver, Context, comment.Draft]:
+def left_behind(wanted: Settings, context: Context) -> tuple[handover.HandOver, Context, comment.Draft]:
     """Return what a run left behind, where that run stood, and its comment. Raises CannotJudge with every problem."""
     path = Path(wanted.report_dir) / HAND_OVER
     place = Place(disk.shown(path))
@@ -274,18 +279,18 @@ def _drafted(
 
 
 def _post(
-    draft: comment.Draft, wanted: Publishing, effects: Effects, pull_request: Callable[[Api], int | None], without: str
+    draft: comment.Draft, wanted: Settings, effects: Effects, pull_request: Callable[[Api], int | None], without: str
 ) -> comment.Posted:
     """Post the comment where there is one to post; its status is `without` where no pull request is found."""
     if skipped := preview.no_comment(wanted, effects.context):
         return comment.Posted(skipped)
     try:
-        api = effects.connect(wanted.access)
+        api = effects.connect(wanted.access("publish"))
         number = pull_request(api)
         if number is None:
             return comment.Posted(without)
-        may_ask = not wanted.access.token.startswith(_INSTALLATION)
-        posted = comment.post(api, effects.context.repository, number, draft, wanted.author, may_ask=may_ask)
+        may_ask = not wanted.github_token.startswith(_INSTALLATION)
+        posted = comment.post(api, effects.context.repository, number, draft, wanted.comment_author, may_ask=may_ask)
     except ApiError as error:
         status, advice = _REFUSED.get(error.refusal, ("failed", ""))
         _warn(f"The comment was not posted: {error}{advice}", effects)
