@@ -10,17 +10,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.figures import plural
-from safe_gate.core.given import Documents, Lines
+from safe_gate.core.given import Documents
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk, globs
 from safe_gate.inputs.checked import OUTPUTS
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE, shown
+from safe_gate.inputs.globs import Expanded
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings.model import CONFIG_FILES, WAIVERS_FILE, Bounds, Settings, config_paths
-
-_MOST_NAMED = 20
 
 
 def settings() -> Iterator[tuple[str, str]]:
@@ -68,14 +66,6 @@ def of(evaluator: Evaluator, options: Settings, root: FilePath = HERE) -> CaseFi
     )
 
 
-class Expanded(NamedTuple):
-    """The files that patterns name, their problems, and our own files that a glob skips."""
-
-    paths: list[FilePath]
-    problems: list[Problem]
-    skipped: list[FilePath]
-
-
 def expanded(files: CaseFiles) -> Expanded:
     """Return the paths of files of cases, without those of outputs.
 
@@ -83,8 +73,7 @@ def expanded(files: CaseFiles) -> Expanded:
     """
     if isinstance(files.evaluator.input, Documents):
         return _documents(files, files.evaluator.input)
-    paths, problems = globs.expand(files.patterns, root=files.root)
-    return Expanded(paths, problems, globs.own_cases(files.patterns, root=files.root))
+    return globs.expanded(files.patterns, root=files.root)
 
 
 def search(options: Settings, setting: str, patterns: Sequence[str], root: FilePath = HERE) -> Expanded:
@@ -92,8 +81,7 @@ def search(options: Settings, setting: str, patterns: Sequence[str], root: FileP
     for one in EVALUATORS.values():
         if one.input.setting == setting:
             return expanded(of(one, options, root)._replace(patterns=tuple(patterns)))
-    paths, problems = globs.expand(patterns, dict(settings())[setting], root=root)
-    return Expanded(paths, problems, [])
+    return globs.expanded(patterns, dict(settings())[setting], root=root)
 
 
 def narrowed(options: Settings, root: FilePath) -> Settings:
@@ -163,22 +151,10 @@ def _named(files: CaseFiles, own: Set[str], pattern: str) -> Expanded:
     ours = [path for path in named_json if _is_ours(path) or shown(path) in own]
     lone = [] if files.outputs else [path for path in listed if path.name.endswith(OUTPUTS)]
     meant = [*literals[:1], *(path for path in named_json if path not in ours), *lone]
-    ours = globs.distinct(ours)
-    problems = list[Problem]()
-    problems += [disk.unreadable(path, why) for path, why in unread.items()]
-    if meant or unread:
-        pass
-    elif ours:
-        names = ", ".join(shown(path) for path in ours[:_MOST_NAMED]) + ", …" * (len(ours) > _MOST_NAMED)
-        what = f"{plural(len(ours), 'file')} of safe-gate's own ({names})"
-        words = f"matches nothing but {what}, which {'is' if len(ours) == 1 else 'are'} skipped; name the batches"
-        problems.append(Problem(Place(named), words))
-    elif any(path.suffix == ".jsonl" for path in listed):
-        others = (one.input for one in EVALUATORS.values() if isinstance(one.input, Lines))
-        elsewhere = ", ".join(f"{one.plural} are named by {input_named(one.setting)}" for one in others)
-        problems.append(Problem(Place(named), f"matches .jsonl files, but no batch (.json); {elsewhere}"))
-    else:
-        problems.append(globs.no_match(named, ".json", root))
+    problems = [disk.unreadable(path, why) for path, why in unread.items()]
+    if not (meant or unread):
+        words = "matches no batch: a glob finds .json files, and skips safe-gate's own; correct the pattern"
+        problems.append(Problem(Place(named), words) if listed else globs.no_match(named, ".json", root))
     return Expanded(meant, problems, ours)
 
 

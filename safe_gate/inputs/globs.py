@@ -11,11 +11,10 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from fnmatch import fnmatchcase
 from glob import has_magic
 from pathlib import Path
-from typing import Any, overload
+from typing import NamedTuple
 
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs.commit_files import CommitPath, FilePath
@@ -136,26 +135,24 @@ def _children(folder: FilePath, unread: Unread) -> list[FilePath]:
         return []
 
 
-@overload
-def expand(patterns: Sequence[str], suffix: str = ".jsonl") -> tuple[list[Path], list[Problem]]: ...
+class Expanded(NamedTuple):
+    """The files that patterns name, their problems, and our own files that a glob skips."""
+
+    paths: list[FilePath]
+    problems: list[Problem]
+    skipped: list[FilePath]
 
 
-@overload
-def expand(
-    patterns: Sequence[str], suffix: str = ".jsonl", *, root: FilePath
-) -> tuple[list[FilePath], list[Problem]]: ...
+_OWN_CASES = "safe-gate.cases.jsonl"
 
 
-def expand(
-    patterns: Sequence[str], suffix: str = ".jsonl", *, root: FilePath = HERE
-) -> tuple[list[Any], list[Problem]]:
+def expanded(patterns: Sequence[str], suffix: str = ".jsonl", *, root: FilePath = HERE) -> Expanded:
     """Return the files of paths and globs, sorted, each once, and a problem for each pattern without files.
 
-    `-` is standard input, which a commit does not have. Globs skip `own_cases`. `suffix` is the expected suffix, for
-    the problem's words. `root` is the working folder, or stands for it in a commit.
+    `-` is standard input, which a commit does not have. Globs skip judged cases, as a run writes them. `suffix` is the
+    expected suffix, for the problem's words. `root` is the working folder, on the disk or in a commit.
     """
-    found: list[FilePath] = []
-    problems: list[Problem] = []
+    found, problems, skipped = list[FilePath](), list[Problem](), list[FilePath]()
     for pattern in patterns:
         if pattern == DASH:
             found += [STANDARD_INPUT] if root == HERE else []
@@ -172,19 +169,15 @@ def expand(
         if not files and not unread:
             problems.append(no_match(pattern, suffix, root))
         found += files
-    return distinct(found), list(dict.fromkeys(problems))  # two patterns may have the same
+        skipped += (path for path in matched if path.name == _OWN_CASES)
+    # Two patterns may have the same problem.
+    return Expanded(distinct(found), list(dict.fromkeys(problems)), distinct(skipped))
 
 
-_OWN_CASES = "safe-gate.cases.jsonl"
-
-
-def own_cases(patterns: Sequence[str], *, root: FilePath = HERE) -> list[FilePath]:
-    """Return the files of judged cases, as a run writes them, that globs match: `expand` passes over them."""
-    found = list[FilePath]()
-    for pattern in patterns:
-        with suppress(CannotJudge):  # `expand` says why
-            found += [path for path in matches([pattern], root)[0] if path.name == _OWN_CASES]
-    return distinct(found)
+def expand(patterns: Sequence[str], suffix: str = ".jsonl") -> tuple[list[Path], list[Problem]]:
+    """Return the files that patterns name on the disk, and the problems, as `expanded` does."""
+    paths, problems, _ = expanded(patterns, suffix)
+    return [path for path in paths if isinstance(path, Path)], problems
 
 
 def distinct(paths: Iterable[P]) -> list[P]:

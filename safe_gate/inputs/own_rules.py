@@ -47,13 +47,13 @@ NO_FILES = Own({}, {}, {})
 
 
 def read(settings: JsonObject, *, root: FilePath = HERE) -> Own:
-    """Return the files of rules that settings name below `root`, as by `globs.expand`."""
+    """Return the files of rules that settings name below `root`, as by `globs.expanded`."""
     files: dict[str, tuple[OwnFile, ...]] = {}
     problems: dict[str, tuple[Problem, ...]] = {}
     unmatched: dict[str, tuple[Problem, ...]] = {}
     for name, one in EVALUATORS.items():
         if one.rule_files:
-            paths, nothing = globs.expand(settings[one.rule_files.setting], ".json", root=root)
+            paths, nothing, _ = globs.expanded(settings[one.rule_files.setting], ".json", root=root)
             own, wrong = _read(paths, one.rule_files.kind)
             files[name], problems[name], unmatched[name] = tuple(own), tuple(wrong), tuple(nothing)
     return Own(files, problems, unmatched)

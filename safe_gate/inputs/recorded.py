@@ -88,7 +88,7 @@ def parts(files: CaseFiles, size: int = PART_LINES) -> Iterator[Part | Problem |
 
     The reader of the parts finds problems of lines and duplicate ids.
     """
-    paths, problems = globs.expand(files.patterns, root=files.root)
+    paths, problems, skipped = globs.expanded(files.patterns, root=files.root)
     yield from problems
     for path in paths:
         is_empty = True
@@ -99,7 +99,7 @@ def parts(files: CaseFiles, size: int = PART_LINES) -> Iterator[Part | Problem |
             expected = "one case a row" if checked.is_columnar(path) else "one JSON object per line"
             words = f"is empty: no cases; expected {expected}"
             yield Problem(Place(disk.shown(path)), words, code=Code.NO_INPUT)
-    yield from (Skipped(disk.shown(path)) for path in globs.own_cases(files.patterns, root=files.root))
+    yield from (Skipped(disk.shown(path)) for path in skipped)
 
 
 def cases_of(evaluator: Evaluator, part: Part, settings: JsonObject) -> Iterator[Case | Problem]:
@@ -294,7 +294,7 @@ def _in_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Problem 
     paths, problems, skipped = case_files.expanded(files)
     yield from problems
     yield from (Skipped(disk.shown(path)) for path in skipped)
-    output_paths, problems = globs.expand(outputs, root=root)
+    output_paths, problems, _ = globs.expanded(outputs, root=root)
     yield from problems
     named = dict[str, Output]()
     are_read = yield from _read_outputs(files, form, output_paths, named)

@@ -7,8 +7,8 @@ paths. Rules travel as their recipe, which each process compiles once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, islice
 from typing import Any, Literal, NamedTuple
@@ -252,7 +252,7 @@ def _misfit(evaluator: Evaluator, case: Case, by: Any, rules_of: str) -> Problem
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Measured:
     """An evaluator's part of the report, or the problems that keep it from one.
 
@@ -266,16 +266,28 @@ class Measured:
 
     part: Any = None
     problems: tuple[Problem, ...] = ()
-    inputs: tuple[InputFile, ...] = ()
-    results: Sequence[Any] = ()
+    inputs: list[InputFile] = field(default_factory=list)
+    results: Spool[Any] = field(default_factory=Spool)
     cases: int = 0
-    groups: Set[str] = frozenset()
+    groups: set[str] = field(default_factory=set)
     knows_groups: bool = True
-    left_out: Set[str] = frozenset()
-    skipped: tuple[str, ...] = ()
-    texts: Sequence[JsonObject] = ()
-    columns: Sequence[JsonObject] = ()
-    asked_of: Sequence[Asked] = ()
+    left_out: set[str] = field(default_factory=set)
+    skipped: list[str] = field(default_factory=list)
+    texts: Spool[JsonObject] = field(default_factory=Spool)
+    columns: Spool[JsonObject] = field(default_factory=Spool)
+    asked_of: Spool[Asked] = field(default_factory=Spool)
+
+    def take(self, tally: Tally, most_groups: int) -> None:
+        """Add what some more cases come to, but no group beyond those that are too many."""
+        self.cases += tally.cases
+        self.knows_groups = self.knows_groups and tally.knows_groups
+        if len(self.groups) <= most_groups:
+            self.groups |= tally.groups
+        self.left_out.update(tally.left_out)
+        self.results.extend(tally.results)
+        self.texts.extend(tally.texts)
+        self.columns.extend(tally.columns)
+        self.asked_of.extend(tally.asked_of)
 
 
 def part(evaluator: Evaluator, side: Snapshot, generated_at: str, how: How = AS_NAMED) -> Measured:
@@ -289,11 +301,9 @@ def part(evaluator: Evaluator, side: Snapshot, generated_at: str, how: How = AS_
         recipe = own_rules.recipe(evaluator, asked.settings(Settings()), own_rules.NO_FILES)
         problems = error.problems
     how = how._replace(recipe=recipe, passes_over=how.passes_over or bool(problems))
-    scoring = Scoring(evaluator.name, settings, how)
-    sums = _Sums(evaluator, own_rules.made(evaluator.name, recipe), files.bounds.tags)
-    seen, found = dict[str, Place](), sums.problems
-    inputs: list[InputFile] = []
-    skipped: list[str] = []
+    by, scoring = own_rules.made(evaluator.name, recipe), Scoring(evaluator.name, settings, how)
+    measured, found, seen = Measured(), Problems(), dict[str, Place]()
+    totals, most_groups = Sum(evaluator.totals((), by)), files.bounds.tags
     mapped: Mapped
     mapped, size = map, recorded.PART_LINES
     if isinstance(evaluator.input, Lines):
@@ -303,73 +313,36 @@ def part(evaluator: Evaluator, side: Snapshot, generated_at: str, how: How = AS_
         for item in parts_of(files, size):
             if isinstance(item, Problem):
                 found.add(item)
-                sums.knows_groups = False
+                measured.knows_groups = False
             elif isinstance(item, InputFile):
-                inputs.append(item)
+                measured.inputs.append(item)
             elif isinstance(item, recorded.Skipped):
-                skipped.append(item.path)
+                measured.skipped.append(item.path)
             else:
                 yield item, not (problems or found)
 
     for tally in mapped(partial(tallied, scoring), parts()):
-        sums.take(tally)
+        for problem in tally.problems:
+            found.add(problem)
+        are_few = len(measured.groups) <= most_groups
+        measured.take(tally, most_groups)
+        totals.add(tally.totals)
+        if are_few and len(measured.groups) > most_groups:
+            found.add(too_many_tags(most_groups))
+            measured.knows_groups = False
         for case_id, place in tally.ids:
             if twin := recorded.twin_of(seen, case_id, place, evaluator.input.id_key):
                 found.add(twin)
         workers.report_scored(tally.cases)
-    return replace(sums.measured(settings, generated_at, problems), inputs=tuple(inputs), skipped=tuple(skipped))
-
-
-class _Sums:
-    """What the tallies of all cases come to."""
-
-    def __init__(self, evaluator: Evaluator, by: Any, most_groups: int) -> None:
-        self._evaluator, self._by, self._most_groups = evaluator, by, most_groups
-        self._totals = Sum(evaluator.totals((), by))
-        self._results, self._asked_of = Spool[Any](), Spool[Asked]()
-        self._texts, self._columns = Spool[JsonObject](), Spool[JsonObject]()
-        self._left_out, self._count = set[str](), 0
-        self.problems, self.groups, self.knows_groups = Problems(), set[str](), True
-
-    def take(self, tally: Tally) -> None:
-        """Add what some more cases come to."""
-        for problem in tally.problems:
-            self.problems.add(problem)
-        self._count += tally.cases
-        self.knows_groups = self.knows_groups and tally.knows_groups
-        if len(self.groups) <= self._most_groups:
-            self.groups.update(tally.groups)
-            if len(self.groups) > self._most_groups:
-                self.problems.add(too_many_tags(self._most_groups))
-                self.knows_groups = False
-        self._left_out.update(tally.left_out)
-        self._results.extend(tally.results)
-        self._texts.extend(tally.texts)
-        self._columns.extend(tally.columns)
-        self._asked_of.extend(tally.asked_of)
-        self._totals.add(tally.totals)
-
-    def measured(self, settings: JsonObject, generated_at: str, problems: Sequence[Problem]) -> Measured:
-        """Return what they come to with problems that were found before, but for files."""
-        evaluator, by, total = self._evaluator, self._by, self._totals.total()
-        unserved = evaluator.rule_files.unserved(total, by) if evaluator.rule_files else ()
-        problems = (*problems, *self.problems.kept(), *unserved)
-        if not (problems or self._count):
-            lacking = no_case(evaluator, settings, self.groups, self._left_out)
-            problems = (lacking,) if lacking else ()
-        is_whole = not problems and 0 < self._count == len(self._results)
-        return Measured(
-            part=evaluator.report(total, self._results, by, generated_at) if is_whole else None,
-            problems=as_shown(problems, settings["text"]),
-            results=self._results,
-            cases=self._count,
-            groups=self.groups,
-            knows_groups=self.knows_groups,
-            left_out=self._left_out,
-            texts=self._texts,
-            columns=self._columns,
-            asked_of=self._asked_of,
-        )
+    total = totals.total()
+    problems = (*problems, *found.kept(), *(evaluator.rule_files.unserved(total, by) if evaluator.rule_files else ()))
+    if not (problems or measured.cases):
+        lacking = no_case(evaluator, settings, measured.groups, measured.left_out)
+        problems = (lacking,) if lacking else ()
+    if not problems and 0 < measured.cases == len(measured.results):
+        measured.part = evaluator.report(total, measured.results, by, generated_at)
+    measured.problems = as_shown(problems, settings["text"])
+    return measured
 
 
 Mapped = Callable[[Callable[[Any], Tally], Iterable[Any]], Iterator[Tally]]

@@ -185,10 +185,7 @@ def test_cases_given_to_the_other_evaluator_name_the_setting_for_them(safe_gate:
         (("--safe-batch", "evals"), "evals: is a folder; name the files in it, such as evals/*.json\n"),
         (("--cases", "evals"), "evals: is a folder; name the files in it, such as evals/*.jsonl\n"),
         (("--cases", "more.jsonl", "--rules", "evals"), "name the files in it, such as evals/*.json\n"),
-        (
-            ("--safe-batch", "evals/*.jsonl"),
-            "evals/*.jsonl: matches .jsonl files, but no batch (.json); Synthesis cases",
-        ),
+        (("--safe-batch", "evals/*.jsonl"), "evals/*.jsonl: matches no batch: a glob finds .json files"),
         (("--cases", "evals/mor.jsonl"), 'matches no file (did you mean "evals/more.jsonl"?)'),
         (("--cases", "x" * 5000), ": matches no file; correct the path or the pattern"),
         (("--safe-batch", "x" * 5000), ": matches no file; correct the path or the pattern"),

@@ -47,7 +47,7 @@ def commit(folder: str, entries: Iterable[Entry]) -> Iterator[CommitPath]:
 def named(pattern: str, root: FilePath) -> set[str]:
     """Return the paths of the files that a pattern names as cases or as batches, from the working folder."""
     found = case_files.expanded(case_files.of(SAFE, Settings().replace(safe_batch=(pattern,)), root)).paths
-    every = [*globs.expand([pattern], root=root)[0], *found]
+    every = [*globs.expanded([pattern], root=root)[0], *found]
     return {
         one.path.as_posix() if isinstance(one, CommitPath) else one.relative_to(str(root)).as_posix() for one in every
     }
@@ -91,7 +91,7 @@ def test_a_link_that_a_glob_follows_is_refused_in_a_commit(link: list[str], patt
         top.joinpath(*link).symlink_to(elsewhere)
         follows = any((top / path).resolve().is_relative_to(elsewhere) for path in named(pattern, top))
     with commit("", [Entry("/".join(link), Kind.LINK)]) as there:
-        _, problems = globs.expand([pattern], root=there)
+        _, problems, _ = globs.expanded([pattern], root=there)
     if follows:
         assert "is not followed at a commit" in " ".join(one.message for one in problems)
 

@@ -49,7 +49,7 @@ def test_a_glob_that_matches_only_files_of_our_own_says_so(safe_gate: SafeGate) 
     assert safe_gate("run", "--safe-batch", "b.json").code == 0
     ran = safe_gate("run", "--safe-batch", "reports/*.json")
     assert ran.code == 3
-    words = "matches nothing but 1 file of safe-gate's own (reports/safe-gate.json), which is skipped; name the batches"
+    words = "matches no batch: a glob finds .json files, and skips safe-gate's own; correct the pattern"
     assert f"reports/*.json: {words}" in ran.err
     assert f"reports/*: {words}" in safe_gate("score", "--batch", "reports/*").err
     Path("reports/old.json").write_bytes(Path("reports/safe-gate.json").read_bytes())
