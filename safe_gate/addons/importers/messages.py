@@ -45,7 +45,7 @@ class Said(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
-class Exchange(NamedTuple):
+class Conversation(NamedTuple):
     """The last reply of a conversation and its prompt; `assistant` is None if a user message is last.
 
     `user` is the user's text, or all messages before the reply if they include other replies. `labels` are those of
@@ -53,7 +53,7 @@ class Exchange(NamedTuple):
     """
 
     user: Asked
-    assistant: str | None
+    assistant: Any
     left_out: tuple[str, ...]
     labels: Any = None
 
@@ -111,7 +111,7 @@ def side_of(value: Any) -> Any:
     return inner if is_said(inner := parsed(value)) else value
 
 
-def exchange(messages: Any, *, whole: bool = False) -> Exchange:
+def exchange(messages: Any, *, whole: bool = False) -> Conversation:
     """Return the last reply of a conversation, and its prompt.
 
     Messages without text and what tools call and answer are left out. Without an earlier reply, system messages are
@@ -140,10 +140,10 @@ def exchange(messages: Any, *, whole: bool = False) -> Exchange:
         user = "\n\n".join(one.text or "" for one in told)
         left_out += [_SYSTEM] if len(told) < len(before) else []
     labels = reply.own.get("expected") if reply else None
-    return Exchange(user, reply.text if reply else None, tuple(dict.fromkeys(left_out)), labels)
+    return Conversation(user, reply.text if reply else None, tuple(dict.fromkeys(left_out)), labels)
 
 
-def ended(messages: Any, *, whole: bool = False) -> Exchange:
+def ended(messages: Any, *, whole: bool = False) -> Conversation:
     """Return the last reply of a conversation, as `exchange` does. Raises Refused where no reply ends it."""
     found = exchange(messages, whole=whole)
     if found.assistant is None:

@@ -14,6 +14,7 @@ from safe_gate.addons.importers.fields import canonical, id_at, others, row, tag
 from safe_gate.addons.importers.files import NotReadable
 from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Seen, detected, is_row, of_rows
 from safe_gate.addons.importers.messages import (
+    Conversation,
     answers_of,
     are_messages,
     are_parts,
@@ -168,6 +169,20 @@ def _placed(item: Sample | Outcome, record: Record, id_: str, format_: Format, m
 
 def _joined(one: Sample, record: Record, format_: Format, mapping: Mapping[str, str]) -> Row:
     """Return the row of an exchange. Raises Refused."""
+    found = _exchanged(one)
+    if found.assistant is None:
+        raise Refused(f"has no reply; expected {format_.reply}")
+    fields = others(record.value, {*one.used, format_.error, *tops_of(mapping, record.value)})
+    if found.labels is not None:
+        if "expected" in fields:
+            raise Refused("has labels of the last message twice; keep one")
+        fields["expected"] = found.labels
+    tags = (*one.tags, *tags_at(record.value, mapping.get("tags", "")))
+    return Row(found.user, found.assistant, found.left_out, fields, tags, one.extra, one.id)
+
+
+def _exchanged(one: Sample) -> Conversation:
+    """Return both sides of an exchange, without a reply where there is none. Raises Refused."""
     asked, answer, left_out = one.asked, one.answer, one.left_out
     if are_parts(answer):
         answer = [{"role": "assistant", "content": answer}]
@@ -176,23 +191,15 @@ def _joined(one: Sample, record: Record, format_: Format, mapping: Mapping[str, 
     if are_parts(asked):
         asked, more = content_of(asked)
         left_out += more
-    labels = None
     if asked and isinstance(answer, list) and said_in(answer).text is None:
-        answer = None
-    if are_messages(answer) or asked == []:
+        return Conversation("", None, ())
+    if isinstance(answer, list) or asked == []:
         before = asked if isinstance(asked, list) else [{"role": "user", "content": asked}]
         found = ended(continued(before, answer) if before else answer, whole=one.whole)
-        asked, answer, labels, more = found.user, found.assistant, found.labels, found.left_out
-        left_out += more
     elif isinstance(asked, list):
-        found = exchange([*asked, {"role": "assistant", "content": ""}])
-        asked, left_out = found.user, (*left_out, *found.left_out)
-    if answer is None or not isinstance(asked, str | tuple):
-        raise Refused(f"has no reply; expected {format_.reply}")
-    fields = others(record.value, {*one.used, format_.error, *tops_of(mapping, record.value)})
-    if labels is not None:
-        if "expected" in fields:
-            raise Refused("has labels of the last message twice; keep one")
-        fields["expected"] = labels
-    tags = (*one.tags, *tags_at(record.value, mapping.get("tags", "")))
-    return Row(asked, answer, left_out, fields, tags, one.extra, one.id)
+        found = exchange([*asked, {"role": "assistant", "content": ""}])._replace(assistant=answer)
+    elif isinstance(asked, str):
+        found = Conversation(asked, answer, ())
+    else:
+        raise Refused("has a prompt that is neither text nor messages; expected one of them")
+    return found._replace(left_out=(*left_out, *found.left_out))
