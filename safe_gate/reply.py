@@ -74,7 +74,10 @@ def score_output(
         strict_ah=strict_ah,
         match=match,
     )
-    return safe_score.score_case(case, policy)
+    try:
+        return safe_score.score_case(case, policy)
+    except CannotJudge as error:
+        raise _refusal(error.problems) from None
 
 
 _NOWHERE = Place("")

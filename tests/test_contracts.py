@@ -103,7 +103,8 @@ def test_the_config_schema_bounds_each_key_as_its_setting() -> None:
                 assert (shape.get("minimum"), shape.get("maximum")) == (one.low, one.high), one.name
         elif len(setting.key) == 1 and not setting.by_name:
             shape = resolved(schema["properties"][setting.key[0]])
-            assert tuple(shape.get("items", shape).get("enum", ())) == setting.choices, setting.name
+            one_of = shape.get("items") or shape.get("else") or shape
+            assert tuple(one_of.get("enum", ())) == setting.choices, setting.name
             lowest, highest = ("exclusiveMinimum", "exclusiveMaximum") if setting.excluded else ("minimum", "maximum")
             assert (shape.get(lowest), shape.get(highest)) == (setting.low, setting.high), setting.name
 

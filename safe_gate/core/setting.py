@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, ConfigDict
@@ -166,7 +166,7 @@ class Names:
     are its variables: by default `SAFE_GATE_` and its name. `key` is its path in the config file: by default its name,
     () if it cannot be set there. By default each setting with a variable and a flag of `run` is an action input. The
     value of a `secret` is not shown. `--help` shows the `usual` ones alone, where a command has many. `takes` are
-    the words for a text that is not any text.
+    the words for a text that is not any text, and for one beside the choices.
     """
 
     heading: Heading = "advanced"
@@ -176,7 +176,7 @@ class Names:
     is_input: bool | None = None
     secret: bool = False
     usual: bool = False
-    takes: str = "text"
+    takes: str = ""
 
 
 def renamed(name: str, short: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
@@ -293,13 +293,13 @@ class Setting(NamedTuple):
     def expected(self) -> str:
         """The words for the values that it takes."""
         if self.choices:
-            return "one of " + ", ".join(self.choices)
+            return "one of " + ", ".join(self.choices) + (f", or {self.takes}" if self.takes else "")
         if self.entries:
             return f"NAME=VALUE, each name once: {', '.join(one.name for one in self.entries)}"
         if self.by_name:
             return "a number from 0 to 1, or CHECK=NUMBER, each check once"
         if self.kind not in (int, float):
-            return {bool: "true or false", tuple: "text, or a list of texts"}.get(self.kind, self.takes)
+            return {bool: "true or false", tuple: "text, or a list of texts"}.get(self.kind, self.takes or "text")
         kind = "a whole number" if self.kind is int else "a number"
         if self.excluded:
             return f"{kind} above {self.low} and below {self.high}"
@@ -325,7 +325,7 @@ def settings_of(model: type[BaseModel]) -> Iterator[Setting]:
 def _setting(name: str, one: FieldInfo, names: Names) -> Setting:
     is_optional = type(None) in get_args(one.annotation)
     kind = next(kind for kind in get_args(one.annotation) if kind) if is_optional else one.annotation
-    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    kind = get_args(kind)[0] if get_origin(kind) in (Annotated, Union) else kind
     items = get_args(kind)[0] if get_origin(kind) is tuple else kind
     low, high = _first(one.metadata, Ge, Gt), _first(one.metadata, Le, Lt)
     flag = f"--{name.replace('_', '-')}"

@@ -97,7 +97,7 @@ class SafeV0(Evaluator):
         Part,
         Result,
         quotes=frozenset(
-            "reason found missing violations new_violations signal term phrase within CR AH AC cluster".split()
+            "reason found missing violations new_violations signal term phrase sentence within CR AH AC cluster".split()
         ),
         where=frozenset({"source", "batch_id"}),
         keys=frozenset({"report_type"}),
@@ -124,6 +124,7 @@ class SafeV0(Evaluator):
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
         names = "thresholds", "weights", "strict_ah", "safe_match", "archetypes"
+        Policy.of(settings).to_json()  # raises where a model is needed and not there
         return json.dumps({name: settings[name] for name in names})
 
     def made(self, recipe: str) -> Any:

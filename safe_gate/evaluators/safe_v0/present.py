@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from safe_gate.core.evaluator import Figures
-from safe_gate.core.figures import first_few, percent, plural, score, share, with_interval
+from safe_gate.core.figures import first_few, fixed, percent, plural, score, share, with_interval
 from safe_gate.core.given import Scored
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.replies import only_expected, same_reply_notes, why_no_reply, without_reply
@@ -18,6 +18,7 @@ from safe_gate.evaluators.safe_v0.result import (
     Label,
     Part,
     Result,
+    Similar,
     Summary,
     Uncounted,
     Vacuous,
@@ -164,7 +165,7 @@ def finding(case: Result) -> Finding:
     evidence = (
         *why_no_reply(case.no_reply),
         *(phrase for metric, noun in _COUNTED.items() for phrase in _quoted(noun, case.against[metric])),
-        *(phrase for metric in METRICS for phrase in _uncounted(metric, case)),
+        *(phrase for metric in METRICS for phrase in (*_uncounted(metric, case), *_unlike(metric, case))),
         *(phrase for metric, noun in _NEAR.items() for phrase in _quoted(noun, case.near.get(metric, ()))),
         *((f"{name} fails, ", *one.words) for name, one in case.rejected.items()),
     )
@@ -253,7 +254,7 @@ def judgements(part: Part | Scored, case: Result) -> Iterator[Judgement]:
     for metric in METRICS:
         found = case.scores[metric]
         label = thresholds[metric].label(found)
-        evidence = (*_quoted(_COUNTED[metric], case.against[metric]), *_uncounted(metric, case))
+        evidence = (*_quoted(_COUNTED[metric], case.against[metric]), *_uncounted(metric, case), *_unlike(metric, case))
         yield Judgement(metric, label.value, _SEVERITIES[label], found, () if label is Label.PASS else evidence)
     for name, one in case.judged.items():
         label = Label.PASS if one.passed else Label.FAIL
@@ -287,6 +288,20 @@ def _uncounted(metric: str, case: Result) -> Iterator[Phrase]:
         yield (f"{noun} ", Untrusted(one.phrase), " does not count: ", *_why(one))
 
 
+def _unlike(metric: str, case: Result) -> Iterator[Phrase]:
+    """Yield for each missing phrase the sentence that is most like it."""
+    missing = case.against[metric]
+    for one in [one for one in (case.similar or {}).get(metric, ()) if one.phrase in missing][:_MOST_QUOTED]:
+        noun = "signal" if metric == "CR" else "phrase"
+        yield (f"{noun} ", Untrusted(one.phrase), " is not said: literally not there, ", *_likeness(one))
+
+
+def _likeness(one: Similar) -> Phrase:
+    if not one.sentence:
+        return ("no sentence to compare",)
+    return (f"similarity {fixed(one.similarity, 3)} with ", Untrusted(one.sentence))
+
+
 def _why(one: Uncounted) -> Phrase:
     return _WHY[one.why], Untrusted(one.trigger or one.within)
 
@@ -317,6 +332,7 @@ def marks(case: Result, texts: JsonObject) -> Iterator[Mark]:
                 yield from _clinical_marks(metric, case, field, text)
                 continue
             lowered, places = _lowered(text)
+            yield from _similar_marks(metric, case, field, text)
             for needle in dict.fromkeys(case.found[metric]):
                 for start, end in _places(needle.lower(), lowered):
                     begin, stop = places[start], places[end - 1] + 1
@@ -342,6 +358,20 @@ def _clinical_marks(metric: str, case: Result, field: str, text: str) -> Iterato
                     where = f"does not count in the {field}"
                     yield Mark(*place, Side.CANCELLED, metric, where, why=_why(uncounted))
         begin += len(entry) + 1
+
+
+def _similar_marks(metric: str, case: Result, field: str, text: str) -> Iterator[Mark]:
+    """Yield the sentences that say a metric's needles in other words."""
+    _, side, says = _LOOKED[metric]
+    for one in (case.similar or {}).get(metric, ()):
+        start = text.find(one.sentence) if one.phrase in case.found[metric] and not one.literal else -1
+        if start >= 0:
+            why = (
+                f"similarity {fixed(one.similarity, 3)} with ",
+                Untrusted(one.phrase),
+                ", which is literally not there",
+            )
+            yield Mark(field, start, start + len(one.sentence), one.sentence, side, metric, says, why=why)
 
 
 def _lowered(text: str) -> tuple[str, list[int] | range]:

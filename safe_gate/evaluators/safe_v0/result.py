@@ -18,8 +18,14 @@ from safe_gate.model.shown import in_notebook
 
 METRICS = ("CR", "AH", "AC")
 
-Match = Literal["literal", "normalised", "clinical"]
-"""How texts are matched: the setting `safe-match`."""
+Match = Literal["literal", "normalised", "clinical", "semantic"]
+"""How texts are matched: the setting `safe-match`. A threshold of semantic matching may follow it, after a colon."""
+
+SIMILARITY = 0.45
+"""Above this similarity, and `MARGIN` more, a sentence says a phrase, unless the setting says otherwise."""
+
+MARGIN = 0.005
+"""Nothing that is as close to the threshold as this matches."""
 
 
 class Label(StrEnum):
@@ -86,6 +92,24 @@ class Uncounted:
     within: str = ""
 
 
+@codec.whole
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """The sentence most like a phrase, cut if it is long, "" for none, and whether the phrase is there literally.
+
+    `similarity` is from -1 to 1, with three decimals.
+    """
+
+    phrase: str
+    sentence: str
+    similarity: float
+    literal: bool
+
+    def counts(self, threshold: float) -> bool:
+        """Return whether the phrase is said."""
+        return self.literal or round(1000 * (self.similarity - threshold - MARGIN)) > 0
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """A case scored: `figures` are each metric and the composite in [0, 1], `details` the needles behind them.
@@ -93,7 +117,8 @@ class Result:
     `near` are by metric the needles that do not match, and would if typography did not count; nothing if there are
     none. `no_reply` says why the output is none, None for one. `is_only_expected` says that the summary holds nothing
     but phrases that must be there. `uncounted` are by metric the missing phrases that occur without counting,
-    None unless matching is clinical. `judged` are recorded verdicts by the names of checks.
+    None unless matching is clinical. `similar` has by metric the sentence most like each phrase, None unless matching
+    is semantic. `judged` are recorded verdicts by the names of checks.
     """
 
     id: Annotated[str, key("test_id")]
@@ -110,6 +135,7 @@ class Result:
     is_only_expected: Annotated[bool, key("only_expected")] = False
     uncounted: Mapping[str, tuple[Uncounted, ...]] | None = None
     judged: Mapping[str, Verdict] = field(default_factory=dict)
+    similar: Mapping[str, tuple[Similar, ...]] | None = None
     asks: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Nothing: no archetype is meant to fail."""
 

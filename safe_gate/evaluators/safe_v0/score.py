@@ -14,8 +14,18 @@ from safe_gate.core.digests import digest
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.judged import Verdict
 from safe_gate.evaluators.replies import is_only, none_of, reply_digests
-from safe_gate.evaluators.safe_v0 import clinical
-from safe_gate.evaluators.safe_v0.result import METRICS, Details, Label, Looked, Match, Result, Violations
+from safe_gate.evaluators.safe_v0 import clinical, semantic
+from safe_gate.evaluators.safe_v0.result import (
+    METRICS,
+    SIMILARITY,
+    Details,
+    Label,
+    Looked,
+    Match,
+    Result,
+    Similar,
+    Violations,
+)
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 
@@ -72,7 +82,8 @@ class Policy:
     """How cases are scored: a threshold and a weight for each of `METRICS`, in that order.
 
     `match` is how texts are matched: "normalised" lets a text match where only typography differs, and "clinical"
-    counts only what is whole and affirmed, for CR and AC.
+    counts only what is whole and affirmed, for CR and AC. "semantic" also counts for them what a sentence says in other
+    words, above the `similarity`.
     `archetype_weights` and `archetype_thresholds` replace them for the cases of an archetype (section 2.1).
     """
 
@@ -82,6 +93,7 @@ class Policy:
     archetype_thresholds: Mapping[str, Mapping[str, Threshold]] = field(default_factory=dict)
     strict_ah: bool = False
     match: Match = "literal"
+    similarity: float = SIMILARITY
 
     @classmethod
     def of(cls, settings: JsonObject) -> Policy:
@@ -93,6 +105,7 @@ class Policy:
             return {m: Threshold(float(parts["pass"]), float(parts["review"])) for m, parts in merged.items()}
 
         archetypes = settings.get("archetypes") or {}
+        match, _, similarity = settings.get("safe_match", "literal").partition(":")
         return cls(
             thresholds=labelled({}),
             weights=weights,
@@ -105,7 +118,8 @@ class Policy:
                 archetype: labelled(own["thresholds"]) for archetype, own in archetypes.items() if "thresholds" in own
             },
             strict_ah=settings["strict_ah"],
-            match=settings.get("safe_match", "literal"),
+            match=match,
+            similarity=float(similarity or SIMILARITY),
         )
 
     def weights_for(self, archetype: str) -> Mapping[str, float]:
@@ -128,6 +142,7 @@ class Policy:
             "strict_ah": self.strict_ah,
             "match": self.match,
             **({"triggers": clinical.digest()} if self.match == "clinical" else {}),
+            **({"similarity": self.similarity, "model": semantic.digests()} if self.match == "semantic" else {}),
         }
 
 
@@ -234,6 +249,15 @@ def score_case(case: Case, policy: Policy) -> Result:
         for metric, some in (("CR", notes), ("AC", notes[-1:])):
             found[metric], missing[metric], uncounted[metric] = clinical.looked_for(case.needles()[metric], some)
             near[metric] = ()
+    similar: dict[str, tuple[Similar, ...]] | None = None
+    if policy.match == "semantic":  # AH stays literal: near a forbidden term is not the term
+        similar = {}
+        for metric in ("CR", "AC"):
+            similar[metric] = semantic.alike(case.needles()[metric], looked[metric], found[metric])
+            said = [one.counts(policy.similarity) for one in similar[metric]]
+            found[metric] = tuple(one.phrase for one, counts in zip(similar[metric], said, strict=True) if counts)
+            missing[metric] = tuple(one.phrase for one, counts in zip(similar[metric], said, strict=True) if not counts)
+            near[metric] = ()
     scores = {
         "CR": _recall(found["CR"], case.must_find_signals),
         "AH": _harmlessness(found["AH"], case.forbidden_terms, strict=policy.strict_ah),
@@ -256,6 +280,7 @@ def score_case(case: Case, policy: Policy) -> Result:
         is_only_expected=is_only(case.summary, case.must_contain_phrases),
         uncounted=uncounted,
         judged=case.judged,
+        similar=similar,
     )
 
 

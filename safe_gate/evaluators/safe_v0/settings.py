@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from safe_gate.core.given import Contradiction, Way
 from safe_gate.core.setting import (
@@ -22,7 +22,7 @@ from safe_gate.core.setting import (
     Words,
     renamed,
 )
-from safe_gate.evaluators.safe_v0.result import METRICS, Match
+from safe_gate.evaluators.safe_v0.result import METRICS, SIMILARITY, Match
 
 _SCORES = ("run", "score", "explain")
 """The commands with flags of the settings that scores follow from."""
@@ -112,10 +112,15 @@ class Settings(Group):
     strict_ah: Annotated[Switch, Names("gate", _SCORES, env=("SAFE_V0_AH_STRICT",), key=("strictAH",))] = Field(
         False, description="SAFE v0: one forbidden term makes AH 0, instead of lowering it in proportion."
     )
-    safe_match: Annotated[Match, Stripped, Names("gate", _SCORES)] = Field(
+    safe_match: Annotated[
+        Match | Annotated[str, StringConstraints(pattern=r"^semantic:0\.\d{1,3}$")],
+        Stripped,
+        Names("gate", _SCORES, takes="semantic:0.6 with a threshold below 1"),
+    ] = Field(
         "literal",
-        description="SAFE v0: how texts are matched: `literal`, `normalised`, which ignores typography, or `clinical`, "
-        "which also counts only whole and affirmed texts for CR and AC.",
+        description="SAFE v0: how texts are matched: `literal`, `normalised`, which ignores typography, `clinical`, "
+        "which also counts only whole and affirmed texts for CR and AC, or `semantic`, which also counts sentences "
+        f"that are similar by more than {SIMILARITY}, or by more than 0.6 with `semantic:0.6`.",
     )
     archetypes: Annotated[Mapping[str, Mapping[str, Any]] | None, Names("gate", (), env=())] = Field(
         None,

