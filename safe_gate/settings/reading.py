@@ -314,7 +314,7 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
         sinks=tuple(one for one in options.sinks if not unfit_sink(Sink.of(one), options.allow)),
         dry_run=options.dry_run or "dry_run" in given.faulty,
         text="none" if "text" in given.faulty else options.text,
-        reports=tuple(name for name in get_args(Format) if name in formats) or options.reports,
+        reports=tuple(name for name in get_args(Format) if name in formats) or options.reports or Settings().reports,
     )
 
 
