@@ -83,28 +83,29 @@ class Call(NamedTuple):
     environ: Mapping[str, str]
     effects: Effects
 
-    def options(self, resolved: reading.Resolved | None = None) -> Settings:
+    def options(self, given: reading.Given | None = None) -> Settings:
         """Return the settings of the command line, and print its warnings. Raises CannotJudge."""
-        resolved = resolved or self.resolved()
-        self.warn(resolved.options)
-        if resolved.options.quiet:
+        options = reading.resolve(given or self.given())
+        self.warn(options)
+        if options.quiet:
             workers.listen(lambda _: None)
-        return resolved.options
+        return options
 
     def judging(self) -> tuple[Settings, Effects]:
         """Return the settings, and the effects that know which of them no config file has. Raises CannotJudge."""
-        resolved = self.resolved()
-        given = {name for name, origin in resolved.origins.items() if origin.kind not in (CONFIG_FILE, "default")}
-        return self.options(resolved), self.effects._replace(given=frozenset(given))
+        given = self.given()
+        options = self.options(given)
+        names = frozenset(name for name, origin in given.origins.items() if origin.kind != CONFIG_FILE)
+        return options, self.effects._replace(given=names)
 
     def options_at(self, root: FilePath) -> Settings:
         """Return the settings with the config file of another folder, such as the baseline's. Raises CannotJudge."""
-        return self.resolved(root).options
+        return reading.resolve(self.given(root))
 
-    def resolved(self, root: FilePath = disk.HERE) -> reading.Resolved:
-        """Return the settings with where each comes from. Raises CannotJudge."""
+    def given(self, root: FilePath = disk.HERE) -> reading.Given:
+        """Return what the settings are read from; it gets where each comes from."""
         read = partial(config_file.read_config, root=root)
-        return reading.resolve(reading.Given(self.flags, self.environ, read, self.command))
+        return reading.Given(self.flags, self.environ, read, self.command)
 
     def warn(self, options: Settings) -> None:
         """Print a warning about a config file that is not read, if there is one in a parent folder.

@@ -59,13 +59,12 @@ def main(call: Call) -> int:
     effects, is_whole = call.effects, call.arguments["is_whole"]
     problems: Sequence[Problem]
     try:
-        resolved = call.resolved()
+        given = call.given()
+        options = call.options(given)
     except CannotJudge as error:
         options, problems = reporting_options(call.flags, call.environ), error.problems
     else:
-        call.warn(resolved.options)
-        options = resolved.options
-        origins = {name: (origin.kind, origin.name) for name, origin in resolved.origins.items()}
+        origins = {name: (origin.kind, origin.name) for name, origin in given.origins.items()}
         rows = preview.settings_rows(options.values(), origins)
         names = ("name", "value", "from", "name_there")
         effects.tell("settings", [dict(zip(names, map(_text, row), strict=True)) for row in rows])

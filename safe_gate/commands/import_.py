@@ -78,7 +78,7 @@ def main(call: Call) -> int:
     Nothing is written then. What is left out of cases, and what is skipped, is counted.
     """
     effects, arguments = call.effects, call.arguments
-    call.warn(call.resolved().options)
+    call.options()  # a config file that is wrong, or not read, is named here too
     out, say = arguments["out"], effects.err if arguments["out"] == _STREAM else effects.out
     request = _request(arguments)
     _check_target(arguments)

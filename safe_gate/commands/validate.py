@@ -92,12 +92,11 @@ def _settings(call: Call, configs: Sequence[str]) -> tuple[Settings | None, Sequ
     """Return the settings to check cases and packs under, None if they cannot be read, and why not."""
     named = {"config": configs[0]} if len(configs) == 1 else {}
     try:
-        resolved = call._replace(flags={**call.flags, **named}).resolved()
+        options = call._replace(flags={**call.flags, **named}).options()
     except CannotJudge as error:
         return None, error.problems
-    call.warn(resolved.options)
     unfiltered: dict[str, Any] = dict.fromkeys(asked.FILTERS, ())
-    return resolved.options.on_this_machine().replace(text="full", **unfiltered), ()
+    return options.on_this_machine().replace(text="full", **unfiltered), ()
 
 
 def _under(

@@ -254,22 +254,15 @@ def is_blank(value: Any) -> bool:
 # --- all sources together -------------------------------------------------------------------------
 
 
-class Resolved(NamedTuple):
-    """The settings of a run, and the origin of each non-default one."""
-
-    options: Settings
-    origins: Mapping[str, Origin]
-
-
 def read(
     flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader, *, command: str = "run"
 ) -> Settings:
     """Return the settings of a run, as `resolve` does."""
-    return resolve(Given(flags, environ, read_config, command)).options
+    return resolve(Given(flags, environ, read_config, command))
 
 
-def resolve(given: Given) -> Resolved:
-    """Return the settings of a command with their origins.
+def resolve(given: Given) -> Settings:
+    """Return the settings of a command; `given` gets the origin of each that is not a default.
 
     For commands with the settings of `run`, unknown `INPUT_*` variables are refused. Raises CannotJudge with every
     problem found.
@@ -292,7 +285,7 @@ def resolve(given: Given) -> Resolved:
         problems += contradictions(options, origins, file.file)
     if problems:
         raise CannotJudge(*problems)
-    return Resolved(options, origins)
+    return options
 
 
 def _beside(given: Given) -> dict[str, Any]:
