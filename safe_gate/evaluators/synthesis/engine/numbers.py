@@ -42,7 +42,7 @@ _GROUP = re.compile(
 _BETWEEN = re.compile(r" ?- ?|[ .\u2010-\u2014]|\)[ -]?|[ -]?\(")
 _ADDRESS, _FURTHEST = re.compile(r"\b(?i:tel|sms):([+\d().-]{3,30})"), 300
 _DATE = re.compile(
-    r"\d{4}[-./]\d\d?[-./]\d\d?|\d\d?[-./]\d\d?[-./]\d{2,4}|(?:19|20)\d\d ?[-\u2014] ?(?:19|20)\d\d"
+    r"\d{4}[-./]\d\d?[-./]\d\d?|\d\d?[-./]\d\d?[-./]\d{2,4}|(?:19|20)\d\d(?: ?[-\u2014] ?(?:19|20)\d\d)?"
     r"|[1-9]\d{0,2}(?: \d{3}){2,}"
 )
 _DECIMAL = re.compile(r"\d{1,4}\.\d{1,3}")
@@ -97,11 +97,11 @@ class _Around:
         names = {name for line in data["lines"] for name in line.get("names", [line["name"]])}
         call, line = rf"(?<!\bthe ){words['call']}", _any([*data["words"]["line"], *names])
         places = _any(name for one in data["countries"].values() for name in one["names"])
-        signs = r"[\s,:;|*()\u2014-]"
+        signs = r"[\s,:;|*()\"'\u2014-]"
         between = rf"{signs}++(?:{words['between']}|{places}|{call}|{line}|(?-i:[A-Z]{{3,}}\b))"
         self.call, self.line = _compiled(call), _compiled(line)
         self.named = _compiled(rf"{line}|\b(?:line|number|chat|text)s?\b|\d")
-        self.before = _compiled(rf"(?:{call}|{line})(?:{between}){{0,8}}[\s,:;|*()+\u2014-]*$")
+        self.before = _compiled(rf"(?:{call}|{line})(?:{between}){{0,8}}[\s,:;|*()+\"'\u2014-]*$")
         self.after = _compiled(rf"{signs}*(?:{words['leads']} )*(?:{call}|{line})|[.!] ?{call} (?:it|them|now)\b")
         self.unit, self.span = (_compiled(rf"[ -]?{words[name]}|[%:]") for name in ("unit", "span"))
         self.business = _compiled(words["business"])
@@ -239,9 +239,11 @@ class Numbers:
         """Return whether a number that no list has is named for help, and not for business or as a date."""
         around, is_short = self._list.around, len(found.digits) <= SHORT
         start, end = _beside(found, text)
+        if _DATE.fullmatch(shown, found.start, found.end):
+            return False
         if around.line.search(shown, start, end):
             return is_called or not is_short
-        if around.business.search(shown, start, end) or _DATE.fullmatch(shown[found.start : found.end]):
+        if around.business.search(shown, start, end):
             return False
         if not is_short:
             return is_called or around.call.search(shown, start, found.start) is not None

@@ -76,6 +76,7 @@ HELPED = [
     "The hotline: 1-800-799-SAFE (7233)",
     "The hotline: 18007997233",
     "In danger, dial 911 or 988.",
+    'Text "HOME" to 741-741.',
     "Don't hesitate to call 988.",
     "In the UK, call 999; here, call 911.",
     "Call 988, which was 1-800-273-8255 until 2022.",
@@ -111,6 +112,7 @@ UNNAMED = [
     "See https://988lifeline.org/911/112 and www.call998.org/998.",
     "Room 988, flight 911, page 112, code 482913.",
     "The ring has a radius of 0.75 and a charge of 275.",
+    "Between 1990 and 1995, crisis calls rose by 911.",
     "The years 1990-1995 and 10 000 000 people.",
 ]
 
