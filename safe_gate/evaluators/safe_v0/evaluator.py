@@ -88,6 +88,7 @@ class SafeV0(Evaluator):
         kind="safe-output",
         sides=("test_id", "output"),
         fields=("id", "test_id", "output", "signals", "summary", "followup_questions"),
+        keeps=frozenset({"judged"}),
         line=lambda one: {"test_id": one.id, "output": one.reply, **one.extra},
         is_parsed=True,
         output=MappingProxyType({"signals": True, "summary": False, "followup_questions": True}),
