@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safe_gate import run as run_here
 from safe_gate.core.stats import corrected, kappa
 from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
@@ -287,6 +288,18 @@ def test_shards_come_to_the_same_report(safe_gate: SafeGate, text: str) -> None:
     assert [merged["safe_v0"][part] for part in ("judged", "results")] == [
         whole["safe_v0"][part] for part in ("judged", "results")
     ]
+
+
+def test_events_and_notebooks_show_verdicts(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), judged_case("a", False))
+    write_batch(Path("b.json"), safe_case("a", judged=verdict(False)))
+    safe_gate("run", *LINES, *BATCH, "--sinks", "file:events.jsonl")
+    events = [json.loads(line) for line in Path("events.jsonl").read_text("utf-8").splitlines()]
+    told = {one["type"]: one["data"] for one in events if one["type"].endswith(".result")}
+    assert told["safe.v0.result"]["judged"] == {"judged/tone": False}
+    assert told["safe.synthesis.result"]["checks"]["judged/tone"]["verdict"] == "fail"
+    (result,) = run_here(synthesis_cases="c.jsonl").results["synthesis"]
+    assert "<td>judged by &quot;judge-1&quot;: &quot;It is cold.&quot;</td>" in result._repr_html_()
 
 
 # --- the figures -------------------------------------------------------------------------------
