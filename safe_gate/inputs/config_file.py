@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
@@ -29,8 +29,9 @@ _ALMOST_A_CONFIG = re.compile(r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml
 def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) -> Config | None:
     """Return the config file, or None if none was named and none is there.
 
-    Raises CannotJudge with every problem of the file, and for other files that may be meant as one. Unless
-    `is_checked`, only problems of its text count, not those of its values.
+    Top-level keys may be in kebab-case, snake_case or camelCase; they come back as the schema spells them. Raises
+    CannotJudge with every problem of the file, and for other files that may be meant as one. Unless `is_checked`, only
+    problems of its text count, not those of its values.
     """
     if is_checked and not path and (problems := tuple(_not_the_config(root))):
         raise CannotJudge(*problems)
@@ -41,10 +42,34 @@ def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) ->
     text = text_of(file, name, WRITTEN_BY_HAND)
     content = parsed(text, name, comments=True)
     bare = blank_comments(text)
-    faults = [_of_setting(fault) for fault in load_schema("config").faults(content)] if is_checked else []
+    schema = load_schema("config")
+    spelt, faults = _spelt(content if isinstance(content, dict) else (), schema.properties)
+    if isinstance(content, dict):
+        content = {right: content[key] for right, key in spelt.items()}
+    if is_checked:
+        found_there = (_of_setting(fault) for fault in schema.faults(content))
+        faults += [fault._replace(path=_in_text(fault.path, spelt)) for fault in found_there]
     if problems := problems_of(faults, name, bare):
         raise CannotJudge(*(replace(one, code=Code.INVALID_SETTING) for one in problems))
-    return Config(name, content, lines_in(bare), partial(_located, config=name, root=root))
+    line_of = lines_in(bare)
+    return Config(name, content, lambda key: line_of(_in_text(key, spelt)), partial(_located, config=name, root=root))
+
+
+def _spelt(keys: Iterable[str], known: Iterable[str]) -> tuple[dict[str, str], list[Fault]]:
+    """Return how a file spells keys at its top, by the names that are known, and the faults of keys that mean one."""
+    names = {_bare(name): name for name in known}
+    spelt: dict[str, str] = {}
+    faults = []
+    for key in keys:
+        name = names.get(_bare(key), key)
+        if spelt.setdefault(name, key) != key:
+            faults.append(Fault((key,), f"is set twice, in two spellings; keep {name}"))
+    return spelt, faults
+
+
+def _in_text(path: Sequence[str | int], spelt: Mapping[str, str]) -> tuple[str | int, ...]:
+    """Return a path as the file spells it."""
+    return (spelt.get(str(path[0]), path[0]), *path[1:]) if path else ()
 
 
 def in_config(problems: Iterable[Problem], config: str, *, root: FilePath = HERE) -> Iterator[Problem]:

@@ -53,6 +53,12 @@ def test_inputs_are_trimmed_and_read_with_underscores_too(
     assert threshold() == 0.3
 
 
+@pytest.mark.parametrize("key", ["min-pass-rate", "min_pass_rate", "minPassRate"])
+def test_config_keys_may_be_spelt_in_any_case_style(key: str, threshold: Callable[..., float]) -> None:
+    Path("safe.config.json").write_text(json.dumps({key: 0.125}), "utf-8")
+    assert threshold() == 0.125
+
+
 @pytest.mark.parametrize(
     ("variables", "config", "mentions"),
     [
@@ -91,7 +97,7 @@ def test_inputs_are_trimmed_and_read_with_underscores_too(
         ({}, '{"min-pasrate": 1}', ["safe.config.json:1", "min-pasrate", "did you mean", "min-pass-rate"]),
         ({}, '{\n"weights": {"CR": NaN}}', ["safe.config.json:2", "NaN"]),
         ({}, '{"thresholds": {"CR": {"pass": 2}}}', ["thresholds.CR.pass", "a number from 0 to 1"]),
-        ({}, '{"min_pass_rate": 0.1, "minDrop": 1}', ["min_pass_rate: is not a known field; it is set as min-pass-rate here\n", "minDrop"]),
+        ({}, '{"min-pass-rate": 0.1, "minPassRate": 0.2}', ["minPassRate: is set twice, in two spellings; keep min-pass-rate\n"]),
         ({}, '{"archetypes": {"A": {"weights": {"CR": 0, "AH": 0, "AC": 0}}}}', ["archetypes.A.weights", "zero"]),
         ({}, '{"archetypes": {"": {}}}', ["archetypes: is", "too short; expected the name of an archetype"]),
         ({}, '{"github-token": "x"}', ["github-token: cannot be set in the config file; use the variable SAFE_GATE_GITHUB_TOKEN\n"]),
@@ -99,7 +105,8 @@ def test_inputs_are_trimmed_and_read_with_underscores_too(
         ({}, '{"failOn": 1}', ["failOn: is not a known field; it is set as max-unexpected-failures here\n"]),
         ({}, '{"format": ["json"]}', ["format: is not a known field; it is set as reportFormats here\n"]),
         ({}, '{"dry-run": true}', ["use the flag --dry-run or the variable SAFE_GATE_DRY_RUN\n"]),
-        ({}, '{"alpha": 0.1, //\n"context": 1,\n"strict-ah": true}', ["safe.config.json:3: strict-ah: is not a known field; it is set as strictAH"]),
+        ({}, '{"alpha": 0.1, //\n"minDrop": 1,\n"min-drop": 1}', ["safe.config.json:3: min-drop: is set twice, in two spellings;"]),
+        ({}, '{"alpha": 0.1, //\n"context": 1,\n"min_drop": 7}', ["safe.config.json:3: min_drop: is 7"]),
         ({}, "[]", ["safe.config.json", "an object"]),
         ({}, '{"min-pass-rate": 1', ["safe.config.json:1", "not valid JSON"]),
     ],

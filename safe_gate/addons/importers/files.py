@@ -56,15 +56,24 @@ class KeyTwiceError(ValueError):
     """An object has a key twice."""
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | KeyTwiceError:
+    """Return an object, or what is wrong with it in its place, so that only its record is refused."""
     found = dict(pairs)
-    if len(found) < len(pairs):
-        key = next(repeated(name for name, _ in pairs))
-        raise KeyTwiceError(f"has the key {json.dumps(key[:40])} twice in one object; keep one")
-    return found
+    if len(found) == len(pairs):
+        return found
+    key = next(repeated(name for name, _ in pairs))
+    return KeyTwiceError(f"has the key {json.dumps(key[:40])} twice in one object; keep one")
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_unique)
+_decoder = json.JSONDecoder(object_pairs_hook=_object)
+
+
+def _twice_in(value: Any) -> KeyTwiceError | None:
+    """Return the first object in a value that has a key twice, None if there is none."""
+    if isinstance(value, KeyTwiceError):
+        return value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next(filter(None, map(_twice_in, inner)), None)
 
 
 def value_of(text: str) -> Any:
@@ -77,6 +86,8 @@ def value_of(text: str) -> Any:
     value = _decoder.decode(text)
     if is_deep(value):
         raise RecursionError
+    if error := _twice_in(value):
+        raise error
     return value
 
 
@@ -198,7 +209,9 @@ def _documents(text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Reco
             value, end = _decoder.raw_decode(text, place)
             if is_deep(value):
                 raise RecursionError
-            yield from _inside(Record(line, value), text[place:end], paths, is_row)
+            for record in _inside(Record(line, value), text[place:end], paths, is_row):
+                error = _twice_in(record.value)
+                yield Refused(str(error), record) if error else record
             start, place = place, _BLANKS.match(text, end).end()  # type: ignore[union-attr]
             line += text.count("\n", start, place)
     except json.JSONDecodeError as error:
