@@ -13,8 +13,8 @@ from safe_gate.baseline.source import Baseline
 from safe_gate.core.digests import digest
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
-from safe_gate.evaluators.stored import withheld
 from safe_gate.gate import comparison as gate
+from safe_gate.gate.comparison import ComparedRun
 from safe_gate.gate.weakening import Asked, Cases
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import case_files, globs
@@ -116,20 +116,6 @@ def own_cases(scores: Scores, rules: Judging, head: Snapshot) -> Cases:
             words = "was changed while it was read; run again"
             raise CannotJudge(*(Problem(Place(path), words, code=Code.UNREADABLE_FILE) for path in changed))
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
-    """One of two runs to compare: its parts, the digests of what scores follow from, and whether texts are withheld.
-
-    `cluster_key` is the field that its cases are clustered by, "" for none; `filters` are as in `asked.FILTERS`.
-    """
-
-    parts: Parts
-    rules: Mapping[str, str]
-    is_withheld: bool
-    cluster_key: str
-    filters: Mapping[str, Sequence[str]]
 
 
 def compared_run(parts: Parts, run: Snapshot) -> ComparedRun:
@@ -300,21 +286,10 @@ def against(
     none = Comparison(baseline, gate.Status.NONE.value, [], dict.fromkeys(EVALUATORS))
     if past is None or not any(past.old.parts.values()):
         return none
-    today = past.today
-    old, head = alike(past.old, head)
-    if today and head.is_withheld:
-        today = _withheld(today)
+    old, head = gate.alike(past.old, head)
     if problems := tuple(_named_nothing(old, head, guards.protect, cluster_key)):
         raise CannotJudge(*problems)
-    runs = gate.Runs(
-        baseline=old.parts,
-        today=today.parts if today else None,
-        head=head.parts,
-        same_rules={name: old.rules[name] == head.rules[name] for name in EVALUATORS},
-        same_clusters=old.cluster_key == head.cluster_key,
-        counts=lambda outcome: asked.selects(head.filters, outcome.groups),
-    )
-    compared = gate.compare(runs, guards)
+    compared = gate.compare(old, past.today, head, guards)
     without = [name for name in EVALUATORS if head.parts[name] and not old.parts[name]]
     outcomes = gate.judge(compared, guards, waived)
     status = gate.status(compared, outcomes, guards).value
@@ -350,19 +325,6 @@ def _named_nothing(old: ComparedRun, head: ComparedRun, protect: Sequence[str], 
         key, words = cluster_key, "but no case has this field"
         shown, hidden = (f"names {name}, {words}" for name in (repr(key[:LONGEST_QUOTE]), masked(key)))
         yield Problem(Place("cluster-key"), shown, text_free=hidden, code=Code.INVALID_SETTING)
-
-
-def alike(old: ComparedRun, new: ComparedRun) -> tuple[ComparedRun, ComparedRun]:
-    """Return two runs, both without texts if one is: stand-ins can be compared with stand-ins alone."""
-    return (_withheld(old), _withheld(new)) if old.is_withheld or new.is_withheld else (old, new)
-
-
-def _withheld(one: ComparedRun) -> ComparedRun:
-    """Return a run with stand-ins for texts: its own where it has some, for one of one would be another."""
-    if one.is_withheld:
-        return one
-    parts = {name: part and withheld(name, part) for name, part in one.parts.items()}
-    return replace(one, parts=parts, is_withheld=True)
 
 
 def named(base: Baseline | None, spec: str, generated_at: str) -> Against:

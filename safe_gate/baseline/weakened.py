@@ -18,6 +18,7 @@ from safe_gate.core.given import Documents
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import weakening
+from safe_gate.gate.comparison import alike
 from safe_gate.gate.weakening import WEAKER, Asked, Cases, Terms, What, settings_of
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import case_files, disk, own_rules
@@ -175,7 +176,7 @@ def _asks_less(kept: FilePath, now: FilePath, today: Mapping[str, str]) -> bool:
         reports = source.report(kept), source.report(now)
     except CannotJudge:  # a report of an earlier version, for example
         return True
-    old, new = comparison.alike(*map(comparison.run_of_report, reports))
+    old, new = alike(*map(comparison.run_of_report, reports))
     for name in EVALUATORS:
         by_others = new.rules[name] != today[name]
         found = {one.id: one for one in outcomes_of(name, new.parts[name])}

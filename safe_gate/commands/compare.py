@@ -13,7 +13,7 @@ from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command
 from safe_gate.evaluators import parts_of
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import waivers, weakening
-from safe_gate.gate.comparison import Guards, Status, judge
+from safe_gate.gate.comparison import ComparedRun, Guards, Status, judge
 from safe_gate.gate.weakening import Cases
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import writing
@@ -106,7 +106,7 @@ def main(call: Call) -> int:
 
 def _head(
     new: Baseline, run: Snapshot, snapshots: Snapshots, effects: Effects
-) -> tuple[comparison.ComparedRun, Mapping[str, frozenset[str]], Cases | None]:
+) -> tuple[ComparedRun, Mapping[str, frozenset[str]], Cases | None]:
     """Return the run to compare, the cases that waivers let pass, and what is asked of all. Raises CannotJudge."""
     if new.report is not None:
         return comparison.run_of_report(new.report), waivers.let_pass(new.report), None

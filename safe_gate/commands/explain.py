@@ -8,7 +8,7 @@ from typing import Any
 
 from safe_gate.commands._command import JSON, Call, Command, complain
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.given import Case
+from safe_gate.core.given import Case, selects
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs import own_rules
 from safe_gate.inputs.case_files import CaseFiles
@@ -120,7 +120,7 @@ def _selected(files: CaseFiles, settings: JsonObject, wanted: _Wanted) -> Iterat
     """Yield an evaluator's cases that the filters leave in. To leave in none is a problem."""
     groups, left_out, count = set[str](), set[str](), 0
     for case in _cases(files, settings, wanted):
-        if asked.selects(settings, case.groups):
+        if selects(settings, case.groups):
             count += 1
             yield case
         else:

@@ -298,3 +298,16 @@ class PartShape(NamedTuple):
     keys: frozenset[str] = frozenset()
     of_the_run: str = ""
     schema: JsonObject = MappingProxyType({})
+
+
+def selects(settings: Mapping[str, Any], groups: Iterable[str]) -> bool:
+    """Return whether the filters let a case in, by its tags or its archetype. Earlier reports have no filters.
+
+    >>> selects({"tag": ["grief", "work"], "not_tag": ["slow"]}, ["work"]), selects({"not_tag": ["slow"]}, ["slow"])
+    (True, False)
+    """
+    wanted, unwanted = settings.get("tag"), settings.get("not_tag")
+    if not (wanted or unwanted):
+        return True
+    groups = {*groups}
+    return (not wanted or not groups.isdisjoint(wanted)) and groups.isdisjoint(unwanted or ())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -17,9 +17,11 @@ from safe_gate.core import stats
 from safe_gate.core.digests import digest
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import apart, fixed, plural
+from safe_gate.core.given import selects
 from safe_gate.core.rules import Count
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.evaluators.registry import results_of
+from safe_gate.evaluators.stored import withheld
 from safe_gate.model.comparison import (
     Added,
     Change,
@@ -35,26 +37,29 @@ from safe_gate.model.results import Interval, Outcome, Test
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
-    """Three runs, as evaluators' parts of reports by name, which separate a change of outputs from one of rules.
+class ComparedRun:
+    """One of two runs to compare: its parts, the digests of what scores follow from, and whether texts are withheld.
 
-    - `baseline`: the baseline as it was judged.
-    - `today`: the baseline's outputs under today's rules. Only rules differ from `baseline`.
-    - `head`: this run. Only outputs and expectations differ from `today`.
-
-    `today`, or an evaluator's part of it, is None if the baseline's outputs are missing. Then, under the `same_rules`,
-    a case has the baseline's verdict today. Otherwise it has head's verdict if its digests are the same. Any other case
-    is assumed to keep the baseline's verdict. The same goes for a case with recorded verdicts of another judge. Unless
-    both runs are clustered by the same field (`same_clusters`), the clusters of head count. `counts` tells which
-    baseline cases head's filters keep; the others are in neither run.
+    `cluster_key` is the field that its cases are clustered by, "" for none; `filters` are its settings of that name.
     """
 
-    baseline: Parts
-    today: Parts | None
-    head: Parts
-    same_rules: Mapping[str, bool]
-    same_clusters: bool = True
-    counts: Callable[[Outcome], bool] = lambda _: True
+    parts: Parts
+    rules: Mapping[str, str]
+    is_withheld: bool = False
+    cluster_key: str = ""
+    filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def withheld(self) -> ComparedRun:
+        """Return the run with stand-ins for texts: its own where it has some, for one of one would be another."""
+        if self.is_withheld:
+            return self
+        parts = {name: part and withheld(name, part) for name, part in self.parts.items()}
+        return replace(self, parts=parts, is_withheld=True)
+
+
+def alike(old: ComparedRun, new: ComparedRun) -> tuple[ComparedRun, ComparedRun]:
+    """Return two runs, both without texts if one is: stand-ins can be compared with stand-ins alone."""
+    return (old.withheld(), new.withheld()) if old.is_withheld or new.is_withheld else (old, new)
 
 
 class Guards(NamedTuple):
@@ -96,10 +101,22 @@ class Guards(NamedTuple):
 # --- what changed -------------------------------------------------------------------------------
 
 
-def compare(runs: Runs, guards: Guards) -> dict[str, Compared | None]:
-    """Return the comparison of each evaluator that either run has, None of the others."""
+def compare(
+    old: ComparedRun, today: ComparedRun | None, head: ComparedRun, guards: Guards
+) -> dict[str, Compared | None]:
+    """Return the comparison of each evaluator that either run has, None of the others.
+
+    `today` is the baseline's outputs under today's rules, which separates a change of outputs from one of rules. It, or
+    an evaluator's part of it, is None if the baseline's outputs are missing. Then, under the same rules, a case has the
+    baseline's verdict today. Otherwise it has head's verdict if its digests are the same. Any other case is assumed to
+    keep the baseline's verdict. The same goes for a case with recorded verdicts of another judge. Unless both runs are
+    clustered by the same field, the clusters of head count. Cases that head's filters leave out are in neither run.
+    """
+    if today and head.is_withheld:
+        today = today.withheld()
     parts = {  # without a baseline all cases are added, without head all are gone
-        name: _compared(name, runs, guards) if runs.baseline[name] or runs.head[name] else None for name in EVALUATORS
+        name: _compared(name, old, today, head, guards) if old.parts[name] or head.parts[name] else None
+        for name in EVALUATORS
     }
     metrics = metrics_of(parts)
     adjusted = iter(stats.holm([metric.p for metric in metrics]))
@@ -163,26 +180,28 @@ class _Triple:
         return found or ["verdicts"] * (self.today.scores != self.head.scores)
 
 
-def _compared(name: str, runs: Runs, guards: Guards) -> Compared:
-    evaluator, old, new = EVALUATORS[name], runs.baseline[name], runs.head[name]
+def _compared(
+    name: str, old: ComparedRun, rescored_run: ComparedRun | None, head: ComparedRun, guards: Guards
+) -> Compared:
+    evaluator, same_rules = EVALUATORS[name], old.rules[name] == head.rules[name]
     before, rescored = (
-        {one.id: one for one in outcomes_of(name, part) if runs.counts(one)}
-        for part in (old, runs.today and runs.today[name])
+        {one.id: one for one in outcomes_of(name, part) if selects(head.filters, one.groups)}
+        for part in (old.parts[name], rescored_run and rescored_run.parts[name])
     )
-    after = {one.id: one for one in outcomes_of(name, new)}
+    after = {one.id: one for one in outcomes_of(name, head.parts[name])}
     triples, unseparated = [], 0
     judges: dict[tuple[str, str, str], list[bool]] = {}
     for case_id in sorted(before.keys() & after.keys()):
         was, now = before[case_id], after[case_id]
         is_same = (was.case, was.output) == (now.case, now.output)
-        has_same_rules = case_id in rescored or runs.same_rules[name]
+        has_same_rules = case_id in rescored or same_rules
         others = {check: by for check, by in was.judges.items() if now.judges.get(check, by) != by}
         for check, by in others.items():
             judges.setdefault((check, by, now.judges[check]), []).append(is_same)
         today = now if is_same and (others or not has_same_rules) else rescored.get(case_id, was)
-        unseparated += not (rescored or is_same or runs.same_rules[name])
+        unseparated += not (rescored or is_same or same_rules)
         cluster = now.cluster
-        if runs.same_clusters:  # cases count together only if they did before: no change may merge those it makes worse
+        if old.cluster_key == head.cluster_key:  # no change may merge cases that it makes worse
             cluster = digest([was.cluster, now.cluster]) if was.cluster and now.cluster else ""
         triples.append(_Triple(was, today, now, cluster))
     cases = ComparedCases(
@@ -202,7 +221,7 @@ def _compared(name: str, runs: Runs, guards: Guards) -> Compared:
         for metric in _metric(score, evaluator.compare.metric(score).test, triples)
     ]
     news = {triple.head.id: triple for triple in triples if triple.is_news}
-    every = results_of(old if news else None)
+    every = results_of(old.parts[name] if news else None)
     results = {one.id: one for one in every if one.id in news}  # few of a run's results
     return Compared(
         cases,

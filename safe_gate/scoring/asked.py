@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,19 +38,6 @@ def settings(options: Settings) -> dict[str, Any]:
     """Return the options of `SCORING` as a report has them."""
     values = {name: options.value(name) for name in SCORING}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-
-
-def selects(settings: Mapping[str, Any], groups: Iterable[str]) -> bool:
-    """Return whether the filters let a case in, by its tags or its archetype. Earlier reports have no filters.
-
-    >>> selects({"tag": ["grief", "work"], "not_tag": ["slow"]}, ["work"]), selects({"not_tag": ["slow"]}, ["slow"])
-    (True, False)
-    """
-    wanted, unwanted = settings.get("tag"), settings.get("not_tag")
-    if not (wanted or unwanted):
-        return True
-    groups = {*groups}
-    return (not wanted or not groups.isdisjoint(wanted)) and groups.isdisjoint(unwanted or ())
 
 
 def is_wanted(evaluator: Evaluator, case: Any, settings: JsonObject) -> bool:

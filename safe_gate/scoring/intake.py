@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
-from safe_gate.core.given import Case, Lines
+from safe_gate.core.given import Case, Lines, selects
 from safe_gate.gate.weakening import Asked
 from safe_gate.inputs import case_files, recorded
 from safe_gate.inputs.case_files import CaseFiles
@@ -16,7 +16,7 @@ from safe_gate.model.problems import CannotJudge, Problem, Problems
 from safe_gate.model.report import InputFile
 from safe_gate.model.spool import Spool
 from safe_gate.render.untrusted import quoted
-from safe_gate.scoring.asked import Snapshot, given, is_wanted, selects, settings, unfiltered
+from safe_gate.scoring.asked import Snapshot, given, is_wanted, settings, unfiltered
 from safe_gate.scoring.refusals import as_shown, none_wanted
 from safe_gate.settings.model import Settings
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from safe_gate import addons
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import Sum
-from safe_gate.core.given import Case, Lines
+from safe_gate.core.given import Case, Lines, selects
 from safe_gate.core.jsontext import offsets
 from safe_gate.evaluators import BUILT_IN, EVALUATORS
 from safe_gate.evaluators.stored import withheld, without_texts
@@ -27,7 +27,7 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 from safe_gate.model.report import InputFile
 from safe_gate.model.spool import Spool
 from safe_gate.scoring import asked, workers
-from safe_gate.scoring.asked import Snapshot, is_wanted, selects
+from safe_gate.scoring.asked import Snapshot, is_wanted
 from safe_gate.scoring.columns import deciding
 from safe_gate.scoring.intake import Part, parts_of
 from safe_gate.scoring.refusals import as_shown, no_case, too_many_tags

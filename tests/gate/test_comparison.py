@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from safe_gate.core.digests import digest
 from safe_gate.core.stats import smallest_drop
 from safe_gate.evaluators.safe_v0.result import Result
-from safe_gate.gate.comparison import Guards, Runs, Status, judge, smallest_visible, status
+from safe_gate.gate.comparison import ComparedRun, Guards, Status, judge, smallest_visible, status
 from safe_gate.gate.comparison import compare as compare_runs
 from safe_gate.model.codec import from_json
 from safe_gate.model.comparison import Added, Compared, ComparedParts, Removed
@@ -43,9 +43,13 @@ def result(id_: str, scores: tuple[float, float, float], *, cluster: str = "") -
     }
 
 
-def compare(baseline: Part, today: Part | None, head: Part, guards: Guards, same_rules: Any, **more: Any) -> Any:
-    runs = Runs(_typed(baseline), today and _typed(today), _typed(head), same_rules, **more)
-    return compare_runs(runs, guards)
+def compare(
+    baseline: Part, today: Part | None, head: Part, guards: Guards, same_rules: dict[str, bool], key: str = ""
+) -> Any:
+    theirs = {name: "same" if is_same else "other" for name, is_same in same_rules.items()}
+    ours = dict.fromkeys(same_rules, "same")
+    old, new = ComparedRun(_typed(baseline), theirs), ComparedRun(_typed(head), ours, cluster_key=key)
+    return compare_runs(old, ComparedRun(_typed(today), ours) if today else None, new, guards)
 
 
 def _typed(parts: Part) -> Part:
@@ -265,7 +269,7 @@ def test_a_change_cannot_merge_into_one_cluster_what_it_makes_worse() -> None:
     without = run(1, *[""] * 20)
     found, said, _ = judged(without, run(0.5, *["one"] * 20), Guards())  # the field came with the change
     assert (safe(found).metrics[0].units, said) == (20, Status.FAIL)
-    found = compare(without, None, head, Guards(), SAME, same_clusters=False)
+    found = compare(without, None, head, Guards(), SAME, key="topic")
     assert safe(found).metrics[0].units == 10
 
 
