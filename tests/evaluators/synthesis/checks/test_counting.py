@@ -59,13 +59,13 @@ def test_a_check_decides_by_the_clauses_for_a_reply_and_against_it(decides: str,
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_checks_that_ship_have_the_form_of_those_that_packs_define(name: str) -> None:
-    of_shipped = {"title", "asks", "advice", "groups", "spec", "opt_in"}
+    of_shipped = {"title", "asks", "advice", "groups", "spec", "opt_in", "misled_by"}
     schema = load_schema("rule-pack").part("$defs", "definition")
     for data in (SHIPPED[name], SHIPPED[name].get("spec", SHIPPED[name])):
         definition = {key: value for key, value in data.items() if key not in of_shipped}
         assert {fault.field for fault in schema.faults(definition)} <= {"decides"}
         assert (definition["decides"] in ASKS) is (schema.faults(definition) == ())
-    assert SHIPPED[name].keys() >= of_shipped - {"spec", "opt_in"}
+    assert SHIPPED[name].keys() >= of_shipped - {"spec", "opt_in", "misled_by"}
 
 
 def test_a_check_applies_to_the_messages_of_its_groups_alone() -> None:
