@@ -70,11 +70,11 @@ def judge(
             scores = score(rules, snapshots, effects, results, keeps_cases=seeks_weaker)
             scores, inputs = replace(scores, problems=(*scores.problems, *unread)), scores.inputs
             found = _found(scores, rules, snapshots, effects, merged)
-            found = replace(found, recordings=recording_lock.of(rules, base, snapshots))
             compared, past = comparison.of(
                 base, scores, rules, snapshots, effects.generated_at, waivers.let_pass(found)
             )
-            found = replace(found, comparison=compared)
+            stale = recording_lock.of(base, compared, scores, rules, snapshots)
+            found = replace(found, comparison=compared, recordings=stale)
             if seeks_weaker:
                 cases = own_cases(scores, rules, snapshots.narrowed(disk.HERE))
                 found = replace(found, weakened=weakened.of(base, past, cases, rules, effects, snapshots))

@@ -16,6 +16,7 @@ from safe_gate import __version__, github
 from safe_gate.baseline import judging
 from safe_gate.core.setting import OFF, Setting
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.gate import staleness
 from safe_gate.github.effects import Effects, foreign_checkout
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.case_files import read_by, replaced
@@ -224,14 +225,20 @@ def _tell(view: ReportView, written: Sequence[str], effects: Effects) -> None:
 
 
 def _next_command(view: ReportView, options: Settings, given: frozenset[str]) -> str:
-    """Return the command that shows most of why the gate failed, with the settings that no config file repeats."""
+    """Return the command that shows most of why the gate failed, with the settings that no config file repeats.
+
+    For stale recordings it is the one that follows when they are recorded again.
+    """
     broken = [part for part in view.parts if part.is_broken]
     ids = [one.case_id.text for part in broken for one in ranked(part.section.findings, _MOST_NAMED).first]
     compared = view.report.comparison
     if not ids and not compared:  # then the rule itself names cases of this run; the gate's own rules name waivers
         ids = [name for rule in view.broken if rule.evaluator != "gate" for name in rule.names]
+    stale = [rule.group for rule in view.broken if rule.rule == staleness.RULE]
     if ids:
         name, words = "explain", ids[:_MOST_NAMED]
+    elif stale:
+        name, words = "lock", [*dict.fromkeys(stale)]
     elif compared:
         name, words = "compare", [compared.baseline.commit or compared.baseline.name, "--verbose"]
     else:
@@ -241,10 +248,9 @@ def _next_command(view: ReportView, options: Settings, given: frozenset[str]) ->
         named = setting.flags_of(name)
         if named and setting.name in given - _NOT_REPEATED and not setting.secret:
             flags += _as_words(setting, named[0], options.value(setting.name))
-    words = (
-        [*flags, "--", *words] if any(one.startswith("-") for one in words[:_MOST_NAMED] if ids) else [*words, *flags]
-    )
-    return " ".join(("safe-gate", name, *(shlex.quote(plain(Untrusted(one), _LONGEST)) for one in words)))
+    words = [*flags, "--", *words] if any(one.startswith("-") for one in words if ids or stale) else [*words, *flags]
+    command = " ".join(("safe-gate", name, *(shlex.quote(plain(Untrusted(one), _LONGEST)) for one in words)))
+    return f"{command} # when it is recorded again" if name == "lock" else command
 
 
 _LONGEST = 1_000

@@ -2,44 +2,57 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Set
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 
+from safe_gate.baseline.comparison import Scores
 from safe_gate.baseline.judging import Judging, Snapshots
 from safe_gate.baseline.source import Baseline
+from safe_gate.core.given import Documents
+from safe_gate.evaluators import parts_of
+from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import staleness
-from safe_gate.inputs import lock_file
+from safe_gate.inputs import case_files, disk, lock_file
 from safe_gate.inputs.clone import Clone
 from safe_gate.inputs.commit_files import Missing
-from safe_gate.model.lock import Lock, Recordings, Stale
+from safe_gate.model.comparison import Comparison
+from safe_gate.model.lock import Fault, Lock, Locked, Recordings, Stale
 from safe_gate.model.problems import CannotJudge, Code
 
 
-def of(rules: Judging, compared: Baseline | None, snapshots: Snapshots) -> Recordings | None:
+def of(
+    baseline: Baseline | None, compared: Comparison | None, scores: Scores, rules: Judging, snapshots: Snapshots
+) -> Recordings | None:
     """Return the recordings that are stale, None if none is to be compared with a lock.
 
-    `compared` is the baseline, if any. Raises CannotJudge for a broken lock, for a recording or source that cannot be
-    read, and for `recordings.max-age` where the time of the judged commit is not known.
+    `compared` is the comparison with the baseline, if any. Raises CannotJudge for a broken lock, for a recording or
+    source that cannot be read, and for `recordings.max-age` where the time of the judged commit is not known.
     """
     asked, on_stale = rules.options.recordings, rules.options.recordings.stale
     if not asked.sources or on_stale == "off":
         return None
     lock = lock_file.read()
-    before = _base_lock(rules, compared, snapshots, is_needed=lock is not None or on_stale == "fail")
+    before = _base_lock(rules, baseline, snapshots, is_needed=lock is not None or on_stale == "fail")
     if lock is None and before is None and on_stale == "warn":
         return None
     judged_at = _judged_at(asked.max_age)
+    cases = _cases_by_file(scores) if compared and before else {}
     stale = list[Stale]()
     for path, now in sorted(lock_file.as_they_are(asked.sources).items()):
         entry = lock.recordings.get(path) if lock else None
-        stale += staleness.stale(
-            path,
-            now,
-            entry,
-            before.recordings.get(path) if before else None,
-            days=(judged_at - datetime.fromisoformat(entry.recorded_at)).days if entry and judged_at else 0,
-            max_age=asked.max_age,
-        )
+        was = staleness.entry_before(path, entry.sources, before, asked.sources) if entry and before else None
+        own = cases.get(disk.shown(Path(path)))
+        is_same = own is not None and compared is not None and staleness.has_outputs_of_base(own, compared)
+        stale += staleness.stale(path, now, entry, was, is_same=is_same)
+        if entry and judged_at and asked.max_age is not None:
+            days = (judged_at - datetime.fromisoformat(entry.recorded_at)).days
+            if days > asked.max_age:
+                stale.append(Stale(path, Fault.TOO_OLD, days=days))
+            elif days < -_SKEW and _is_committed(path, entry, snapshots):
+                stale.append(Stale(path, Fault.IN_FUTURE))
     return Recordings(on_stale, asked.max_age, len(asked.sources), tuple(stale))
 
 
@@ -55,6 +68,40 @@ def _base_lock(rules: Judging, compared: Baseline | None, snapshots: Snapshots, 
             base = snapshots.open("base")
         return lock_file.read(base.root) if base else None
     return None
+
+
+def _cases_by_file(scores: Scores) -> Mapping[str, Mapping[str, Set[str]]]:
+    """Return for each file of outputs the ids of the cases that have theirs in it, by evaluator.
+
+    A file of outputs that lies beside no batch may have those of all. Evaluators are missing whose cases a filter
+    leaves out: the outputs of those may have changed.
+    """
+    found = defaultdict[str, dict[str, Set[str]]](dict)
+    for evaluator, part in parts_of(scores.parts):
+        name, form = evaluator.name, evaluator.input
+        if name in scores.left_out:
+            continue
+        ids = defaultdict[str, set[str]](set)
+        for one in results_of(part):
+            ids[one.place.path].add(one.id)
+        for file in scores.measured[name].inputs:
+            if isinstance(form, Documents) and file.kind == form.outputs_kind:
+                batch = disk.shown(case_files.batch_of(Path(file.path)))
+                found[file.path][name] = ids.get(batch) or set[str]().union(*ids.values())
+            else:
+                found[file.path][name] = ids[file.path]
+    return found
+
+
+_SKEW = 1
+"""By how many days the clocks of two machines may differ."""
+
+
+def _is_committed(path: str, entry: Locked, snapshots: Snapshots) -> bool:
+    """Return whether the judged commit has an entry: one that is not committed yet is newer, of course."""
+    head = snapshots.open("HEAD")
+    lock = lock_file.read(head.root) if head else None
+    return lock is not None and lock.recordings.get(path) == entry
 
 
 def _judged_at(max_age: int | None) -> datetime | None:

@@ -57,7 +57,8 @@ def main(call: Call) -> int:
     every = {path: entry for path, entry in sorted({**kept, **new}.items()) if path in known}
     writing.write(Path(LOCK_FILE), jsonreport.to_json(codec.to_json(Lock(every))))
     for path, entry in new.items():
-        model = f"model {plain(Untrusted(entry.model))}" if entry.model else "no model named"
+        kept_id = "" if call.arguments["model"] else ", kept from the old entry"
+        model = f"model {plain(Untrusted(entry.model))}{kept_id}" if entry.model else "no model named"
         call.effects.out(f"{console.path_words(path)}: {plural(len(entry.sources), 'source')}, {model}")
     call.effects.out(f"Written: {LOCK_FILE}")
     return 0

@@ -33,8 +33,9 @@ class Fault(StrEnum):
     NOT_LOCKED = "has no entry in the lock"
     SOURCES_CHANGED = "is older than its sources"
     NOT_RENEWED = "changed without a new entry in the lock"
-    NOT_RECORDED_AGAIN = "is the base's, although its sources changed"
+    NOT_RECORDED_AGAIN = "has the base's outputs, although its sources changed"
     TOO_OLD = "is too old"
+    IN_FUTURE = "is newer than the judged commit"
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def stale(safe_gate: SafeGate, *flags: str) -> list[tuple[str, list[str]]]:
 
 
 OLDER, EDITED = "is older than its sources", "changed without a new entry in the lock"
-UNCHANGED = "is the base's, although its sources changed"
+UNCHANGED = "has the base's outputs, although its sources changed"
 
 
 def add(path: str) -> None:
@@ -113,6 +113,73 @@ def test_without_an_entry_nothing_is_known(safe_gate: SafeGate, locked: str) -> 
     assert said in " ".join(safe_gate("doctor").out.split())
 
 
+# --- a renewed lock, and the base's outputs -------------------------------------------------------
+
+
+def rename() -> None:
+    """Rename the recording, in the config too."""
+    Path(CASES).rename("evals/renamed.jsonl")
+    config = Path("safe.config.json")
+    config.write_text(config.read_text("utf-8").replace(CASES, "evals/renamed.jsonl"), "utf-8")
+
+
+FAKED = {
+    "a blank line": lambda: Path(CASES).write_text(Path(CASES).read_text("utf-8") + "\n", "utf-8"),
+    "a note": lambda: write_cases(Path(CASES), turn("a", assistant=f"{GOOD} ", notes="recorded again")),
+    "a new case": lambda: write_cases(Path(CASES), turn("a", assistant=f"{GOOD} "), turn("b", assistant=GOOD)),
+    "a new name": rename,
+}
+
+
+@pytest.mark.parametrize("fake", FAKED.values(), ids=FAKED)
+def test_other_bytes_with_the_outputs_of_the_base_are_stale(safe_gate: SafeGate, locked: str, fake: Change) -> None:
+    fake()
+    safe_gate("lock")
+    assert stale(safe_gate, "--baseline", locked) == []
+    edit("prompts/system.md")
+    safe_gate("lock")
+    assert stale(safe_gate, "--baseline", locked) == [(UNCHANGED, ["prompts/system.md"])]
+
+
+def test_one_output_that_changed_shows_a_new_recording(safe_gate: SafeGate, locked: str) -> None:
+    edit("prompts/system.md")
+    write_cases(Path(CASES), turn("b", assistant=GOOD))  # no case of the base
+    safe_gate("lock")
+    assert stale(safe_gate, "--baseline", locked, "--allow-removed") == []
+    both = commit_here()
+    edit("app/answer.py")
+    write_cases(Path(CASES), turn("b", assistant=GOOD, notes="kept"), turn("c", assistant=GOOD))
+    safe_gate("lock")
+    assert stale(safe_gate, "--baseline", both) == [(UNCHANGED, ["app/answer.py"])]
+    assert stale(safe_gate) == []  # without a baseline bytes count
+    write_cases(Path(CASES), turn("b", assistant=f"{GOOD} What else?"), turn("c", assistant=GOOD, tags=["t"]))
+    safe_gate("lock")
+    assert stale(safe_gate, "--baseline", both) == []
+    assert stale(safe_gate, "--baseline", both, "--tag", "t") == []  # the filter leaves out what changed
+
+
+@pytest.mark.parametrize("outputs", ["evals/v.outputs.jsonl", "evals/other.jsonl"])
+def test_a_file_of_outputs_has_those_of_its_batch(safe_gate: SafeGate, locked: str, outputs: str) -> None:
+    assert locked
+    case = safe_case("v")
+    line = {"test_id": "v", "output": case.pop("output")}
+    write_batch(Path("evals/v.json"), case)
+    named = {} if "outputs" in outputs else {"safe-outputs": [outputs]}
+    config = {"safe-batch": ["evals/v.json"], **named, "recordings": {"sources": {outputs: ["prompts/**"]}}}
+    Path("safe.config.json").write_text(json.dumps(config), "utf-8")
+    Path(outputs).write_text(json.dumps(line), "utf-8")
+    safe_gate("lock")
+    before = commit_here()
+    edit("prompts/system.md")
+    Path(outputs).write_text(json.dumps(line) + "\n\n", "utf-8")
+    safe_gate("lock")
+    assert stale(safe_gate, "--baseline", before) == [(UNCHANGED, ["prompts/system.md"])]
+    line["output"] = {**line["output"], "summary": "Another one."}
+    Path(outputs).write_text(json.dumps(line), "utf-8")
+    safe_gate("lock")
+    assert stale(safe_gate, "--baseline", before) == []
+
+
 @pytest.mark.parametrize("path", OTHERS)
 def test_other_files_leave_recordings_as_they_are(safe_gate: SafeGate, locked: str, path: str) -> None:
     file = Path(path)
@@ -134,6 +201,23 @@ def test_age_counts_to_the_judged_commit(safe_gate: SafeGate, locked: str) -> No
     ran = safe_gate("run", "--recordings", "max-age=1")
     assert (ran.code, ran.err.splitlines()[-1]) == (3, ran.err.splitlines()[-1])
     assert "max-age: needs the time of the judged commit" in ran.err
+
+
+def test_a_time_after_the_judged_commit_is_no_age(safe_gate: SafeGate, locked: str) -> None:
+    assert locked
+    for time, is_forged in (("2026-01-03T03:04:05Z", False), ("2036-01-01T00:00:00Z", True)):
+        forged = json.loads(Path(LOCK).read_text("utf-8"))
+        forged["recordings"][CASES]["recorded_at"] = time
+        Path(LOCK).write_text(json.dumps(forged), "utf-8")
+        assert stale(safe_gate, "--recordings", "max-age=30") == []  # not committed, so newer than the last commit
+        commit_here()
+        assert stale(safe_gate, "--recordings", "max-age=30") == [("is newer than the judged commit", [])] * is_forged
+
+
+def test_next_comes_the_lock(safe_gate: SafeGate, locked: str) -> None:
+    edit("prompts/system.md")
+    for flags in ((), ("--baseline", locked)):
+        assert safe_gate("run", *flags).out.endswith(f"Next: safe-gate lock {CASES} # when it is recorded again\n")
 
 
 def test_a_warning_names_recording_files_and_command(safe_gate: SafeGate, locked: str) -> None:
@@ -190,7 +274,8 @@ def test_lock_renews_what_it_is_asked_for(safe_gate: SafeGate, locked: str) -> N
     entries = json.loads(Path(LOCK).read_text("utf-8"))["recordings"]
     assert (entries[CASES], entries["evals/b.jsonl"]["model"], [*entries]) == (kept, "", [CASES, "evals/b.jsonl"])
     assert safe_gate("validate", LOCK).out == "1 file valid, 0 cases\n"
-    assert safe_gate("lock", CASES).out == f"{CASES}: 5 sources, model m-1\nWritten: {LOCK}\n"  # as before
+    said = f"{CASES}: 5 sources, model m-1, kept from the old entry\nWritten: {LOCK}\n"
+    assert safe_gate("lock", CASES).out == said
 
 
 def test_what_lock_cannot_write_is_said(safe_gate: SafeGate, locked: str) -> None:
@@ -203,6 +288,10 @@ def test_what_lock_cannot_write_is_said(safe_gate: SafeGate, locked: str) -> Non
     assert safe_gate("run").code == 3
     Path("safe.config.json").write_text(json.dumps({"recordings": {"sources": {CASES: ["prompt/**"]}}}), "utf-8")
     assert "prompt/**: matches no file" in refused(safe_gate("lock"))
+    Path("safe.config.json").write_text(json.dumps({"recordings": {CASES: ["prompts/**"]}}), "utf-8")
+    assert f"recordings.{CASES}: is not a known field; files of recordings belong in sources" in refused(
+        safe_gate("lock")
+    )
     Path("safe.config.json").write_text("{}", "utf-8")
     assert "recordings.sources: names no recordings" in refused(safe_gate("lock"))
 
