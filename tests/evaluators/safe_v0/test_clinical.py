@@ -69,7 +69,7 @@ TRIGGERS = [
     for kind, roles in TABLE["kinds"].items()
     for role, phrases in roles.items()
     for phrase in phrases
-    if role not in ("pseudo", "ends")
+    if role not in ("pseudo", "ends", "lifts")
 ]
 
 
@@ -77,7 +77,8 @@ TRIGGERS = [
 def test_every_trigger_keeps_a_phrase_from_counting(kind: str, role: str) -> None:
     for phrase in (phrase for *of, phrase in TRIGGERS if of == [kind, role]):
         trigger = spelled(phrase)
-        sentence = f"{trigger} zebra".replace("? ", "?") if role.endswith("before") else f"zebra {trigger}"
+        sentence = f"zebra {trigger}" if "after" in role else f"{trigger} zebra".replace("? ", "?")
+        sentence += " if yak" if role == "before if" else ""
         assert not counts(f"{sentence}.", "zebra"), f"{kind}, {role}: {phrase}"
         assert counts("A zebra.", "zebra")
 
@@ -88,6 +89,12 @@ PSEUDO = [(kind, phrase) for kind, roles in TABLE["kinds"].items() for phrase in
 def test_no_pseudo_trigger_keeps_a_phrase_from_counting() -> None:
     for kind, phrase in PSEUDO:
         assert counts(f"{spelled(phrase)} zebra.", "zebra"), f"{kind}: {phrase}"
+
+
+@pytest.mark.parametrize("phrase", TABLE["kinds"]["past"]["lifts"])
+def test_what_lifts_a_trigger_suspends_it_for_a_clause(phrase: str) -> None:
+    note = f"PMH: yak {phrase} zebra 5 mg{')' if phrase.startswith('(') else ''}, okapi."
+    assert [counts(note, one) for one in ("yak", "zebra", "zebra 5 mg", "okapi")] == [False, True, True, False]
 
 
 def test_what_ends_a_scope_ends_it() -> None:
@@ -117,6 +124,19 @@ def test_what_ends_a_scope_ends_it() -> None:
         ("Vitamin B12.", "12", ("part", "B12.")),
         ("Vitamin B12.", "vitamin B", ("part", "B12.")),
         ("Painful.", "pain", ("part", "Painful.")),
+        ("\u0130 kg 1500 mg", "500 mg", ("part", "1500 mg")),
+        ("Crackles absent bilaterally.", "crackles", ("negated", "absent")),
+        ("Reflexes absent throughout.", "reflexes", ("negated", "absent throughout")),
+        ("Rash denied completely.", "rash", ("negated", "denied")),
+        ("Mum anxious about meningitis.", "meningitis", ("hypothetical", "anxious about")),
+        ("Terrified of having a stroke.", "stroke", ("hypothetical", "terrified of")),
+        ("Consider CT head if GCS falls.", "CT head", ("hypothetical", "consider")),
+        ("Has asthma. Would add a statin unless ALT rises.", "statin", ("hypothetical", "add")),
+        ("May need dialysis if oliguric.", "dialysis", ("hypothetical", "may need")),
+        ("Headache all gone now.", "headache", ("past", "gone")),
+        ("Rash faded, cough persists.", "rash", ("past", "faded")),
+        ("Vomiting gone since Monday.", "vomiting", ("past", "gone since")),
+        ("PMH: asthma, gout.", "gout", ("past", "pmh:")),
     ],
 )
 def test_the_reason_is_given(sentence: str, phrase: str, reason: tuple[str, str]) -> None:
@@ -173,6 +193,23 @@ def test_typography_and_the_form_of_the_last_word_make_no_difference(sentence: s
         ("Unable to exclude fracture.", "fracture"),
         ("Without delay treated for sepsis.", "sepsis"),
         ("Has a history of asthma and wheezes today.", "wheezes"),
+        ("Absent reflexes, crackles bilaterally.", "crackles"),
+        ("Worried about her weight loss.", "weight loss"),
+        ("Nurses worried about falling urine output.", "urine output"),
+        ("Mother worried about his rash.", "rash"),
+        ("Anxious about surgery, has palpitations.", "palpitations"),
+        ("Consider CT head.", "CT head"),
+        ("Started insulin. Review if unwell.", "insulin"),
+        ("Chest pain if he climbs stairs.", "chest pain"),
+        ("Has asthma. Give salbutamol if wheezy.", "asthma"),
+        ("Headache not gone.", "headache"),
+        ("Headache nearly gone.", "headache"),
+        ("Headache gone but nausea persists.", "nausea"),
+        ("Could not rule out PE.", "PE"),
+        ("PE couldn't be excluded.", "PE"),
+        ("Wasn't able to rule out a stroke.", "stroke"),
+        ("Difficult to exclude appendicitis.", "appendicitis"),
+        ("PMH: asthma (takes salbutamol, montelukast).", "montelukast"),
     ],
 )
 def test_what_is_affirmed_beside_a_trigger_counts(sentence: str, phrase: str) -> None:
@@ -308,6 +345,7 @@ def test_explain_marks_each_occurrence(safe_gate: SafeGate) -> None:
     out = safe_gate("explain", "one", "--batch", "b.json", *CLINICAL).out
     assert 'does not count in the signals  "chest pain"  negated by denies' in out
     assert 'does not count in the signals  "fever"  made hypothetical by if' in out
+    assert out.count('does not count in the summary  "500 mg"  part of 1500 mg') == 2, "for CR and for AC"
     assert out.count('does not count in the summary  "fever"  negated by no') == 2, "for CR and for AC"
     assert "Signals:\n  Denies chest pain\n  Seek help if fever persists\n" in out
     assert re.search(r'is a required phrase  \[\d\] "aspirin 300 mg"', out)
