@@ -280,7 +280,9 @@ class Note:
                     best.append(phrase)
                     end = stop
             if best:
-                found.append(_Found(place, end, tuple(one.effect for one in best), self._written(keys, place, end)))
+                is_conditional = place in self._conditional
+                effects = tuple(one.effect for one in best if is_conditional or one.effect.role != "before if")
+                found.append(_Found(place, end, effects, self._written(keys, place, end)))
             place = end
         return found
 
@@ -342,7 +344,6 @@ class Note:
         sentences, _, dashed = self._cuts
         begins = {found.start: found for found in self._found}
         cover, scope, lifted_until = list[str](), _NO_SCOPE, frozenset[str]()
-        roles = {role: reach for role, reach in _AHEAD.items() if role != "before if"}
         for place, word in enumerate(self._words):
             found = begins.get(place)
             if place in sentences or place in dashed:
@@ -358,7 +359,7 @@ class Note:
                 lifted_until = frozenset()
             cover.append("" if lifted_until else scope.trigger)
             if found:
-                scope = scope.after(found, kind, _AHEAD if place in self._conditional else roles)
+                scope = scope.after(found, kind, _AHEAD)
         return cover
 
     def _is_joined(self, place: int) -> bool:

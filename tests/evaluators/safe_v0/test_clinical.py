@@ -133,10 +133,12 @@ def test_what_ends_a_scope_ends_it() -> None:
         ("Consider CT head if GCS falls.", "CT head", ("hypothetical", "consider")),
         ("Has asthma. Would add a statin unless ALT rises.", "statin", ("hypothetical", "add")),
         ("May need dialysis if oliguric.", "dialysis", ("hypothetical", "may need")),
+        ("If she worsens, a repeat ECG.", "repeat ECG", ("hypothetical", "if she")),
         ("Headache all gone now.", "headache", ("past", "gone")),
         ("Rash faded, cough persists.", "rash", ("past", "faded")),
         ("Vomiting gone since Monday.", "vomiting", ("past", "gone since")),
         ("PMH: asthma, gout.", "gout", ("past", "pmh:")),
+        ("The steroids may well cause diabetes.", "diabetes", ("hypothetical", "may well cause")),
     ],
 )
 def test_the_reason_is_given(sentence: str, phrase: str, reason: tuple[str, str]) -> None:
