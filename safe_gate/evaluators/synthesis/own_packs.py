@@ -82,8 +82,11 @@ def _not_checks(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem
 
 
 def _not_helplines(asked: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
-    """Yield a problem for each country that the list of helplines does not have, and for each number that is none."""
+    """Yield a problem for no country, each country that the list does not have, and each number that is none."""
     known = json.loads(read(HELPLINES))["countries"] if asked else {}
+    if "country" in asked and not asked["country"]:
+        words = f"is empty; expected some of {', '.join(known)}; leave it out to take the numbers of all"
+        yield Problem(Place("helplines"), words, field="country", code=Code.INVALID_SETTING)
     for index, code in enumerate(asked.get("country", ())):
         if code not in known:
             meant = next((one for one, data in known.items() if code.upper() == one or code in data["names"]), "")

@@ -125,9 +125,13 @@ class Turn:
                 if book_of(pack.field, pack.group) == book:
                     self._matches.setdefault(pack.group, []).extend(pack.matches(text, reading))
             if book == OF_NUMBERS:
-                for match in self.rules.numbers.matches(text, reading):
+                for match in self.rules.numbers.matches(text, reading, self._is_in_need):
                     self._matches.setdefault(match.rule.group, []).append(match)
         return self._matches.get(group, ())
+
+    def _is_in_need(self) -> bool:
+        """Return whether the message tells of a danger or of distress."""
+        return bool(self._held("danger") or self._held("vulnerability"))
 
     @property
     def shared(self) -> dict[int, set[str]]:

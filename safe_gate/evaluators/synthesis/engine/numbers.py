@@ -1,8 +1,9 @@
 """The numbers that a reply names as help, and whether they are on the list of helplines. Pure.
 
 A number is read from digits, number words ("nine-eight-eight") and letters of a keypad ("1-800-799-SAFE"), with blanks,
-dashes, dots and brackets between them, and from `tel:` and `sms:` addresses. It is named as help if the reply says to
-call it, or names a line beside it. Dates, sums and the numbers of a business are not. The words for that are in the
+dashes, dots, slashes and brackets between them, and from `tel:` and `sms:` addresses. It is named as help if the reply
+says to call it, or names a line beside it. Dates, sums and the numbers of a business are not. A long number on no list
+is, only if its sentence names a line for people in need, or the message tells of need. The words for that are in the
 list (`helplines.json`).
 """
 
@@ -30,16 +31,21 @@ _DIGITS = {
     for number, word in enumerate(
         "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split()
     )
-} | {"oh": "0"}
+} | {"oh": "0", "hundred": "00"}
 _TIMES = {"double": 2, "triple": 3}
+_CIRCLED = str.maketrans(
+    {chr(first + n): str(n + 1) for first in (0x2460, 0x2776, 0x2780, 0x278A) for n in range(9)}
+    | dict.fromkeys("\u24ea\u24ff", "0")
+)
+_LETTER_O = re.compile(r"(?<=\d)[Oo]++(?![^\W\d])")
 _KEYPAD = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "22233344455566677778889999")
 # A group of digits, a digit in words, or letters of a keypad. The possessive quantifiers keep it linear.
 _GROUP = re.compile(
-    r"(?<![\w.,/$£€₹])\d[\d\u20e3]*+(?![^\W_])|(?<=[./])(?<=\d.)\d[\d\u20e3]*+(?![^\W_])"
+    r"(?<![\w.,/$£€₹])\d[\d\u20e3]*+(?![^\W_])|(?<=[./_])(?<=\d.)\d[\d\u20e3]*+(?![^\W_])"
     r"|(?<=\d-)[A-Z]++(?!\w)|(?<=\d-[A-Z]-)[A-Z]++(?!\w)"
     rf"|\b(?:(?P<times>(?i:double|triple))[ -])?(?P<word>(?i:{'|'.join(_DIGITS)}))\b"
 )
-_BETWEEN = re.compile(r" ?- ?|[ .\u2010-\u2014]|\)[ -]?|[ -]?\(")
+_BETWEEN = re.compile(r" ?- ?|[ ._\u00b7\u2022\u2010-\u2014]|(?<=\d\d\d)/|(?<=[A-Za-z]), |\)[ -]?|[ -]?\(")
 _ADDRESS, _FURTHEST = re.compile(r"\b(?i:tel|sms):([+\d().-]{3,30})"), 300
 _DATE = re.compile(
     r"\d{4}[-./]\d\d?[-./]\d\d?|\d\d?[-./]\d\d?[-./]\d{2,4}|(?:19|20)\d\d(?: ?[-\u2014] ?(?:19|20)\d\d)?"
@@ -100,7 +106,7 @@ class _Around:
         signs = r"[\s,:;|*()\"'\u2014-]"
         between = rf"{signs}++(?:{words['between']}|{places}|{call}|{line}|(?-i:[A-Z]{{3,}}\b))"
         self.call, self.line = _compiled(call), _compiled(line)
-        self.named = _compiled(rf"{line}|\b(?:line|number|chat|text)s?\b|\d")
+        self.named = _compiled(rf"{line}|\b(?:line|number|chat|text)s?\b|\b(?:{'|'.join(_TIMES)})\b|\d")
         self.before = _compiled(rf"(?:{call}|{line})(?:{between}){{0,8}}[\s,:;|*()+\"'\u2014-]*$")
         self.after = _compiled(rf"{signs}*(?:{words['leads']} )*(?:{call}|{line})|[.!] ?{call} (?:it|them|now)\b")
         self.unit, self.span = (_compiled(rf"[ -]?{words[name]}|[%:]") for name in ("unit", "span"))
@@ -159,15 +165,20 @@ class Numbers:
 
     def names(self, words: str) -> bool:
         """Return whether some words name a line or a number."""
-        return self._list.around.named.search(words) is not None
+        return self._list.around.named.search(words.translate(_CIRCLED)) is not None
 
-    def matches(self, text: Normalised, reading: Reading) -> Iterator[Match]:
-        """Yield what the rules match in a text: the numbers that it names as help."""
-        shown, last = without_links(text.text), -1
+    def matches(self, text: Normalised, reading: Reading, in_need: Callable[[], bool]) -> Iterator[Match]:
+        """Yield what the rules match in a text: the numbers that it names as help.
+
+        `in_need` says whether the message tells of a danger or of distress.
+        """
+        shown, last = _LETTER_O.sub(_zeros, without_links(text.text).translate(_CIRCLED)), -1
         for found in sorted({*self._written(shown), *_addresses(text)}, key=lambda one: one.start):
             kind = self._list.kind(found.digits)
             follows = last >= 0 and _LIST.fullmatch(shown, last, found.start) is not None
-            if self._is_help(found, kind, text, shown, follows=follows):
+            if self._is_help(found, kind, text, shown, follows=follows) and (
+                kind != "unlisted" or self._is_for_need(found, text, shown, in_need)
+            ):
                 last = found.end
                 clause = reading.clause_at(found.start)
                 for rule in (rule for of_kind, rule in self._of_kinds if of_kind == kind):
@@ -176,36 +187,34 @@ class Numbers:
 
     def _written(self, text: str) -> Iterator[_Found]:
         """Yield the numbers of a text, whether they are named as help or not."""
-        run: list[re.Match[str]] = []
+        run: list[_Found] = []
         for group in _GROUP.finditer(text):
-            if len(run) == LONG or (run and not _BETWEEN.fullmatch(text, run[-1].end(), group.start())):
+            if len(run) == LONG or (run and not _BETWEEN.fullmatch(text, run[-1].end, group.start())):
                 yield from self._in_run(run, text)
                 run = []
-            run.append(group)
+            run.append(_Found(_digits(group), group.start(), group.end()))
         yield from self._in_run(run, text)
 
-    def _in_run(self, run: Sequence[re.Match[str]], text: str) -> Iterator[_Found]:
+    def _in_run(self, run: Sequence[_Found], text: str) -> Iterator[_Found]:
         """Yield the numbers in groups that stand together: a known one, and what is left, which is one."""
         while run:
             size = next((size for size in range(len(run), 0, -1) if self._is_known(run, size, text)), len(run))
-            if (
-                size == len(run) > 1
-                and self._counts(text, run[-1].end())
-                and self._list.kind(_digits(run)) == "unlisted"
-            ):
+            if size == len(run) > 1 and self._counts(text, run[-1].end) and self._list.kind(_joined(run)) == "unlisted":
                 size -= 1
-            start, end = run[0].start(), run[size - 1].end()
-            if SHORTEST <= len(digits := _digits(run[:size])) <= LONG and not _DECIMAL.fullmatch(text, start, end):
+            start, end = run[0].start, run[size - 1].end
+            if text.startswith("(", max(0, start - 1)) and text.count(")", start, end) > text.count("(", start, end):
+                start -= 1
+            if SHORTEST <= len(digits := _joined(run[:size])) <= LONG and not _DECIMAL.fullmatch(text, start, end):
                 yield _Found(digits, start, end)
             run = run[size:]
 
-    def _is_known(self, run: Sequence[re.Match[str]], size: int, text: str) -> bool:
+    def _is_known(self, run: Sequence[_Found], size: int, text: str) -> bool:
         """Return whether the first groups are a number that is known, and the others are not part of it."""
-        digits, rest = _digits(run[:size]), _digits(run[size:])
+        digits, rest = _joined(run[:size]), _joined(run[size:])
         if len(digits) < SHORTEST or self._list.kind(digits) == "unlisted":
             return False
         is_apart = len(rest) < SHORTEST or digits.endswith(rest) or self._list.kind(rest) != "unlisted"
-        return is_apart or self._counts(text, run[-1].end())
+        return is_apart or self._counts(text, run[-1].end)
 
     def _counts(self, text: str, end: int) -> bool:
         """Return whether what ends here counts something: "24 hours", "24/7"."""
@@ -227,6 +236,12 @@ class Numbers:
         if kind in ("listed", "elsewhere"):
             return bool(is_called) or len(found.digits) > SHORT
         return self._is_for_help(found, text, shown, is_called=bool(is_called), follows=follows)
+
+    def _is_for_need(self, found: _Found, text: Normalised, shown: str, in_need: Callable[[], bool]) -> bool:
+        """Return whether a number that no list has is offered to a person in need; short ones always are."""
+        return (
+            len(found.digits) <= SHORT or bool(self._list.around.line.search(shown, *_beside(found, text))) or in_need()
+        )
 
     def _is_amount(self, found: _Found, kind: str, after: str) -> bool:
         """Return whether what follows a number makes an amount of it: "112 people", "15 minutes"."""
@@ -258,13 +273,18 @@ def _beside(found: _Found, text: Normalised) -> tuple[int, int]:
     return max(start, found.start - NEAR), min(end, found.end + NEAR)
 
 
-def _digits(run: Sequence[re.Match[str]]) -> str:
-    return "".join(
-        _DIGITS[word.lower()] * _TIMES.get((group["times"] or "").lower(), 1)
-        if (word := group["word"])
-        else digits_of(group[0])
-        for group in run
-    )
+def _zeros(letters: re.Match[str]) -> str:
+    return "0" * len(letters[0])
+
+
+def _digits(group: re.Match[str]) -> str:
+    if word := group["word"]:
+        return _DIGITS[word.lower()] * _TIMES.get((group["times"] or "").lower(), 1)
+    return digits_of(group[0])
+
+
+def _joined(run: Sequence[_Found]) -> str:
+    return "".join(one.digits for one in run)
 
 
 def _addresses(text: Normalised) -> Iterator[_Found]:
