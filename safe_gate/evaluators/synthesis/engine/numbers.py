@@ -101,11 +101,12 @@ class _Around:
     def __init__(self, data: JsonObject) -> None:
         words = {name: _any(some) for name, some in data["words"].items()}
         names = {name for line in data["lines"] for name in line.get("names", [line["name"]])}
-        call, line = rf"(?<!\bthe ){words['call']}", _any([*data["words"]["line"], *names])
+        call, line = rf"(?<!\bthe ){words['call']}", _any([*data["words"]["line"], *data["words"]["number"], *names])
         places = _any(name for one in data["countries"].values() for name in one["names"])
         signs = r"[\s,:;|*()\"'\u2014-]"
         between = rf"{signs}++(?:{words['between']}|{places}|{call}|{line}|(?-i:[A-Z]{{3,}}\b))"
         self.call, self.line = _compiled(call), _compiled(line)
+        self.need = _compiled(_any([*data["words"]["line"], *names]))
         self.named = _compiled(rf"{line}|\b(?:line|number|chat|text)s?\b|\b(?:{'|'.join(_TIMES)})\b|\d")
         self.before = _compiled(rf"(?:{call}|{line})(?:{between}){{0,8}}[\s,:;|*()+\"'\u2014-]*$")
         self.after = _compiled(rf"{signs}*(?:{words['leads']} )*(?:{call}|{line})|[.!] ?{call} (?:it|them|now)\b")
@@ -239,9 +240,8 @@ class Numbers:
 
     def _is_for_need(self, found: _Found, text: Normalised, shown: str, in_need: Callable[[], bool]) -> bool:
         """Return whether a number that no list has is offered to a person in need; short ones always are."""
-        return (
-            len(found.digits) <= SHORT or bool(self._list.around.line.search(shown, *_beside(found, text))) or in_need()
-        )
+        is_short = len(found.digits) <= SHORT
+        return is_short or self._list.around.need.search(shown, *_beside(found, text)) is not None or in_need()
 
     def _is_amount(self, found: _Found, kind: str, after: str) -> bool:
         """Return whether what follows a number makes an amount of it: "112 people", "15 minutes"."""
