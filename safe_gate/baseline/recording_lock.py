@@ -29,31 +29,31 @@ def of(
     """Return the recordings that are stale, None if none is to be compared with a lock.
 
     `compared` is the comparison with the baseline, if any. Raises CannotJudge for a broken lock, for a recording or
-    source that cannot be read, and for `recordings.max-age` where the time of the judged commit is not known.
+    source that cannot be read, and for `max-age` where the time of the judged commit is not known.
     """
-    asked, on_stale = rules.options.recordings, rules.options.recordings.stale
-    if not asked.sources or on_stale == "off":
+    options, on_stale = rules.options, rules.options.stale_recordings
+    if not options.recordings or on_stale == "off":
         return None
     lock = lock_file.read()
     before = _base_lock(rules, baseline, snapshots, is_needed=lock is not None or on_stale == "fail")
     if lock is None and before is None and on_stale == "warn":
         return None
-    judged_at = _judged_at(asked.max_age)
+    judged_at = _judged_at(options.max_age)
     cases = _cases_by_file(scores) if compared and before else {}
     stale = list[Stale]()
-    for path, now in sorted(lock_file.as_they_are(asked.sources).items()):
+    for path, now in sorted(lock_file.as_they_are(options.recordings).items()):
         entry = lock.recordings.get(path) if lock else None
-        was = staleness.entry_before(path, entry.sources, before, asked.sources) if entry and before else None
+        was = staleness.entry_before(path, entry.sources, before, options.recordings) if entry and before else None
         own = cases.get(disk.shown(Path(path)))
         is_same = own is not None and compared is not None and staleness.has_outputs_of_base(own, compared)
         stale += staleness.stale(path, now, entry, was, is_same=is_same)
-        if entry and judged_at and asked.max_age is not None:
+        if entry and judged_at and options.max_age is not None:
             days = (judged_at - datetime.fromisoformat(entry.recorded_at)).days
-            if days > asked.max_age:
+            if days > options.max_age:
                 stale.append(Stale(path, Fault.TOO_OLD, days=days))
             elif days < -_SKEW and _is_committed(path, entry, snapshots):
                 stale.append(Stale(path, Fault.IN_FUTURE))
-    return Recordings(on_stale, asked.max_age, len(asked.sources), tuple(stale))
+    return Recordings(on_stale, options.max_age, len(options.recordings), tuple(stale))
 
 
 def _base_lock(rules: Judging, compared: Baseline | None, snapshots: Snapshots, *, is_needed: bool) -> Lock | None:
@@ -112,4 +112,4 @@ def _judged_at(max_age: int | None) -> datetime | None:
         if at := Clone().commit("HEAD").made_at:
             return datetime.fromisoformat(at)
     words = "needs the time of the judged commit, and this folder is in no repository; check it out, or unset this"
-    raise CannotJudge.at("recordings.max-age", words, Code.INVALID_SETTING)
+    raise CannotJudge.at("max-age", words, Code.INVALID_SETTING)

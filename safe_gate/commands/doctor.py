@@ -139,12 +139,12 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}"))]
 
     def recordings() -> Facts:
-        if not (named := options.recordings.sources) or options.recordings.stale == "off":
+        if not options.recordings or options.stale_recordings == "off":
             return []
         lock = lock_file.read()
-        unlocked = [path for path in named if lock is None or path not in lock.recordings]
+        unlocked = [path for path in options.recordings if lock is None or path not in lock.recordings]
         words = f"{plural(len(unlocked), 'has', 'have')} no entry in {LOCK_FILE}; run safe-gate lock"
-        return [("recordings", f"{len(named)} named" + (f", {words}" if unlocked else ", all locked"))]
+        return [("recordings", f"{len(options.recordings)} named" + (f", {words}" if unlocked else ", all locked"))]
 
     judged_by = () if options.shard else (waivers, recordings, partial(_baseline, options, effects))
     for facts_of in judged_by:  # a shard has no verdict

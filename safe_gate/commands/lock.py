@@ -39,11 +39,11 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Write new entries for the recordings that the command line names, and keep the others. Returns 0 or 3."""
-    known = call.options().recordings.sources
+    known = call.options().recordings
     named = call.arguments["files"] or list(known)
     if not known:
         words = "names no recordings; expected for each file of recordings the files that it came from"
-        raise CannotJudge(Problem(Place("the config file"), words, field="recordings.sources", code=Code.NO_INPUT))
+        raise CannotJudge(Problem(Place("the config file"), words, field="recordings", code=Code.NO_INPUT))
     if strangers := [one for one in named if one not in known]:
         words = "is not among the recordings of the config file"
         raise CannotJudge(

@@ -6,7 +6,7 @@ The types here convert what a flag, a variable or a config file gives: `Text`, `
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -146,11 +146,11 @@ def nested(entries: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def flat(value: Mapping[str, Any], whole: Collection[str] = ()) -> dict[str, Any]:
-    """Return the entries of mappings of mappings by name, as `nested` takes them; those of `whole` are not split."""
+def flat(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of mappings of mappings by name, as `nested` takes them."""
     found: dict[str, Any] = {}
     for name, one in value.items():
-        inner = flat(one) if isinstance(one, Mapping) and name not in whole else {"": one}
+        inner = flat(one) if isinstance(one, Mapping) else {"": one}
         found |= {f"{name}.{last}" if last else name: leaf for last, leaf in inner.items()}
     return found
 
@@ -169,7 +169,7 @@ class Names:
     the words for a text that is not any text, and for one beside the choices.
     """
 
-    heading: Heading = "advanced"
+    heading: Heading
     flags: Mapping[str, tuple[str, ...]] | tuple[str, ...] = ("run",)
     env: tuple[str, ...] | None = None
     key: tuple[str, ...] | None = None
@@ -311,7 +311,7 @@ class Setting(NamedTuple):
         if self.by_name:
             with suppress(ValueError):
                 value = self.by_name.of(value)
-                return flat(value, [one.name for one in self.entries]) if self.entries else {"": value}
+                return flat(value) if self.entries else {"": value}
         return {"": value}
 
 
@@ -358,8 +358,7 @@ def _setting(name: str, one: FieldInfo, names: Names) -> Setting:
 def _entries(kind: Any) -> Iterator[Setting]:
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         for name, one in kind.model_fields.items():
-            takes = names.takes if (names := _first(one.metadata, Names)) else "text"
-            entry = _setting(one.alias or name, one, Names("advanced", flags={}, env=(), key=(), takes=takes))
+            entry = _setting(one.alias or name, one, Names("advanced", flags={}, env=(), key=()))
             yield from (inner._replace(name=f"{name}.{inner.name}") for inner in entry.entries)
             if not entry.entries:
                 yield entry

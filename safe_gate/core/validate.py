@@ -141,9 +141,8 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
         allowed = [re.compile(pattern) for pattern in schema.get("patternProperties", {})]
         unknown = (key for key in value if key not in known and not any(one.search(key) for one in allowed))
         for key in islice(unknown, _MOST_FAULTS):
-            meant = suggestion(key, known)
-            hint = "your own names start with x_" if allowed else "" if meant else schema.get("$comment", "")
-            yield Fault((*path, key), f"is not a known field{meant}" + (f"; {hint}" if hint else ""))
+            extra = "; your own names start with x_" if allowed else ""
+            yield Fault((*path, key), f"is not a known field{suggestion(key, known)}{extra}")
     elif keyword == "required":
         for key in asked:
             if key not in value:

@@ -97,7 +97,7 @@ def weakenings(base: Terms, head: Terms) -> list[Weakening]:
 # --- settings -----------------------------------------------------------------------------------
 
 
-WEAKER: Mapping[str, Way | tuple[str, ...] | Mapping[str, Way | tuple[str, ...]]] = {
+WEAKER: Mapping[str, Way | tuple[str, ...]] = {
     **{
         setting: Way.LOWER if setting.startswith("min_") else Way.HIGHER
         for evaluator in EVALUATORS.values()
@@ -110,7 +110,9 @@ WEAKER: Mapping[str, Way | tuple[str, ...] | Mapping[str, Way | tuple[str, ...]]
     "max_no_reply": Way.HIGHER,
     "max_same_reply": Way.HIGHER,
     "max_vacuous": Way.HIGHER,
-    "recordings": {"sources": Way.LOWER, "stale": ("fail", "warn", "off"), "max-age": Way.HIGHER},
+    "recordings": Way.LOWER,
+    "stale_recordings": ("fail", "warn", "off"),
+    "max_age": Way.HIGHER,
     "min_group": Way.HIGHER,
     "baseline": Way.ANY_ONCE_SET,
     "baseline_required": Way.LOWER,
@@ -127,7 +129,6 @@ WEAKER: Mapping[str, Way | tuple[str, ...] | Mapping[str, Way | tuple[str, ...]]
 }
 """The settings that judge, or show the result; for choices, from the strictest to the weakest, equals in one text.
 
-A setting with entries may have one way for each.
 An evaluator's limit says the change that weakens it by its name: `min_...` or `max_...`.
 """
 
@@ -167,7 +168,7 @@ def _parts(value: Any) -> Iterator[tuple[Path, Any]]:
 
 def _unset(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
     """Return the value of a part that is not set: False for an entry of a list, else what its evaluator says."""
-    if isinstance(settings[name], list | tuple) or path[:1] == ("sources",):  # lists by the names of files
+    if isinstance(settings[name], list | tuple) or name == "recordings":  # lists by the names of files
         return False
     return _OWNERS[name].unset(name, path, settings) if name in _OWNERS else None
 
@@ -193,10 +194,7 @@ def _way(name: str, path: Path) -> Way | tuple[str, ...]:
     last = path[-1] if path and name in _OF_GROUPS else ""
     if last.startswith("min-"):
         return Way.LOWER
-    if last.startswith("max-") or last == "optional":
-        return Way.HIGHER
-    ways = WEAKER[name]
-    return ways[path[0]] if isinstance(ways, Mapping) else ways
+    return Way.HIGHER if last.startswith("max-") or last == "optional" else WEAKER[name]
 
 
 def _is_weaker(way: Way | tuple[str, ...], before: Any, after: Any) -> bool:

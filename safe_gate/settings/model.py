@@ -78,14 +78,6 @@ class Timeouts(Strict):
     sinks: Number = Field(60.0, gt=0, lt=86_400)
 
 
-class Recordings(Strict):
-    """The sources of each file of recordings, what happens if one is stale, and its highest age in days."""
-
-    sources: Annotated[Mapping[str, tuple[str, ...]], Names(takes="an object of the config file")] = Field({})
-    stale: Annotated[Literal["fail", "warn", "off"], Stripped] = "warn"
-    max_age: WholeOrOff = Field(None, ge=0, alias="max-age")
-
-
 @dataclass(frozen=True, slots=True, repr=False)  # no secret in a traceback
 class Access:
     """Access to GitHub. All requests for the same purpose share its `seconds`."""
@@ -145,6 +137,12 @@ class Settings(BaseSettings):
         (), description="Leave out cases with any of these tags or archetypes; one per line. Reports name the filter."
     )
 
+    recordings: Annotated[Mapping[str, tuple[str, ...]], Names("inputs", (), env=())] = Field(
+        {},
+        description="For each file of recordings, the files that it was recorded from: paths or globs. `safe-gate "
+        "lock` writes their digests. Config file only.",
+    )
+
     # --- the gate ---------------------------------------------------------------------------------
 
     max_no_reply: Annotated[WholeOrOff, Names("gate", usual=True)] = Field(
@@ -167,12 +165,16 @@ class Settings(BaseSettings):
         description="Rule: at most this share (0 to 1) of results is vacuous: nothing is expected, or the check does "
         "not apply. Off unless set.",
     )
-    recordings: Annotated[Recordings, Entries(), Names("gate")] = Field(
-        Recordings(),
-        description="Which recordings are stale. `sources` names, for each file of recordings, the paths or globs that "
-        "it was recorded from, in the config file only. `stale` is what happens if it is not as its entry in "
-        "safe-gate.lock.json says: `fail`, `warn` (only if there is a lock), or `off`. `max-age` is the most days from "
-        "the recording to the judged commit; one per line.",
+    stale_recordings: Annotated[Literal["fail", "warn", "off"], Stripped, Names("gate")] = Field(
+        "warn",
+        description="Rule: each of the recordings is as its entry in safe-gate.lock.json says, and so are its sources: "
+        "`fail`, `warn` (only if there is a lock), or `off`.",
+    )
+    max_age: Annotated[WholeOrOff, Names("gate")] = Field(
+        None,
+        ge=0,
+        description="Rule: none of the recordings is older than so many days when the judged commit is made. Off "
+        "unless set.",
     )
     min_group: Annotated[Whole, Names("gate")] = Field(
         1,

@@ -100,7 +100,7 @@ def test_every_setting_that_moves_a_score_is_recorded() -> None:
     limits = {name for name in names if name.startswith(("min_", "max_"))}
     compared = {"alpha", "baseline", "baseline_required", "allow_removed", "protect", "on_weakened", "policy_ref"}
     told = {"report_formats", "reports", "report_dir", "comment", "gate_id", "comment_author", "dry_run"}
-    compared |= {"recordings"}
+    compared |= {"recordings", "stale_recordings"}
     timeouts = {"timeouts"}
     readers = {"allow", "bounds"}
     sinks = {name for name in names if name.startswith("sink")}

@@ -29,8 +29,8 @@ def locked(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> str:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text(f"of {path}\n", "utf-8")
     record("")
-    sources = {CASES: ["prompts/**", "app/config.json", "app/**/*.py"]}
-    config = {"synthesis-cases": [CASES], "recordings": {"sources": sources, "stale": "fail"}}
+    recordings = {CASES: ["prompts/**", "app/config.json", "app/**/*.py"]}
+    config = {"synthesis-cases": [CASES], "recordings": recordings, "stale-recordings": "fail"}
     Path("safe.config.json").write_text(json.dumps(config), "utf-8")
     said = f"{CASES}: {len(SOURCES)} sources, model m-1\nWritten: {LOCK}\n"
     assert safe_gate("lock", "--model", "m-1").out == said
@@ -106,9 +106,9 @@ def test_without_an_entry_nothing_is_known(safe_gate: SafeGate, locked: str) -> 
     assert stale(safe_gate) == [("has no entry in the lock", [])]
     Path(LOCK).unlink()
     assert stale(safe_gate) == [("has no entry in the lock", [])]
-    assert safe_gate("run", "--recordings", "stale=warn").code == 0
+    assert safe_gate("run", "--stale-recordings", "warn").code == 0
     assert "recordings" not in report()  # nobody has begun to lock
-    assert stale(safe_gate, "--recordings", "stale=warn", "--baseline", locked) == [("has no entry in the lock", [])]
+    assert stale(safe_gate, "--stale-recordings", "warn", "--baseline", locked) == [("has no entry in the lock", [])]
     said = "1 named, 1 has no entry in safe-gate.lock.json; run safe-gate lock"
     assert said in " ".join(safe_gate("doctor").out.split())
 
@@ -165,7 +165,7 @@ def test_a_file_of_outputs_has_those_of_its_batch(safe_gate: SafeGate, locked: s
     line = {"test_id": "v", "output": case.pop("output")}
     write_batch(Path("evals/v.json"), case)
     named = {} if "outputs" in outputs else {"safe-outputs": [outputs]}
-    config = {"safe-batch": ["evals/v.json"], **named, "recordings": {"sources": {outputs: ["prompts/**"]}}}
+    config = {"safe-batch": ["evals/v.json"], **named, "recordings": {outputs: ["prompts/**"]}}
     Path("safe.config.json").write_text(json.dumps(config), "utf-8")
     Path(outputs).write_text(json.dumps(line), "utf-8")
     safe_gate("lock")
@@ -194,11 +194,11 @@ def test_other_files_leave_recordings_as_they_are(safe_gate: SafeGate, locked: s
 
 def test_age_counts_to_the_judged_commit(safe_gate: SafeGate, locked: str) -> None:
     assert locked
-    assert stale(safe_gate, "--recordings", "max-age=1") == []
-    assert stale(safe_gate, "--recordings", "max-age=0") == [("is too old", [])]
-    assert "is too old, 1 day; at most 0" in safe_gate("run", "--recordings", "max-age=0").out
+    assert stale(safe_gate, "--max-age", "1") == []
+    assert stale(safe_gate, "--max-age", "0") == [("is too old", [])]
+    assert "is too old, 1 day; at most 0" in safe_gate("run", "--max-age", "0").out
     Path(".git").rename("gone")
-    ran = safe_gate("run", "--recordings", "max-age=1")
+    ran = safe_gate("run", "--max-age", "1")
     assert (ran.code, ran.err.splitlines()[-1]) == (3, ran.err.splitlines()[-1])
     assert "max-age: needs the time of the judged commit" in ran.err
 
@@ -209,9 +209,9 @@ def test_a_time_after_the_judged_commit_is_no_age(safe_gate: SafeGate, locked: s
         forged = json.loads(Path(LOCK).read_text("utf-8"))
         forged["recordings"][CASES]["recorded_at"] = time
         Path(LOCK).write_text(json.dumps(forged), "utf-8")
-        assert stale(safe_gate, "--recordings", "max-age=30") == []  # not committed, so newer than the last commit
+        assert stale(safe_gate, "--max-age", "30") == []  # not committed, so newer than the last commit
         commit_here()
-        assert stale(safe_gate, "--recordings", "max-age=30") == [("is newer than the judged commit", [])] * is_forged
+        assert stale(safe_gate, "--max-age", "30") == [("is newer than the judged commit", [])] * is_forged
 
 
 def test_next_comes_the_lock(safe_gate: SafeGate, locked: str) -> None:
@@ -223,36 +223,34 @@ def test_next_comes_the_lock(safe_gate: SafeGate, locked: str) -> None:
 def test_a_warning_names_recording_files_and_command(safe_gate: SafeGate, locked: str) -> None:
     assert locked
     edit("prompts/system.md")
-    ran = safe_gate("run", "--recordings", "stale=warn")
+    ran = safe_gate("run", "--stale-recordings", "warn")
     assert ran.code == 0
     assert "Gate: PASS (the only rule holds, 1 warning)" in ran.out
     said = f'Recording "{CASES}": {OLDER}: record it again, then run safe-gate lock; changed: "prompts/system.md"'
     assert said in " ".join(ran.out.split())
     comment = Path("reports/safe-gate.md").read_text("utf-8")
     assert f"> [!WARNING]\n> - Recording <code>evals&#47;a<wbr>&#46;jsonl</code>: **{OLDER}**" in comment
-    assert safe_gate("run", "--recordings", "stale=off").code == 0
+    assert safe_gate("run", "--stale-recordings", "off").code == 0
     assert "recordings" not in report()
 
 
 @pytest.mark.parametrize(
     ("laxer", "said"),
     [
-        ({"stale": "warn"}, "stale"),
-        ({"sources": {CASES: ["prompts/**", "app/**/*.py"]}}, f"sources.{CASES}.app/config.json"),
+        ({"stale-recordings": "warn"}, "stale-recordings"),
+        ({"recordings": {CASES: ["app/**/*.py"]}}, "recordings"),
         ({"max-age": 9}, "max-age"),
     ],
 )
 def test_a_laxer_rule_weakens_the_gate(safe_gate: SafeGate, locked: str, laxer: dict[str, object], said: str) -> None:
     assert locked
     config = json.loads(Path("safe.config.json").read_text("utf-8"))
-    config["recordings"]["max-age"] = 5
-    Path("safe.config.json").write_text(json.dumps(config), "utf-8")
+    Path("safe.config.json").write_text(json.dumps(config | {"max-age": 5}), "utf-8")
     before = commit_here()
-    config["recordings"] |= laxer
-    Path("safe.config.json").write_text(json.dumps(config), "utf-8")
+    Path("safe.config.json").write_text(json.dumps(config | {"max-age": 5} | laxer), "utf-8")
     safe_gate("lock")
     safe_gate("run", "--baseline", before)
-    assert [(one["id"], one["field"]) for one in report()["weakened"]["findings"]] == [("recordings", said)]
+    assert {one["id"] for one in report()["weakened"]["findings"]} == {said}
 
 
 # --- the command and its file -------------------------------------------------------------------
@@ -267,7 +265,7 @@ def test_lock_renews_what_it_is_asked_for(safe_gate: SafeGate, locked: str) -> N
     assert locked
     write_cases(Path("evals/b.jsonl"), turn("b"))
     config = json.loads(Path("safe.config.json").read_text("utf-8"))
-    config["recordings"]["sources"]["evals/b.jsonl"] = ["prompts/**"]
+    config["recordings"]["evals/b.jsonl"] = ["prompts/**"]
     Path("safe.config.json").write_text(json.dumps(config), "utf-8")
     kept = json.loads(Path(LOCK).read_text("utf-8"))["recordings"][CASES]
     assert safe_gate("lock", "evals/b.jsonl").out == f"evals/b.jsonl: 2 sources, no model named\nWritten: {LOCK}\n"
@@ -286,14 +284,10 @@ def test_what_lock_cannot_write_is_said(safe_gate: SafeGate, locked: str) -> Non
     Path(CASES).unlink()
     assert f"{CASES}: recordings: cannot be read" in refused(safe_gate("lock", "--config", "safe.config.json"))
     assert safe_gate("run").code == 3
-    Path("safe.config.json").write_text(json.dumps({"recordings": {"sources": {CASES: ["prompt/**"]}}}), "utf-8")
+    Path("safe.config.json").write_text(json.dumps({"recordings": {CASES: ["prompt/**"]}}), "utf-8")
     assert "prompt/**: matches no file" in refused(safe_gate("lock"))
-    Path("safe.config.json").write_text(json.dumps({"recordings": {CASES: ["prompts/**"]}}), "utf-8")
-    assert f"recordings.{CASES}: is not a known field; files of recordings belong in sources" in refused(
-        safe_gate("lock")
-    )
     Path("safe.config.json").write_text("{}", "utf-8")
-    assert "recordings.sources: names no recordings" in refused(safe_gate("lock"))
+    assert "recordings: names no recordings" in refused(safe_gate("lock"))
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"recordings": {"evals/a.jsonl": {}}}', '{"recordings": 1}', "\xff"])

@@ -61,6 +61,7 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
         ("context", 2, 1, "looser"),
         ("on_weakened", "fail", "warn", "looser"),
         ("policy_ref", "base", "head", "looser"),
+        ("stale_recordings", "warn", "off", "looser"),
         ("baseline", "main", "", "dropped"),
     ],
 )
