@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol
 
@@ -115,6 +116,7 @@ class CommitFiles:
     ) -> None:
         self.folder = folder
         self._listed, self._read, self._kept = listed, read, kept
+        self._above = {"", *accumulate(PurePosixPath(folder).parts, posixpath.join)}
         self._paths: dict[str, Path] = {}
         self._left = MOST_BYTES
 
@@ -139,17 +141,18 @@ class CommitFiles:
 
         Raises CannotJudge for a path out of the repository, or through a link or a submodule.
         """
-        at, found = "", self._entries.get("")
+        at, found, is_there = "", self._entries.get(""), True
         for part in (*PurePosixPath(self.folder).parts, *path.parts):
             if path.is_absolute() or (part == ".." and not at):
                 words = "leads out of the repository, so no commit has it; write it relative to the working folder"
                 raise unavailable(str(path), words)
+            is_there = is_there and (at in self._above or (found is not None and found.kind is Kind.FOLDER))
             at = posixpath.dirname(at) if part == ".." else posixpath.join(at, part)
             found = self._entries.get(at)
             if found and found.kind in (Kind.LINK, Kind.SUBMODULE):
                 words = f"is a {found.kind}, which is not followed at a commit; correct the pattern that leads to it"
                 raise unavailable(found.path, words)
-        return found
+        return found if is_there else None
 
     def names(self, folder: Entry) -> Sequence[str]:
         """Return the names in a folder, in their order."""
