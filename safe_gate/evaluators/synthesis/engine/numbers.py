@@ -104,7 +104,7 @@ class _Around:
         call, line = rf"(?<!\bthe ){words['call']}", _any([*data["words"]["line"], *data["words"]["number"], *names])
         places = _any(name for one in data["countries"].values() for name in one["names"])
         signs = r"[\s,:;|*()\"'\u2014-]"
-        between = rf"{signs}++(?:{words['between']}|{places}|{call}|{line}|(?-i:[A-Z]{{3,}}\b))"
+        between = rf"{signs}++(?:{words['between']}|{places}|{call}|{line}|\w+(?:{signs}+or{signs}+\w+)?{signs}+to\b)"
         self.call, self.line = _compiled(call), _compiled(line)
         self.need = _compiled(_any([*data["words"]["line"], *names]))
         self.named = _compiled(rf"{line}|\b(?:line|number|chat|text)s?\b|\b(?:{'|'.join(_TIMES)})\b|\d")
@@ -270,6 +270,8 @@ class Numbers:
 def _beside(found: _Found, text: Normalised) -> tuple[int, int]:
     """Return the part of its sentence around a number."""
     start, end = text.sentence_at(found.start)
+    if start > 1 and text.text[start - 1] == "\n" and text.text[start - 2].isalnum():  # the sentence is wrapped
+        start, _ = text.sentence_at(start - 2)
     return max(start, found.start - NEAR), min(end, found.end + NEAR)
 
 
