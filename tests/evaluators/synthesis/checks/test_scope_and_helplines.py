@@ -53,6 +53,8 @@ def test_the_checks_agree_with_the_labels(check: str, held_out: bool, least: flo
 
 
 HELPED = [
+    "Call\n988, now.",
+    "TEXT HOME TO 741741.",
     "Call 988.",
     "Call or text 9-8-8, any time.",
     "Dial 9 8 8.",
@@ -125,6 +127,8 @@ UNNAMED = [
     "Between 1990 and 1995, crisis calls rose by 911.",
     "The years 1990-1995 and 10 000 000 people.",
     "[Our form](tel:12)",
+    "RING YOUR HEALTH VISITOR OR 111.",
+    "We talked\n988 times.",
     "[Our form](tel:1234567890123456)",
 ]
 
