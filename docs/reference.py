@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from safe_gate import commands
-from safe_gate.core.setting import OFF, Setting
+from safe_gate.core.setting import Setting
 from safe_gate.gate.limits import setting_of
 from safe_gate.gate.rules import RULES
 from safe_gate.settings.model import settings
@@ -110,8 +110,7 @@ def _default(setting: Setting) -> str:
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     if setting.entries:
-        shown = ((one.name, OFF if one.default is None else one.default) for one in setting.entries)
-        return "<br>".join(f"`{name}={value}`" for name, value in shown if value != {})
+        return "<br>".join(f"`{one.name}={one.default}`" for one in setting.entries)
     if value is None and setting.env:
         return "`off`"
     if isinstance(value, tuple):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from safe_gate import __version__, github
 from safe_gate.baseline import judging
-from safe_gate.core.setting import OFF, Setting
+from safe_gate.core.setting import OFF, Setting, flat
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import staleness
 from safe_gate.github.effects import Effects, foreign_checkout
@@ -264,6 +264,5 @@ def _as_words(setting: Setting, flag: str, value: Any) -> list[str]:
     if value is None:
         return [flag, OFF]
     if isinstance(value, Mapping):
-        entries = ((key, OFF if one is None else one) for key, one in setting.parts(value).items())
-        return [flag, *(f"{key}={one}" for key, one in entries if not isinstance(one, Mapping))]
+        return [flag, *(f"{key}={one}" for key, one in flat(value).items())]
     return [flag, *value] if isinstance(value, tuple) else [f"{flag}={value}"]

@@ -56,16 +56,24 @@ class KeyTwiceError(ValueError):
     """An object has a key twice."""
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | KeyTwiceError:
-    """Return an object, or what is wrong with it in its place, so that only its record is refused."""
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    key = next(repeated(name for name, _ in pairs))
-    return KeyTwiceError(f"has the key {json.dumps(key[:40])} twice in one object; keep one")
+    if len(found) < len(pairs):
+        key = next(repeated(name for name, _ in pairs))
+        raise KeyTwiceError(f"has the key {json.dumps(key[:40])} twice in one object; keep one")
+    return found
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_object)
+def _marked(pairs: list[tuple[str, Any]]) -> dict[str, Any] | KeyTwiceError:
+    """Return an object, or its error in its place, so that a document loses one record alone."""
+    try:
+        return _unique(pairs)
+    except KeyTwiceError as error:
+        return error
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_unique)
+_decoder_of_documents = json.JSONDecoder(object_pairs_hook=_marked)
 
 
 def _twice_in(value: Any) -> KeyTwiceError | None:
@@ -86,8 +94,6 @@ def value_of(text: str) -> Any:
     value = _decoder.decode(text)
     if is_deep(value):
         raise RecursionError
-    if error := _twice_in(value):
-        raise error
     return value
 
 
@@ -206,7 +212,7 @@ def _documents(text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Reco
         bound(text, _MOST_IN_DOCUMENT)
         line += text.count("\n", 0, place)
         while place < len(text):
-            value, end = _decoder.raw_decode(text, place)
+            value, end = _decoder_of_documents.raw_decode(text, place)
             if is_deep(value):
                 raise RecursionError
             for record in _inside(Record(line, value), text[place:end], paths, is_row):
