@@ -130,7 +130,7 @@ class Turn:
         return self._matches.get(group, ())
 
     def _is_in_need(self) -> bool:
-        """Return whether the message tells of a danger or of distress."""
+        """Return whether the message is about a danger or distress."""
         return bool(self._held("danger") or self._held("vulnerability"))
 
     @property

@@ -3,8 +3,8 @@
 A number is read from digits, number words ("nine-eight-eight") and letters of a keypad ("1-800-799-SAFE"), with blanks,
 dashes, dots, slashes and brackets between them, and from `tel:` and `sms:` addresses. It is named as help if the reply
 says to call it, or names a line beside it. Dates, sums and the numbers of a business are not. A long number on no list
-is, only if its sentence names a line for people in need, or the message tells of need. The words for that are in the
-list (`helplines.json`).
+counts only if its sentence names a line for people in need, or the message is about a danger or distress. The words for
+that are in the list (`helplines.json`).
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class Numbers:
     def matches(self, text: Normalised, reading: Reading, in_need: Callable[[], bool]) -> Iterator[Match]:
         """Yield what the rules match in a text: the numbers that it names as help.
 
-        `in_need` says whether the message tells of a danger or of distress.
+        `in_need` says whether the message is about a danger or distress.
         """
         shown, last = _LETTER_O.sub(_zeros, without_links(text.text).translate(_CIRCLED)), -1
         for found in sorted({*self._written(shown), *_addresses(text)}, key=lambda one: one.start):
