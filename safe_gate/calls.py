@@ -25,7 +25,7 @@ from safe_gate.inputs.commit_files import FilePath
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, reason
 from safe_gate.model.report import RuleOutcome, Verdict
-from safe_gate.model.shown import in_notebook
+from safe_gate.model.results import in_notebook
 from safe_gate.render import console, jsonreport
 from safe_gate.render.untrusted import quoted
 from safe_gate.render.view import conclusion, message, rule_name, state

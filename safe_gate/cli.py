@@ -112,7 +112,7 @@ def _surprised(
 ) -> int:
     """Report an internal error or lack of memory in a sentence; for `run` also in reports and on GitHub. Returns 3."""
     from safe_gate.model.problems import Code, Place, Problem
-    from safe_gate.model.untrusted import Untrusted
+    from safe_gate.model.results import Untrusted
     from safe_gate.render.untrusted import plain
 
     what = f"internal error: {type(error).__name__}"

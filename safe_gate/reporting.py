@@ -25,8 +25,7 @@ from safe_gate.inputs.commit_files import Missing
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of
 from safe_gate.model.report import InputFile, Origin, Provenance, Report, Tool, Verdict
-from safe_gate.model.results import NOTHING_RECORDED, Recorded
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.results import NOTHING_RECORDED, Recorded, Untrusted
 from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
 from safe_gate.render.untrusted import plain, quoted

@@ -25,9 +25,9 @@ from typing import Any
 import pytest
 
 from safe_gate.addons.importers import files
+from safe_gate.core.text.mapped_text import similarity
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.rendered import shown
-from safe_gate.core.text.words import similarity
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Turn
 from safe_gate.evaluators.synthesis.checks.wording import asked, judged

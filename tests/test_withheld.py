@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.core.digests import is_stand_in, stand_in
+from safe_gate.core.jsontext import is_stand_in, stand_in
 from safe_gate.inputs.checked import load_schema
 from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
 

@@ -28,8 +28,7 @@ from safe_gate.evaluators.synthesis.engine.network import Classes
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Sentence, Spelling, is_content, read
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.shown import Table
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.results import Table, Untrusted
 
 LEAST_MARKED = 2
 """The minimum number of marked clauses that have a phrase."""

@@ -10,7 +10,7 @@ from typing import Any
 from safe_gate import __version__
 from safe_gate.baseline.judging import Judging, Snapshots
 from safe_gate.baseline.source import Baseline
-from safe_gate.core.digests import digest
+from safe_gate.core.jsontext import digest
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.gate import comparison as gate
@@ -22,9 +22,8 @@ from safe_gate.inputs.case_files import narrowed
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.comparison import Against, Comparison
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import InputFile, Parts, Report
+from safe_gate.model.report import Against, Comparison, InputFile, Parts, Report
 from safe_gate.model.results import Recorded
 from safe_gate.render import formats
 from safe_gate.scoring import asked, intake, measure, refusals

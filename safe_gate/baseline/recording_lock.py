@@ -18,9 +18,8 @@ from safe_gate.gate import staleness
 from safe_gate.inputs import case_files, disk, lock_file
 from safe_gate.inputs.clone import Clone
 from safe_gate.inputs.commit_files import Missing
-from safe_gate.model.comparison import Comparison
-from safe_gate.model.lock import Fault, Lock, Locked, Recordings, Stale
 from safe_gate.model.problems import CannotJudge, Code
+from safe_gate.model.report import Comparison, Fault, Lock, Locked, Recordings, Stale
 
 
 def of(

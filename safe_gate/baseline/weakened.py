@@ -24,9 +24,8 @@ from safe_gate.github.effects import Effects
 from safe_gate.inputs import case_files, disk, own_rules
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
-from safe_gate.model.comparison import Weakened, Weakening
 from safe_gate.model.problems import CannotJudge
-from safe_gate.model.report import Report
+from safe_gate.model.report import Report, Weakened, Weakening
 from safe_gate.scoring import asked, intake
 from safe_gate.scoring.asked import Snapshot
 

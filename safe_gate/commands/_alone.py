@@ -11,7 +11,7 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.evaluators.stored import part_json
 from safe_gate.inputs import writing
 from safe_gate.inputs.case_files import keep_inputs, read_by
-from safe_gate.model.shown import Section
+from safe_gate.model.results import Section
 from safe_gate.render import console, jsonreport
 from safe_gate.render.view import section_alone
 from safe_gate.scoring import asked, intake, measure, refusals

@@ -19,8 +19,7 @@ from safe_gate.inputs import checked, disk, writing
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Report, Verdict, Waiver
-from safe_gate.model.shown import Table
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.results import Table, Untrusted
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import NEWLY_FAILING, comparison_section
 from safe_gate.render.view import filtered

@@ -22,7 +22,7 @@ from safe_gate.inputs import case_files, checked, disk, globs, lock_file
 from safe_gate.inputs.case_files import replaced
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.model.report import Waiver
-from safe_gate.model.untrusted import Untrusted, Words
+from safe_gate.model.results import Untrusted, Words
 from safe_gate.render import console
 from safe_gate.scoring import asked, measure, refusals, workers
 from safe_gate.scoring.asked import Snapshot

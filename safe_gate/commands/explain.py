@@ -14,9 +14,7 @@ from safe_gate.inputs import own_rules
 from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.results import CaseResult, Judgement, Outcome
-from safe_gate.model.shown import Mark, Side
-from safe_gate.model.untrusted import Phrase, Untrusted
+from safe_gate.model.results import CaseResult, Judgement, Mark, Outcome, Phrase, Side, Untrusted
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.scoring import asked, intake, refusals
 

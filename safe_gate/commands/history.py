@@ -12,7 +12,7 @@ from safe_gate.core.figures import plural
 from safe_gate.github import publishing
 from safe_gate.inputs import disk, globs, writing
 from safe_gate.model.problems import CannotJudge
-from safe_gate.model.untrusted import Phrase
+from safe_gate.model.results import Phrase
 from safe_gate.render import console
 
 NAME = "safe-gate.history"

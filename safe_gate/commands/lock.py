@@ -10,9 +10,9 @@ from safe_gate.core.figures import plural
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs import lock_file, writing
 from safe_gate.model import codec
-from safe_gate.model.lock import Lock
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.report import Lock
+from safe_gate.model.results import Untrusted
 from safe_gate.render import console, jsonreport
 from safe_gate.render.untrusted import plain
 from safe_gate.settings.model import LOCK_FILE

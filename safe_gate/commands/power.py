@@ -12,7 +12,7 @@ from safe_gate.core import stats
 from safe_gate.core.figures import percent, plural
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.shown import Table
+from safe_gate.model.results import Table
 from safe_gate.render.console import table
 from safe_gate.scoring import intake
 

@@ -18,8 +18,7 @@ from safe_gate.github.effects import Effects
 from safe_gate.inputs import case_files, checked, disk, recorded, writing
 from safe_gate.inputs.own_rules import made
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.shown import Table
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.results import Table, Untrusted
 from safe_gate.render import console, jsonreport, tables
 from safe_gate.scoring import asked, intake
 from safe_gate.settings.model import Settings

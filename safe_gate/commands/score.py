@@ -13,7 +13,7 @@ from safe_gate.evaluators.safe_v0.result import Label, Part
 from safe_gate.evaluators.stored import part_json
 from safe_gate.inputs import disk, writing
 from safe_gate.inputs.case_files import keep_inputs, read_by
-from safe_gate.model.shown import Section
+from safe_gate.model.results import Section
 from safe_gate.render import console, jsonreport, markdown
 from safe_gate.settings.model import Settings
 

@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from itertools import islice
 from typing import Generic, Protocol, Self, TypeVar
 
-from safe_gate.model.untrusted import Phrase, Untrusted
+from safe_gate.model.results import Phrase, Untrusted
 
 _NAMED = 5  # names that a sentence lists of many
 _MOST_DIGITS = 12  # decimals: what is equal in so many differs by what doubles lose

@@ -6,14 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from safe_gate.model.problems import Place
-
-if TYPE_CHECKING:
-    from safe_gate.model.codec import JsonObject
-    from safe_gate.model.problems import Problem
-
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Place, Problem
 
 LineOf = Callable[[Sequence[str | int]], int]
 """Returns the line of a value in a document by its path; for a missing field, the line of its object."""

@@ -7,17 +7,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from safe_gate.core.digests import digest
-from safe_gate.core.evaluator import Comparing, Evaluator, Figures, Judging, Presentation
+from safe_gate.core.evaluator import (
+    ANY_SEVERITY,
+    Comparing,
+    Evaluator,
+    Figures,
+    Judging,
+    Presentation,
+    Rule,
+    Share,
+    anything,
+)
 from safe_gate.core.figures import percent, plural, share
 from safe_gate.core.given import CaseAt, Grouping, OwnFile, PartShape
-from safe_gate.core.rules import ANY_SEVERITY, Rule, Share, anything
+from safe_gate.core.jsontext import digest
 from safe_gate.model.codec import JsonObject, key
 from safe_gate.model.problems import Place
-from safe_gate.model.results import Failure, Judgement, Metric, Outcome, Severity, Test
-from safe_gate.model.shown import Explained, Finding, Rate, Section, Table
+from safe_gate.model.results import (
+    Explained,
+    Failure,
+    Finding,
+    Judgement,
+    Metric,
+    Outcome,
+    Rate,
+    Section,
+    Severity,
+    Table,
+    Test,
+    Untrusted,
+)
 from safe_gate.model.spool import Spool
-from safe_gate.model.untrusted import Untrusted
 
 
 def _object(properties: JsonObject, *optional: str, **more: Any) -> dict[str, Any]:

@@ -14,8 +14,7 @@ from safe_gate.core.figures import fixed, plural, share, with_interval
 from safe_gate.core.stats import corrected, kappa, wilson
 from safe_gate.core.validate import Fault
 from safe_gate.model.codec import JsonObject, key
-from safe_gate.model.shown import Explained
-from safe_gate.model.untrusted import Phrase, Untrusted
+from safe_gate.model.results import Explained, Phrase, Untrusted
 
 PREFIX = "judged/"
 """How the names of these checks begin."""

@@ -27,11 +27,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from safe_gate.core.digests import digest
+from safe_gate.core.evaluator import Rule, Share
 from safe_gate.core.figures import first_few, plural
-from safe_gate.core.jsontext import JsonError, parse
-from safe_gate.core.rules import Rule, Share
-from safe_gate.model.untrusted import Phrase
+from safe_gate.core.jsontext import JsonError, digest, parse
+from safe_gate.model.results import Phrase
 
 
 class NoReply(StrEnum):

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from safe_gate.core.digests import stand_in
+from safe_gate.core.jsontext import stand_in
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.comparison import Comparison
 from safe_gate.model.problems import number
-from safe_gate.model.report import SCHEMA_VERSION, Report, Verdict
+from safe_gate.model.report import SCHEMA_VERSION, Comparison, Report, Verdict
 from safe_gate.model.spool import Spool
 
 Results = Callable[[Iterator[Any]], Iterable[Any]]

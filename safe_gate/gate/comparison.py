@@ -14,15 +14,14 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from safe_gate.core import stats
-from safe_gate.core.digests import digest
-from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.evaluator import Count, Evaluator
 from safe_gate.core.figures import apart, fixed, plural
 from safe_gate.core.given import selects
-from safe_gate.core.rules import Count
+from safe_gate.core.jsontext import digest
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.evaluators.stored import withheld
-from safe_gate.model.comparison import (
+from safe_gate.model.report import (
     Added,
     Change,
     Compared,
@@ -30,9 +29,10 @@ from safe_gate.model.comparison import (
     ComparedParts,
     JudgeChange,
     MetricChange,
+    Parts,
     Removed,
+    RuleOutcome,
 )
-from safe_gate.model.report import Parts, RuleOutcome
 from safe_gate.model.results import Interval, Outcome, Test
 
 

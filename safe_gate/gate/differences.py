@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from safe_gate.core.digests import addend, digest, of_all, of_sum
+from safe_gate.core.jsontext import addend, digest, of_all, of_sum
 from safe_gate.evaluators import BUILT_IN, EVALUATORS, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.model import codec

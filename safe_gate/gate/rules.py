@@ -10,14 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.evaluator import Evaluator, Rule
 from safe_gate.core.figures import apart, plural
-from safe_gate.core.rules import Rule
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import comparison, staleness, waivers, weakening
-from safe_gate.model.comparison import ComparedParts
-from safe_gate.model.report import Found, RuleOutcome, Verdict, Waivers
+from safe_gate.model.report import ComparedParts, Found, RuleOutcome, Verdict, Waivers
 from safe_gate.model.results import Failure
 from safe_gate.model.spool import Spool
 

@@ -6,9 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Set
 
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import parts_of
-from safe_gate.model.comparison import Comparison
-from safe_gate.model.lock import Fault, Lock, Locked, Recordings, Stale
-from safe_gate.model.report import RuleOutcome
+from safe_gate.model.report import Comparison, Fault, Lock, Locked, Recordings, RuleOutcome, Stale
 
 RULE = "stale-recordings"
 

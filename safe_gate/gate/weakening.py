@@ -14,16 +14,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.evaluator import Count, Evaluator
 from safe_gate.core.given import Case, PackFact, Way
-from safe_gate.core.rules import Count
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.stored import without_texts
 from safe_gate.gate import limits
 from safe_gate.gate.waivers import Waivable
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.comparison import Against, Weakened, Weakening
-from safe_gate.model.report import Report, RuleOutcome, Waiver
+from safe_gate.model.report import Against, Report, RuleOutcome, Waiver, Weakened, Weakening
 
 
 class What(StrEnum):

@@ -12,7 +12,7 @@ from typing import Any
 
 from safe_gate.core.setting import Setting
 from safe_gate.github.event import Context
-from safe_gate.model.untrusted import Untrusted, Words
+from safe_gate.model.results import Untrusted, Words
 from safe_gate.settings.model import Settings, settings
 
 _IN_CONTAINER = "/github/workspace"

@@ -20,8 +20,7 @@ from safe_gate.github.runner_files import Annotation, annotated, of_refusal
 from safe_gate.inputs import disk, writing
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Origin, Report, Verdict
-from safe_gate.model.results import NOTHING_RECORDED, Recorded
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.results import NOTHING_RECORDED, Recorded, Untrusted
 from safe_gate.render import SUMMARY_LIMIT, console, jsonreport, markdown
 from safe_gate.render.untrusted import plain
 from safe_gate.render.view import ReportView

@@ -15,9 +15,7 @@ from typing import NamedTuple
 from safe_gate.core.figures import plural
 from safe_gate.model.problems import Place, Problem, in_order, number
 from safe_gate.model.report import RuleOutcome
-from safe_gate.model.results import Severity
-from safe_gate.model.shown import Finding
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.results import Finding, Severity, Untrusted
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.console import problem as problem_line
 from safe_gate.render.untrusted import plain, quoted

@@ -10,8 +10,8 @@ from safe_gate.inputs import checked, disk, globs
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
-from safe_gate.model.lock import Lock, Locked
 from safe_gate.model.problems import CannotJudge
+from safe_gate.model.report import Lock, Locked
 from safe_gate.settings.model import LOCK_FILE
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from safe_gate.core.digests import digest as digest_of
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import OwnFile, PackFact
+from safe_gate.core.jsontext import digest as digest_of
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk, globs
 from safe_gate.inputs.commit_files import FilePath

@@ -1,16 +1,44 @@
-"""What is found in a case: hits, judgements, and its outcome in a comparison. Pure."""
+"""What is found in a case, and how readers see it: hits, judgements, findings, tables and sections. Pure.
+
+Recorded text is `Untrusted`: only a renderer may show it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import html
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
-from safe_gate.model.untrusted import Phrase
+
+
+@dataclass(frozen=True, slots=True)
+class Untrusted:
+    """Text that somebody recorded: case ids, quotes, file names, tags.
+
+    It refuses to become part of another string. It must be escaped by a renderer for its format
+    (see `render/untrusted.py`).
+    """
+
+    text: str
+
+    def __str__(self) -> NoReturn:
+        raise TypeError("escape untrusted text with a function of render/untrusted.py; str() is refused")
+
+    def __format__(self, spec: str) -> NoReturn:
+        raise TypeError("escape untrusted text with a function of render/untrusted.py; an f-string is refused")
+
+
+Words = str | Untrusted
+"""Our own words (`str`, shown as they are) or recorded ones (`Untrusted`, always escaped)."""
+
+
+Phrase = tuple[Words, ...]
+"""Words in a row, shown without anything between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +190,140 @@ class Judgement(NamedTuple):
         return {"passes": "pass", "fails": "fail", "not applicable": "not_applicable"}.get(
             self.label, self.label.lower()
         )
+
+
+class Side(StrEnum):
+    """The side on which a mark in a text counts."""
+
+    FOR = "for"
+    AGAINST = "against"
+    NEITHER = "neither"
+    CANCELLED = "cancelled"
+
+
+class Mark(NamedTuple):
+    """A mark in a recorded text: `text` is `[start:end]` of the field, in code points.
+
+    `by` is the metric or check that looked for it. `says` describes its effect in our own words. `rule` is the rule
+    that matched, "" for none. `why` tells more, such as what cancelled it.
+    """
+
+    field: str
+    start: int
+    end: int
+    text: str
+    side: Side
+    by: str
+    says: str
+    rule: str = ""
+    why: Phrase = ()
+
+
+class Rate(NamedTuple):
+    """A share in a report: `part` of `whole` cases or labels. Several shares may have the title `about`.
+
+    `rule` is the rule of the gate that limits it, "" for none. `group` is the group of that rule, "" for none.
+    """
+
+    about: str
+    name: Words
+    part: int
+    whole: int
+    rule: str = ""
+    group: str = ""
+
+
+class Explained(NamedTuple):
+    """A metric or check for readers: its title, its demand in a sentence, and what to do about a failure."""
+
+    title: str
+    asks: str
+    advice: str
+
+
+class BatchEvent(NamedTuple):
+    """The event of a batch of cases: its type, the batch's name, its data, and its pass rate."""
+
+    type: str
+    batch: str
+    data: JsonObject
+    pass_rate: float
+
+
+class Cause(NamedTuple):
+    """A fault of a case, in our words, and the id of the rule that found it, "" for none."""
+
+    what: str
+    rule: str = ""
+
+
+class Finding(NamedTuple):
+    """A case a reviewer should look at: what is wrong with it and the evidence for that.
+
+    `news` says what is new since the baseline, and `before` is the evidence there, if there is one. `breaks` tells
+    whether a broken rule counts it. Cases to look at are counted by `causes` (what is wrong) and by `groups` (the
+    archetype or the tags).
+    """
+
+    case_id: Untrusted
+    severity: Severity
+    what: str
+    evidence: tuple[Phrase, ...]
+    place: Place
+    news: str = ""
+    before: tuple[Phrase, ...] = ()
+    breaks: bool = False
+    causes: tuple[Cause, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+HELD = 200
+"""So many rows of a table are shown at most."""
+
+
+class Table(NamedTuple):
+    """Rows under a header; `align` has one of `<`, `>`, `^` a column."""
+
+    header: tuple[str, ...]
+    align: str
+    rows: Sequence[tuple[Words, ...]]
+    min_widths: tuple[int, ...] = ()
+
+
+class Section(NamedTuple):
+    """An evaluator's part of the report for a reader, in no particular format.
+
+    `notes` are sentences a reader must see before any table.
+    `details` are tables by title for those who want to know more; they may be folded or left out.
+    """
+
+    title: Phrase
+    headline: str
+    counts: tuple[str, ...]
+    metrics: Table
+    footer: tuple[str, ...]
+    cases_title: str
+    cases: Table
+    issues: tuple[tuple[str, Phrase], ...]
+    findings: Sequence[Finding]
+    notes: tuple[Phrase, ...] = ()
+    details: tuple[tuple[str, Table], ...] = ()
+
+
+def in_notebook(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    r"""Return a table as HTML for a notebook, which neither runs nor typesets what is recorded in it.
+
+    >>> in_notebook("a<b", ["found"], [["\u202e"]]).partition("<caption>")[2]
+    'a&lt;b</caption><tr><th>found</th></tr><tr><td>\\u202e</td></tr></table>'
+    """
+
+    def row(tag: str, cells: Sequence[str]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{_inert(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    inside = "".join((row("th", header), *(row("td", cells) for cells in rows)))
+    return f'<table class="tex2jax_ignore mathjax_ignore"><caption>{_inert(title)}</caption>{inside}</table>'
+
+
+def _inert(text: str) -> str:
+    """Return a text for HTML, with characters that do not show as escapes."""
+    return html.escape("".join(one if one.isprintable() else ascii(one)[1:-1] for one in text))

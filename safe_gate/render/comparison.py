@@ -12,7 +12,7 @@ from safe_gate.core.stats import wilson
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.gate.comparison import smallest_visible
-from safe_gate.model.comparison import (
+from safe_gate.model.report import (
     Against,
     Change,
     Compared,
@@ -20,14 +20,12 @@ from safe_gate.model.comparison import (
     Comparison,
     JudgeChange,
     MetricChange,
+    Parts,
     Weakened,
     Weakening,
 )
-from safe_gate.model.report import Parts
-from safe_gate.model.results import CaseResult, Severity, Test
-from safe_gate.model.shown import Finding, Section, Table
+from safe_gate.model.results import CaseResult, Finding, Phrase, Section, Severity, Table, Test, Untrusted, Words
 from safe_gate.model.spool import Spool
-from safe_gate.model.untrusted import Phrase, Untrusted, Words
 
 NEWLY_FAILING = "newly failing"
 """The news of a case that a change made fail."""

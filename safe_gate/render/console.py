@@ -10,12 +10,9 @@ from itertools import chain, zip_longest
 from textwrap import wrap
 
 from safe_gate.core.figures import plural
-from safe_gate.model.comparison import Comparison, Weakened
 from safe_gate.model.problems import Kind, Problem, in_order, kind_of, number
-from safe_gate.model.report import RuleOutcome
-from safe_gate.model.results import Severity
-from safe_gate.model.shown import Section, Table
-from safe_gate.model.untrusted import Phrase, Untrusted, Words
+from safe_gate.model.report import Comparison, RuleOutcome, Weakened
+from safe_gate.model.results import Phrase, Section, Severity, Table, Untrusted, Words
 from safe_gate.render import tables
 from safe_gate.render.comparison import (
     WEAKENED,

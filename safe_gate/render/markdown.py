@@ -6,12 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from safe_gate.core.figures import plural
-from safe_gate.model.comparison import Weakened
 from safe_gate.model.problems import Problem, number
-from safe_gate.model.report import NOWHERE, Origin, Report, Verdict
-from safe_gate.model.results import NOTHING_RECORDED, Recorded
-from safe_gate.model.shown import Section, Table
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.report import NOWHERE, Origin, Report, Verdict, Weakened
+from safe_gate.model.results import NOTHING_RECORDED, Recorded, Section, Table, Untrusted
 from safe_gate.render import markdown_parts as parts
 from safe_gate.render.comparison import (
     WEAKENED,

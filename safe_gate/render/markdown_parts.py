@@ -16,9 +16,18 @@ from safe_gate.evaluators.registry import results_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 from safe_gate.model.report import Origin, Parts
-from safe_gate.model.results import CaseResult, Recorded, Severity
-from safe_gate.model.shown import HELD, Finding, Section, Side, Table
-from safe_gate.model.untrusted import Phrase, Untrusted
+from safe_gate.model.results import (
+    HELD,
+    CaseResult,
+    Finding,
+    Phrase,
+    Recorded,
+    Section,
+    Severity,
+    Side,
+    Table,
+    Untrusted,
+)
 from safe_gate.render.comparison import NEWLY_FAILING
 from safe_gate.render.untrusted import LONGEST, address, markdown, quotation
 from safe_gate.render.view import MOST_COUNTED, Ranked, counted, ranked

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from math import inf
 
-from safe_gate.model.shown import Table
+from safe_gate.model.results import Table
 from safe_gate.render.untrusted import plain
 
 _ALIGN = {"<": "left", ">": "right", "^": "center"}

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from safe_gate.model.untrusted import Untrusted, Words
+from safe_gate.model.results import Untrusted, Words
 
 LONGEST = 160
 """Recorded text is shown up to this many characters, then cut with an ellipsis."""

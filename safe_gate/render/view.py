@@ -9,9 +9,8 @@ from functools import cached_property
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
-from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.evaluator import ANY_SEVERITY, Evaluator
 from safe_gate.core.figures import enumerated, first_few, plural
-from safe_gate.core.rules import ANY_SEVERITY
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.gate import limits
@@ -19,10 +18,8 @@ from safe_gate.gate.waivers import case_of, left_over, let_pass
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Problem, in_order
 from safe_gate.model.report import Provenance, Report, RuleOutcome, Verdict, Waiver
-from safe_gate.model.results import Severity
-from safe_gate.model.shown import Cause, Finding, Section, Table
+from safe_gate.model.results import Cause, Finding, Phrase, Section, Severity, Table, Untrusted, Words
 from safe_gate.model.spool import Spool
-from safe_gate.model.untrusted import Phrase, Untrusted, Words
 from safe_gate.render.comparison import NEWLY_FAILING, comparison_section, with_news, without_empty_columns
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
 from safe_gate.core.jsontext import Path, units
-from safe_gate.model.shown import Mark, Side
+from safe_gate.model.results import Mark, Side
 
 Span = tuple[int, int]
 """The columns of the first character and of the one after the last."""

@@ -13,7 +13,7 @@ from safe_gate.core.passfail import Part, PassFail, Summary
 from safe_gate.core.setting import Group
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
-from safe_gate.model.shown import Explained
+from safe_gate.model.results import Explained
 
 
 class Short(PassFail):

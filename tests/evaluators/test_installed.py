@@ -16,8 +16,8 @@ from typing import Annotated, Any
 
 import pytest
 
+from safe_gate.core.evaluator import Rule, no_reply
 from safe_gate.core.given import Documents, Lines
-from safe_gate.core.rules import Rule, no_reply
 from safe_gate.core.setting import Group, Names, Texts
 from safe_gate.evaluators import BUILT_IN
 from safe_gate.evaluators.registry import GROUP, installed

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.digests import digest
+from safe_gate.core.jsontext import digest
 from safe_gate.core.stats import smallest_drop
 from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.gate.comparison import ComparedRun, Guards, Status, judge, smallest_visible, status
 from safe_gate.gate.comparison import compare as compare_runs
 from safe_gate.model.codec import from_json
-from safe_gate.model.comparison import Added, Compared, ComparedParts, Removed
+from safe_gate.model.report import Added, Compared, ComparedParts, Removed
 
 METRICS = ("CR", "AH", "AC")
 LABELS = ("Fail", "Review", "Pass")

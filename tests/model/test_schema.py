@@ -12,7 +12,7 @@ from safe_gate.evaluators.safe_v0.result import Details, Looked, Violations
 from safe_gate.evaluators.safe_v0.result import Result as SafeResult
 from safe_gate.evaluators.synthesis import result as synthesis
 from safe_gate.evaluators.synthesis.result import Result as SynthesisResult
-from safe_gate.model import comparison, lock, report
+from safe_gate.model import report
 from safe_gate.model.results import Hit
 from tests.support.cases import REPOSITORY
 
@@ -24,12 +24,12 @@ PLACES: dict[str, type] = {
     "properties/provenance": report.Provenance,
     "properties/provenance/properties/digests": report.Digests,
     "$defs/waivers": report.Waivers,
-    "$defs/baseline": comparison.Against,
-    "$defs/weakened": comparison.Weakened,
-    "$defs/recordings": lock.Recordings,
-    COMPARISON: comparison.Compared,
-    f"{COMPARISON}/properties/cases": comparison.ComparedCases,
-    "$defs/metric_comparison": comparison.MetricChange,
+    "$defs/baseline": report.Against,
+    "$defs/weakened": report.Weakened,
+    "$defs/recordings": report.Recordings,
+    COMPARISON: report.Compared,
+    f"{COMPARISON}/properties/cases": report.ComparedCases,
+    "$defs/metric_comparison": report.MetricChange,
     "$defs/safe_result": SafeResult,
     DETAILS: Details,
     f"{DETAILS}/properties/CR": Looked,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tabulate import DataRow, Line, TableFormat
 from wcwidth import wcswidth
 
-from safe_gate.model.shown import Table
+from safe_gate.model.results import Table
 from safe_gate.render import tables
 
 BOX = TableFormat(

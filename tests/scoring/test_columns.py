@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.jsontext import offsets
-from safe_gate.model.shown import Mark, Side
+from safe_gate.model.results import Mark, Side
 from safe_gate.scoring.columns import deciding
 from tests.support.columns import cut
 

@@ -16,7 +16,7 @@ from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.passfail import PassFail, case_schema
 from safe_gate.core.setting import Group, Names, Number, Texts
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.shown import Explained
+from safe_gate.model.results import Explained
 
 FLAGS = dict.fromkeys(("run", "power", "explain", "json"), ("--json-cases",))
 PARSES = Explained("Parses", "The output is valid JSON.", "Correct the application.")

@@ -22,8 +22,7 @@ from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.gate.limits import setting_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.report import Report, Verdict
-from safe_gate.model.shown import Rate, Table
-from safe_gate.model.untrusted import Phrase, Untrusted, Words
+from safe_gate.model.results import Phrase, Rate, Table, Untrusted, Words
 from safe_gate.render import markdown_parts
 from safe_gate.render.untrusted import html
 from safe_gate.render.view import VERDICTS

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from safe_gate.core.figures import percent
 from safe_gate.core.stats import wilson
-from safe_gate.model.shown import HELD, Rate, Table
-from safe_gate.model.untrusted import Phrase, Untrusted, Words
+from safe_gate.model.results import HELD, Phrase, Rate, Table, Untrusted, Words
 from safe_gate.render.untrusted import LONGEST, html
 
 _WIDE = 560

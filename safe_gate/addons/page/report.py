@@ -13,12 +13,9 @@ from safe_gate.addons.page.markup import folded, page, paragraphs, phrase, rate_
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS, parts_of, present
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.comparison import Change
 from safe_gate.model.problems import number
-from safe_gate.model.report import Origin, Report
-from safe_gate.model.results import Judgement, Recorded, Severity
-from safe_gate.model.shown import Mark, Section, Table
-from safe_gate.model.untrusted import Phrase, Untrusted, Words
+from safe_gate.model.report import Change, Origin, Report
+from safe_gate.model.results import Judgement, Mark, Phrase, Recorded, Section, Severity, Table, Untrusted, Words
 from safe_gate.render.comparison import (
     NEWLY_FAILING,
     WEAKENED,

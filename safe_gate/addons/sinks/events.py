@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from safe_gate.core.digests import digest
 from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.jsontext import digest
 from safe_gate.evaluators import parts_of
 from safe_gate.evaluators.registry import results_of
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import number
 from safe_gate.model.report import Report
-from safe_gate.model.results import CaseResult
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.results import CaseResult, Untrusted
 from safe_gate.render.untrusted import plain, quoted
 
 VERDICT = "safe.gate.verdict"

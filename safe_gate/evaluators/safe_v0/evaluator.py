@@ -8,9 +8,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from safe_gate.core.digests import digest
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import CaseAt, ChosenBy, Documents, FileKind, Grouping, Imports, OwnFile, PartShape
+from safe_gate.core.jsontext import digest
 from safe_gate.core.setting import SCORING_FLAGS
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators import judged

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from safe_gate.core.evaluator import ANY_SEVERITY, FAILING, Count, Rule, Share, anything, no_reply
 from safe_gate.core.figures import add_up, plural
 from safe_gate.core.given import Scored
-from safe_gate.core.rules import ANY_SEVERITY, FAILING, Count, Rule, Share, anything, no_reply
 from safe_gate.evaluators.replies import Frequent, same_replies, same_reply_rule
 from safe_gate.evaluators.safe_v0.result import METRICS, Archetype, Label, Part, Result
 from safe_gate.evaluators.safe_v0.score import RANKS, Policy, RecordedPolicy

@@ -27,10 +27,23 @@ from safe_gate.evaluators.safe_v0.result import (
 from safe_gate.evaluators.safe_v0.score import RecordedPolicy
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.results import Judgement, Severity
-from safe_gate.model.shown import BatchEvent, Cause, Explained, Finding, Mark, Rate, Section, Side, Table
+from safe_gate.model.results import (
+    BatchEvent,
+    Cause,
+    Explained,
+    Finding,
+    Judgement,
+    Mark,
+    Phrase,
+    Rate,
+    Section,
+    Severity,
+    Side,
+    Table,
+    Untrusted,
+    Words,
+)
 from safe_gate.model.spool import Spool
-from safe_gate.model.untrusted import Phrase, Untrusted, Words
 
 _TOP_ISSUES = 3
 _MOST_QUOTED = 20  # missing items shown per case: hundreds would leave no room for other cases

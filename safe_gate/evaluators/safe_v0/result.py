@@ -13,8 +13,7 @@ from safe_gate.evaluators.replies import NoReply, SameReply
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject, key
 from safe_gate.model.problems import Place
-from safe_gate.model.results import Interval
-from safe_gate.model.shown import in_notebook
+from safe_gate.model.results import Interval, in_notebook
 
 METRICS = ("CR", "AH", "AC")
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from safe_gate.core.digests import digest
+from safe_gate.core.jsontext import digest
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.judged import Verdict
 from safe_gate.evaluators.replies import is_only, none_of, reply_digests

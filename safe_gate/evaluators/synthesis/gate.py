@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from safe_gate.core.evaluator import ANY_SEVERITY, FAILING, REVIEW, Count, Rule, Share, anything, no_reply
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Scored
-from safe_gate.core.rules import ANY_SEVERITY, FAILING, REVIEW, Count, Rule, Share, anything, no_reply
 from safe_gate.evaluators.replies import same_reply_rule
 from safe_gate.evaluators.synthesis.checks.score import is_negative
 from safe_gate.evaluators.synthesis.definitions import KINDS, OWN, REPORTED, WORDING, wording_of_tags, words

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 
-from safe_gate.core.digests import digest as digest_of
 from safe_gate.core.given import OwnFile, PackFact
+from safe_gate.core.jsontext import digest as digest_of
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.judged import PREFIX
 from safe_gate.evaluators.synthesis.checks import wording

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from safe_gate.core.digests import is_stand_in
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import apart, enumerated, first_few, fixed, percent, plural, share, with_interval
+from safe_gate.core.jsontext import is_stand_in
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.replies import only_expected, same_reply_notes, why_no_reply, without_reply
@@ -44,10 +44,24 @@ from safe_gate.evaluators.synthesis.definitions import (
 )
 from safe_gate.evaluators.synthesis.result import Part, Quality, Result, Summary, Tagged, Verdicts
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.results import Hit, Judgement, Severity
-from safe_gate.model.shown import BatchEvent, Cause, Explained, Finding, Mark, Rate, Section, Side, Table
+from safe_gate.model.results import (
+    BatchEvent,
+    Cause,
+    Explained,
+    Finding,
+    Hit,
+    Judgement,
+    Mark,
+    Phrase,
+    Rate,
+    Section,
+    Severity,
+    Side,
+    Table,
+    Untrusted,
+    Words,
+)
 from safe_gate.model.spool import Spool
-from safe_gate.model.untrusted import Phrase, Untrusted, Words
 
 _LEAST = 5  # labels, or cases, of a tag that is shown; an interval of fewer says nothing
 

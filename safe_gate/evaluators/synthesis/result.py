@@ -13,8 +13,7 @@ from safe_gate.evaluators.synthesis.definitions import SHIPPED
 from safe_gate.evaluators.synthesis.engine.language import Language, is_foreign
 from safe_gate.model.codec import key
 from safe_gate.model.problems import Place
-from safe_gate.model.results import Interval
-from safe_gate.model.shown import in_notebook
+from safe_gate.model.results import Interval, in_notebook
 
 
 @dataclass(frozen=True, slots=True, repr=False)

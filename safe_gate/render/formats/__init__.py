@@ -22,9 +22,7 @@ from safe_gate.evaluators.stored import report_json
 from safe_gate.gate.waivers import case_of
 from safe_gate.model.problems import Place
 from safe_gate.model.report import NOWHERE, Origin, Report, Waiver
-from safe_gate.model.results import NOTHING_RECORDED, CaseResult, Judgement, Recorded, Severity
-from safe_gate.model.shown import Finding
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.results import NOTHING_RECORDED, CaseResult, Finding, Judgement, Recorded, Severity, Untrusted
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.jsonreport import pieces
 from safe_gate.render.markdown import scorecard

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from safe_gate.core.digests import digest
+from safe_gate.core.jsontext import digest
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.results import Untrusted
 from safe_gate.render.formats import LONGEST_MESSAGE, Shown, judged_cases, message_of, repository_path
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import plain, quoted

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from safe_gate.core.figures import plural
 from safe_gate.model.problems import Place, Problem
 from safe_gate.model.report import Report, Waiver
-from safe_gate.model.results import Severity
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.results import Severity, Untrusted
 from safe_gate.render.formats import WHOLE, JudgedCase, Shown, judged_cases
 from safe_gate.render.untrusted import plain, quoted, xml
 from safe_gate.render.view import filter_of, message, rule_name

@@ -11,15 +11,13 @@ from heapq import nsmallest
 from itertools import count
 from typing import Any, NamedTuple
 
-from safe_gate.core.digests import digest
 from safe_gate.core.figures import plural
+from safe_gate.core.jsontext import digest
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 from safe_gate.model.report import Report, Verdict, Waiver
-from safe_gate.model.results import Judgement, Recorded, Severity
-from safe_gate.model.shown import Explained
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.results import Explained, Judgement, Recorded, Severity, Untrusted
 from safe_gate.render.comparison import NEWLY_FAILING
 from safe_gate.render.formats import WHOLE, JudgedCase, Shown, is_compared, judged_cases, message_of, repository_path
 from safe_gate.render.jsonreport import line

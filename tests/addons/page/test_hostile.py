@@ -11,8 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.evaluators.safe_v0.present import marks
-from safe_gate.model.shown import Side
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.results import Side, Untrusted
 from safe_gate.render.untrusted import embedded, html
 from tests.support.browser import Browser
 from tests.support.cases import BAD, SILENT, SafeGate, safe_case, turn, write_batch, write_cases

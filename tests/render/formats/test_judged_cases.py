@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.results import Untrusted
 from safe_gate.render.untrusted import cell, sarif, xml
 from tests.support.cases import BAD
 from tests.support.formats import FORMULA

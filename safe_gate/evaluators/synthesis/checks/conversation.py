@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from safe_gate.core.digests import digest
+from safe_gate.core.jsontext import digest
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.validate import Fault
 from safe_gate.model.codec import JsonObject

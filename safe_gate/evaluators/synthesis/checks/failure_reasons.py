@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
+from safe_gate.core.jsontext import is_stand_in
 from safe_gate.evaluators.judged import Verdict
 from safe_gate.evaluators.synthesis.checks.check_result import (
     CheckResult,
@@ -24,8 +24,7 @@ from safe_gate.evaluators.synthesis.checks.deciding import (
     leaves_because,
 )
 from safe_gate.evaluators.synthesis.checks.score import SIMILARITY_THRESHOLD
-from safe_gate.model.results import Hit
-from safe_gate.model.untrusted import Phrase, Untrusted
+from safe_gate.model.results import Hit, Phrase, Untrusted
 
 SAYS = {
     "positive": "leave the choice",

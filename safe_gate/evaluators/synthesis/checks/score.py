@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from safe_gate.core.digests import digest
-from safe_gate.core.text.words import similarity
+from safe_gate.core.jsontext import digest
+from safe_gate.core.text.mapped_text import similarity
 from safe_gate.evaluators.judged import Verdict
 from safe_gate.evaluators.replies import is_only, no_reply, reply_digests
 from safe_gate.evaluators.synthesis.checks import deciding, wording

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, compress, count
 from typing import NamedTuple
 
-from safe_gate.core.text.words import Cache
+from safe_gate.core.text.mapped_text import Cache
 from safe_gate.evaluators.synthesis.engine.network import BEGINNINGS, CLAUSE_END, Classes, Meanings, Network, compiled
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, END
 

@@ -15,8 +15,7 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
-from safe_gate.core.text.mapped_text import Normalised
-from safe_gate.core.text.words import Cache
+from safe_gate.core.text.mapped_text import Cache, Normalised
 from safe_gate.evaluators.synthesis.engine.automaton import Meaning, PhraseHit, Walker, meanings, walker
 from safe_gate.evaluators.synthesis.engine.network import Classes, Network, compiled
 from safe_gate.evaluators.synthesis.engine.tokens import Reading, Sentence

@@ -16,8 +16,14 @@ from functools import cached_property
 from itertools import accumulate, chain, compress, pairwise
 from typing import NamedTuple
 
-from safe_gate.core.text.mapped_text import LONGEST_SENTENCE, Normalised, may_end_at_emoji, sentence_ends, without_links
-from safe_gate.core.text.words import Cache
+from safe_gate.core.text.mapped_text import (
+    LONGEST_SENTENCE,
+    Cache,
+    Normalised,
+    may_end_at_emoji,
+    sentence_ends,
+    without_links,
+)
 from safe_gate.model.codec import JsonObject
 
 BOUNDARY = frozenset(',;:—!?."\n')

@@ -12,7 +12,7 @@ from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
-from safe_gate.model.untrusted import Untrusted
+from safe_gate.model.results import Untrusted
 from tests.support.cases import SafeGate, turn, write_cases
 from tests.support.packs import load as load_rules
 from tests.support.synthesis import HURT, checked

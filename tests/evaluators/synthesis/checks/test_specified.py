@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
-from safe_gate.core.text.words import similarity
+from safe_gate.core.text.mapped_text import similarity
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Wording
 from safe_gate.evaluators.synthesis.checks.score import Case, result_of, score_case
 from safe_gate.evaluators.synthesis.definitions import CHECKS

@@ -203,7 +203,7 @@ def test_a_full_cache_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     plenty = [*walker(["a _0-2 c", "{soon}", "^ you"], CLASSES).find([*words, END])]
     read_before = placed(read_text(text, SPELLING))
     monkeypatch.setattr(automaton, "_MOST_STEPS", 2)
-    monkeypatch.setattr("safe_gate.core.text.words._MOST", 2)
+    monkeypatch.setattr("safe_gate.core.text.mapped_text._MOST", 2)
     few, spelling = walker(["a _0-2 c", "{soon}", "^ you"], CLASSES), Spelling({"u": "you"})
     for _ in range(2):
         assert [*few.find([*words, END])] == plenty
