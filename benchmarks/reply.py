@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.definitions import CHECKS
-from safe_gate.inputs.own_rules import NO_FILES, load
+from safe_gate.inputs.case_files import NO_FILES, load
 from safe_gate.model.problems import Place
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.model import Settings

@@ -15,7 +15,7 @@ import yaml
 
 from safe_gate import commands
 from safe_gate.core.setting import Setting
-from safe_gate.gate.limits import setting_of
+from safe_gate.evaluators.registry import setting_of
 from safe_gate.gate.rules import RULES
 from safe_gate.settings.model import settings
 

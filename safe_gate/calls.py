@@ -16,8 +16,8 @@ from typing import Any
 from safe_gate import one_run, reporting
 from safe_gate.core.given import Documents
 from safe_gate.core.validate import suggestion
-from safe_gate.evaluators import EVALUATORS, parts_of
-from safe_gate.evaluators.stored import read_report, report_json
+from safe_gate.evaluators.registry import EVALUATORS, parts_of
+from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github.effects import Effects, time_of
 from safe_gate.inputs import config_file, disk
 from safe_gate.inputs.checked import load_schema

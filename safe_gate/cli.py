@@ -118,7 +118,7 @@ def _surprised(
     what = f"internal error: {type(error).__name__}"
     others = ""
     with suppress(Exception):
-        from safe_gate.evaluators import BUILT_IN, EVALUATORS
+        from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
 
         others = "".join(f" or of the evaluator {name}" for name in EVALUATORS if name not in BUILT_IN)
     advice = f"this is a defect of safe-gate{others}: please report it with the command and the input"

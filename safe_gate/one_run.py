@@ -11,19 +11,19 @@ from dataclasses import replace
 from functools import partial
 
 from safe_gate import addons
-from safe_gate.baseline import comparison, judging, recording_lock, weakened
+from safe_gate.baseline import comparison, judging, lock, weakened
 from safe_gate.baseline.comparison import Scores, own_cases, recorded, score
 from safe_gate.baseline.judging import Judging, OptionsAt, Snapshots, opened
 from safe_gate.core.figures import plural
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate import differences, waivers
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import rules as gate_rules
+from safe_gate.gate import stored, waivers
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Found, InputFile, Provenance, Report, Verdict
 from safe_gate.reporting import TOOL, Judged, TakenError, begin, conclude, reports_of, unjudged, without_verdict
-from safe_gate.scoring import measure, refusals
+from safe_gate.scoring import asked, measure
 from safe_gate.settings.model import Settings
 
 Begin = Callable[[Settings], None]
@@ -73,14 +73,14 @@ def judge(
             compared, past = comparison.of(
                 base, scores, rules, snapshots, effects.generated_at, waivers.let_pass(found)
             )
-            stale = recording_lock.of(base, compared, scores, rules, snapshots)
+            stale = lock.of(base, compared, scores, rules, snapshots)
             found = replace(found, comparison=compared, recordings=stale)
             if seeks_weaker:
                 cases = own_cases(scores, rules, snapshots.narrowed(disk.HERE))
                 found = replace(found, weakened=weakened.of(base, past, cases, rules, effects, snapshots))
             report = _report_of(found, scores, rules, snapshots, effects)
         except CannotJudge as error:
-            problems = refusals.as_shown(error.problems, options.text)
+            problems = asked.as_shown(error.problems, options.text)
             return without_verdict(problems, rules.options, effects, inputs)
         return Judged(report, (), recorded(scores, compared, past, options))
 
@@ -134,7 +134,7 @@ def _report_of(found: Found, scores: Scores, rules: Judging, snapshots: Snapshot
     outcomes = gate_rules.judge(found, judging.policy(rules.options))
     verdict = gate_rules.verdict(outcomes)
     if verdict is Verdict.ERROR:
-        raise CannotJudge(refusals.no_rule())
+        raise CannotJudge(asked.no_rule())
     left_out = {name: len(ids) for name, ids in scores.left_out.items()} or None
     report = Report(
         tool=TOOL,
@@ -148,7 +148,7 @@ def _report_of(found: Found, scores: Scores, rules: Judging, snapshots: Snapshot
         recordings=found.recordings,
         provenance=replace(provenance(scores.inputs, rules, effects), base=snapshots.base, left_out=left_out),
     )
-    return differences.with_digests(report)
+    return stored.with_digests(report)
 
 
 def provenance(inputs: Sequence[InputFile], rules: Judging, effects: Effects) -> Provenance:

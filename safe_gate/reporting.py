@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 from safe_gate import __version__, github
 from safe_gate.baseline import judging
 from safe_gate.core.setting import OFF, Setting, flat
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate import staleness
+from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.gate import rules
 from safe_gate.github.effects import Effects, foreign_checkout
-from safe_gate.inputs import disk, writing
+from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import read_by, replaced
-from safe_gate.inputs.clone import Clone
-from safe_gate.inputs.commit_files import Missing
+from safe_gate.inputs.commit_files import Clone, Missing
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of
 from safe_gate.model.report import InputFile, Origin, Provenance, Report, Tool, Verdict
@@ -30,7 +29,7 @@ from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import Ranked, ReportView, ranked
-from safe_gate.scoring import asked, refusals
+from safe_gate.scoring import asked
 from safe_gate.settings.model import Settings
 from safe_gate.settings.model import settings as every_setting
 
@@ -108,7 +107,7 @@ def begin(options: Settings, effects: Effects, reports: Mapping[Path, Draw], jud
     judged = without_verdict((Problem(Place("safe-gate"), words, code=Code.NOT_FINISHED),), judging_options, effects)
     shown = formats.Shown(ReportView.of(judged.report), _origin(options, effects))
     for path, draw in reports.items():
-        writing.write_or_remove(path, draw(shown))
+        disk.write_or_remove(path, draw(shown))
     if reports and not options.shard:
         with suppress(OSError, ValueError):  # `publish` detects a file of another run
             _hand_over(options).unlink()
@@ -120,13 +119,13 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
     shown = formats.Shown(ReportView(judged.report, problems), origin, judged.recorded)
     written: list[str] = []
     try:
-        writing.write_all({path: draw(shown) for path, draw in reports.items()})
+        disk.write_all({path: draw(shown) for path, draw in reports.items()})
         written = [disk.shown(path) for path in reports]
     except CannotJudge as error:
         judged = without_verdict((*problems, *error.problems), options, effects)
         shown = formats.Shown(ReportView(judged.report, judged.problems), origin)
         for path, draw in reports.items():
-            writing.write_or_remove(path, draw(shown))  # never leave an old pass
+            disk.write_or_remove(path, draw(shown))  # never leave an old pass
     if judged.problems:
         effects.err(console.problems(judged.problems))
     elif options.quiet:
@@ -163,7 +162,7 @@ def untrusted(options: Settings, effects: Effects) -> tuple[Problem, ...]:
 
 def refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> Judged:
     """Report wrong settings or usage, also in reports and to GitHub: no old verdict may remain."""
-    problems = refusals.as_shown(problems, options.text)
+    problems = asked.as_shown(problems, options.text)
     judged = without_verdict(problems, Settings(), effects)
     return conclude(judged, options, effects, unread_reports_of(options))
 
@@ -233,7 +232,7 @@ def _next_command(view: ReportView, options: Settings, given: frozenset[str]) ->
     compared = view.report.comparison
     if not ids and not compared:  # then the rule itself names cases of this run; the gate's own rules name waivers
         ids = [name for rule in view.broken if rule.evaluator != "gate" for name in rule.names]
-    stale = [rule.group for rule in view.broken if rule.rule == staleness.RULE]
+    stale = [rule.group for rule in view.broken if rule.rule == rules.STALE_RECORDINGS]
     if ids:
         name, words = "explain", ids[:_MOST_NAMED]
     elif stale:

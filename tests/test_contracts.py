@@ -18,7 +18,7 @@ import reference
 import yaml
 
 from safe_gate import __version__, commands
-from safe_gate.gate.limits import setting_of
+from safe_gate.evaluators.registry import setting_of
 from safe_gate.gate.rules import RULES
 from safe_gate.settings.model import Settings, settings
 from safe_gate.settings.reading import read

@@ -185,7 +185,7 @@ def test_a_defect_of_ours_quotes_nothing_either(
 
     monkeypatch.setenv("SAFE_GATE_TEXT", text)
     monkeypatch.setattr(
-        "safe_gate.settings.reading.resolve" if text == "nonsense" else "safe_gate.inputs.own_rules.recipe", broken
+        "safe_gate.settings.reading.resolve" if text == "nonsense" else "safe_gate.inputs.case_files.recipe", broken
     )
     told = "".join(published(*command).values())
     assert "internal error: RuntimeError" in told

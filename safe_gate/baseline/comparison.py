@@ -12,7 +12,7 @@ from safe_gate.baseline.judging import Judging, Snapshots
 from safe_gate.baseline.source import Baseline
 from safe_gate.core.jsontext import digest
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
-from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
+from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of
 from safe_gate.gate import comparison as gate
 from safe_gate.gate.comparison import ComparedRun
 from safe_gate.gate.weakening import Asked, Cases
@@ -26,7 +26,7 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Against, Comparison, InputFile, Parts, Report
 from safe_gate.model.results import Recorded
 from safe_gate.render import formats
-from safe_gate.scoring import asked, intake, measure, refusals
+from safe_gate.scoring import asked, measure
 from safe_gate.scoring.asked import Snapshot
 from safe_gate.scoring.measure import How, Keeps, ResultSource
 from safe_gate.settings.model import Settings
@@ -67,14 +67,14 @@ def score(
         recipe = rules.recipes.get(evaluator.name, "")
         how = How(recipe, source, keeps, rules_of=rules.base.commit[:7] if rules.base else "")
         measured[evaluator.name] = one = measure.part(evaluator, side, effects.generated_at, how)
-        intake.report_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
+        asked.report_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
     problems = [problem for one in measured.values() for problem in one.problems]
     if not measured:
-        problems = [refusals.nothing_to_judge(merges=bool(rules.options.shards))]
+        problems = [asked.nothing_to_judge(merges=bool(rules.options.shards))]
     # A change that other settings judge must not add a name that leaves every later run without a verdict.
-    problems += refusals.unknown(head, measured)
+    problems += asked.unknown(head, measured)
     if rules.base:
-        unknown = refusals.unknown(rules.snapshot, measured)
+        unknown = asked.unknown(rules.snapshot, measured)
         problems += rules.base.placed(CannotJudge(*unknown)).problems
     return Scores(measured, tuple(problems))
 
@@ -110,7 +110,7 @@ def own_cases(scores: Scores, rules: Judging, head: Snapshot) -> Cases:
     found: dict[str, Sequence[Asked]] = {}
     before = {file.path: file for file in scores.inputs}
     for evaluator in asked.given(head.options):
-        found[evaluator.name], files = intake.read(evaluator, head)
+        found[evaluator.name], files = asked.read(evaluator, head)
         if changed := [file.path for file in files if before.get(file.path, file) != file]:
             words = "was changed while it was read; run again"
             raise CannotJudge(*(Problem(Place(path), words, code=Code.UNREADABLE_FILE) for path in changed))
@@ -189,8 +189,8 @@ def _not_new(found: Mapping[str, measure.Measured], settings: JsonObject) -> dic
     """Return the findings, except where a concern or a filter leaves no case of a baseline: it may be new."""
     left: dict[str, measure.Measured] = {}
     for name, one in found.items():
-        no_case = refusals.no_case(EVALUATORS[name], settings, one.groups, one.left_out)
-        if not (no_case and one.problems == refusals.as_shown([no_case], settings["text"])):
+        no_case = asked.no_case(EVALUATORS[name], settings, one.groups, one.left_out)
+        if not (no_case and one.problems == asked.as_shown([no_case], settings["text"])):
             left[name] = one
     return left
 

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 
 from safe_gate.baseline import source
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate import limits
+from safe_gate.evaluators import registry
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate.comparison import Guards
 from safe_gate.github.effects import Effects
-from safe_gate.inputs import own_rules
+from safe_gate.inputs import case_files
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge, Code, Problem
 from safe_gate.model.report import Base
-from safe_gate.scoring import asked, refusals
+from safe_gate.scoring import asked
 from safe_gate.scoring.asked import Snapshot
 from safe_gate.settings.model import Settings
 
@@ -114,11 +114,11 @@ def policy(options: Settings) -> gate_rules.Policy:
         of_groups = {rule.name for rule in one.gate.group_rules}
         limited = {
             group: {rule: limit for rule, limit in own.items() if rule in of_groups}
-            for group, own in refusals.groups_limited(one, options.values()).items()
+            for group, own in asked.groups_limited(one, options.values()).items()
         }
         groups[name] = {group: own for group, own in limited.items() if own}
     return gate_rules.Policy(
-        limits=gate_rules.limits_of(limits.by_rule(options.values())),
+        limits=gate_rules.limits_of(registry.limits_by_rule(options.values())),
         min_group=options.min_group,
         groups=groups,
         guards=Guards.of(options.values()),
@@ -181,7 +181,7 @@ def of(effects: Effects, snapshots: Snapshots) -> Judging:
         there = snapshots.at(base.root)
         recipes = {one.name: there.recipe(one) for one in asked.given(there.options)}
         for name, recipe in recipes.items():
-            own_rules.made(name, recipe)
+            case_files.made(name, recipe)
     except CannotJudge as error:
         raise base.placed(error) from None
     return Judging(there, recipes, base)

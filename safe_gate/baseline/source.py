@@ -16,18 +16,17 @@ from pathlib import Path, PurePath, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, Literal, TypeVar
 
-from safe_gate.evaluators import parts_of
-from safe_gate.evaluators.registry import results_of
-from safe_gate.evaluators.stored import read_report, report_json
-from safe_gate.gate import differences
+from safe_gate.evaluators.registry import parts_of, results_of
+from safe_gate.gate import stored
+from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github import Api
 from safe_gate.github.contents import Contents
 from safe_gate.github.effects import Effects, is_merge_of_event, root_in_sight
 from safe_gate.github.event import OF_A_HEAD, Context
 from safe_gate.inputs import checked, disk, globs
 from safe_gate.inputs.case_files import read_by, settings
-from safe_gate.inputs.clone import Clone
 from safe_gate.inputs.commit_files import (
+    Clone,
     Commit,
     CommitFiles,
     CommitPath,
@@ -210,7 +209,7 @@ def any_report(path: str | FilePath) -> Report:
     found = read_report(content)
     if found.verdict is Verdict.ERROR:
         return found
-    if found.provenance.digests != differences.digests(found) or report_json(found) != content:
+    if found.provenance.digests != stored.digests(found) or report_json(found) != content:
         what = "its digests do not match its contents" if found.provenance.digests else "has no digests"
         words = f"{what}, so no run wrote it; run again"
         raise CannotJudge(Problem(place, words, "", "provenance.digests", code=Code.BASE_UNAVAILABLE))

@@ -15,18 +15,17 @@ from safe_gate.baseline.comparison import BaselineRun
 from safe_gate.baseline.judging import OF_INPUTS, WARN_HERE, Judging, Snapshots, base_commit, is_needed_by_base
 from safe_gate.baseline.source import Baseline, committed
 from safe_gate.core.given import Documents
-from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
-from safe_gate.evaluators.registry import results_of
+from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of, results_of
 from safe_gate.gate import weakening
 from safe_gate.gate.comparison import alike
 from safe_gate.gate.weakening import WEAKER, Asked, Cases, Terms, What, settings_of
 from safe_gate.github.effects import Effects
-from safe_gate.inputs import case_files, disk, own_rules
+from safe_gate.inputs import case_files, disk
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Report, Weakened, Weakening
-from safe_gate.scoring import asked, intake
+from safe_gate.scoring import asked
 from safe_gate.scoring.asked import Snapshot
 
 
@@ -124,11 +123,11 @@ def _terms_at(side: Snapshot, head: FilePath, cases: Cases | None = None) -> Ter
     Raises CannotJudge with every problem.
     """
     if cases is None:
-        cases = {one.name: intake.read(one, side)[0] for one in asked.given(side.options)}
+        cases = {one.name: asked.read(one, side)[0] for one in asked.given(side.options)}
     return Terms(
         settings=_settings(side, head),
         cases=cases,
-        rules=own_rules.facts(side.rules),
+        rules=case_files.rule_facts(side.rules),
         packs_sha256=side.rules_digest(),
         waivers=side.waivers_there(),
     )

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from safe_gate.evaluators import BUILT_IN, EVALUATORS
+from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
 
 if TYPE_CHECKING:
     from safe_gate.commands._command import Call, Command

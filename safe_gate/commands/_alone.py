@@ -8,13 +8,13 @@ from typing import Any
 
 from safe_gate.commands._command import OUT, VERBOSE, Call, Command, complain
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.evaluators.stored import part_json
-from safe_gate.inputs import writing
+from safe_gate.gate.stored import part_json
+from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import keep_inputs, read_by
 from safe_gate.model.results import Section
 from safe_gate.render import console, jsonreport
 from safe_gate.render.view import section_alone
-from safe_gate.scoring import asked, intake, measure, refusals
+from safe_gate.scoring import asked, measure
 from safe_gate.settings.model import Settings
 
 Ending = tuple[int, str]
@@ -28,7 +28,7 @@ def show(call: Call, part: Any, section: Section, options: Settings) -> None:
     """Print the scorecard, and write the part to the file of `--out`."""
     file, out = call.arguments["out"], call.effects.out
     if file:
-        writing.write(Path(file), jsonreport.pieces(part_json(part, iter)))
+        disk.write(Path(file), jsonreport.pieces(part_json(part, iter)))
     if not options.quiet:
         out(console.scorecard(section, everything=call.arguments["verbose"]))
         if file:
@@ -51,11 +51,11 @@ def score(
     options, effects, setting = call.options(), call.effects, evaluator.input.setting
     path = call.arguments[file.removeprefix("--")]
     if not options.value(setting):
-        return complain((refusals.missing(*cases),), effects)
+        return complain((asked.missing(*cases),), effects)
     side = asked.taken(options)
     measured = measure.part(evaluator, side, effects.generated_at)
-    intake.report_skipped(measured.skipped, setting.replace("_", "-"), effects.err)
-    unknown = refusals.unknown_groups(side, {evaluator.name: measured}, is_selection=setting in call.flags)
+    asked.report_skipped(measured.skipped, setting.replace("_", "-"), effects.err)
+    unknown = asked.unknown_groups(side, {evaluator.name: measured}, is_selection=setting in call.flags)
     problems = (*measured.problems, *unknown)
     if measured.part is None or problems:
         return complain(problems, effects)

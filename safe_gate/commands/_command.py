@@ -16,7 +16,7 @@ from safe_gate.inputs.commit_files import FilePath
 from safe_gate.model.problems import CannotJudge, Code, Problem, first_of, number
 from safe_gate.model.report import Verdict
 from safe_gate.render import console, jsonreport
-from safe_gate.scoring import refusals, workers
+from safe_gate.scoring import asked, workers
 from safe_gate.settings import reading
 from safe_gate.settings.model import OF_COMMANDS, Settings, settings
 from safe_gate.settings.reading import CONFIG_FILE
@@ -179,7 +179,7 @@ def refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> 
     from safe_gate import reporting  # every command may fail, and few need what a run needs
 
     if options.mode == "publish":
-        problems = refusals.as_shown(problems, options.text)
+        problems = asked.as_shown(problems, options.text)
         github.publishing.publish_refusal(problems, effects, is_dry=options.dry_run)
         return complain(problems, effects)
     return reporting.refuse(problems, options, effects).report.verdict.exit_code

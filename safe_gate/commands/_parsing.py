@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from safe_gate import __version__, commands
 from safe_gate.core.setting import HEADINGS, Setting
 from safe_gate.core.validate import suggestion
-from safe_gate.evaluators import EVALUATORS, PROBLEMS
+from safe_gate.evaluators.registry import EVALUATORS, PROBLEMS
 from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.settings.model import settings
 from safe_gate.settings.reading import MODES, own_inputs

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TextIO
 
-from safe_gate.render import tables
+from safe_gate.render import console
 from safe_gate.scoring import workers
 
 Print = Callable[[str, TextIO], None]
@@ -56,7 +56,7 @@ def coloured(text: str) -> str:
 
 def printer(environ: Mapping[str, str], printed: Print) -> Print:
     """Return a function that prints a line. On a terminal the line has colours and replaces the progress line."""
-    tables.fit(shutil.get_terminal_size().columns)  # 80 where it goes elsewhere, unless COLUMNS says more
+    console.fit(shutil.get_terminal_size().columns)  # 80 where it goes elsewhere, unless COLUMNS says more
     if not (environ.get("FORCE_COLOR") or sys.stdout.isatty() or sys.stderr.isatty()):
         return printed
     shown = Progress(sys.stderr)

@@ -11,11 +11,11 @@ from safe_gate.commands.verify import changed_and_gone
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.validate import suggestion
-from safe_gate.evaluators import parts_of
-from safe_gate.evaluators.stored import read_report, report_json
+from safe_gate.evaluators.registry import parts_of
 from safe_gate.gate.comparison import Guards
+from safe_gate.gate.stored import read_report, report_json
 from safe_gate.gate.waivers import Waivable, failing
-from safe_gate.inputs import checked, disk, writing
+from safe_gate.inputs import checked, disk
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Report, Verdict, Waiver
@@ -78,7 +78,7 @@ def main(call: Call) -> int:
     if refusal:
         effects.err(f"safe-gate: refused, nothing is written: {refusal}")
         return 1
-    writing.write(Path(target), jsonreport.to_json(content))
+    disk.write(Path(target), jsonreport.to_json(content))
     effects.out(f"Written: {console.path_words(target)}")
     return 0
 

@@ -10,13 +10,12 @@ from safe_gate.baseline.judging import Snapshots, opened
 from safe_gate.baseline.source import Baseline, kind_of
 from safe_gate.baseline.weakened import held_against, terms_of
 from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command
-from safe_gate.evaluators import parts_of
-from safe_gate.gate import rules as gate_rules
-from safe_gate.gate import waivers, weakening
+from safe_gate.evaluators.registry import parts_of
+from safe_gate.gate import rules, waivers, weakening
 from safe_gate.gate.comparison import ComparedRun, Guards, Status, judge
 from safe_gate.gate.weakening import Cases
 from safe_gate.github.effects import Effects
-from safe_gate.inputs import writing
+from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import keep_inputs, read_by
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
@@ -90,14 +89,14 @@ def main(call: Call) -> int:
     for name, fact in made.items():
         effects.tell(name, fact)
     if out:
-        writing.write(Path(out), jsonreport.to_json(made))
+        disk.write(Path(out), jsonreport.to_json(made))
     if not options.quiet:
         for table in console.weakened(weakened):
             effects.out(table)
         section = comparison_section(found, side.parts)
         effects.out(console.compared(found, section, everything=call.arguments["verbose"]))
         effects.out(console.outcomes(outcomes))
-    verdict = gate_rules.verdict(outcomes)
+    verdict = rules.verdict(outcomes)
     said = found.status if verdict is Verdict.PASS else verdict.value
     effects.tell("verdict", verdict.value)
     effects.out(f"Compare: {said.upper()} ({headline(found)})")

@@ -11,20 +11,21 @@ from typing import NoReturn
 
 from safe_gate import addons, reporting
 from safe_gate.baseline import judging, source
+from safe_gate.baseline.lock import read_lock
 from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Lines
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.github import HAND_OVER, preview, publishing
 from safe_gate.github.effects import Effects, commit_of
 from safe_gate.github.preview import Facts
-from safe_gate.inputs import case_files, checked, disk, globs, lock_file
+from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.inputs.case_files import replaced
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.model.report import Waiver
 from safe_gate.model.results import Untrusted, Words
 from safe_gate.render import console
-from safe_gate.scoring import asked, measure, refusals, workers
+from safe_gate.scoring import asked, measure, workers
 from safe_gate.scoring.asked import Snapshot
 from safe_gate.settings.model import LOCK_FILE, Settings
 
@@ -113,7 +114,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         return [("the report of another run", Untrusted(place.as_posix()))], unread
     given = asked.given(options)
     if not given:
-        return [("nothing", "")], [refusals.nothing_to_judge()]
+        return [("nothing", "")], [asked.nothing_to_judge()]
     idle = {name for one in EVALUATORS.values() if one not in given for name in one.input.settings}
     search = partial(case_files.search, options)
     named = [(name, options.value(name)) for name, _ in case_files.settings() if name not in idle]
@@ -130,7 +131,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     counts, unfit = _cases(asked.taken(options.on_this_machine()))
     facts += counts
     problems += (one for one in unfit if one not in problems)
-    problems += refusals.as_shown(tuple(_unfit(options, effects)), options.text)
+    problems += asked.as_shown(tuple(_unfit(options, effects)), options.text)
 
     def waivers() -> Facts:
         if (known := checked.waivers(options.waivers)) is None:
@@ -141,7 +142,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     def recordings() -> Facts:
         if not options.recordings or options.stale_recordings == "off":
             return []
-        lock = lock_file.read()
+        lock = read_lock()
         unlocked = [path for path in options.recordings if lock is None or path not in lock.recordings]
         words = f"{plural(len(unlocked), 'has', 'have')} no entry in {LOCK_FILE}; run safe-gate lock"
         return [("recordings", f"{len(options.recordings)} named" + (f", {words}" if unlocked else ", all locked"))]
@@ -151,7 +152,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         try:
             facts += facts_of()
         except CannotJudge as error:
-            problems += refusals.as_shown(error.problems, options.text)
+            problems += asked.as_shown(error.problems, options.text)
     return facts, problems
 
 
@@ -161,7 +162,7 @@ def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
     how = measure.How(source=measure.unscored)
     measured = {one.name: measure.part(one, side, "", how) for one in asked.given(side.options)}
     problems = [problem for one in measured.values() for problem in one.problems]
-    problems += refusals.unknown(side, measured)
+    problems += asked.unknown(side, measured)
     counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in measured.items()]
     return [] if problems else [*counts, *_trials(side)], problems
 

@@ -8,7 +8,7 @@ from typing import Any
 from safe_gate.commands._alone import Ending, score
 from safe_gate.commands._command import OUT, QUIET, VERBOSE, Call, Command
 from safe_gate.core.figures import plural
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis.result import Part
 
 COMMAND = Command(

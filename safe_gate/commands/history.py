@@ -10,7 +10,7 @@ from safe_gate.baseline import source
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.github import publishing
-from safe_gate.inputs import disk, globs, writing
+from safe_gate.inputs import disk, globs
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.results import Phrase
 from safe_gate.render import console
@@ -45,7 +45,7 @@ def main(call: Call) -> int:
         folder / f"{NAME}.svg": addons.page.history.svg(moments),
         folder / f"{NAME}.md": (text := addons.page.history.summary(moments, notes)),
     }
-    writing.write_all(written)
+    disk.write_all(written)
     effects.out(console.table(addons.page.history.runs_table(moments, with_labels=False)))
     for note in notes:
         effects.out(console.words_of(note))

@@ -10,7 +10,7 @@ from typing import Any
 from safe_gate import addons
 from safe_gate.commands._command import Call, Command, complain
 from safe_gate.core.figures import plural
-from safe_gate.inputs import disk, globs, writing
+from safe_gate.inputs import disk, globs
 from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.render import console
 
@@ -103,7 +103,7 @@ def main(call: Call) -> int:
     made = addons.importers.numbered(imported, request)
     if path := arguments["update"]:
         update = addons.importers.update(made, request, is_lenient=arguments["skip_invalid"])
-        writing.write(Path(realpath(path)), update.lines(Path(path)))  # through a link, which stays
+        disk.write(Path(realpath(path)), update.lines(Path(path)))  # through a link, which stays
         for line in _shown(update, path):
             say(line)
         return 0
@@ -111,7 +111,7 @@ def main(call: Call) -> int:
         for entry in made:
             effects.out(addons.importers.as_json(entry, ascii_only=True))
     else:
-        writing.write(Path(out), (addons.importers.as_json(entry) + "\n" for entry in made))
+        disk.write(Path(out), (addons.importers.as_json(entry) + "\n" for entry in made))
     say(
         f"Written: {'standard output' if out == _STREAM else console.path_words(out)}, {plural(imported.count, 'case')}"
     )

@@ -10,10 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from safe_gate.commands._command import Call, Command
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import checked, disk, writing
-from safe_gate.inputs.clone import Clone
-from safe_gate.inputs.commit_files import Missing
+from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.inputs import checked, disk
+from safe_gate.inputs.commit_files import Clone, Missing
 from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.render import console
 from safe_gate.settings.model import CONFIG_FILES
@@ -66,7 +65,7 @@ def main(call: Call) -> int:
         raise CannotJudge.at(path.as_posix(), words, Code.UNWRITABLE_FILE)
     effects.out(f"Detected: {' and '.join(_PLATFORMS[name] for name in platforms) or 'neither GitHub nor GitLab'}")
     if not is_dry:
-        writing.write_all(added)
+        disk.write_all(added)
     for path in added:
         said = f"{_IGNORED} in {path}" if path == _IGNORE else path.as_posix()
         effects.out(f"{'Would write' if is_dry else 'Written'}: {said}")

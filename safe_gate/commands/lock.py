@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from safe_gate.baseline.lock import as_they_are, read_lock
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.validate import suggestion
-from safe_gate.inputs import lock_file, writing
+from safe_gate.inputs import disk
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Lock
@@ -50,12 +51,12 @@ def main(call: Call) -> int:
             *(Problem(Place(one), words + suggestion(one, [*known]), code=Code.USAGE) for one in strangers)
         )
     wanted, at = {one: known[one] for one in named}, call.effects.generated_at
-    new = lock_file.as_they_are(wanted, call.arguments["model"], at, needs_sources=True)
-    kept = lock.recordings if (lock := lock_file.read()) else {}
+    new = as_they_are(wanted, call.arguments["model"], at, needs_sources=True)
+    kept = lock.recordings if (lock := read_lock()) else {}
     if not call.arguments["model"]:
         new = {path: replace(one, model=kept[path].model if path in kept else "") for path, one in new.items()}
     every = {path: entry for path, entry in sorted({**kept, **new}.items()) if path in known}
-    writing.write(Path(LOCK_FILE), jsonreport.to_json(codec.to_json(Lock(every))))
+    disk.write(Path(LOCK_FILE), jsonreport.to_json(codec.to_json(Lock(every))))
     for path, entry in new.items():
         kept_id = "" if call.arguments["model"] else ", kept from the old entry"
         model = f"model {plain(Untrusted(entry.model))}{kept_id}" if entry.model else "no model named"

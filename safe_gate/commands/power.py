@@ -10,11 +10,11 @@ from textwrap import fill
 from safe_gate.commands._command import Call, Command, complain
 from safe_gate.core import stats
 from safe_gate.core.figures import percent, plural
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import Table
 from safe_gate.render.console import table
-from safe_gate.scoring import intake
+from safe_gate.scoring import asked
 
 _MOST_CASES = 1_000_000  # more would take long to compute
 
@@ -31,7 +31,7 @@ COMMAND = Command(
 def main(call: Call) -> int:
     """Show what a number of cases can detect. Returns 0 or 3."""
     options, cases = call.options(), _count(call.arguments["cases"])
-    counts, problems = ({"": cases}, ()) if cases else intake.case_counts(options)
+    counts, problems = ({"": cases}, ()) if cases else asked.case_counts(options)
     if not counts:
         expected = "a number of cases, such as safe-gate power 100, or the files of a run"
         problems = (

@@ -10,17 +10,17 @@ from typing import Any
 from safe_gate import addons
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis import own_packs
 from safe_gate.evaluators.synthesis.checks.deciding import ASKS
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.github.effects import Effects
-from safe_gate.inputs import case_files, checked, disk, recorded, writing
-from safe_gate.inputs.own_rules import made
+from safe_gate.inputs import case_files, checked, disk, recorded
+from safe_gate.inputs.case_files import made
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import Table, Untrusted
-from safe_gate.render import console, jsonreport, tables
-from safe_gate.scoring import asked, intake
+from safe_gate.render import console, jsonreport
+from safe_gate.scoring import asked
 from safe_gate.settings.model import Settings
 
 COMMAND = Command(
@@ -90,7 +90,7 @@ _ORIGINS = {"spec": "spec", "hand": "hand-written", "": "own"}
 
 
 def _drawn(shown: Iterable[Table | str]) -> str:
-    return "\n".join(tables.drawn(one, "simple_outline") if isinstance(one, Table) else one for one in shown)
+    return "\n".join(console.drawn(one, "simple_outline") if isinstance(one, Table) else one for one in shown)
 
 
 def _test(paths: Sequence[str], effects: Effects) -> None:
@@ -114,7 +114,7 @@ def _train(patterns: Sequence[str], side: asked.Snapshot, out: str, effects: Eff
     effects.out(_drawn(lesson.shown))
     if out:
         for path, pack in zip(paths, lesson.packs, strict=True):
-            writing.write(path, jsonreport.pack_json(pack))
+            disk.write(path, jsonreport.pack_json(pack))
     names = " ".join(console.path_words(path.as_posix()) for path in paths)
     if names and out:
         effects.out(f"Written: {names}\nTo use them: --rules {names}, or their names under `rules` in the config.")
@@ -124,7 +124,7 @@ def _train(patterns: Sequence[str], side: asked.Snapshot, out: str, effects: Eff
 
 def _cases(patterns: Sequence[str]) -> list[Any]:
     files = case_files.of(_SYNTHESIS, Settings())._replace(patterns=tuple(patterns))
-    taken = intake.Intake(recorded.cases(files, asked.settings(Settings())))
+    taken = asked.Intake(recorded.cases(files, asked.settings(Settings())))
     cases = list(taken.cases())
     if taken.problems:
         raise CannotJudge(*taken.problems)

@@ -9,10 +9,10 @@ from safe_gate import addons, github, one_run, reporting
 from safe_gate.baseline.judging import OptionsAt
 from safe_gate.commands._command import JSON, QUIET, SHARD, Call, Command
 from safe_gate.core.figures import plural
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.stored import report_json
+from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.gate.stored import report_json
 from safe_gate.github.effects import Effects
-from safe_gate.inputs import disk, writing
+from safe_gate.inputs import disk
 from safe_gate.render import console, jsonreport
 from safe_gate.settings.model import Settings
 
@@ -43,10 +43,10 @@ def _score_shard(shard: addons.scale.Shard, options: Settings, effects: Effects,
     begin = partial(reporting.begin, options, effects, reports)
     content = one_run.score_shard(shard, options, effects, options_at, begin)
     if isinstance(content, reporting.Judged):
-        writing.write_or_remove(path, jsonreport.to_json(report_json(content.report)))  # which `merge` does not accept
+        disk.write_or_remove(path, jsonreport.to_json(report_json(content.report)))  # which `merge` does not accept
         concluded = reporting.conclude(content, options, effects, reporting.unread_reports_of(options))
         return concluded.report.verdict.exit_code
-    writing.write(path, jsonreport.shard_pieces(content.to_json()))
+    disk.write(path, jsonreport.shard_pieces(content.to_json()))
     cases = " and ".join(
         f"{len(content.results[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
         for name, number in content.cases.items()

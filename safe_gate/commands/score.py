@@ -8,10 +8,10 @@ from typing import Any
 
 from safe_gate.commands._alone import Ending, score
 from safe_gate.commands._command import VERBOSE, Call, Command
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.safe_v0.result import Label, Part
-from safe_gate.evaluators.stored import part_json
-from safe_gate.inputs import disk, writing
+from safe_gate.gate.stored import part_json
+from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import keep_inputs, read_by
 from safe_gate.model.results import Section
 from safe_gate.render import console, jsonreport, markdown
@@ -77,7 +77,7 @@ def _write(call: Call, part: Part, section: Section, options: Settings) -> None:
             suffix = "md" if name == "markdown" else "json"
             path = Path(options.report_dir) / f"{_stem(part)}.{suffix}"
         keep_inputs("--report-dir", str(path), read_by(options))
-        writing.write(path, drawn[name]())
+        disk.write(path, drawn[name]())
         out(f"Report: {console.path_words(disk.shown(path))}")
 
 

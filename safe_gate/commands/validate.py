@@ -11,11 +11,11 @@ from safe_gate.commands._command import JSON, Call, Command, complain
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import case_files, checked, config_file, disk, own_rules, recorded
+from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.inputs import case_files, checked, config_file, disk, recorded
 from safe_gate.model.problems import CannotJudge, Problem, Problems
 from safe_gate.model.report import InputFile
-from safe_gate.scoring import asked, measure, refusals, workers
+from safe_gate.scoring import asked, measure, workers
 from safe_gate.settings.model import Settings
 from safe_gate.settings.reading import read
 
@@ -77,7 +77,7 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | int]:
     if any(cases or packs for _, cases, packs in lines):
         options, problems = _settings(call, by_kind.get("config", []))
         found |= dict.fromkeys(problems)
-        own = own_rules.read(asked.settings(options)) if options else own_rules.NO_FILES
+        own = case_files.read_rules(asked.settings(options)) if options else case_files.NO_FILES
         for evaluator, cases, packs in lines:
             for item in _under(options, own, evaluator, cases, packs):
                 if item not in found:  # a config that is given names packs, too
@@ -100,7 +100,7 @@ def _settings(call: Call, configs: Sequence[str]) -> tuple[Settings | None, Sequ
 
 
 def _under(
-    options: Settings | None, own: own_rules.Own, evaluator: Evaluator, cases: Sequence[str], packs: Sequence[str]
+    options: Settings | None, own: case_files.Own, evaluator: Evaluator, cases: Sequence[str], packs: Sequence[str]
 ) -> Iterator[Problem | int]:
     """Yield the problems of an evaluator's cases and packs under options, and the number of cases.
 
@@ -123,19 +123,19 @@ def _under(
 
 
 def _with_packs(
-    evaluator: Evaluator, setting: str, packs: Sequence[str], own: own_rules.Own
-) -> tuple[own_rules.Own, list[Problem]]:
+    evaluator: Evaluator, setting: str, packs: Sequence[str], own: case_files.Own
+) -> tuple[case_files.Own, list[Problem]]:
     """Return a team's files with the names that sound packs define, and what is wrong with each pack by itself.
 
     A pack may name what other packs define. It need not fit them, because another gate may use it.
     """
     name, settings = evaluator.name, asked.settings(Settings())
-    given = own_rules.read({**settings, setting: tuple(packs)})
+    given = case_files.read_rules({**settings, setting: tuple(packs)})
     beside = [file._replace(only_names=True) for file in (*own.files[name], *given.files[name])]
     sound, problems = list(own.files[name]), [*given.unmatched[name], *given.problems[name]]
     for file in given.files[name]:
         try:
-            own_rules.recipe(evaluator, settings, own_rules.NO_FILES._replace(files={name: (file, *beside)}))
+            case_files.recipe(evaluator, settings, case_files.NO_FILES._replace(files={name: (file, *beside)}))
             sound.append(file._replace(only_names=True))
         except CannotJudge as error:
             problems += error.problems
@@ -156,10 +156,10 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
             side = asked.taken(options)
             for one in (one for one in EVALUATORS.values() if one.rule_files):
                 try:
-                    own_rules.made(one.name, side.recipe(one))
+                    case_files.made(one.name, side.recipe(one))
                 except CannotJudge as error:
                     yield from error.problems
-            yield from refusals.misnamed(side, EVALUATORS)
+            yield from asked.misnamed(side, EVALUATORS)
     except CannotJudge as error:
         yield from error.problems
 

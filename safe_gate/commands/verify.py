@@ -19,9 +19,10 @@ from safe_gate.commands._command import Call, Command, complain
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.given import Documents
 from safe_gate.core.setting import OFF, nested
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.stored import read_report, report_json
-from safe_gate.gate import differences, limits
+from safe_gate.evaluators import registry
+from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.gate import stored
+from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import checked, disk
 from safe_gate.model.codec import JsonObject
@@ -65,11 +66,11 @@ def main(call: Call) -> int:
 def _verified(path: str, effects: Effects) -> int:
     """Show whether a report holds, and return the exit code. Raises CannotJudge where that cannot be found out."""
     content, report, recorded = _read(path)
-    contents = differences.digests(report)
+    contents = stored.digests(report)
     changed, gone = changed_and_gone(report)
     again = None if changed or gone else _recomputed(path, report, effects)
-    made = differences.digests(again) if again else None
-    every = differences.differences(content, report_json(again)) if again else iter(())
+    made = stored.digests(again) if again else None
+    every = stored.differences(content, report_json(again)) if again else iter(())
     differing = [*islice(every, _MOST_DIFFERENCES + 1)]
     if contents != recorded:
         code, reason = 1, "its digests do not match its contents"
@@ -190,7 +191,7 @@ def _recomputed(path: str, report: Report, effects: Effects) -> Report:
 
 def _options(path: str, report: Report) -> Settings:
     """Return a report's recorded settings, validated like a config file, and its files by kind."""
-    policy, name = limits.by_entry(report.provenance.policy), disk.shown(Path(path))
+    policy, name = registry.limits_by_entry(report.provenance.policy), disk.shown(Path(path))
     given: dict[str, Any] = {}
     for setting in settings():
         value = policy.get(setting.name)

@@ -18,9 +18,8 @@ from safe_gate.core.evaluator import Count, Evaluator
 from safe_gate.core.figures import apart, fixed, plural
 from safe_gate.core.given import selects
 from safe_gate.core.jsontext import digest
-from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
-from safe_gate.evaluators.registry import results_of
-from safe_gate.evaluators.stored import withheld
+from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of, results_of
+from safe_gate.gate.stored import withheld
 from safe_gate.model.report import (
     Added,
     Change,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from types import MappingProxyType
 from typing import NamedTuple
 
-from safe_gate.evaluators import EVALUATORS, parts_of
+from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.report import Found, InputFile, Parts, Waiver, Waivers
 from safe_gate.model.results import Failure

@@ -16,9 +16,9 @@ from typing import Any
 
 from safe_gate.core.evaluator import Count, Evaluator
 from safe_gate.core.given import Case, PackFact, Way
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.stored import without_texts
-from safe_gate.gate import limits
+from safe_gate.evaluators import registry
+from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.gate.stored import without_texts
 from safe_gate.gate.waivers import Waivable
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.report import Against, Report, RuleOutcome, Waiver, Weakened, Weakening
@@ -339,11 +339,11 @@ class _Compared:
             if before != after and self.named & {before, after}:
                 yield What.CHANGED, before, after
             return
-        limits = self.before.get(self.evaluator.grouping.setting) or {}
+        registry = self.before.get(self.evaluator.grouping.setting) or {}
         counting = self.evaluator.gate.counting_passes
         counts = any(one.get(limit) is not None for one in (self.before, self.after) for limit in counting)
         gone, new = _less(before, after), _less(after, before)
-        rated = {group for group in new if any(limit.startswith("min-") for limit in limits.get(group, ()))}
+        rated = {group for group in new if any(limit.startswith("min-") for limit in registry.get(group, ()))}
         if joined := [group for group in new if group in rated or (group in excuses[1] and not excuses[0])]:
             yield What.ADDED, None, joined
         excused = excuses[0] if counts and not excuses[1] else ()
@@ -392,5 +392,5 @@ def judge(weakened: Weakened) -> tuple[RuleOutcome, ...]:
 
 def settings_of(report: Report) -> dict[str, Any]:
     """Return the settings that a report records, by the names of options."""
-    policy = limits.by_entry(report.provenance.policy)
+    policy = registry.limits_by_entry(report.provenance.policy)
     return {name: policy[name] for name in WEAKER if name in policy}

@@ -11,9 +11,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from safe_gate.evaluators.stored import read_report, report_json
-from safe_gate.gate import differences, waivers
-from safe_gate.gate import rules as gate_rules
+from safe_gate.gate import rules, stored, waivers
+from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github.event import Context, WorkflowRun
 from safe_gate.inputs import checked, disk
 from safe_gate.model.codec import JsonObject
@@ -94,13 +93,13 @@ _MISSING = "is missing; download the run's artifact into report-dir"
 def _judged_again(report: Report, name: str) -> Report:
     """Return a report whose rules, verdict and digests follow from its own figures, in our words."""
     report = replace(report, waivers=_waivers_again(report, name))
-    outcomes = gate_rules.judge(report, _policy(report.provenance.policy, name))
-    verdict = Verdict.ERROR if report.problems else gate_rules.verdict(outcomes)
+    outcomes = rules.judge(report, _policy(report.provenance.policy, name))
+    verdict = Verdict.ERROR if report.problems else rules.verdict(outcomes)
     if verdict is not report.verdict:
         words = f"is {report.verdict.value!r}, but by the report's own figures it is {verdict.value!r}"
         raise CannotJudge(Problem(Place(name), words, "", "report.verdict"))
     judged = replace(report, rules=outcomes)
-    return judged if verdict is Verdict.ERROR else differences.with_digests(judged)
+    return judged if verdict is Verdict.ERROR else stored.with_digests(judged)
 
 
 def _waivers_again(report: Report, name: str) -> Waivers | None:
@@ -114,8 +113,8 @@ def _waivers_again(report: Report, name: str) -> Waivers | None:
     return Waivers(found.path, found.sha256, *waivers.sorted_out(listed, report.parts, report.generated_at[:10]))
 
 
-def _policy(policy: Mapping[str, Any], name: str) -> gate_rules.Policy:
-    for key, limit in gate_rules.limits_of(policy).items():
+def _policy(policy: Mapping[str, Any], name: str) -> rules.Policy:
+    for key, limit in rules.limits_of(policy).items():
         if not isinstance(limit, int | float | None):
             raise CannotJudge(Problem(Place(name), "expected a number or null", "", f"report.provenance.policy.{key}"))
-    return gate_rules.Policy.from_json(policy)
+    return rules.Policy.from_json(policy)

@@ -15,8 +15,7 @@ from typing import Any
 from safe_gate.core.given import Documents, LineOf, Lines
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, parse, places
 from safe_gate.core.validate import Fault, Schema
-from safe_gate.evaluators import BUILT_IN, EVALUATORS
-from safe_gate.evaluators.registry import extended
+from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, extended
 from safe_gate.gate.waivers import Waivable
 from safe_gate.inputs import disk, globs
 from safe_gate.inputs.commit_files import FilePath

@@ -9,8 +9,7 @@ from typing import Any
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, fixed, percent, plural, score, with_interval
 from safe_gate.core.stats import wilson
-from safe_gate.evaluators import EVALUATORS, parts_of
-from safe_gate.evaluators.registry import results_of
+from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of
 from safe_gate.gate.comparison import smallest_visible
 from safe_gate.model.report import (
     Against,

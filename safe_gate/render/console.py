@@ -1,19 +1,21 @@
-"""The console scorecard, drawn with `tabulate`. Pure.
+"""The console scorecard. Its tables are drawn with `tabulate`, as wide as a terminal is if it is known. Pure.
 
-No colours: a terminal gets them later, and may ask for narrower tables (`runs/terminal.py`).
+No colours: a terminal gets them later, and may ask for narrower tables (`commands/_command.py`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from itertools import chain, zip_longest
+from math import inf
 from textwrap import wrap
 
 from safe_gate.core.figures import plural
 from safe_gate.model.problems import Kind, Problem, in_order, kind_of, number
 from safe_gate.model.report import Comparison, RuleOutcome, Weakened
 from safe_gate.model.results import Phrase, Section, Severity, Table, Untrusted, Words
-from safe_gate.render import tables
 from safe_gate.render.comparison import (
     WEAKENED,
     WEAKENED_ROWS,
@@ -34,6 +36,126 @@ from safe_gate.render.view import (
     rule_name,
     state,
 )
+
+_ALIGN = {"<": "left", ">": "right", "^": "center"}
+_NARROW = re.compile("[ -~\u2500-\u257f]*")  # signs of one column: ASCII and lines
+_NARROWEST = 8  # columns that a cell keeps on a terminal that is too narrow for a table
+_columns: ContextVar[int] = ContextVar("columns", default=0)
+
+
+def drawn(table: Table, form: str, indent: str = "") -> str:
+    """Return a table in a format of `tabulate`, as wide as `fit` allows, its lines after an indent.
+
+    A cell that is longer is broken. With too many columns for that, each row is text.
+    """
+    import tabulate  # takes as long to import as a hundred cases to score
+
+    tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, as the spec draws it
+    alignments = [_ALIGN[sign] for sign in table.align]
+    headers, *rows = _cells(table, table.min_widths)
+    room = _columns.get() - len(indent) - 3 * len(headers) - 1 if _columns.get() else inf  # less blanks and lines
+    if sum(_widths([headers, *rows])) > room:
+        headers = list(table.header)
+    widest = _fitting([headers, *rows], room)
+    if widest and sum(widest) > room:
+        return "\n".join(_as_text(headers, row) for row in rows)
+    text = tabulate.tabulate(
+        rows,
+        headers=headers,
+        tablefmt=form,
+        maxcolwidths=widest,
+        maxheadercolwidths=widest,
+        colalign=alignments,
+        headersalign=alignments,
+        disable_numparse=True,
+        preserve_whitespace=True,
+    )
+    return "\n".join(f"{indent}{line}" for line in text.split("\n"))
+
+
+def _as_text(headers: Sequence[str], row: Sequence[str]) -> str:
+    """Return a row as its first cell, and below it the others with their headers, as many on a line as fit."""
+    lines = [row[0]]
+    for name, cell in zip(headers[1:], row[1:], strict=True):
+        fact = f"{name.strip()} {cell.strip()}"
+        if not cell.strip():
+            continue
+        if len(lines) > 1 and width(lines[-1]) + width(fact) + 3 <= _columns.get():
+            lines[-1] += f" · {fact}"
+        else:
+            lines.append(f"  {fact}")
+    return "\n".join(lines)
+
+
+def boxed(table: Table, min_widths: Sequence[int] = ()) -> list[str]:
+    """Return the lines of a boxed table at full width, without the box's top and bottom.
+
+    Every `eval` shows one, so it is drawn without `tabulate`.
+    """
+    cells = _cells(table, min_widths or table.min_widths)
+    widths = _widths(cells)
+    header, *rows = (
+        f"║ {' │ '.join(_PAD[sign](cell, size) for cell, size, sign in zip(row, widths, table.align, strict=True))} ║"
+        for row in cells
+    )
+    return [header, f"╠{'┼'.join('─' * (size + 2) for size in widths)}╣", *rows]
+
+
+def _cells(table: Table, min_widths: Sequence[int]) -> list[list[str]]:
+    """Return the cells of a table, its header first, which is as wide as its columns must be."""
+    header = [
+        centre(name, columns) if sign == "^" else fill(name, columns)
+        for name, columns, sign in zip(table.header, min_widths or (0,) * len(table.header), table.align, strict=True)
+    ]
+    return [header, *([plain(cell, 60) for cell in row] for row in table.rows)]
+
+
+def fit(columns: int) -> None:
+    """Limit the width of tables in this context, in columns; 0 is no limit."""
+    _columns.set(columns)
+
+
+def most_columns() -> int:
+    """Return how many columns wide tables may be in this context; 0 for any width."""
+    return _columns.get()
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(width, cells)) for cells in zip(*rows, strict=True)]
+
+
+def _fitting(rows: Sequence[Sequence[str]], room: float) -> list[int] | None:
+    """Return the widths of a table's columns, None if it fits. The widest columns shrink first."""
+    widths = _widths(rows)
+    if sum(widths) <= room:
+        return None
+    while sum(widths) > room and max(widths) > _NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    return widths
+
+
+def width(text: str) -> int:
+    """Return how many columns a text takes on a terminal."""
+    if _NARROW.fullmatch(text):
+        return len(text)
+    from wcwidth import wcswidth
+
+    return max(wcswidth(text), 0)
+
+
+def fill(text: str, columns: int) -> str:
+    """Return a text padded on the right to a width of columns."""
+    return text + " " * (columns - width(text))
+
+
+def centre(text: str, columns: int) -> str:
+    """Return a text centred in a width of columns."""
+    room = columns - width(text)
+    return " " * (room // 2) + text + " " * (room - room // 2)
+
+
+_PAD = {"<": fill, ">": lambda text, columns: " " * (columns - width(text)) + text, "^": centre}
+
 
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 19
@@ -101,7 +223,7 @@ def weakened(found: Weakened | None) -> Iterator[str]:
         yield "\n".join(
             (
                 f"{WEAKENED}{quoted(headline)}",
-                tables.drawn(table, "simple_outline"),
+                drawn(table, "simple_outline"),
                 *([f"... and {more} more: see the JSON report"] if more > 0 else ()),
                 "",
             )
@@ -138,13 +260,13 @@ def verdict(view: ReportView, *, names_rules: bool = False) -> str:
 def outcomes(rules: Sequence[RuleOutcome]) -> str:
     """Return what was found for each rule as a table."""
     rows = tuple((rule_name(rule), _MARKS[state(rule)], quoted(message(rule))) for rule in rules)
-    return tables.drawn(Table(("Rule", "Outcome", "Found"), "<<<", rows), "simple_outline")
+    return drawn(Table(("Rule", "Outcome", "Found"), "<<<", rows), "simple_outline")
 
 
 def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
     """Return settings with their values and where these came from."""
     shown = tuple((name, value, there or source) for name, value, source, there in rows)
-    return tables.drawn(Table(("Setting", "Value", "From"), "<<<", shown), "simple_outline")
+    return drawn(Table(("Setting", "Value", "From"), "<<<", shown), "simple_outline")
 
 
 def table(found: Table) -> str:
@@ -154,7 +276,7 @@ def table(found: Table) -> str:
 
 def _drawn(found: Table, most: int, way: str = "") -> Iterator[str]:
     """Yield a table of at most so many rows, and how many more there are; `way` says how to see them."""
-    yield tables.drawn(found._replace(rows=found.rows[:most]), "simple_outline")
+    yield drawn(found._replace(rows=found.rows[:most]), "simple_outline")
     if (more := len(found.rows) - most) > 0:
         yield f"... and {more} more{': ' * bool(way)}{way}"
 
@@ -234,25 +356,25 @@ def _place(path: str, line: int) -> str:
 def _box(section: Section) -> Iterator[str]:
     title = words_of(section.title)
     counts, footer = "    ".join(section.counts), "    ".join(section.footer)
-    metrics = tables.boxed(section.metrics)
-    lacking = max(tables.width(line) for line in (title, counts, footer)) + 4 - tables.width(metrics[0])
+    metrics = boxed(section.metrics)
+    lacking = max(width(line) for line in (title, counts, footer)) + 4 - width(metrics[0])
     if lacking > 0:  # the last column takes up what the longest line needs
         widths = section.metrics.min_widths or (0,) * len(section.metrics.header)
-        last = max(tables.width(str(row[-1])) for row in (section.metrics.header, *section.metrics.rows))
-        metrics = tables.boxed(section.metrics, (*widths[:-1], max(widths[-1], last) + lacking))
-    inner = tables.width(metrics[0]) - 2
-    if 0 < tables.most_columns() < inner + 2:
-        below = chain.from_iterable(wrap(one, tables.most_columns()) for one in section.footer)
-        yield from (title, *section.counts, tables.drawn(section.metrics, "simple_outline"), *below)
+        last = max(width(str(row[-1])) for row in (section.metrics.header, *section.metrics.rows))
+        metrics = boxed(section.metrics, (*widths[:-1], max(widths[-1], last) + lacking))
+    inner = width(metrics[0]) - 2
+    if 0 < most_columns() < inner + 2:
+        below = chain.from_iterable(wrap(one, most_columns()) for one in section.footer)
+        yield from (title, *section.counts, drawn(section.metrics, "simple_outline"), *below)
         return
     yield f"╔{'═' * inner}╗"
-    yield f"║{tables.centre(title, inner)}║"
+    yield f"║{centre(title, inner)}║"
     yield f"╠{'═' * inner}╣"
-    yield f"║ {tables.fill(counts, inner - 1)}║"
+    yield f"║ {fill(counts, inner - 1)}║"
     yield f"╠{'═' * inner}╣"
     yield from metrics
     yield f"╠{'═' * inner}╣"
-    yield f"║ {tables.fill(footer, inner - 1)}║"
+    yield f"║ {fill(footer, inner - 1)}║"
     yield f"╚{'═' * inner}╝"
 
 
@@ -264,7 +386,7 @@ def _rest(section: Section, way: str, rows: int, *, everything: bool) -> Iterato
     if section.issues:
         yield from ("", "Top Issues:", *(f"  {title}: {quoted(phrase)}" for title, phrase in section.issues))
     for title, table in section.details if everything else ():
-        yield from ("", f"{title}:", tables.drawn(table, "simple_outline"))
+        yield from ("", f"{title}:", drawn(table, "simple_outline"))
 
 
 def _evidence(found: Ranked, way: str) -> Iterator[str]:
@@ -277,7 +399,7 @@ def _evidence(found: Ranked, way: str) -> Iterator[str]:
         yield f"  {plain(finding.case_id)} ({where}) {finding.what}{news}"
         if finding.before:  # in columns, whose lines begin with a border: a broken cell is no workflow command
             rows = [tuple(map(quoted, pair)) for pair in zip_longest(finding.before, finding.evidence, fillvalue=())]
-            yield tables.drawn(Table(("Baseline", "This run"), "<<", rows), "simple_outline", "    ")
+            yield drawn(Table(("Baseline", "This run"), "<<", rows), "simple_outline", "    ")
         else:
             yield from (f"    {quoted(phrase)}" for phrase in finding.evidence)
     if len(found.first) < found.number:

@@ -1,16 +1,37 @@
-"""The Markdown scorecard: pull-request comment, job summary, report file. Pure."""
+"""The Markdown scorecard: pull-request comment, job summary, report file. Pure.
+
+For a case to look at, it has the line of its reply that decides, from the recorded texts.
+"""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
 
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
-from safe_gate.model.problems import Problem, number
-from safe_gate.model.report import NOWHERE, Origin, Report, Verdict, Weakened
-from safe_gate.model.results import NOTHING_RECORDED, Recorded, Section, Table, Untrusted
-from safe_gate.render import markdown_parts as parts
+from safe_gate.evaluators.registry import parts_of, results_of
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import Place, Problem, number
+from safe_gate.model.report import NOWHERE, Origin, Parts, Report, Verdict, Weakened
+from safe_gate.model.results import (
+    HELD,
+    NOTHING_RECORDED,
+    CaseResult,
+    Finding,
+    Phrase,
+    Recorded,
+    Section,
+    Severity,
+    Side,
+    Table,
+    Untrusted,
+)
 from safe_gate.render.comparison import (
+    NEWLY_FAILING,
     WEAKENED,
     WEAKENED_ROWS,
     baseline_words,
@@ -20,21 +41,247 @@ from safe_gate.render.comparison import (
     weakened_remarks,
     weakened_table,
 )
-from safe_gate.render.untrusted import markdown
+from safe_gate.render.untrusted import LONGEST, address, markdown, quotation
 from safe_gate.render.view import (
     LONGEST_PROBLEM,
+    MOST_COUNTED,
     NO_VERDICT,
     Ranked,
     ReportView,
     ShownPart,
     about,
     conclusion,
+    counted,
     message,
     names,
     problems_table,
+    ranked,
     rule_name,
     state,
 )
+
+_DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
+_NEW = "🔻"
+_ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
+_ARITHMETIC = re.compile(r"[0-9]\D+[0-9]")  # one figure beside another
+_LONGEST_QUOTE = 200  # characters of a line of a reply
+_BLANKS = re.compile(r"\s+")
+_WORD = 20  # a longer word is cut, so that a text without blanks keeps its characters
+
+Quote = Sequence[tuple[Untrusted, bool]]
+"""A line in pieces, each with whether it holds words that decide."""
+
+Quotes = Mapping[tuple[str, Place], Quote]
+"""A line by the id and the place of its case."""
+
+_NO_LINES: Quotes = {}
+
+ROWS = HELD
+"""Rows a table has at most."""
+
+
+def way_on(origin: Origin) -> str:
+    """Return links to the judged commit and to the run that judged it."""
+    commit = f" · commit {_link(short_commit(origin.commit), origin, f'commit/{origin.commit}')}"
+    run = f" · {_link(f'run {origin.run} with its artifacts', origin, f'actions/runs/{origin.run}#artifacts')}"
+    return commit * bool(origin.repository and origin.commit) + run * bool(origin.repository and origin.run)
+
+
+def _link(text: str, origin: Origin, path: str) -> str:
+    return f"[{text}]({origin.repository}/{path})"
+
+
+def short_commit(commit: str) -> str:
+    """Return the first letters of a commit's name."""
+    return markdown(Untrusted(commit[:7]))
+
+
+def fold(summary: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines below a summary that opens them."""
+    yield from (f"<details><summary>{summary}</summary>", "")
+    yield from lines
+    yield "</details>"
+
+
+def alert(kind: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines as an alert of GitHub's, such as a WARNING."""
+    yield from (f"> {line}" for line in (f"[!{kind}]", *lines))
+    yield ""
+
+
+def cut(table: Table, rows: int) -> Iterator[str]:
+    """Yield the first rows of a table, and how many more there are."""
+    yield from table_of(Table(table.header, table.align, table.rows[:rows]))
+    yield from left_out(len(table.rows) - rows)
+    yield ""
+
+
+def ranked_of(shown: Sequence[Section]) -> Ranked:
+    """Return the cases to look at of all sections."""
+    return ranked((finding for section in shown for finding in section.findings), ROWS)
+
+
+def findings_of(found: Ranked, rows: int, origin: Origin, quotes: Quotes = _NO_LINES) -> Iterator[str]:
+    """Yield the cases to look at, each with its evidence and its place."""
+    if not found.number:
+        return
+    for noun, counts in counted(found):
+        shown = " · ".join(f"{words_of(phrase)} **{cases}**" for phrase, cases in counts[:MOST_COUNTED])
+        more = f" · … and {len(counts) - MOST_COUNTED} more" if len(counts) > MOST_COUNTED else ""
+        yield from (f"By {noun}: {shown}{more}", "")
+    yield from table_of(
+        Table(
+            ("", "Case", "What", "Evidence"),
+            "^<<<",
+            tuple(
+                (
+                    _NEW if finding.news == NEWLY_FAILING else _DOTS[finding.severity],
+                    _linked(finding.case_id, finding.place, origin),
+                    finding.what + f"<br>{finding.news}" * bool(finding.news),
+                    _evidence(finding, quotes),
+                )
+                for finding in found.first[:rows]
+            ),
+        )
+    )
+    yield from left_out(found.number - rows)
+    yield ""
+
+
+def _evidence(finding: Finding, quotes: Quotes) -> str:
+    """Return the line of the reply that decides, if any, and the evidence that is no sum: a line needs none."""
+    line = quotes.get((finding.case_id.text, finding.place))
+    shown = [
+        words_of(phrase)
+        for phrase in finding.evidence
+        if not (line is not None and all(isinstance(words, str) and _ARITHMETIC.search(words) for words in phrase))
+    ]
+    return (quotation(line) if line else "") + "<br>".join(shown)
+
+
+def counts_of(section: Section) -> Iterator[str]:
+    """Yield how many cases a section has, by outcome."""
+    yield from (" · ".join(section.counts), "")
+
+
+def metrics_of(section: Section) -> Iterator[str]:
+    """Yield what a section measured."""
+    yield from (*table_of(section.metrics), "")
+
+
+def details_of(section: Section, rows: int) -> Iterator[str]:
+    """Yield the rest of a section: its cases, issues and tables, limited to `rows`."""
+    yield from (" · ".join(section.footer), "")
+    if section.cases.rows:
+        yield from (f"{section.cases_title}:", "", *cut(section.cases, rows))
+    if section.issues:
+        yield from (*(f"- {title}: {words_of(phrase)}" for title, phrase in section.issues), "")
+    for title, table in section.details:
+        yield from (*fold(title, cut(table, rows)), "")
+
+
+def notes_of(section: Section) -> Iterator[str]:
+    """Yield what a reader must know of a section."""
+    for note in section.notes:
+        yield from (words_of(note), "")
+
+
+def left_out(number: int) -> Iterator[str]:
+    """Yield how many rows are left out, if any."""
+    if number > 0:
+        yield from ("", f"… and {number} more: see the JSON report.")
+
+
+def table_of(table: Table, longest: int = LONGEST) -> Iterator[str]:
+    """Yield the lines of a table; `longest` characters of a recorded text are shown."""
+    yield _row(table.header)
+    yield _row([_ALIGN[sign] for sign in table.align])
+    for row in table.rows:
+        yield _row([markdown(cell, longest) for cell in row])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def words_of(phrase: Phrase) -> str:
+    """Return a phrase with its recorded text escaped."""
+    return "".join(markdown(words) for words in phrase)
+
+
+def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
+    """Return a case's id as a link to its line, or with its place beside it."""
+    try:
+        name = place.within(origin.folder).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does
+        name = b""
+    if not (name and origin.repository and origin.commit):
+        return f"{markdown(case_id)}<br>{markdown(Untrusted(f'{place.path}:{place.line}'))}"
+    return _link(markdown(case_id), origin, f"blob/{origin.commit}/{address(name)}#L{place.line}")
+
+
+def deciding_lines(parts: Parts, recorded: Recorded, findings: Sequence[Finding]) -> Quotes:
+    """Return a line of each case to look at whose reply has a text. Memory holds one text at a time."""
+    wanted = {(one.case_id.text, one.place) for one in findings}
+    return dict(_quotes(parts, recorded, wanted)) if recorded.now and wanted else {}
+
+
+def _quotes(
+    parts: Parts, recorded: Recorded, wanted: set[tuple[str, Place]]
+) -> Iterator[tuple[tuple[str, Place], Quote]]:
+    for evaluator, part in parts_of(parts):
+        for result, texts in zip(results_of(part), recorded.now.get(evaluator.name, ()), strict=False):
+            case = result.id, result.place
+            if case in wanted:
+                wanted.remove(case)
+                if texts and (line := _deciding_line(evaluator, part, result, texts)):
+                    yield case, line
+            if not wanted:
+                return
+
+
+def _deciding_line(evaluator: Evaluator, part: Any, result: CaseResult, texts: JsonObject) -> Quote:
+    """Return the line around the first words of what fails.
+
+    Without words against it, it is the line around those that the evidence says do not count, else the reply's start.
+    """
+    failing = {one.by: one.evidence for one in evaluator.present.judgements(part, result) if one.severity}
+    found = [one for one in evaluator.present.marks(result, texts) if one.by in failing]
+    against = [one for one in found if one.side is Side.AGAINST]
+    cancelled = (one for one in found if one.side is Side.CANCELLED and one.why)
+    told = [one for one in cancelled if any(phrase[-len(one.why) :] == one.why for phrase in failing[one.by])]
+    if marks := against or told:
+        field = marks[0].field
+        return around(texts[field], [(one.start, one.end) for one in marks if one.field == field])
+    shown = evaluator.present
+    reply = shown.reply if shown.reply in texts else [*shown.fields_of(result, texts)][-1]
+    return around(texts[reply], [])
+
+
+def around(text: str, spans: Sequence[tuple[int, int]]) -> Quote:
+    r"""Return a line of a text around the first of some spans, at most 200 characters in whole words.
+
+    >>> [(piece.text, decides) for piece, decides in around("a  line\nof words", [(8, 10)])]
+    [('a line ', False), ('of', True), (' words', False)]
+    >>> sum(len(piece.text) for piece, _ in around("word " * 100, [(250, 254)]))
+    196
+    """
+    start, end = spans[0] if spans else (0, 0)
+    room = max(_LONGEST_QUOTE - 2 - (end - start), 0)  # an ellipsis on either side
+    before = min(start, max(room // 2, room - (len(text) - end)))
+    first, last = start - before, min(len(text), start - before + _LONGEST_QUOTE - 2)
+    if first > 0 and (blank := _BLANKS.search(text, first - 1, min(first + _WORD, start))):
+        first = blank.end()
+    if last < len(text) and (blanks := [*_BLANKS.finditer(text, max(last - _WORD, end), last + 1)]):
+        last = blanks[-1].start()
+    deciding = {place for one in spans for place in range(max(one[0], first), min(one[1], last))}
+    pieces = [
+        (_BLANKS.sub(" ", "".join(map(text.__getitem__, places))), decides)
+        for decides, places in groupby(range(first, last), deciding.__contains__)
+    ]
+    shown = [("…" * (first > 0), False), *pieces, ("…" * (last < len(text)), False)]
+    return [(Untrusted(piece), decides) for piece, decides in shown if piece] if text.strip() else []
+
 
 COMMENT_LIMIT = 65_000
 """Bytes a comment's text has at most: GitHub takes 65,536 characters, and a marker comes on top."""
@@ -66,8 +313,8 @@ def from_longest(
     names take a few thousand bytes whatever the limit. Cases link to their lines in the repository of the `origin`. The
     last line links to its commit and its run. A case shows a line of its reply, if its text is `recorded`.
     """
-    found = parts.ranked_of(view.sections)
-    quotes = parts.deciding_lines(view.report.parts, recorded, found.first)
+    found = ranked_of(view.sections)
+    quotes = deciding_lines(view.report.parts, recorded, found.first)
 
     def draw(rows: int, *, folded: bool = False) -> str:
         return "\n".join(_lines(view, found, quotes, origin, rows, folded=folded)) + "\n"
@@ -75,9 +322,9 @@ def from_longest(
     def exceeds(text: str) -> bool:
         return len(text.encode("utf-8", "replace")) > limit
 
-    full, rows = draw(parts.ROWS, folded=True), parts.ROWS
+    full, rows = draw(ROWS, folded=True), ROWS
     if exceeds(full):
-        rows = bisect_left(range(1, parts.ROWS + 1), True, key=lambda rows: exceeds(draw(rows)))
+        rows = bisect_left(range(1, ROWS + 1), True, key=lambda rows: exceeds(draw(rows)))
     else:
         yield full
     if rows:
@@ -95,19 +342,19 @@ def section_report(section: Section) -> str:
     """Return one evaluator's scorecard as a document of its own."""
     return "\n".join(
         (
-            f"# {parts.words_of(section.title)}",
+            f"# {words_of(section.title)}",
             "",
-            *parts.counts(section),
-            *parts.notes_of(section),
-            *parts.measured(section),
-            *parts.details(section, parts.ROWS),
-            *parts.findings(parts.ranked_of([section]), parts.ROWS, NOWHERE),
+            *counts_of(section),
+            *notes_of(section),
+            *metrics_of(section),
+            *details_of(section, ROWS),
+            *findings_of(ranked_of([section]), ROWS, NOWHERE),
         )
     )
 
 
 def _lines(
-    view: ReportView, found: Ranked, quotes: parts.Quotes, origin: Origin, rows: int, *, folded: bool
+    view: ReportView, found: Ranked, quotes: Quotes, origin: Origin, rows: int, *, folded: bool
 ) -> Iterator[str]:
     """Yield the report with what is `folded` or without, tables of at most `rows` rows; with none, counts alone."""
     report = view.report
@@ -117,18 +364,18 @@ def _lines(
     yield from _broken(view)
     yield from _weakened(report.weakened, rows, folded=folded)
     if compared := report.comparison:
-        yield f"**Compared with {parts.words_of(baseline_words(compared.baseline))}** · {headline(compared)}  "
-        yield from (*(f"{parts.words_of(note)}  " for note in notes(compared)), "")
+        yield f"**Compared with {words_of(baseline_words(compared.baseline))}** · {headline(compared)}  "
+        yield from (*(f"{words_of(note)}  " for note in notes(compared)), "")
     if view.known_failures:
-        yield from (f"**Known failures** · {parts.words_of(view.known_failures)}", "")
+        yield from (f"**Known failures** · {words_of(view.known_failures)}", "")
     yield from _headlines(view)
     yield ""
     for sentence in view.remarks:
-        yield from (parts.words_of(sentence), "")
+        yield from (words_of(sentence), "")
     if rows and found.number:
-        findings = parts.findings(found, rows, origin, quotes)
+        findings = findings_of(found, rows, origin, quotes)
         if report.verdict is Verdict.PASS:
-            yield from parts.folded("<b>Cases to look at</b> · within what the rules allow", findings)
+            yield from fold("<b>Cases to look at</b> · within what the rules allow", findings)
         else:
             yield from (f"**Cases to look at** · {found.number}", "", *findings)
     if folded:
@@ -161,16 +408,16 @@ def _footer(report: Report, origin: Origin) -> Iterator[str]:
     tool, digests = report.tool, report.provenance.digests
     proof = f" · digest <code>{digests.all[:12]}</code>" if digests else ""
     same = "the same inputs give the same result"
-    yield f"<sub>{tool.name} {tool.version}{proof} · {same}{parts.way_on(origin)}</sub>"
+    yield f"<sub>{tool.name} {tool.version}{proof} · {same}{way_on(origin)}</sub>"
 
 
 def _headlines(view: ReportView) -> Iterator[str]:
     """Yield a line an evaluator, with its figures if one of its rules is broken."""
     for part in view.parts:
         if part.is_broken:
-            yield from (_headline(part), "", *parts.notes_of(part.section), *parts.measured(part.section))
+            yield from (_headline(part), "", *notes_of(part.section), *metrics_of(part.section))
         else:
-            yield from (f"{words}  " for words in (_headline(part), *map(parts.words_of, part.section.notes)))
+            yield from (f"{words}  " for words in (_headline(part), *map(words_of, part.section.notes)))
 
 
 def _headline(part: ShownPart) -> str:
@@ -180,15 +427,15 @@ def _headline(part: ShownPart) -> str:
 def _folds(view: ReportView, rows: int, origin: Origin) -> Iterator[str]:
     """Yield the details. The figures of an evaluator with a broken rule are above."""
     for _, section, is_broken in view.parts:
-        measured = () if is_broken else parts.measured(section)
-        details = (*parts.counts(section), *measured, *parts.details(section, rows))
-        yield from parts.folded(f"<b>{parts.words_of(section.title)}</b>", details)
+        measured = () if is_broken else metrics_of(section)
+        details = (*counts_of(section), *measured, *details_of(section, rows))
+        yield from fold(f"<b>{words_of(section.title)}</b>", details)
     if view.comparison:
         yield from _changes(view.comparison, rows, origin)
     if view.waivers.rows:
-        yield from parts.folded("<b>Known failures</b> · the waivers and their state", parts.cut(view.waivers, rows))
+        yield from fold("<b>Known failures</b> · the waivers and their state", cut(view.waivers, rows))
     if view.report.rules:
-        yield from parts.folded("<b>Rules</b> · limits and results", _rules(view.report, rows))
+        yield from fold("<b>Rules</b> · limits and results", _rules(view.report, rows))
 
 
 def _changes(section: Section, rows: int, origin: Origin) -> Iterator[str]:
@@ -198,11 +445,11 @@ def _changes(section: Section, rows: int, origin: Origin) -> Iterator[str]:
         for one in section.findings
     ]
     details = (
-        *parts.measured(section),
-        *parts.details(section, rows),
-        *parts.findings(parts.ranked_of([section._replace(findings=both)]), rows, origin),
+        *metrics_of(section),
+        *details_of(section, rows),
+        *findings_of(ranked_of([section._replace(findings=both)]), rows, origin),
     )
-    yield from parts.folded(f"<b>{parts.words_of(section.title)}</b>", details)
+    yield from fold(f"<b>{words_of(section.title)}</b>", details)
 
 
 def _broken(view: ReportView, *, named: bool = True) -> Iterator[str]:
@@ -213,43 +460,43 @@ def _broken(view: ReportView, *, named: bool = True) -> Iterator[str]:
         lines = []
         for rule in (*of_all, *of_groups[:_GROUPS]):
             detail = f": {rule.detail}" if rule.detail else ""
-            group, blamed = (parts.words_of(about(rule)), parts.words_of(names(rule))) if named else ("", "")
+            group, blamed = (words_of(about(rule)), words_of(names(rule))) if named else ("", "")
             lines.append(f"- {group}**{rule.found}**{detail}{blamed} (`{rule_name(rule)}`)")
         if len(of_groups) > _GROUPS:
             lines.append(f"- and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report")
         if lines:
-            yield from parts.alert(kind, lines)
+            yield from alert(kind, lines)
 
 
 def _weakened(weakened: Weakened | None, rows: int, *, folded: bool) -> Iterator[str]:
     """Yield the weakenings of the gate: the first ones open, the rest folded."""
     if not weakened or not (headline := weakened_headline(weakened)):
         return
-    yield from parts.alert("WARNING", [f"**{WEAKENED}**{parts.words_of(headline)}"])
+    yield from alert("WARNING", [f"**{WEAKENED}**{words_of(headline)}"])
     if rows:
         findings = weakened.findings
         others = findings[WEAKENED_ROWS:]
-        yield from parts.table_of(weakened_table(findings[:WEAKENED_ROWS]))
+        yield from table_of(weakened_table(findings[:WEAKENED_ROWS]))
         if others and folded:
-            yield from ("", *parts.folded(f"… and {len(others)} more", parts.cut(weakened_table(others), rows)))
+            yield from ("", *fold(f"… and {len(others)} more", cut(weakened_table(others), rows)))
         else:
-            yield from parts.left_out(len(others))
+            yield from left_out(len(others))
         yield ""
 
 
 def _rules(report: Report, rows: int) -> Iterator[str]:
-    judged = tuple((f"`{rule_name(r)}`", parts.words_of(message(r)), _MARKS[state(r)]) for r in report.rules)
-    yield from parts.cut(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
+    judged = tuple((f"`{rule_name(r)}`", words_of(message(r)), _MARKS[state(r)]) for r in report.rules)
+    yield from cut(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
     for sentence in weakened_remarks(report.weakened):
-        yield from (parts.words_of(sentence), "")
+        yield from (words_of(sentence), "")
 
 
 def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterator[str]:
-    commit = f" on commit {parts.short_commit(origin.commit)}" if origin.commit else ""
-    yield from parts.alert("WARNING", [f"No verdict{commit}: {NO_VERDICT}."])
+    commit = f" on commit {short_commit(origin.commit)}" if origin.commit else ""
+    yield from alert("WARNING", [f"No verdict{commit}: {NO_VERDICT}."])
     if rows:
         table = problems_table(problems)
-        yield from parts.table_of(table._replace(rows=table.rows[:rows]), LONGEST_PROBLEM)
-        yield from (*parts.left_out(number(problems) - rows), "")
+        yield from table_of(table._replace(rows=table.rows[:rows]), LONGEST_PROBLEM)
+        yield from (*left_out(number(problems) - rows), "")
     else:
         yield from (f"{plural(number(problems), 'problem')}: see the JSON report.", "")

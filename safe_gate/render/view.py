@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.evaluator import ANY_SEVERITY, Evaluator
 from safe_gate.core.figures import enumerated, first_few, plural
-from safe_gate.evaluators import EVALUATORS, parts_of
-from safe_gate.evaluators.registry import results_of
-from safe_gate.gate import limits
+from safe_gate.evaluators import registry
+from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of
 from safe_gate.gate.waivers import case_of, left_over, let_pass
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Problem, in_order
@@ -308,7 +307,7 @@ def counted(found: Ranked) -> Iterator[tuple[str, Sequence[tuple[Phrase, int]]]]
 
 def rule_name(rule: RuleOutcome) -> str:
     """Return the name of a rule for readers: that of its setting."""
-    return limits.setting_of(rule.rule)
+    return registry.setting_of(rule.rule)
 
 
 def message(rule: RuleOutcome) -> Phrase:

@@ -1,21 +1,36 @@
-"""Shell: what the settings ask the evaluators to score, and one side of a run, whose files are read once."""
+"""Shell: what the settings ask to score: a side of a run, its cases, and why they cannot be judged. Reads files.
+
+The files of a side are read once. The problems of cases are values beside them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, Sized
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import case_files, checked, config_file, disk, own_rules
+from safe_gate.core.figures import first_few, plural
+from safe_gate.core.given import Case, Lines, selects
+from safe_gate.core.validate import LONGEST_QUOTE, masked, quote, suggestion
+from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.gate.weakening import Asked
+from safe_gate.inputs import case_files, checked, config_file, disk, recorded
 from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.problems import CannotJudge, Problem
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 from safe_gate.model.report import InputFile, Waiver
+from safe_gate.model.spool import Spool
+from safe_gate.render.untrusted import quoted
 from safe_gate.settings.model import Settings
+
+if TYPE_CHECKING:
+    from safe_gate.scoring.measure import Measured
+
 
 FILTERS = ("tag", "not_tag")
 """The options that leave cases out by their tags or archetypes."""
@@ -69,7 +84,7 @@ class Snapshot:
 
     options: Settings
     root: FilePath
-    rules: own_rules.Own
+    rules: case_files.Own
 
     @property
     def settings(self) -> JsonObject:
@@ -83,7 +98,7 @@ class Snapshot:
     def recipe(self, evaluator: Evaluator) -> str:
         """Return the recipe of an evaluator's rules. Raises CannotJudge, problems at their places in the config."""
         try:
-            return own_rules.recipe(evaluator, self.settings, self.rules)
+            return case_files.recipe(evaluator, self.settings, self.rules)
         except CannotJudge as error:
             raise CannotJudge(*self.in_config(error.problems)) from None
 
@@ -94,7 +109,7 @@ class Snapshot:
     def rules_digest(self) -> str:
         """Return the digest of all files of rules. Raises CannotJudge with every problem of a team's."""
         self.rules.refuse_unsound()
-        return own_rules.digest(self.settings, self.rules)
+        return case_files.rules_digest(self.settings, self.rules)
 
     def waivers(self) -> KnownWaivers | None:
         """Return the waivers that the settings name, None without a file. Raises CannotJudge with every problem."""
@@ -122,4 +137,266 @@ class Snapshot:
 
 def taken(options: Settings, root: FilePath = HERE) -> Snapshot:
     """Return the side that has these settings and whose files lie below a folder. What is wrong with files is in it."""
-    return Snapshot(options, root, own_rules.read(settings(options), root=root))
+    return Snapshot(options, root, case_files.read_rules(settings(options), root=root))
+
+
+def too_many_tags(most: int) -> Problem:
+    """Return the problem of cases with more than `most` distinct tags, which the report would all hold."""
+    words = f"the cases have more than {most} distinct tags; put values that differ from case to case in a field x_..."
+    return Problem(Place("bounds.tags"), f"{words}, or raise bounds.tags")
+
+
+def no_case(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_out: Sized) -> Problem | None:
+    """Return the problem of settings that leave an evaluator no case; None if it had none to begin with.
+
+    `groups` are the tags or archetypes of its cases, `left_out` holds those that the filters leave out.
+    """
+    if not left_out:
+        return none_wanted(evaluator, settings)
+    named = unknown_tags(settings["tag"], groups)
+    is_both = settings["tag"] and settings["not_tag"] and not named
+    place = "tag and not-tag" if is_both else "tag" if settings["tag"] else "not-tag"
+    verb, pronoun = ("leave", "them") if is_both else ("leaves", "it")
+    words = f"{verb} no {evaluator.title} case to judge{': ' if named else ''}{' and '.join(named)}"
+    return Problem(Place(place), f"{words}; correct {pronoun}, or run without these files", code=Code.NO_INPUT)
+
+
+def none_wanted(evaluator: Evaluator, settings: JsonObject) -> Problem | None:
+    """Return the problem that an evaluator's own filter leaves no case, None without one."""
+    if evaluator.input.chosen_by is None:
+        return None
+    setting = evaluator.input.chosen_by.setting
+    words, hidden = (
+        f"{name} matches no case; correct it, or leave it unset to judge all cases"
+        for name in (repr(settings[setting][:LONGEST_QUOTE]), masked(settings[setting]))
+    )
+    return Problem(Place(setting.replace("_", "-")), words, text_free=hidden, code=Code.INVALID_SETTING)
+
+
+_MOST_PAIRS = 20_000_000
+"""So many pairs of characters are compared to find out what was meant: that takes about a second."""
+
+
+def hinted(names: Iterable[str], groups: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield names with hints at the groups that they may mean, "" for none.
+
+    Where there is too much to compare, only the first names get hints.
+
+    >>> list(hinted(["GREIF", "work"], {"grief", "slow"}))
+    [('GREIF', ' (did you mean "grief"?)'), ('work', '')]
+    """
+    known = {one.casefold(): one for one in sorted(groups)}
+    characters, left = sum(map(len, known)), _MOST_PAIRS
+    for name in names:
+        left -= len(name) * characters
+        yield name, suggestion(name.casefold(), known) if left >= 0 else ""
+
+
+def unknown_tags(tags: Iterable[str], groups: Set[str]) -> list[str]:
+    """Return words for each tag that no case has, with what may have been meant."""
+    missing = (tag for tag in tags if tag not in groups)
+    return [f"no case has {quote(tag)}{hint}" for tag, hint in hinted(missing, groups)]
+
+
+def nothing_to_judge(*, merges: bool = False) -> Problem:
+    """Return the problem of a run without inputs, which may be one that merges shards."""
+    inputs = [evaluator.input for evaluator in EVALUATORS.values()]
+    named = " or ".join(one.setting.replace("_", "-") for one in inputs)
+    files = f"the files to judge: {', '.join(one.plural for one in inputs)}"
+    if merges:
+        return missing(named, f"{files}; name the files of the runs that wrote the shards")
+    return missing(named, f"{files}; safe-gate init adds samples and a config file that names them")
+
+
+def no_rule() -> Problem:
+    """Return the problem of a run in which every rule is off, or has too few cases to judge."""
+    words = "no rule judges these cases: each rule is off or has too few cases; set a limit, such as"
+    some = " or ".join(evaluator.gate.rules[0].name for evaluator in EVALUATORS.values())
+    return Problem(Place("safe-gate"), f"{words} {some}", code=Code.INVALID_SETTING)
+
+
+def missing(what: str, expected: str) -> Problem:
+    """Return the problem of a setting without which there is nothing to judge."""
+    return Problem(Place(what), f"is not set, so there is nothing to judge; expected {expected}", code=Code.NO_INPUT)
+
+
+def as_shown(problems: Sequence[Problem], text: str) -> tuple[Problem, ...]:
+    """Return problems as they may be shown: with `text: none` they quote no recorded text."""
+    return tuple(problems if text == "full" else (problem.without_texts() for problem in problems))
+
+
+def groups_limited(evaluator: Evaluator, every: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """Return what the settings, by their options, say of groups of an evaluator's cases, by their names."""
+    setting = evaluator.grouping.setting
+    return (every[setting] if setting else None) or {}
+
+
+def unknown(side: Snapshot, measured: Mapping[str, Measured | None]) -> Iterator[Problem]:
+    """Yield a problem for each group and each check in the settings of a side that does not exist.
+
+    An evaluator without input is not asked.
+    """
+    yield from unknown_groups(side, measured)
+    yield from misnamed(side, [name for name, found in measured.items() if found])
+
+
+def unknown_groups(
+    side: Snapshot, measured: Mapping[str, Measured | None], *, is_selection: bool = False
+) -> Iterator[Problem]:
+    """Yield a problem for each archetype or tag that settings name and no case has: its rules would judge nothing.
+
+    Where a case cannot be read it may have them. A filter may name a tag or an archetype of any evaluator. One that
+    leaves no case is already a problem. Of a selection of the cases, only what looks misspelt is a problem: the
+    others may have the rest.
+    """
+    options, present = side.options, [found for found in measured.values() if found]
+    problems: list[Problem] = []
+    if all(found.knows_groups and found.cases for found in present):
+        every = {group for found in present for group in found.groups}
+        tags = unknown_tags(options.tag, every)
+        problems += (
+            Problem(Place("tag"), f"{words}; correct the name, or leave it out", code=Code.INVALID_SETTING)
+            for words in tags
+        )
+    for evaluator, found in measured.items():
+        if found is None or not found.knows_groups:
+            continue
+        grouping, limited = EVALUATORS[evaluator].grouping, groups_limited(EVALUATORS[evaluator], options.values())
+        meant = found.groups - limited.keys() if is_selection else found.groups
+        for name, hint in hinted(sorted(limited.keys() - found.groups), meant):
+            if not limited[name].get("optional") and (hint or not is_selection):
+                words = f"no case has this {grouping.noun}{hint}; correct the name, or set"
+                words = f"{words} `optional: true` if its cases may be absent"
+                problems.append(Problem(Place(str(grouping.setting)), words, field=name, code=Code.INVALID_SETTING))
+    yield from side.in_config(problems)
+
+
+def misnamed(side: Snapshot, evaluators: Iterable[str]) -> Iterator[Problem]:
+    """Yield a problem for each name that a side's settings give and that means nothing to evaluators."""
+    problems = list[Problem]()
+    for name in evaluators:
+        rule_files = EVALUATORS[name].rule_files
+        if rule_files is None:
+            continue
+        by = partial(case_files.load, EVALUATORS[name], side.settings, side.rules)
+        with suppress(CannotJudge):  # unreadable rules have no known names
+            for one in rule_files.misnamed(side.options.values(), by):
+                problems.append(
+                    Problem(
+                        Place(one.setting.replace("_", "-")), one.message, field=one.name, code=Code.INVALID_SETTING
+                    )
+                )
+    yield from side.in_config(problems)
+
+
+T = TypeVar("T")
+
+
+Part = recorded.Part | tuple[Case, ...]
+"""Some cases: lines that hold them, or cases of documents, which are read already."""
+
+Other = Problem | InputFile | recorded.Skipped
+
+
+def parts_of(files: CaseFiles, size: int) -> Iterator[Part | Other]:
+    """Yield an evaluator's cases in parts of about `size`, with problems and files."""
+    if isinstance(files.evaluator.input, Lines):
+        yield from recorded.parts(files, size)
+        return
+    some: list[Case] = []
+    for item in recorded.cases(files, {}):
+        if isinstance(item, Other):
+            yield item
+            continue
+        some.append(item)
+        if len(some) == size:
+            yield tuple(some)
+            some.clear()
+    if some:
+        yield tuple(some)
+
+
+def cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Other]:
+    """Yield an evaluator's cases that settings leave in, with problems and files; scores none."""
+    evaluator = files.evaluator
+    found = recorded.cases(files, settings)
+    return (
+        item
+        for item in found
+        if isinstance(item, Other) or (is_wanted(evaluator, item, settings) and selects(settings, item.groups))
+    )
+
+
+def case_counts(options: Settings) -> tuple[dict[str, int], tuple[Problem, ...]]:
+    """Return how many cases each evaluator that has inputs would score, and what is wrong with the inputs."""
+    counts, own = dict[str, int](), settings(options)
+    problems: tuple[Problem, ...] = ()
+    for evaluator in given(options):
+        taken = Intake(cases(case_files.of(evaluator, options), own))
+        counts[evaluator.name] = sum(1 for _ in taken.cases())
+        found = taken.problems
+        if not found and not counts[evaluator.name] and (lacking := none_wanted(evaluator, own)):
+            found = (lacking,)
+        problems += found
+    return counts, as_shown(problems, options.text)
+
+
+def report_skipped(skipped: Sequence[str], setting: str, show: Callable[[str], None]) -> None:
+    """Print which of our own files the globs of a setting skipped, if any; no report depends on them."""
+    if skipped:
+        count = plural(len(skipped), "file")
+        named = quoted(first_few(skipped, len(skipped), _MOST_SKIPPED))
+        show(f"safe-gate: skipped {count} of its own that {setting} matches: {named}")
+
+
+_MOST_SKIPPED = 20
+
+
+class Intake(Generic[T]):
+    """A stream of cases. The problems and files found among them are available once it is read.
+
+    `count` is how many cases it gave, `skipped` are the files of our own that a glob passed over. With a problem
+    there will be no verdict: from there on it looks for others only.
+    """
+
+    def __init__(self, items: Iterable[T | Problem | InputFile | recorded.Skipped]) -> None:
+        self._items = items
+        self._found = Problems()
+        self.inputs: list[InputFile] = []
+        self.skipped: list[str] = []
+        self.count = 0
+
+    def add(self, problem: Problem) -> None:
+        """Take in a problem that was found with a case."""
+        self._found.add(problem)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problems, as many of a file as are kept."""
+        return self._found.kept()
+
+    def cases(self) -> Iterator[T]:
+        """Yield the cases, as long as there is no problem."""
+        for item in self._items:
+            if isinstance(item, Problem):
+                self._found.add(item)
+            elif isinstance(item, InputFile):
+                self.inputs.append(item)
+            elif isinstance(item, recorded.Skipped):
+                self.skipped.append(item.path)
+            elif not self._found:
+                self.count += 1
+                yield item
+
+
+def read(evaluator: Evaluator, side: Snapshot) -> tuple[Sequence[Asked], list[InputFile]]:
+    """Return what is asked of the cases of a side, and their files; scores none.
+
+    Filters leave no case out: a case that is left out here may be judged elsewhere. Raises CannotJudge with every
+    problem of the cases.
+    """
+    taken = Intake(cases(side.files_of(evaluator), unfiltered(side.settings)))
+    found = Spool(map(Asked.of, taken.cases()))
+    if taken.problems:
+        raise CannotJudge(*as_shown(taken.problems, side.options.text))
+    return found, taken.inputs

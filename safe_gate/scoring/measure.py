@@ -3,34 +3,35 @@
 Files are read in parts of whole lines. `tallied` turns a part into totals, entries, ids and problems. An
 ordered map applies it: Python's own, `workers.ordered` or the cluster's. Parts travel as the hashed bytes, not as
 paths. Rules travel as their recipe, which each process compiles once.
+
+A column of a line counts UTF-16 code units from 1, as editors do and as SARIF's `utf16CodeUnits` says.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby, islice
+from itertools import count, groupby, islice
 from typing import Any, Literal, NamedTuple
 
 from safe_gate import addons
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import Sum
 from safe_gate.core.given import Case, Lines, selects
-from safe_gate.core.jsontext import offsets
-from safe_gate.evaluators import BUILT_IN, EVALUATORS
-from safe_gate.evaluators.stored import withheld, without_texts
+from safe_gate.core.jsontext import Path, offsets, units
+from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
+from safe_gate.gate.stored import withheld, without_texts
 from safe_gate.gate.weakening import Asked
-from safe_gate.inputs import own_rules, recorded
+from safe_gate.inputs import case_files, recorded
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems, is_interrupt, reason
 from safe_gate.model.report import InputFile
+from safe_gate.model.results import Mark, Side
 from safe_gate.model.spool import Spool
 from safe_gate.scoring import asked, workers
-from safe_gate.scoring.asked import Snapshot, is_wanted
-from safe_gate.scoring.columns import deciding
-from safe_gate.scoring.intake import Part, parts_of
-from safe_gate.scoring.refusals import as_shown, no_case, too_many_tags
+from safe_gate.scoring.asked import Part, Snapshot, as_shown, is_wanted, no_case, parts_of, too_many_tags
 from safe_gate.settings.model import Settings
 
 Recount = Callable[[Any], Any]
@@ -182,7 +183,7 @@ def _groups(evaluator: Evaluator, part: recorded.Part, found: Sequence[Case | Pr
 
 def _scored(scoring: Scoring, found: Iterable[Case | Problem], texts: Mapping[int, bytes], *, is_scored: bool) -> Tally:
     """Return what cases come to by a scoring; `texts` are their lines by number, if they are wanted."""
-    evaluator, by = EVALUATORS[scoring.evaluator], own_rules.made(scoring.evaluator, scoring.how.recipe)
+    evaluator, by = EVALUATORS[scoring.evaluator], case_files.made(scoring.evaluator, scoring.how.recipe)
     keeps = scoring.how.keeps
     problems, unsound = list[Problem](), list[Problem]()
     scored = list[tuple[Case, Any]]()
@@ -296,12 +297,12 @@ def part(evaluator: Evaluator, side: Snapshot, generated_at: str, how: How = AS_
     recipe, problems = how.recipe, tuple[Problem, ...]()
     try:
         recipe = recipe or side.recipe(evaluator)
-        own_rules.made(evaluator.name, recipe)
+        case_files.made(evaluator.name, recipe)
     except CannotJudge as error:  # the cases may have problems of their own
-        recipe = own_rules.recipe(evaluator, asked.settings(Settings()), own_rules.NO_FILES)
+        recipe = case_files.recipe(evaluator, asked.settings(Settings()), case_files.NO_FILES)
         problems = error.problems
     how = how._replace(recipe=recipe, passes_over=how.passes_over or bool(problems))
-    by, scoring = own_rules.made(evaluator.name, recipe), Scoring(evaluator.name, settings, how)
+    by, scoring = case_files.made(evaluator.name, recipe), Scoring(evaluator.name, settings, how)
     measured, found, seen = Measured(), Problems(), dict[str, Place]()
     totals, most_groups = Sum(evaluator.totals((), by)), files.bounds.tags
     mapped: Mapped
@@ -361,3 +362,73 @@ def _engine(scheduler: str, jobs: str) -> tuple[Mapped, int]:
 
 _FEWEST_PARTS = 10
 """The parts, of 50 lines each, that are worth starting processes for unless somebody sets their number."""
+
+
+# --- where a case's line holds the words that decide ----------------------------------------------
+
+Span = tuple[int, int]
+"""The columns of the first character and of the one after the last."""
+
+_KEY = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
+_STRING = re.compile(r'"((?:[^"\\]++|\\.)*+)"')
+_CHARACTER = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL
+)
+
+
+def deciding(line: str, places: Mapping[Path, int], reply: str, marks: Iterable[Mark]) -> dict[str, Span]:
+    r"""Return the columns of the first words against a case, by metric or check; "" is the reply.
+
+    `places` are the `jsontext.offsets` of the line, `reply` is the field of the reply. A field that the line does not
+    hold is left out.
+
+    >>> from safe_gate.core.jsontext import offsets
+    >>> line = '{"reply": "a\\nbad"}'
+    >>> deciding(line, dict(offsets(line)), "reply", [Mark("reply", 2, 5, "bad", Side.AGAINST, "tone", "is rude")])
+    {'': (12, 18), 'tone': (15, 18)}
+    """
+    wanted: dict[str, tuple[str, int, int | None]] = {"": (reply, 0, None)}
+    for mark in marks:
+        if mark.side is Side.AGAINST:
+            wanted.setdefault(mark.by, (mark.field, mark.start, mark.end))
+    found = {by: _span(line, places, *where) for by, where in wanted.items()}
+    return {by: span for by, span in found.items() if span}
+
+
+def _span(line: str, places: Mapping[Path, int], field: str, start: int, end: int | None) -> Span | None:
+    """Return the columns of a field's characters from `start` to `end` that lie in one string."""
+    found = None
+    for bounds in _texts(line, places, field):
+        length = len(bounds) - 1
+        if start <= length:
+            last = length if end is None else min(end, length)
+            found = 1 + units(line[: bounds[start]]), 1 + units(line[: bounds[last]])
+        if start < length:
+            break
+        start, end = start - length, end and end - length
+    return found
+
+
+def _texts(line: str, places: Mapping[Path, int], field: str) -> Iterator[Sequence[int]]:
+    """Yield the bounds of a field's strings: its own, a message's content, or the parts of the content."""
+    path: Path = tuple(key or int(index) for key, index in _KEY.findall(field))
+    parts = ((*path, "content", number, "text") for number in count())
+    for one in (path, (*path, "content")):
+        if one in places and line[places[one]] == '"':
+            yield _bounds(line, places[one])
+            return
+    for one in parts:
+        if one not in places:
+            return
+        yield _bounds(line, places[one])
+
+
+def _bounds(line: str, quote: int) -> Sequence[int]:
+    """Return the place of each character of the string that begins with a quote, and of its end."""
+    literal = _STRING.match(line, quote)
+    if not literal:
+        return ()
+    start, end = literal.span(1)
+    if "\\" not in literal[1]:
+        return range(start, end + 1)
+    return [*(one.start() for one in _CHARACTER.finditer(line, start, end)), end]

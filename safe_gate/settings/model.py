@@ -31,8 +31,8 @@ from safe_gate.core.setting import (
     Words,
     settings_of,
 )
-from safe_gate.evaluators import BUILT_IN, EVALUATORS
-from safe_gate.evaluators.safe_v0.settings import Settings as SafeV0
+from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
+from safe_gate.evaluators.safe_v0.evaluator import Settings as SafeV0
 from safe_gate.evaluators.synthesis.settings import Settings as Synthesis
 
 CONFIG_FILES = ("safe.config.json", "safe-gate.config.json")

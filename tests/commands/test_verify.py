@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate import __version__
-from safe_gate.evaluators.stored import read_report
-from safe_gate.gate import differences
+from safe_gate.gate import stored
+from safe_gate.gate.stored import read_report
 from safe_gate.scoring.asked import SCORING
 from safe_gate.settings.model import settings
 from tests.support.cases import Ran, SafeGate, safe_case, signed, turn, write_batch, write_cases
@@ -33,7 +33,7 @@ def digests() -> dict[str, str]:
 
 
 def digests_of(report: dict[str, Any]) -> dict[str, str]:
-    return asdict(differences.digests(read_report(report)))
+    return asdict(stored.digests(read_report(report)))
 
 
 @pytest.fixture

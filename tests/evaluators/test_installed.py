@@ -19,8 +19,7 @@ import pytest
 from safe_gate.core.evaluator import Rule, no_reply
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.setting import Group, Names, Texts
-from safe_gate.evaluators import BUILT_IN
-from safe_gate.evaluators.registry import GROUP, installed
+from safe_gate.evaluators.registry import BUILT_IN, GROUP, installed
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model.codec import JsonObject
 from tests.support.cases import REPOSITORY

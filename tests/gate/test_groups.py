@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.definitions import KINDS
 from safe_gate.evaluators.synthesis.result import Labels

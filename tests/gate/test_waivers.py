@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.evaluators.stored import read_report
+from safe_gate.gate.stored import read_report
 from safe_gate.gate.waivers import sorted_out, waived
 from safe_gate.model.report import Found, Waiver, Waivers
 from safe_gate.render.markdown import COMMENT_LIMIT, from_longest

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from safe_gate.core.setting import HEADINGS
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.settings.model import settings
 from tests.support.cases import (
     BAD,
@@ -70,7 +70,7 @@ DEFECT = "this is a defect of safe-gate: please report it with the command and t
 def test_a_surprise_is_one_sentence_and_no_pass(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
 ) -> None:
-    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", raising(error))
+    monkeypatch.setattr("safe_gate.inputs.case_files.recipe", raising(error))
     write_cases(Path("c.jsonl"), turn("t"))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert (ran.code, ran.err.splitlines()[:-1]) == (3, [words])
@@ -80,7 +80,7 @@ def test_a_surprise_is_one_sentence_and_no_pass(
 def test_a_surprise_names_the_installed_evaluators_and_needs_no_renderer(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", raising(OSError(24, "Too many open files")))
+    monkeypatch.setattr("safe_gate.inputs.case_files.recipe", raising(OSError(24, "Too many open files")))
     monkeypatch.setattr("safe_gate.evaluators.registry.EVALUATORS", {**EVALUATORS, "own": None})
     write_cases(Path("c.jsonl"), turn("t"))
     ran = safe_gate("eval", "--cases", "c.jsonl")
@@ -104,7 +104,7 @@ def test_an_interrupt_ends_quietly(safe_gate: SafeGate, monkeypatch: pytest.Monk
     def interrupted(*_: object, **__: object) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("safe_gate.inputs.own_rules.recipe", interrupted)
+    monkeypatch.setattr("safe_gate.inputs.case_files.recipe", interrupted)
     write_cases(Path("c.jsonl"), turn("t"))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever starts the tests may ignore it
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.evaluators.stored import read_report
+from safe_gate.gate.stored import read_report
 from safe_gate.github.runner_files import append_summary
 from safe_gate.model.report import Origin, Report
 from safe_gate.render import SUMMARY_LIMIT

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.stored import read_report, report_json
-from safe_gate.gate.differences import with_digests
+from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.gate.stored import read_report, report_json, with_digests
 from safe_gate.inputs.checked import load_schema
 
 DATA = Path(__file__).parent.parent / "data"

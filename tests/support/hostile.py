@@ -15,7 +15,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import text_join
 
-from safe_gate.evaluators.stored import read_report
+from safe_gate.gate.stored import read_report
 from safe_gate.model.report import Origin
 from safe_gate.render.markdown import COMMENT_LIMIT, from_longest
 from safe_gate.render.view import ReportView

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis import own_packs, packs
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.packs import SPEC, Pack
-from safe_gate.inputs import own_rules as of_evaluators
+from safe_gate.inputs import case_files
 from safe_gate.model.codec import JsonObject
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.model import Settings
@@ -21,7 +21,7 @@ __all__ = ["SPEC", "broken_promises", "check", "classes", "digest", "load", "rul
 def load(profile: str = "standard", **own: Any) -> Rules:
     """Return what Synthesis scores by under these options."""
     under = settings(Settings().replace(profile=profile, **own))
-    found: Rules = of_evaluators.load(EVALUATORS["synthesis"], under, of_evaluators.read(under))
+    found: Rules = case_files.load(EVALUATORS["synthesis"], under, case_files.read_rules(under))
     return found
 
 
@@ -48,13 +48,13 @@ def classes() -> Mapping[str, Sequence[str]]:
 def digest(own: Sequence[str] = (), root: Path = Path()) -> str:
     """Return the digest of the packs that ship and of a team's own."""
     under = settings(Settings().replace(rules=tuple(own)))
-    return of_evaluators.digest(under, of_evaluators.read(under, root=root))
+    return case_files.rules_digest(under, case_files.read_rules(under, root=root))
 
 
 def check(own: Sequence[str], root: Path = Path()) -> str:
     """Return the recipe with a team's packs. Raises CannotJudge with every problem of them."""
     under = settings(Settings().replace(rules=tuple(own)))
-    return of_evaluators.recipe(EVALUATORS["synthesis"], under, of_evaluators.read(under, root=root))
+    return case_files.recipe(EVALUATORS["synthesis"], under, case_files.read_rules(under, root=root))
 
 
 def broken_promises(pack: Pack, rule: JsonObject) -> tuple[list[str], list[tuple[str, str]]]:

@@ -12,7 +12,7 @@ from typing import Any
 from safe_gate.addons.importers.messages import content_of, parsed
 from safe_gate.addons.importers.records import Row, Twice, is_json
 from safe_gate.core.given import Exchange, Imports, Lines
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.model.codec import JsonObject
 
 AUTO = "auto"

@@ -12,7 +12,7 @@ from typing import Any
 from safe_gate.addons.importers.messages import are_messages, are_parts, parsed, side_of
 from safe_gate.addons.importers.records import Refused, Sample, id_of, texts
 from safe_gate.core.jsontext import repeated
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 
 _PAIRS = (*product(
     ("user", "prompt", "question", "query", "instruction", "input"),

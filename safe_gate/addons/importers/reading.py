@@ -18,7 +18,7 @@ from safe_gate.addons.importers.recording import Recording, opened, problem_of, 
 from safe_gate.addons.importers.records import NO_RECORD, LeftOut, Record, Refused, Row, field_of, is_json, is_set
 from safe_gate.core.given import Exchange
 from safe_gate.core.validate import Schema, suggestion
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import checked, disk, globs
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems

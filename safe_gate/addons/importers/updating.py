@@ -10,7 +10,7 @@ from typing import Any
 
 from safe_gate.addons.importers.entries import Request, as_json, asked_in, replies_in
 from safe_gate.core.jsontext import JsonError, offsets, parse
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import checked, disk
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems

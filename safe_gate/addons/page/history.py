@@ -18,12 +18,11 @@ from safe_gate.addons.page.markup import (
     table,
 )
 from safe_gate.core.figures import percent, plural
-from safe_gate.evaluators import EVALUATORS, parts_of
-from safe_gate.gate.limits import setting_of
+from safe_gate.evaluators.registry import EVALUATORS, parts_of, setting_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.report import Report, Verdict
 from safe_gate.model.results import Phrase, Rate, Table, Untrusted, Words
-from safe_gate.render import markdown_parts
+from safe_gate.render import markdown
 from safe_gate.render.untrusted import html
 from safe_gate.render.view import VERDICTS
 
@@ -203,6 +202,6 @@ def summary(moments: Sequence[Moment], notes: Sequence[Phrase]) -> str:
     """Return the history as Markdown: the latest runs as a table."""
     found, more = runs_table(moments), len(moments) - _SHOWN
     lines = [f"### SAFE Gate history · {title(moments)}", ""]
-    lines += [line for note in notes for line in (markdown_parts.words_of(note), "")]
-    lines += [*markdown_parts.table_of(found._replace(rows=found.rows[-_SHOWN:])), ""]
+    lines += [line for note in notes for line in (markdown.words_of(note), "")]
+    lines += [*markdown.table_of(found._replace(rows=found.rows[-_SHOWN:])), ""]
     return "\n".join([*lines, *([f"… and {plural(more, 'earlier run')}: see the page.", ""] if more > 0 else [])])

@@ -11,7 +11,7 @@ from typing import Any
 
 from safe_gate.addons.page.markup import folded, page, paragraphs, phrase, rate_tables, table
 from safe_gate.core.figures import plural
-from safe_gate.evaluators import EVALUATORS, parts_of, present
+from safe_gate.evaluators.registry import EVALUATORS, parts_of, present
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import number
 from safe_gate.model.report import Change, Origin, Report

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
-from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.evaluators.stored import read_result
-from safe_gate.gate import differences
+from safe_gate.evaluators.registry import EVALUATORS, present
+from safe_gate.gate import stored
+from safe_gate.gate.stored import read_result
 from safe_gate.inputs import checked, disk, globs
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
@@ -111,12 +111,12 @@ class Content(NamedTuple):
 def _sound(name: str, value: JsonObject) -> Any:
     """Return a result. Raises CannotJudge if what follows from its evidence, such as a score, contradicts it."""
     result = read_result(name, value)
-    if first := next(differences.differences({"": value}, {"": codec.to_json(result)}), None):
+    if first := next(stored.differences({"": value}, {"": codec.to_json(result)}), None):
         raise CannotJudge(_contradiction("", result.id, first))
     return result
 
 
-def _contradiction(name: str, case_id: str, first: differences.Difference) -> Problem:
+def _contradiction(name: str, case_id: str, first: stored.Difference) -> Problem:
     given, advice = "its evidence and its case give", "the shard was changed, so run it again"
     words = f"is {first.first}, but {given} {first.second}; {advice}"
     field = first.pointer.strip("/").replace("/", ".")
@@ -143,7 +143,7 @@ class Shards:
         if result is None:
             return None
         there, again = ({"": codec.to_json(one)} for one in (result, recount(result)))
-        first = next(differences.differences(there, again), None)
+        first = next(stored.differences(there, again), None)
         if first is None:
             return result
         return _contradiction(self.names[_index(evaluator, case_id, len(self.names)) - 1], case_id, first)

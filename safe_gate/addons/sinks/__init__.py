@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from safe_gate.addons.sinks.events import Event, Run, cloud_events, of_run
 from safe_gate.core.deadline import within
-from safe_gate.inputs import writing
+from safe_gate.inputs import disk
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Report
 from safe_gate.render.jsonreport import line
@@ -65,7 +65,7 @@ def to_file(events: Iterator[Event], run: Run, sink: Sink, _timer: Timer) -> Non
         with path.open("rb") as file:
             if file.read(len(_START)) not in (b"", _START):
                 raise SinkError("the file exists and does not hold events; name another file")
-    writing.write(path, (f"{line(event)}\n" for event in cloud_events(events, run)))
+    disk.write(path, (f"{line(event)}\n" for event in cloud_events(events, run)))
 
 
 def deliver(report: Report, run: Run, to: Sinks, sleep: Callable[[float], None]) -> list[str]:

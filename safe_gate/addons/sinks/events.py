@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.jsontext import digest
-from safe_gate.evaluators import parts_of
-from safe_gate.evaluators.registry import results_of
+from safe_gate.evaluators.registry import parts_of, results_of
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import number

@@ -16,9 +16,8 @@ from typing import NamedTuple
 
 from safe_gate import addons
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.evaluators import parts_of
-from safe_gate.evaluators.registry import results_of
-from safe_gate.evaluators.stored import report_json
+from safe_gate.evaluators.registry import parts_of, results_of
+from safe_gate.gate.stored import report_json
 from safe_gate.gate.waivers import case_of
 from safe_gate.model.problems import Place
 from safe_gate.model.report import NOWHERE, Origin, Report, Waiver

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 
-from safe_gate.evaluators import parts_of
+from safe_gate.evaluators.registry import parts_of
 from safe_gate.model.results import Untrusted
 from safe_gate.render.formats import JudgedCase, Shown, judged_cases
 from safe_gate.render.untrusted import cell, plain, quoted

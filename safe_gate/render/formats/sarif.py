@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import digest
-from safe_gate.evaluators import EVALUATORS, parts_of
+from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 from safe_gate.model.report import Report, Verdict, Waiver

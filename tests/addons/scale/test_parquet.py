@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate.addons.scale import parquet
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.inputs import case_files, recorded
 from safe_gate.model.problems import Problem

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from safe_gate.baseline.source import Baseline
-from safe_gate.evaluators.stored import read_report
+from safe_gate.gate.stored import read_report
 from safe_gate.inputs.disk import HERE
 from tests.support.baselines import context, open_, refusal
 from tests.support.cases import Ran

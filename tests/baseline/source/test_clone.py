@@ -148,7 +148,7 @@ def test_a_git_that_does_not_work(
     (tmp_path / "git").write_text(script, "utf-8")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr("safe_gate.inputs.clone._PATIENCE", seconds)
+    monkeypatch.setattr("safe_gate.inputs.commit_files._PATIENCE", seconds)
     assert f"(the clone: {words}; GitHub: this is not a GitHub Actions job)" in refusal(open_("main"))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.evaluators.stored import read_report, report_json
+from safe_gate.gate.stored import read_report, report_json
 from safe_gate.gate.weakening import Terms, weakenings
 from safe_gate.github import HAND_OVER, handover
 from safe_gate.render import console, markdown

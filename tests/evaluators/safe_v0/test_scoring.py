@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
-from safe_gate.evaluators.safe_v0.gate import missable
+from safe_gate.evaluators.safe_v0.gate import Totals, missable
 from safe_gate.evaluators.safe_v0.present import marks
 from safe_gate.evaluators.safe_v0.result import Label
 from safe_gate.evaluators.safe_v0.score import Case, Policy, Threshold, score_case
-from safe_gate.evaluators.safe_v0.totals import Totals
 from tests.support.cases import DATA, Ran, SafeGate, safe_case, write_batch
 from tests.support.safe_v0 import DEFAULT, case, scored
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.evaluators.stored import read_report
+from safe_gate.gate.stored import read_report
 from safe_gate.render import formats
 from safe_gate.render.view import ReportView
 from safe_gate.settings.model import settings

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.evaluators import parts_of
-from safe_gate.evaluators.stored import read_report, report_json, withheld
+from safe_gate.evaluators.registry import parts_of
+from safe_gate.gate.stored import read_report, report_json, withheld
 from safe_gate.github.runner_files import annotated
 from safe_gate.model import codec
 from safe_gate.model.problems import Place, Problem

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.deciding import ASKS
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Check, Rules

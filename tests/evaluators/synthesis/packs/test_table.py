@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Rules

@@ -1,25 +1,64 @@
-"""Shell: a run's recordings and their sources, compared with the lock, and with the lock of the base commit."""
+"""Shell: `safe-gate.lock.json`, and the recordings of a run that are stale by it, or by the lock of the base commit.
+
+Reads the lock, and recordings and their sources as they are.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 from safe_gate.baseline.comparison import Scores
 from safe_gate.baseline.judging import Judging, Snapshots
 from safe_gate.baseline.source import Baseline
 from safe_gate.core.given import Documents
-from safe_gate.evaluators import parts_of
-from safe_gate.evaluators.registry import results_of
-from safe_gate.gate import staleness
-from safe_gate.inputs import case_files, disk, lock_file
-from safe_gate.inputs.clone import Clone
-from safe_gate.inputs.commit_files import Missing
+from safe_gate.evaluators.registry import parts_of, results_of
+from safe_gate.gate import rules as gate_rules
+from safe_gate.inputs import case_files, checked, disk, globs
+from safe_gate.inputs.commit_files import Clone, FilePath, Missing
+from safe_gate.inputs.disk import HERE
+from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.model.report import Comparison, Fault, Lock, Locked, Recordings, Stale
+from safe_gate.settings.model import LOCK_FILE
+
+
+def read_lock(root: FilePath = HERE) -> Lock | None:
+    """Return the lock below a folder, None if there is none. Raises CannotJudge with every problem of it."""
+    path = root / LOCK_FILE
+    return codec.from_json(Lock, checked.document(path, "lock")) if disk.exists(path) else None
+
+
+def as_they_are(
+    recordings: Mapping[str, Sequence[str]], model: str = "", at: str = "", *, needs_sources: bool = False
+) -> dict[str, Locked]:
+    """Return recordings as they are below the working folder, each with its sources, which paths and globs name.
+
+    Raises CannotJudge for a file that cannot be read, and where sources are needed for each pattern that names none.
+    """
+    found = {recording: globs.expand(patterns, "") for recording, patterns in recordings.items()}
+    unmatched = dict.fromkeys(one for _, problems in found.values() for one in problems)
+    if needs_sources and unmatched:
+        raise CannotJudge(*unmatched)
+    digest = cache(disk.sha256)  # several recordings may have one source
+    return {
+        recording: Locked(
+            _sha256_of(recording), model, at, {disk.shown(path): digest(str(path)) for path in sorted(paths)}
+        )
+        for recording, (paths, _) in found.items()
+    }
+
+
+def _sha256_of(recording: str) -> str:
+    try:
+        return disk.sha256(recording)
+    except CannotJudge as error:
+        raise CannotJudge(*(replace(one, field="recordings") for one in error.problems)) from error
 
 
 def of(
@@ -33,19 +72,19 @@ def of(
     options, on_stale = rules.options, rules.options.stale_recordings
     if not options.recordings or on_stale == "off":
         return None
-    lock = lock_file.read()
+    lock = read_lock()
     before = _base_lock(rules, baseline, snapshots, is_needed=lock is not None or on_stale == "fail")
     if lock is None and before is None and on_stale == "warn":
         return None
     judged_at = _judged_at(options.max_age)
     cases = _cases_by_file(scores) if compared and before else {}
     stale = list[Stale]()
-    for path, now in sorted(lock_file.as_they_are(options.recordings).items()):
+    for path, now in sorted(as_they_are(options.recordings).items()):
         entry = lock.recordings.get(path) if lock else None
-        was = staleness.entry_before(path, entry.sources, before, options.recordings) if entry and before else None
+        was = gate_rules.entry_before(path, entry.sources, before, options.recordings) if entry and before else None
         own = cases.get(disk.shown(Path(path)))
-        is_same = own is not None and compared is not None and staleness.has_outputs_of_base(own, compared)
-        stale += staleness.stale(path, now, entry, was, is_same=is_same)
+        is_same = own is not None and compared is not None and gate_rules.has_outputs_of_base(own, compared)
+        stale += gate_rules.stale(path, now, entry, was, is_same=is_same)
         if entry and judged_at and options.max_age is not None:
             days = (judged_at - datetime.fromisoformat(entry.recorded_at)).days
             if days > options.max_age:
@@ -65,7 +104,7 @@ def _base_lock(rules: Judging, compared: Baseline | None, snapshots: Snapshots, 
     with suppress(CannotJudge):  # whatever needs the base reports an unreadable one; this change may repair its lock
         if base is None and is_needed:
             base = snapshots.open("base")
-        return lock_file.read(base.root) if base else None
+        return read_lock(base.root) if base else None
     return None
 
 
@@ -99,7 +138,7 @@ _SKEW = 1
 def _is_committed(path: str, entry: Locked, snapshots: Snapshots) -> bool:
     """Return whether the judged commit has an entry: one that is not committed yet is newer, of course."""
     head = snapshots.open("HEAD")
-    lock = lock_file.read(head.root) if head else None
+    lock = read_lock(head.root) if head else None
     return lock is not None and lock.recordings.get(path) == entry
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.jsontext import offsets
 from safe_gate.model.results import Mark, Side
-from safe_gate.scoring.columns import deciding
+from safe_gate.scoring.measure import deciding
 from tests.support.columns import cut
 
 _TEXTS = st.text(st.characters(exclude_categories=()))

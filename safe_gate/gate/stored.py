@@ -1,0 +1,212 @@
+"""Reports as JSON in the shape of `schemas/report.schema.json`, and back; their digests, and how two differ. Pure.
+
+The digests cover everything that the verdict depends on. Each is a SHA-256. `all` covers all digests, the rules'
+outcomes and the verdict. Two reports with the same `all` have the same cases, outputs, rules, settings, engine and
+findings. Digests do not depend on the order of files or cases, or on the places of cases in files. Sums over results
+(means, counts, worst cases) have no digest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, NamedTuple, TypeVar
+
+from safe_gate.core.jsontext import addend, digest, of_all, of_sum, stand_in
+from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, parts_of, results_of
+from safe_gate.model import codec
+from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import number
+from safe_gate.model.report import SCHEMA_VERSION, Comparison, Digests, Report, Verdict
+from safe_gate.model.spool import Spool
+
+Results = Callable[[Iterator[Any]], Iterable[Any]]
+"""Makes the JSON of results one value: `list`, or `iter` for a writer that takes them one at a time."""
+
+T = TypeVar("T")
+
+
+def part_json(part: Any, results: Results = list) -> dict[str, Any]:
+    """Return an evaluator's part of a report as JSON."""
+    own: dict[str, Any] = codec.to_json(replace(part, results=()))
+    return {**own, "results": results(map(codec.to_json, part.results))}
+
+
+def report_json(report: Report, results: Results = list) -> dict[str, Any]:
+    """Return a report as JSON."""
+    own = codec.to_json(replace(report, parts={}))
+    count = number(report.problems)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        **{name: own[name] for name in ("tool", "generated_at", "verdict", "rules")},
+        **{name: part and part_json(part, results) for name, part in report.parts.items()},
+        "waivers": own.get("waivers"),
+        **{name: own[name] for name in ("comparison", "weakened", "recordings", "provenance") if name in own},
+        **({"problems": own.get("problems", [])} if report.verdict is Verdict.ERROR else {}),
+        **({"problem_count": count} if count > len(report.problems) else {}),
+        **({"blessed": own["blessed"]} if "blessed" in own else {}),
+    }
+
+
+def read_report(value: JsonObject) -> Report:
+    """Return the report that a JSON object is, which fits the schema."""
+    own = {one.name: value[one.name] for one in fields(Report) if one.name in value}
+    found = codec.from_json(Report, {**own, "parts": {}})
+    problems = found.problems
+    if more := value.get("problem_count", len(problems)) - len(problems):
+        problems = (*problems[:-1], replace(problems[-1], count=1 + more))
+    parts = {name: read_part(name, value[name]) for name in EVALUATORS}
+    return replace(found, parts=parts, problems=problems, comparison=found.comparison and _compared(found.comparison))
+
+
+def read_part(name: str, value: JsonObject | None) -> Any:
+    """Return an evaluator's part of a report, None for one that was given no input."""
+    return value and codec.from_json(EVALUATORS[name].part.kind, value)
+
+
+def read_result(name: str, value: JsonObject) -> Any:
+    """Return an evaluator's result."""
+    return codec.from_json(EVALUATORS[name].part.result, value)
+
+
+def _compared(comparison: Comparison) -> Comparison:
+    """Return a comparison with the baseline's results of changed cases as values."""
+    parts = {
+        name: part
+        and replace(
+            part,
+            changes=[
+                replace(one, before=None if one.before is None else read_result(name, one.before))
+                for one in part.changes
+            ],
+        )
+        for name, part in comparison.parts.items()
+    }
+    return replace(comparison, parts=parts)
+
+
+def without_texts(name: str, value: JsonObject) -> dict[str, Any]:
+    """Return JSON of an evaluator, such as a result, with a stand-in for every recorded text."""
+    quotes = EVALUATORS[name].part.quotes
+
+    def strip(value: Any, *, is_text: bool = False) -> Any:
+        if isinstance(value, dict):
+            return {key: strip(inner, is_text=key in quotes) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [strip(inner, is_text=is_text) for inner in value]
+        return stand_in(value) if is_text and isinstance(value, str) else value
+
+    stripped: dict[str, Any] = strip(dict(value))
+    return stripped
+
+
+def withheld(name: str, value: T) -> T:
+    """Return an evaluator's result, or its part of a report, with a stand-in for every recorded text."""
+    if not isinstance(value, EVALUATORS[name].part.kind):
+        return codec.from_json(type(value), without_texts(name, codec.to_json(value)))
+    part: Any = value
+    bare = codec.from_json(type(value), without_texts(name, codec.to_json(replace(part, results=()))))
+    found: T = replace(bare, results=Spool(withheld(name, one) for one in part.results))  # type: ignore[type-var]
+    return found
+
+
+_OF_THE_RUN = re.compile(
+    "|".join(
+        (
+            "/generated_at|/provenance/(base|commit|digests)(/.*)?",
+            *(rf"/{name}/results/\d+/source(/.*)?" for name in EVALUATORS),
+            *(f"/{name}/({one.part.of_the_run})(/.*)?" for name, one in EVALUATORS.items() if one.part.of_the_run),
+        )
+    )
+)
+"""What of a report does not follow from what its cases' files hold and its settings say: when and where it was made."""
+
+
+class Difference(NamedTuple):
+    """A value that two reports do not share: its JSON Pointer (RFC 6901), and what either has there, as text."""
+
+    pointer: str
+    first: str
+    second: str
+
+
+def digests(report: Report) -> Digests:
+    """Return the digests of a report: `rules`, `policy`, `cases`, `outputs`, `results`, and `all` of them.
+
+    `rules` is of all that scores follow from besides the cases: engine, rule packs, profile, thresholds
+    and weights. `policy` is of the settings as they are recorded, lists in no order.
+    """
+    policy = report.provenance.policy
+    sums = dict.fromkeys(("cases", "outputs", "results"), 0)
+    for evaluator, part in parts_of(report.parts):
+        name = evaluator.name
+        for result in results_of(part):
+            of = evaluator.compare.outcome(result)
+            sums["cases"] += addend(digest([name, of.id, of.case]))
+            sums["outputs"] += addend(digest([name, of.id, of.output]))
+            told = {key: value for key, value in codec.to_json(result).items() if key not in evaluator.part.where}
+            sums["results"] += addend(digest([name, told]))
+    found = {
+        "rules": digest(
+            {
+                "engine": codec.to_json(report.tool),
+                "packs": report.provenance.packs_sha256,
+                **{
+                    name: evaluator.compare.scored_by(report.parts[name], policy)
+                    for name, evaluator in EVALUATORS.items()
+                    if name in BUILT_IN or report.parts[name] is not None
+                },
+            }
+        ),
+        "policy": digest(
+            {key: of_all(map(digest, value)) if isinstance(value, list) else value for key, value in policy.items()}
+        ),
+        **{name: of_sum(total) for name, total in sums.items()},
+    }
+    judged = [report.verdict.value, [*map(codec.to_json, report.rules)]]
+    return Digests(**found, all=digest({**found, "judged": judged}))
+
+
+def with_digests(report: Report) -> Report:
+    """Return a report with its digests in its provenance."""
+    return replace(report, provenance=replace(report.provenance, digests=digests(report)))
+
+
+def differences(report: JsonObject, recomputed: JsonObject) -> Iterator[Difference]:
+    """Yield where a report differs from a recomputed one, apart from when and where it was made, and additions."""
+    made = {key: value for key, value in report.items() if key in recomputed}
+    return (one for one in _differences("", made, recomputed) if not _OF_THE_RUN.fullmatch(one.pointer))
+
+
+def _differences(pointer: str, first: Any, second: Any) -> Iterator[Difference]:
+    if first == second:
+        return
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        for key in [*first, *(key for key in second if key not in first)]:
+            step = key.replace("~", "~0").replace("/", "~1")
+            yield from _differences(f"{pointer}/{step}", first.get(key, _NOTHING), second.get(key, _NOTHING))
+        return
+    if _is_list(first) and _is_list(second):
+        for index, pair in enumerate(zip(first, second, strict=False)):
+            yield from _differences(f"{pointer}/{index}", *pair)
+        if len(first) == len(second):
+            return
+    yield Difference(pointer, _shown(first), _shown(second))
+
+
+_NOTHING = object()
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _shown(value: Any) -> str:
+    """Return a value as JSON, one that holds others by how many: it may be as long as a report."""
+    if value is _NOTHING:
+        return "nothing"
+    if isinstance(value, Mapping) or _is_list(value):
+        return f"{'a list' if _is_list(value) else 'an object'} of {len(value)}"
+    return json.dumps(value, ensure_ascii=False)
