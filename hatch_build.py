@@ -81,14 +81,14 @@ def shared(version: str) -> dict[str, str]:
     import shtab
 
     from safe_gate import commands
-    from safe_gate.commands import _parsing
+    from safe_gate.commands import _command
 
     page = f'.TH SAFE-GATE 1 "" "safe-gate {version}"\n.SH NAME\nsafe-gate \\- judges recorded outputs before a merge\n'
     for name in ("", *commands.every()):
-        words = _parsing.help_text(name, is_whole=True).translate({ord("\\"): r"\e", ord("-"): r"\-"})
+        words = _command.help_text(name, is_whole=True).translate({ord("\\"): r"\e", ord("-"): r"\-"})
         lines = "".join(f"\\&{line}\n" for line in words.splitlines())  # so that none starts with a request
         page += f".SH {name.upper() or 'SYNOPSIS'}\n.nf\n{lines}.fi\n"
-    parser = _parsing.whole()
+    parser = _command.whole()
     return {
         "share/man/man1/safe-gate.1": page,
         "share/bash-completion/completions/safe-gate": shtab.complete(parser, shell="bash"),

@@ -18,7 +18,7 @@ from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.inputs.case_files import NO_FILES, load
 from safe_gate.model.problems import Place
 from safe_gate.scoring.asked import settings
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 
 DATA = Path(__file__).parent.parent / "data" / "synthesis"
 FEWEST, MOST = 120, 180

@@ -17,7 +17,7 @@ from safe_gate import commands
 from safe_gate.core.setting import Setting
 from safe_gate.evaluators.registry import setting_of
 from safe_gate.gate.rules import RULES
-from safe_gate.settings.model import settings
+from safe_gate.settings import settings
 
 FOLDER = Path(__file__).parent
 GITLAB = FOLDER.parent / "safe_gate/commands/starter/gitlab/.gitlab/safe-gate.yml"

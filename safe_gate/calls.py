@@ -19,7 +19,7 @@ from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github.effects import Effects, time_of
-from safe_gate.inputs import config_file, disk
+from safe_gate.inputs import checked, disk
 from safe_gate.inputs.checked import load_schema
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.model.codec import JsonObject
@@ -29,9 +29,8 @@ from safe_gate.model.results import in_notebook
 from safe_gate.render import console, jsonreport
 from safe_gate.render.untrusted import quoted
 from safe_gate.render.view import conclusion, message, rule_name, state
-from safe_gate.settings import reading
-from safe_gate.settings.model import Settings
-from safe_gate.settings.model import settings as every_setting
+from safe_gate.settings import Settings, reading
+from safe_gate.settings import settings as every_setting
 from safe_gate.settings.reading import IN_PYTHON
 
 Path_ = str | os.PathLike[str]
@@ -121,7 +120,7 @@ def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
     try:
         if problems := (*no_json, *_misplaced(flags)):
             raise CannotJudge(*problems)
-        options = reading.read(flags, {}, config_file.read_config, command=IN_PYTHON)
+        options = reading.read(flags, {}, checked.read_config, command=IN_PYTHON)
         return _judged(options, effects, flags, writes=writes)
     except CannotJudge as error:
         if writes:  # an old report must not say that the gate passed
@@ -129,12 +128,12 @@ def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
         raise
 
 
-_unchecked = partial(config_file.read_config, is_checked=False)
+_unchecked = partial(checked.read_config, is_checked=False)
 
 
 def _judged(options: Settings, effects: Effects, flags: Mapping[str, Any], *, writes: bool) -> Run:
     def options_at(root: FilePath) -> Settings:
-        return reading.read(flags, {}, partial(config_file.read_config, root=root), command=IN_PYTHON)
+        return reading.read(flags, {}, partial(checked.read_config, root=root), command=IN_PYTHON)
 
     disk.follow_links(is_on="outside-links" in options.allow)
     judged = one_run.run(options if writes else options.replace(reports=()), effects, options_at)

@@ -93,17 +93,15 @@ def _open_streams() -> None:
 
 
 def _main(argv: list[str], environ: Mapping[str, str], say: _Print, told: dict[str, Any]) -> int:
-    from safe_gate.commands import _parsing
+    from safe_gate.commands import _command
 
     if not argv:
-        _print(_parsing.help_text(), sys.stdout)
+        _print(_command.help_text(), sys.stdout)
         return _COULD_NOT_JUDGE
-    argv[:] = _parsing.with_action_inputs(argv, environ)  # what fails later reports as this command
-    arguments = _parsing.read(argv)
+    argv[:] = _command.with_action_inputs(argv, environ)  # what fails later reports as this command
+    arguments = _command.parsed(argv)
     if arguments is None:
         return 0
-    from safe_gate.commands import _command  # after --help and --version, which need none of it
-
     return _command.run(arguments, argv, environ, say, told)
 
 
@@ -129,9 +127,9 @@ def _surprised(
         problem = Problem(Place("safe-gate"), words, code=Code.UNAVAILABLE)
     shown = problem.without_texts()
     with suppress(Exception):
-        from safe_gate.commands import _command, _parsing
+        from safe_gate.commands import _command
 
-        options = _command.reporting_options(_parsing.peeked(argv), environ)
+        options = _command.reporting_options(_command.peeked(argv), environ)
         shown = problem if options.text == "full" else shown
         if _command.refuses_aloud(argv):
             return _command.refuse((problem,), options, _command.effects_of(environ, say, told))

@@ -24,7 +24,7 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Found, InputFile, Provenance, Report, Verdict
 from safe_gate.reporting import TOOL, Judged, TakenError, begin, conclude, reports_of, unjudged, without_verdict
 from safe_gate.scoring import asked, measure
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 
 Begin = Callable[[Settings], None]
 """Called with the settings that judge, before the first case is scored."""

@@ -30,8 +30,8 @@ from safe_gate.render.formats import Draw
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import Ranked, ReportView, ranked
 from safe_gate.scoring import asked
-from safe_gate.settings.model import Settings
-from safe_gate.settings.model import settings as every_setting
+from safe_gate.settings import Settings
+from safe_gate.settings import settings as every_setting
 
 TOOL = Tool("safe-gate", __version__)
 

@@ -20,7 +20,7 @@ import yaml
 from safe_gate import __version__, commands
 from safe_gate.evaluators.registry import setting_of
 from safe_gate.gate.rules import RULES
-from safe_gate.settings.model import Settings, settings
+from safe_gate.settings import Settings, settings
 from safe_gate.settings.reading import read
 from tests.support import actionlint
 from tests.support.cases import REPOSITORY, Ran

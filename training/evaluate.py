@@ -28,7 +28,7 @@ from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.inputs.case_files import NO_FILES, load
 from safe_gate.model.problems import Place
 from safe_gate.scoring.asked import settings
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 
 HERE = Path(__file__).parent
 DOCUMENTS = (HERE.parent / "docs" / "checks.md", HERE / "measurements.md")

@@ -29,7 +29,7 @@ from safe_gate.render import formats
 from safe_gate.scoring import asked, measure
 from safe_gate.scoring.asked import Snapshot
 from safe_gate.scoring.measure import How, Keeps, ResultSource
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

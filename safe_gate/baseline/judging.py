@@ -20,7 +20,7 @@ from safe_gate.model.problems import CannotJudge, Code, Problem
 from safe_gate.model.report import Base
 from safe_gate.scoring import asked
 from safe_gate.scoring.asked import Snapshot
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 
 OptionsAt = Callable[[FilePath], Settings]
 """The settings of a run whose config file is read below a folder; flags and environment stay."""

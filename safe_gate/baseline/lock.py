@@ -25,7 +25,7 @@ from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.model.report import Comparison, Fault, Lock, Locked, Recordings, Stale
-from safe_gate.settings.model import LOCK_FILE
+from safe_gate.settings import LOCK_FILE
 
 
 def read_lock(root: FilePath = HERE) -> Lock | None:

@@ -21,8 +21,7 @@ from safe_gate.gate import stored
 from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github import Api
 from safe_gate.github.contents import Contents
-from safe_gate.github.effects import Effects, is_merge_of_event, root_in_sight
-from safe_gate.github.event import OF_A_HEAD, Context
+from safe_gate.github.effects import OF_A_HEAD, Context, Effects, is_merge_of_event, root_in_sight
 from safe_gate.inputs import checked, disk, globs
 from safe_gate.inputs.case_files import read_by, settings
 from safe_gate.inputs.commit_files import (
@@ -39,7 +38,7 @@ from safe_gate.inputs.commit_files import (
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Report, Verdict
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 
 _NAMED_BY = frozenset({*OF_A_HEAD, "pull_request_target", "merge_group"})
 _EXPECTED = "expected a report of safe-gate run, a commit (a branch, a tag, an id), base, or . for the working folder"

@@ -13,11 +13,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
 
 if TYPE_CHECKING:
     from safe_gate.commands._command import Call, Command
-    from safe_gate.core.evaluator import Evaluator
 
 
 class Module(Protocol):

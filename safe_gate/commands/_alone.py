@@ -15,7 +15,7 @@ from safe_gate.model.results import Section
 from safe_gate.render import console, jsonreport
 from safe_gate.render.view import section_alone
 from safe_gate.scoring import asked, measure
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 
 Ending = tuple[int, str]
 """The exit code of a command, and the last line that it prints, "" for none."""

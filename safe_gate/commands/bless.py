@@ -24,7 +24,7 @@ from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import NEWLY_FAILING, comparison_section
 from safe_gate.render.view import filtered
 from safe_gate.scoring.asked import FILTERS
-from safe_gate.settings.model import WAIVERS_FILE
+from safe_gate.settings import WAIVERS_FILE
 
 _TEXT = {"default": "", "metavar": "TEXT"}
 COMMAND = Command(

@@ -27,7 +27,7 @@ from safe_gate.model.results import Untrusted, Words
 from safe_gate.render import console
 from safe_gate.scoring import asked, measure, workers
 from safe_gate.scoring.asked import Snapshot
-from safe_gate.settings.model import LOCK_FILE, Settings
+from safe_gate.settings import LOCK_FILE, Settings
 
 COMMAND = Command(
     place=9,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safe_gate import commands
-from safe_gate.commands import _parsing
+from safe_gate.commands import _command
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.model.problems import CannotJudge, Code
@@ -26,5 +26,5 @@ def main(call: Call) -> int:
     if name and name not in commands.names():
         words = f"no command is called {quote(name)}{suggestion(name, commands.names())}; see safe-gate --help"
         raise CannotJudge.at("command line", words, Code.USAGE)
-    call.effects.out(_parsing.help_text(name, is_whole=call.arguments["is_whole"]))
+    call.effects.out(_command.help_text(name, is_whole=call.arguments["is_whole"]))
     return 0

@@ -15,7 +15,7 @@ from safe_gate.inputs import checked, disk
 from safe_gate.inputs.commit_files import Clone, Missing
 from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.render import console
-from safe_gate.settings.model import CONFIG_FILES
+from safe_gate.settings import CONFIG_FILES
 
 COMMAND = Command(
     place=0,

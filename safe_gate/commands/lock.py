@@ -16,7 +16,7 @@ from safe_gate.model.report import Lock
 from safe_gate.model.results import Untrusted
 from safe_gate.render import console, jsonreport
 from safe_gate.render.untrusted import plain
-from safe_gate.settings.model import LOCK_FILE
+from safe_gate.settings import LOCK_FILE
 
 COMMAND = Command(
     place=7,

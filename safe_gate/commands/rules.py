@@ -21,7 +21,7 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import Table, Untrusted
 from safe_gate.render import console, jsonreport
 from safe_gate.scoring import asked
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 
 COMMAND = Command(
     place=6,

@@ -14,7 +14,7 @@ from safe_gate.gate.stored import report_json
 from safe_gate.github.effects import Effects
 from safe_gate.inputs import disk
 from safe_gate.render import console, jsonreport
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 
 COMMAND = Command(
     place=1,

@@ -15,7 +15,7 @@ from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import keep_inputs, read_by
 from safe_gate.model.results import Section
 from safe_gate.render import console, jsonreport, markdown
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 
 COMMAND = Command(
     place=3,

@@ -12,11 +12,11 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.inputs import case_files, checked, config_file, disk, recorded
+from safe_gate.inputs import case_files, checked, disk, recorded
 from safe_gate.model.problems import CannotJudge, Problem, Problems
 from safe_gate.model.report import InputFile
 from safe_gate.scoring import asked, measure, workers
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 from safe_gate.settings.reading import read
 
 COMMAND = Command(
@@ -152,7 +152,7 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
         elif kind != "config":
             checked.document(path, kind)
         else:
-            options = read({"config": path}, {}, config_file.read_config)
+            options = read({"config": path}, {}, checked.read_config)
             side = asked.taken(options)
             for one in (one for one in EVALUATORS.values() if one.rule_files):
                 try:

@@ -30,7 +30,7 @@ from safe_gate.model.problems import CannotJudge, Place, Problem
 from safe_gate.model.report import Digests, InputFile, Report, Verdict, Waivers
 from safe_gate.model.results import Phrase, Table, Untrusted
 from safe_gate.render import console
-from safe_gate.settings.model import Settings, settings
+from safe_gate.settings import Settings, settings
 from safe_gate.settings.reading import Config, read
 
 COMMAND = Command(

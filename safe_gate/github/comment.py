@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from safe_gate.github import Api, ApiError, Refusal
-from safe_gate.github.event import NO_RUN, Context, WorkflowRun
+from safe_gate.github.effects import NO_RUN, Context, WorkflowRun
 
 _ACTIONS_BOT = "github-actions[bot]"
 _LONGEST_GATE = 200

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from safe_gate.core.setting import Setting
-from safe_gate.github.event import Context
+from safe_gate.github.effects import Context
 from safe_gate.model.results import Untrusted, Words
-from safe_gate.settings.model import Settings, settings
+from safe_gate.settings import Settings, settings
 
 _IN_CONTAINER = "/github/workspace"
 """GITHUB_WORKSPACE in the container of an action, and nowhere else."""

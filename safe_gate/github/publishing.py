@@ -14,8 +14,7 @@ from urllib.parse import quote
 from safe_gate import addons
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.github import HAND_OVER, Api, ApiError, Refusal, comment, handover, preview, runner_files
-from safe_gate.github.effects import Effects
-from safe_gate.github.event import NO_RUN, Context
+from safe_gate.github.effects import NO_RUN, Context, Effects
 from safe_gate.github.runner_files import Annotation, annotated, of_refusal
 from safe_gate.inputs import disk
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -24,7 +23,7 @@ from safe_gate.model.results import NOTHING_RECORDED, Recorded, Untrusted
 from safe_gate.render import SUMMARY_LIMIT, console, jsonreport, markdown
 from safe_gate.render.untrusted import plain
 from safe_gate.render.view import ReportView
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 
 _REFUSED = {
     Refusal.CREDENTIALS: ("skipped-permissions", "; the token is wrong or has expired: correct github-token"),

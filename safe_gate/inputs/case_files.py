@@ -21,7 +21,7 @@ from safe_gate.inputs.disk import HERE, shown
 from safe_gate.inputs.globs import Expanded
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.settings.model import CONFIG_FILES, WAIVERS_FILE, Bounds, Settings, config_paths
+from safe_gate.settings import CONFIG_FILES, WAIVERS_FILE, Bounds, Settings, config_paths
 
 
 def settings() -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ from safe_gate.core.jsontext import JsonError, TooManyValuesError, parse
 from safe_gate.inputs.commit_files import LFS_POINTER, CommitPath, FilePath
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.settings.model import Bounds
+from safe_gate.settings import Bounds
 from safe_gate.settings.reading import IN_PYTHON
 
 _follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)

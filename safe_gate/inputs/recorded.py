@@ -24,7 +24,7 @@ from safe_gate.inputs.commit_files import FilePath
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import InputFile
-from safe_gate.settings.model import Bounds, Settings
+from safe_gate.settings import Bounds, Settings
 
 
 class Part(NamedTuple):

@@ -17,7 +17,7 @@ from safe_gate.core.given import Case, Lines, selects
 from safe_gate.core.validate import LONGEST_QUOTE, masked, quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate.weakening import Asked
-from safe_gate.inputs import case_files, checked, config_file, disk, recorded
+from safe_gate.inputs import case_files, checked, disk, recorded
 from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
@@ -26,7 +26,7 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 from safe_gate.model.report import InputFile, Waiver
 from safe_gate.model.spool import Spool
 from safe_gate.render.untrusted import quoted
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 
 if TYPE_CHECKING:
     from safe_gate.scoring.measure import Measured
@@ -104,7 +104,7 @@ class Snapshot:
 
     def in_config(self, problems: Iterable[Problem]) -> Iterator[Problem]:
         """Yield problems of settings at their places in the config file, or unchanged if another source sets them."""
-        return config_file.in_config(problems, self.options.config, root=self.root)
+        return checked.in_config(problems, self.options.config, root=self.root)
 
     def rules_digest(self) -> str:
         """Return the digest of all files of rules. Raises CannotJudge with every problem of a team's."""

@@ -32,7 +32,7 @@ from safe_gate.model.results import Mark, Side
 from safe_gate.model.spool import Spool
 from safe_gate.scoring import asked, workers
 from safe_gate.scoring.asked import Part, Snapshot, as_shown, is_wanted, no_case, parts_of, too_many_tags
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 
 Recount = Callable[[Any], Any]
 """What returns the result of a case that follows from what a result holds; the same unless that contradicts itself."""

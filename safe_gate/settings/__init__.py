@@ -1,1 +1,454 @@
-"""The settings: their names, types and defaults, and the sources they come from."""
+"""Everything a user may set, declared: `Settings`, with the settings of each evaluator as a group.
+
+Flags, action inputs, variables, the keys of the config file, `action.yml` and docs/settings.md follow from its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from safe_gate.core.setting import (
+    POWER,
+    Entries,
+    Group,
+    Names,
+    Number,
+    NumberOrOff,
+    Setting,
+    Strict,
+    Stripped,
+    Switch,
+    Text,
+    Texts,
+    Whole,
+    WholeOrOff,
+    Words,
+    settings_of,
+)
+from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
+from safe_gate.evaluators.safe_v0.evaluator import Settings as SafeV0
+from safe_gate.evaluators.synthesis.settings import Settings as Synthesis
+
+CONFIG_FILES = ("safe.config.json", "safe-gate.config.json")
+"""The names of the config file: it has one of them, unless another is set."""
+
+WAIVERS_FILE = "safe-gate.waivers.json"
+LOCK_FILE = "safe-gate.lock.json"
+
+_PUBLISHING = ("run", "publish")
+_SCORING = ("run", "power", "explain")
+_READING = ("run", "power", "explain", "publish", "bless", "validate", "verify", "import")
+
+Allowed = Literal["plain-http", "outside-links", "head-checkout", "text-in-events"]
+
+OF_COMMANDS = ("mode", "shard", "shards", "quiet")
+"""The fields of `Settings` that are no settings: the command line alone gives them."""
+
+Format = Literal["json", "markdown", "html", "junit", "sarif", "gitlab", "csv", "jsonl", "badge"]
+
+
+def _installed(groups: Any) -> Any:
+    """Return the groups of installed evaluators as models, given their values by name."""
+    return {
+        name: evaluator.settings.model_validate(groups.get(name) or {})
+        for name, evaluator in EVALUATORS.items()
+        if name not in BUILT_IN
+    }
+
+
+class Bounds(Strict):
+    """The limits on bytes of a line and of a text, and on distinct tags of all cases."""
+
+    line: Whole = Field(16 << 20, ge=1)
+    text: Whole = Field(2 << 20, ge=1)
+    tags: Whole = Field(20_000, ge=1)
+
+
+class Timeouts(Strict):
+    """The seconds for all reading from GitHub, all publishing there, and all sending of events."""
+
+    fetch: Number = Field(600.0, gt=0, lt=86_400)
+    publish: Number = Field(120.0, gt=0, lt=86_400)
+    sinks: Number = Field(60.0, gt=0, lt=86_400)
+
+
+@dataclass(frozen=True, slots=True, repr=False)  # no secret in a traceback
+class Access:
+    """Access to GitHub. All requests for the same purpose share its `seconds`."""
+
+    token: str
+    purpose: Literal["fetch", "publish"]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Sink:
+    """A receiver of events. `kind` is the name of its module in `sinks/`, `to` a path or an address."""
+
+    kind: str
+    to: str
+    secret: str = ""
+
+    @classmethod
+    def of(cls, entry: str, secret: str = "") -> Sink:
+        """Return the sink that an entry of the setting `sinks` names.
+
+        >>> [(one.kind, one.to) for one in map(Sink.of, ("file:a.jsonl", "https://b.example"))]
+        [('file', 'a.jsonl'), ('webhook', 'https://b.example')]
+        """
+        kind, _, to = entry.partition(":")
+        return cls(kind, to, secret) if kind in ("file", "otlp") else cls("webhook", entry, secret)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Sinks:
+    """Where the events of a run go, and whether with recorded text. All together get `timeout` seconds."""
+
+    each: tuple[Sink, ...]
+    with_text: bool
+    timeout: float
+
+
+class Settings(BaseSettings):
+    """The settings of a run.
+
+    Its sources are those of `settings.reading`, not the library's own: no `.env` file of the checkout is read.
+    """
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid")
+
+    # --- inputs -----------------------------------------------------------------------------------
+
+    config: Annotated[
+        Text, Names("inputs", ("run", "power", "explain", "publish", "bless", "lock", "import"), key=(), usual=True)
+    ] = Field("", description=f"The config file. Default: {' or '.join(CONFIG_FILES)} if there is one.")
+    tag: Annotated[Texts, Names("inputs", (*POWER, "explain"), usual=True)] = Field(
+        (),
+        description="Judge only cases with at least one of these tags or archetypes; one per line. Reports name the "
+        "filter.",
+    )
+    not_tag: Annotated[Texts, Names("inputs", (*POWER, "explain"))] = Field(
+        (), description="Leave out cases with any of these tags or archetypes; one per line. Reports name the filter."
+    )
+
+    recordings: Annotated[Mapping[str, tuple[str, ...]], Names("inputs", (), env=())] = Field(
+        {},
+        description="For each file of recordings, the files that it was recorded from: paths or globs. `safe-gate "
+        "lock` writes their digests. Config file only.",
+    )
+
+    # --- the gate ---------------------------------------------------------------------------------
+
+    max_no_reply: Annotated[WholeOrOff, Names("gate", usual=True)] = Field(
+        0,
+        ge=0,
+        description="Rule: at most this many cases have no reply: the text is empty, or is only an error. `off` allows "
+        "any number.",
+    )
+    max_same_reply: Annotated[NumberOrOff, Names("gate")] = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Rule: at most this share (0 to 1) of cases, with different messages, has one and the same reply. "
+        "`off` allows any share.",
+    )
+    max_vacuous: Annotated[NumberOrOff, Names("gate")] = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Rule: at most this share (0 to 1) of results is vacuous: nothing is expected, or the check does "
+        "not apply. Off unless set.",
+    )
+    stale_recordings: Annotated[Literal["fail", "warn", "off"], Stripped, Names("gate")] = Field(
+        "warn",
+        description="Rule: each of the recordings is as its entry in safe-gate.lock.json says, and so are its sources: "
+        "`fail`, `warn` (only if there is a lock), or `off`.",
+    )
+    max_age: Annotated[WholeOrOff, Names("gate")] = Field(
+        None,
+        ge=0,
+        description="Rule: none of the recordings is older than so many days when the judged commit is made. Off "
+        "unless set.",
+    )
+    min_group: Annotated[Whole, Names("gate")] = Field(
+        1,
+        ge=1,
+        description="Rules on a rate skip an archetype or a tag with fewer cases than this. The report shows skipped "
+        "rules.",
+    )
+    on_weakened: Annotated[Literal["warn", "fail"], Stripped, Names("gate", usual=True)] = Field(
+        "warn",
+        description="What happens if the change makes the gate itself weaker: `warn` shows it, `fail` fails the run.",
+    )
+    policy_ref: Annotated[Literal["head", "base"], Stripped, Names("gate", key=())] = Field(
+        "head",
+        description="Where the config, rule packs and waivers come from: the checkout (`head`) or the base commit "
+        "(`base`).",
+    )
+    waivers: Annotated[Text, Names("gate", usual=True)] = Field(
+        "", description=f"The file of waivers, which let known failures pass. Default: {WAIVERS_FILE} if there is one."
+    )
+
+    # --- the baseline -----------------------------------------------------------------------------
+
+    baseline: Annotated[Text, Names("baseline", ("run", "bless"), usual=True)] = Field(
+        "",
+        description="What to compare with: an earlier safe-gate.json, a git ref, or `base`, the base commit of the "
+        "pull request, merge group or push. Off unless set.",
+    )
+    baseline_required: Annotated[Switch, Names("baseline")] = Field(
+        True, description="Baseline: a missing .json file is an error. Set `false` for the first run of a new gate."
+    )
+    allow_removed: Annotated[Switch, Names("baseline", usual=True)] = Field(
+        False, description="Baseline: cases may be removed, except protected ones."
+    )
+    protect: Annotated[Texts, Names("baseline", usual=True)] = Field(
+        (), description="Baseline: cases that must not newly fail or be removed, by id, tag or archetype; one per line."
+    )
+    max_regressions: Annotated[WholeOrOff, Names("baseline", POWER, usual=True)] = Field(
+        None, ge=0, description="Rule: at most this many cases newly fail, compared with the baseline. Off unless set."
+    )
+    max_score_drop: Annotated[NumberOrOff, Names("baseline")] = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Rule: no mean score or pass rate is lower than the baseline's by more than this (0 to 1). Off "
+        "unless set.",
+    )
+    min_drop: Annotated[Number, Names("baseline", POWER)] = Field(
+        0.02,
+        ge=0,
+        le=1,
+        description="Baseline: a drop smaller than this never counts as real. It is a share of cases or of a mean "
+        "score (0 to 1).",
+    )
+    alpha: Annotated[Number, Names("baseline", POWER)] = Field(
+        0.05,
+        gt=0,
+        lt=1,
+        description="Baseline: a drop counts as real if its p-value, after Holm's correction, is at most this (0 to "
+        "1).",
+    )
+    cluster_key: Annotated[Text, Names("baseline")] = Field(
+        "", description="Baseline: the field, such as x_topic, whose value groups cases that change together."
+    )
+
+    # --- reports ----------------------------------------------------------------------------------
+
+    reports: Annotated[tuple[Format, ...], Words, Names("reports", usual=True)] = Field(
+        ("json", "markdown"),
+        description="The report formats that a run writes to report-dir: json, markdown, html, junit, sarif, gitlab, "
+        "csv, jsonl, badge; one per line. Commas may separate them too.",
+    )
+    report_dir: Annotated[
+        Text,
+        Names(
+            "reports",
+            ("run", "publish", "bless", "history"),
+            env=tuple(name for one in EVALUATORS.values() for name in one.settings.variables.get("report_dir", ())),
+            usual=True,
+        ),
+    ] = Field("./reports", description="The folder for reports.")
+    text: Annotated[Literal["full", "none"], Stripped, Names("reports")] = Field(
+        "full", description="Recorded text in all output: `full`, or `none`, which shows hashes instead."
+    )
+    sinks: Annotated[Texts, Names("reports", key=(), secret=True)] = Field(
+        (),
+        description="Where the results go as events, one per line: `file:PATH`, the address of a webhook "
+        "(`https://...`), or of an OTLP/HTTP endpoint (`otlp:https://...`).",
+        repr=False,
+    )
+    sink_secret: Annotated[Text, Names("reports", (), key=(), secret=True)] = Field(
+        "",
+        description="Sink: the secret that signs requests to webhooks with HMAC-SHA256. Without it, they are not "
+        "signed.",
+        repr=False,
+    )
+
+    # --- GitHub -----------------------------------------------------------------------------------
+
+    comment: Annotated[
+        Literal["always", "on-failure", "changes", "never"], Stripped, Names("GitHub", _PUBLISHING, usual=True)
+    ] = Field(
+        "always",
+        description="The pull-request comment: `always`, `on-failure` (created on a failure, then updated), `changes` "
+        "(rewritten only if the result changes) or `never`.",
+    )
+    gate_id: Annotated[Text, Names("GitHub", _PUBLISHING)] = Field(
+        "", description="The name of this gate; each gate has its own comment. Default: the job's id."
+    )
+    comment_author: Annotated[Text, Names("GitHub", (), key=(), is_input=False)] = Field(
+        "",
+        description="The account of the token, such as my-app[bot]. Default: the run asks GitHub; a job's own token is "
+        "github-actions[bot].",
+    )
+    github_token: Annotated[
+        Text, Names("GitHub", (), env=("SAFE_GATE_GITHUB_TOKEN", "GITHUB_TOKEN"), key=(), secret=True)
+    ] = Field(
+        "",
+        description="The token that writes the pull-request comment. In the action, the default is the job's own "
+        "token.",
+        repr=False,
+    )
+    timeouts: Annotated[Timeouts, Entries(), Names("GitHub", _PUBLISHING, key=())] = Field(
+        Timeouts(),
+        description="Seconds: `fetch` for reading commits from GitHub, after which there is no verdict; `publish` for "
+        "all publishing to GitHub, and `sinks` for sending all events, after which the run warns; one per line.",
+    )
+    dry_run: Annotated[Switch, Names("GitHub", _PUBLISHING, key=())] = Field(
+        False,
+        description="Judge and write reports, but print the comment and annotations instead of publishing them. There "
+        "is no job summary, and sinks get nothing.",
+    )
+
+    # --- advanced ---------------------------------------------------------------------------------
+
+    jobs: Annotated[
+        Text,
+        Names("advanced", key=(), takes="a whole number from 1 to 999, auto, or the address of a scheduler"),
+    ] = Field(
+        "auto",
+        pattern="^(auto|[1-9][0-9]{0,2}|.*:.*)$",
+        description="What scores cases in JSONL files: a number of processes, `auto` for one per core if there are "
+        "about 500 cases or more, or the address of a dask scheduler, such as tls://10.0.0.2:8786, as trusted as the "
+        "gate. The result is the same.",
+    )
+    allow: Annotated[tuple[Allowed, ...], Words, Names("advanced", _READING, key=())] = Field(
+        (),
+        description="What is refused otherwise: `plain-http` in addresses of sinks, which anyone on the network can "
+        "read; `outside-links`, to read files behind symbolic links that lead out of the workspace; `head-checkout`, "
+        "to judge under pull_request_target although the workspace holds the pull request's own files; "
+        "`text-in-events`, to send the recorded words that decide to sinks; one per line.",
+    )
+    bounds: Annotated[Bounds, Entries(), Names("advanced", _SCORING)] = Field(
+        Bounds(),
+        description="Input: the maximum bytes of a `line` of a file or of a JSON document of cases, and of a `text` "
+        "that an evaluator reads; the maximum number of distinct `tags` in a run; one per line.",
+    )
+
+    # --- what the command line alone says: no settings --------------------------------------------
+
+    mode: Literal["run", "merge", "publish"] = "run"
+    shard: str = ""
+    shards: tuple[str, ...] = ()
+    quiet: bool = False
+
+    # --- evaluators -------------------------------------------------------------------------------
+
+    safe_v0: SafeV0 = SafeV0()
+    synthesis: Synthesis = Synthesis()
+    installed: Annotated[Mapping[str, Group], BeforeValidator(_installed)] = Field({}, validate_default=True)
+
+    @classmethod
+    def merged(cls, *sources: PydanticBaseSettingsSource, **values: Any) -> Self:
+        """Return what values and sources set; the first wins. Raises pydantic's ValidationError."""
+        return cls(**values | {"_given": sources})
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - as the library calls it
+        init_settings: Any,
+        *_: Any,
+        **__: Any,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return the sources in their order: the arguments, then those of `merged`."""
+        return (init_settings, *init_settings.init_kwargs.pop("_given", ()))
+
+    def group(self, evaluator: str) -> Group:
+        """Return the settings of an evaluator, by its name."""
+        found: Group = getattr(self, evaluator) if evaluator in BUILT_IN else self.installed[evaluator]
+        return found
+
+    @property
+    def scheduler(self) -> str:
+        """The address of the cluster that scores cases, "" for processes of this machine."""
+        return self.jobs if ":" in self.jobs else ""
+
+    def access(self, purpose: Literal["fetch", "publish"]) -> Access:
+        """Return the access to GitHub."""
+        return Access(self.github_token, purpose, getattr(self.timeouts, purpose))
+
+    @property
+    def receivers(self) -> Sinks:
+        """Where the events of a run go."""
+        each = tuple(Sink.of(one, self.sink_secret) for one in self.sinks)
+        return Sinks(each, "text-in-events" in self.allow, self.timeouts.sinks)
+
+    def on_this_machine(self) -> Self:
+        """Return these settings without a cluster."""
+        return self.model_copy(update={"jobs": "1"}) if self.scheduler else self
+
+    def value(self, name: str) -> Any:
+        """Return the value of a setting by its name, which no two groups share; named entries as a mapping."""
+        group = _groups()[name]
+        found = getattr(self.group(group) if group else self, name)
+        return found.model_dump(by_alias=True) if isinstance(found, Strict) else found
+
+    def values(self) -> dict[str, Any]:
+        """Return the values of all settings, by name."""
+        return {name: self.value(name) for name in _groups()}
+
+    def replace(self, **values: Any) -> Self:
+        """Return these settings with other values, by the names of settings."""
+        changed: dict[str, Any] = {}
+        installed = dict(self.installed)
+        for group, own in in_groups(values).items():
+            if group in BUILT_IN:
+                changed[group] = self.group(group).model_copy(update=own)
+            elif group == "installed":
+                installed |= {name: self.installed[name].model_copy(update=some) for name, some in own.items()}
+            else:
+                changed[group] = own
+        return self.model_copy(update={**changed, "installed": installed})
+
+
+def in_groups(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values by the names of settings as `Settings` has them: those of evaluators in their groups."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        group = "" if name in OF_COMMANDS else _groups()[name]
+        if not group:
+            found[name] = value
+        elif group in BUILT_IN:
+            found.setdefault(group, {})[name] = value
+        else:
+            found.setdefault("installed", {}).setdefault(group, {})[name] = value
+    return found
+
+
+@cache
+def _groups() -> Mapping[str, str]:
+    """Return the group of each setting by its name, "" for a general one."""
+    general = {one.name: "" for one in settings_of(Settings)}
+    return general | {one.name: name for name, own in EVALUATORS.items() for one in settings_of(own.settings)}
+
+
+@cache
+def settings() -> tuple[Setting, ...]:
+    """Return every setting with all its names, those of evaluators first.
+
+    A general setting has flags of the evaluators' commands that ask for it.
+    """
+    takers: dict[str, list[str]] = {}
+    for evaluator in EVALUATORS.values():
+        for command, names in evaluator.commands.items():
+            for name in names:
+                takers.setdefault(name, []).append(command)
+    own = [one for evaluator in EVALUATORS.values() for one in settings_of(evaluator.settings)]
+    general = [
+        one._replace(flags={**one.flags, **dict.fromkeys(takers.get(one.name, ()), one.flags_of("run"))})
+        for one in settings_of(Settings)
+    ]
+    return (*own, *general)
+
+
+def config_paths(config: str) -> tuple[str, ...]:
+    """Return the possible paths of the config file from the working folder; `config` is the setting."""
+    return (config,) if config else CONFIG_FILES

@@ -25,7 +25,7 @@ from safe_gate.core.setting import AS_RUN, Setting, nested
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS, PROBLEMS
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.settings.model import CONFIG_FILES, OF_COMMANDS, Format, Settings, Sink, in_groups, settings
+from safe_gate.settings import CONFIG_FILES, OF_COMMANDS, Format, Settings, Sink, in_groups, settings
 
 CONFIG_FILE = "config file"
 """The kind of the origins in a config file."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.settings.model import settings
+from safe_gate.settings import settings
 from tests.support.cases import BAD, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here as commit
 from tests.support.git import git

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from safe_gate import cli
-from safe_gate.commands import _terminal as terminal
+from safe_gate.commands import _command
 from tests.support.cases import BAD, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 
 RUN = ("run", "--cases", "c.jsonl", "--batch", "b.json")
@@ -43,7 +43,7 @@ def _inputs(monkeypatch: pytest.MonkeyPatch) -> None:
 def shown(monkeypatch: pytest.MonkeyPatch, *arguments: str, **environ: str) -> tuple[str, str]:
     """Return what a run writes to the two streams of a terminal. By its clock, the run takes no time."""
     with monkeypatch.context() as patch:
-        patch.setattr(terminal, "Progress", partial(terminal.Progress, clock=lambda: 0))
+        patch.setattr(_command, "Progress", partial(_command.Progress, clock=lambda: 0))
         for name, value in environ.items():
             patch.setenv(name, value)
         out, err = Terminal(), Terminal()
@@ -164,7 +164,7 @@ def test_the_evidence_of_a_failing_case_is_shown_once_with_the_baselines_beside_
 def test_a_run_shows_how_far_it_is_from_two_seconds_on() -> None:
     seconds = iter([0.0, 1.9, 2.0, 2.05, 2.2])
     stream = io.StringIO()
-    progress = terminal.Progress(stream, lambda: next(seconds))
+    progress = _command.Progress(stream, lambda: next(seconds))
     for cases in (1_000, 234, 1, 1):
         progress.add(cases)
     assert stream.getvalue() == "\r1,234 cases scored ...\r1,236 cases scored ..."
@@ -176,7 +176,7 @@ def test_a_run_shows_how_far_it_is_from_two_seconds_on() -> None:
 def test_a_long_run_shows_on_the_terminal_alone_how_far_it_is(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(terminal, "_PATIENCE", 0)
+    monkeypatch.setattr(_command, "_PATIENCE", 0)
     out, err = shown(monkeypatch)
     assert err == "\r2 cases scored ...\r\x1b[K"  # those after it come at the same moment
     assert "cases scored" not in out

@@ -8,7 +8,7 @@ import pytest
 
 from safe_gate.core.given import PackFact
 from safe_gate.gate.weakening import WEAKER, Terms, weakenings
-from safe_gate.settings.model import settings
+from safe_gate.settings import settings
 from tests.support.weakening import (
     DEFAULTS,
     both_ways,

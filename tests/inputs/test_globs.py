@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from safe_gate.inputs import case_files, globs
 from safe_gate.inputs.commit_files import CommitFiles, CommitPath, Entry, FilePath, Kind
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 from tests.support.cases import SAFE
 from tests.support.examples import examples
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from safe_gate.inputs import config_file
+from safe_gate.inputs import checked
 from safe_gate.inputs.commit_files import CommitPath, FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.scoring import asked, measure
 from safe_gate.scoring.measure import Measured
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 from tests.support.baselines import commit_of
 from tests.support.cases import REPOSITORY, SAFE, SYNTHESIS, safe_case, turn, write_batch, write_cases
 
@@ -113,12 +113,12 @@ def test_problems_stand_where_they_would_in_the_working_folder(work: Path, monke
     with commit_of(work.parent, "evals") as root:
         below = problems(root, options)
         with pytest.raises(CannotJudge) as config:
-            config_file.read_config("config.json", root=root)
+            checked.read_config("config.json", root=root)
     monkeypatch.chdir(work)
     assert below == problems(HERE, options)
     assert any("did you mean" in problem.message for problem in below)
     with pytest.raises(CannotJudge) as here:
-        config_file.read_config("config.json")
+        checked.read_config("config.json")
     assert config.value.problems == here.value.problems
 
 
@@ -144,13 +144,13 @@ def test_what_leads_out_of_the_repository_cannot_be_read_at_a_commit(
     ):
         assert expected in [p.message for p in measure.part(SAFE, asked.taken(options, root), NOW).problems]
     with pytest.raises(CannotJudge):
-        config_file.read_config(pattern, root=root)
+        checked.read_config(pattern, root=root)
 
 
 def test_the_config_and_its_absence(root: CommitPath, tmp_path: Path) -> None:
-    found = config_file.read_config("my.json", root=root)
+    found = checked.read_config("my.json", root=root)
     assert found is not None
     assert found[:2] == ("my.json", {"min-pass-rate": 0.5})
-    assert config_file.read_config("", root=root) is None
+    assert checked.read_config("", root=root) is None
     (tmp_path / "safe.config.json").write_text("{}", "utf-8")
-    assert config_file.read_config("", root=root) is None, "that of the working folder is another"
+    assert checked.read_config("", root=root) is None, "that of the working folder is another"

@@ -18,7 +18,7 @@ import pytest
 
 from safe_gate.core.setting import HEADINGS
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.settings.model import settings
+from safe_gate.settings import settings
 from tests.support.cases import (
     BAD,
     REPOSITORY,

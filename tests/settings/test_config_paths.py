@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.inputs.config_file import joined
+from safe_gate.inputs.checked import joined
 from tests.support.cases import SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 

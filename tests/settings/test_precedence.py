@@ -300,7 +300,7 @@ def test_lists_take_one_entry_a_line(safe_gate: SafeGate, monkeypatch: pytest.Mo
 
 
 def test_the_token_is_in_no_repr() -> None:
-    from safe_gate.settings.model import Settings
+    from safe_gate.settings import Settings
 
     assert "hunter2" not in repr(Settings().replace(github_token="hunter2"))
 

@@ -11,12 +11,11 @@ from typing import Any, BinaryIO
 
 from safe_gate.baseline.source import Baseline, opened
 from safe_gate.github import Api
-from safe_gate.github.effects import Effects
-from safe_gate.github.event import Context, Subject
+from safe_gate.github.effects import Context, Effects, Subject
 from safe_gate.inputs.commit_files import CommitFiles, CommitPath, Entry, Kind
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.scoring import asked, measure
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 from tests.support.git import NOW
 from tests.support.github import TOKEN
 

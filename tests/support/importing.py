@@ -9,7 +9,7 @@ from typing import Any
 from safe_gate.core.given import CaseAt
 from safe_gate.model.problems import Place
 from safe_gate.scoring import asked
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 from tests.support.cases import DATA, SYNTHESIS, SafeGate
 
 FIXTURES = DATA / "import"

@@ -13,7 +13,7 @@ from safe_gate.evaluators.synthesis.packs import SPEC, Pack
 from safe_gate.inputs import case_files
 from safe_gate.model.codec import JsonObject
 from safe_gate.scoring.asked import settings
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 
 __all__ = ["SPEC", "broken_promises", "check", "classes", "digest", "load", "rules", "selected", "shipped"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.gate.weakening import WEAKER, Terms, weakenings
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 from tests.support.cases import report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 from tests.support.github import PULL_REQUEST

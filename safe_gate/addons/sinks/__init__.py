@@ -17,7 +17,7 @@ from safe_gate.inputs import disk
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Report
 from safe_gate.render.jsonreport import line
-from safe_gate.settings.model import Sink, Sinks
+from safe_gate.settings import Sink, Sinks
 
 __all__ = ["Run", "SinkError", "Timer", "deliver", "of_run"]
 

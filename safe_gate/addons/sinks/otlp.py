@@ -19,7 +19,7 @@ from safe_gate.addons.sinks.events import VERDICT, Event, Run
 from safe_gate.addons.sinks.webhook import Session, cause
 from safe_gate.core.figures import plural
 from safe_gate.model.codec import JsonObject
-from safe_gate.settings.model import Sink
+from safe_gate.settings import Sink
 
 if TYPE_CHECKING:
     from opentelemetry.sdk._logs import ReadableLogRecord

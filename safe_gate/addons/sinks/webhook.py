@@ -22,7 +22,7 @@ from safe_gate.addons.sinks import SinkError, Timer
 from safe_gate.addons.sinks.events import Event, Run, cloud_events
 from safe_gate.core.figures import plural
 from safe_gate.render.jsonreport import line
-from safe_gate.settings.model import Sink
+from safe_gate.settings import Sink
 
 _LONGEST = 30.0
 """Seconds from a request to the end of its answer, at most."""

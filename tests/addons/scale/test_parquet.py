@@ -21,7 +21,7 @@ from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.inputs import case_files, recorded
 from safe_gate.model.problems import Problem
 from safe_gate.scoring import asked
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 from tests.support.git import commit, git
 

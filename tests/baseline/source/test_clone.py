@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 from tests.support.baselines import NAMED, found, open_, refusal
 from tests.support.git import NOW, commit, git
 from tests.support.github import BASE

@@ -11,7 +11,7 @@ import pytest
 
 from safe_gate.inputs import disk
 from safe_gate.scoring import asked, measure
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 from tests.support.baselines import NAMED, OPTIONS, Open, found, measured, open_, refusal
 from tests.support.cases import SAFE, SYNTHESIS, turn, write_cases
 from tests.support.git import NOW, commit, git

@@ -15,7 +15,7 @@ from safe_gate.evaluators.synthesis import result as synthesis
 from safe_gate.evaluators.synthesis.definitions import REPORTED
 from safe_gate.gate.rules import LIMITS, Policy, judge, verdict
 from safe_gate.model.report import Found, RuleOutcome, Verdict
-from safe_gate.settings.model import settings
+from safe_gate.settings import settings
 from tests.support.cases import SafeGate, turn, write_cases
 
 

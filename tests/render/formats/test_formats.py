@@ -14,7 +14,7 @@ import pytest
 from safe_gate.gate.stored import read_report
 from safe_gate.render import formats
 from safe_gate.render.view import ReportView
-from safe_gate.settings.model import settings
+from safe_gate.settings import settings
 from tests.support.cases import REPOSITORY, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.formats import ALL, FILES, FORMATS, read
 from tests.support.github import outputs

@@ -24,7 +24,7 @@ from safe_gate.evaluators.synthesis.packs import TABLE, from_recipe, stored_tabl
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from safe_gate.scoring.asked import settings
-from safe_gate.settings.model import Settings
+from safe_gate.settings import Settings
 from tests.support.cases import REPOSITORY
 
 SETTINGS = settings(Settings())
