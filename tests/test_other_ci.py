@@ -79,7 +79,9 @@ def scripts() -> dict[str, tuple[str, dict[str, str], list[str]]]:
     }
 
 
-@pytest.mark.parametrize("place", ["GitLab", "Jenkins", "CircleCI", "Shell"])
+@pytest.mark.parametrize(
+    "place", ["GitLab", *(pytest.param(place, marks=pytest.mark.soak) for place in ("Jenkins", "CircleCI", "Shell"))]
+)
 def test_every_job_installs_the_gate_runs_it_and_hands_on_its_reports(
     safe_gate: SafeGate, shell: Callable[..., subprocess.CompletedProcess[str]], place: str
 ) -> None:
@@ -108,6 +110,7 @@ def test_the_shell_script_says_which_of_the_two_failures_it_was(
     assert (ran.returncode, "The gate could not judge" in ran.stdout) == (3, True)
 
 
+@pytest.mark.soak
 def test_a_job_may_compare_with_a_branch(
     safe_gate: SafeGate, shell: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:

@@ -152,6 +152,7 @@ def test_explain_shows_the_output_and_what_each_check_found(gate: Gate) -> None:
     assert failed[0]["judgements"].keys() == {"parses", "satisfies_schema"}
 
 
+@pytest.mark.soak
 def test_its_command_scores_its_cases_alone(gate: Gate) -> None:
     assert re.search("json +check JSON outputs alone\n", gate("--help").stdout)
     assert "--json-cases" in gate("json", "--help").stdout
@@ -166,6 +167,7 @@ def test_its_command_scores_its_cases_alone(gate: Gate) -> None:
     assert "did you mean --json-cases?" in ran.stderr
 
 
+@pytest.mark.soak
 def test_a_run_is_compared_with_a_report_verified_and_waived(gate: Gate) -> None:
     gate("run", "--json-cases", "c.jsonl", "--report-dir", "before")
     assert "HOLDS" in gate("verify", "before/safe-gate.json").stdout
@@ -182,6 +184,7 @@ def test_a_run_is_compared_with_a_report_verified_and_waived(gate: Gate) -> None
     assert "3 more waived" in ran.stdout
 
 
+@pytest.mark.soak
 def test_shards_merge_into_the_bytes_of_one_run(gate: Gate) -> None:
     gate("run", "--json-cases", "c.jsonl", "--report-dir", "whole")
     env = {"GITHUB_ACTIONS": "true", "GITHUB_OUTPUT": "outputs"}
@@ -212,7 +215,7 @@ WAYS = ("sys.exit(0)", "raise KeyboardInterrupt", "next(iter(()))")
 RUN = ("run", "--json-cases", "c.jsonl")
 
 
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("how", [WAYS[0], *(pytest.param(how, marks=pytest.mark.soak) for how in WAYS[1:])])
 def test_an_evaluator_that_does_not_return_gives_no_verdict(leaving: Gate, gate: Gate, how: str) -> None:
     write("c.jsonl", [{**CASES[0], "id": f"c{number}"} for number in range(110)])
     assert gate(*RUN).returncode == 0

@@ -143,7 +143,7 @@ def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Call
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize("number", [1, 3, 60, 300])
+@pytest.mark.parametrize("number", [1, 60, pytest.param(300, marks=pytest.mark.soak)])
 def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., Report], number: int) -> None:
     report = judged(number)
     full, failures, counts = from_longest(ReportView(report), limit=10 * SUMMARY_LIMIT, origin=ORIGIN)

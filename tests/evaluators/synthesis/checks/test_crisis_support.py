@@ -12,6 +12,7 @@ from safe_gate.evaluators.synthesis.checks.check_result import Sides
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.model.problems import Place
 from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
+from tests.support.examples import is_thorough
 from tests.support.packs import load as load_rules
 
 CHECK = "crisis_support"
@@ -58,6 +59,7 @@ LABELLED = [
 """Sources and a tag in `data/synthesis/support.jsonl`, a label, and what share of more than so many cases agree."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("sources", "tag", "expected", "share", "least"), LABELLED)
 def test_it_agrees_with_the_cases_that_its_rules_were_written_with(
     sources: tuple[str, ...], tag: str, expected: bool | None, share: float, least: int
@@ -65,8 +67,9 @@ def test_it_agrees_with_the_cases_that_its_rules_were_written_with(
     rows = map(json.loads, (REPOSITORY / "data/synthesis/support.jsonl").read_text("utf-8").splitlines())
     of_sources = (row for row in rows if row["x_source"] in sources and (not tag or tag in row["tags"]))
     some = [row for row in of_sources if row["expected"][CHECK] is expected]
-    agrees = sum(checked(row["user"], row["assistant"]).actual is expected for row in some)
     assert len(some) > least
+    some = some if is_thorough() else some[::4]
+    agrees = sum(checked(row["user"], row["assistant"]).actual is expected for row in some)
     assert agrees >= share * len(some)
 
 
