@@ -1,6 +1,6 @@
 """Makes what a wheel has beside the files of the repository.
 
-That is a table of compiled phrases (`evaluators/synthesis/engine/network.py`), a list of contents (CycloneDX, for PEP
+That is a table of compiled phrases (`evaluators/synthesis/engine/phrases.py`), a list of contents (CycloneDX, for PEP
 770), a manual page, and completions for shells. Every build of a wheel writes the table, also an editable installation;
 `python hatch_build.py` does it alone.
 """

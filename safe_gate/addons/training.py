@@ -24,7 +24,7 @@ from safe_gate.evaluators.synthesis import own_packs, packs
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Rules, Turn
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS
-from safe_gate.evaluators.synthesis.engine.network import Classes
+from safe_gate.evaluators.synthesis.engine.phrases import Classes
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Sentence, Spelling, is_content, read
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem

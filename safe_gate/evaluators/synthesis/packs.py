@@ -11,10 +11,10 @@ from typing import Any
 
 from safe_gate.evaluators.synthesis.checks.turn import BOOKS, Check, Rules, book_of
 from safe_gate.evaluators.synthesis.definitions import GROUPS, SHIPPED
-from safe_gate.evaluators.synthesis.engine import network
 from safe_gate.evaluators.synthesis.engine.language import Languages
 from safe_gate.evaluators.synthesis.engine.numbers import Helplines, Numbers
-from safe_gate.evaluators.synthesis.engine.rules import CONTEXT, Book, Rule, Table, Vocabulary, contexts
+from safe_gate.evaluators.synthesis.engine.phrases import Automaton, compiled, stored, table_key, written
+from safe_gate.evaluators.synthesis.engine.rules import Book, Rule, Vocabulary, contexts
 from safe_gate.evaluators.synthesis.engine.tokens import Spelling
 from safe_gate.model.codec import JsonObject
 
@@ -58,7 +58,7 @@ def rules(
     profile: str = "standard",
     *,
     own: Sequence[Pack] = (),
-    table: Table | None = None,
+    table: Automaton | None = None,
     helplines: Mapping[str, Sequence[str]] | None = None,
 ) -> Rules:
     """Return packs made ready to score by. Phrases in the `table` are compiled already.
@@ -69,10 +69,7 @@ def rules(
     checks = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
     checks |= defined(own)
     return Rules(
-        books={
-            name: Book(f"{name}, {profile}", some, named, table or Table({}))
-            for name, some in _by_book(packs, profile).items()
-        },
+        books={name: Book(f"{name}, {profile}", some, named, table) for name, some in _by_book(packs, profile).items()},
         patterns=tuple(compiled_patterns(pack) for pack in packs if has_patterns(pack)),
         numbers=Numbers([*_numbers(packs, profile)], lambda: Helplines(_json(HELPLINES), **(helplines or {}))),
         spelling=_spelling(),
@@ -112,31 +109,27 @@ def _shipped_names() -> frozenset[str]:
 
 
 def table() -> bytes:
-    """Return the phrases of all packs that ship, compiled, as `TABLE` holds them."""
+    """Return the phrases and contexts of all packs that ship, compiled, as `TABLE` holds them."""
     every = {
         f"{book}, {profile}": some
         for profile in ("standard", SPEC)
         for book, some in _by_book(shipped(), profile).items()
     }
-    lists: dict[str, dict[str, Sequence[str]]] = {
-        name: {name: [*dict.fromkeys(phrase for rule in some for phrase in rule.phrases)]}
-        for name, some in every.items()
-    }
-    lists[CONTEXT] = contexts(chain.from_iterable(every.values()))
-    named = classes()
-    return network.written({name: network.compiled(some, named) for name, some in lists.items()}, _key())
+    lists = {name: [*dict.fromkeys(phrase for rule in some for phrase in rule.phrases)] for name, some in every.items()}
+    return written(compiled(lists | contexts(chain.from_iterable(every.values())), classes()), _key())
 
 
-def stored_table() -> Table:
-    """Return the content of `TABLE`, an empty table without one, or if it is from other classes or other code."""
+def stored_table() -> Automaton | None:
+    """Return the content of `TABLE`, None without one, or if it is from other classes or other code."""
     try:
-        return Table(network.Stored(read(TABLE), _key()))
+        network = stored(read(TABLE), _key())
     except FileNotFoundError:
-        return Table({})
+        return None
+    return Automaton(network) if network else None
 
 
 def _key() -> str:
-    return network.key(read("classes.json"), map(read, ["engine/network.py"]))
+    return table_key(read("classes.json"), read("engine/phrases.py"))
 
 
 def _counts(rule: JsonObject, profile: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.definitions import GROUPS, LATE
 from safe_gate.evaluators.synthesis.engine.language import Languages
 from safe_gate.evaluators.synthesis.engine.numbers import Numbers
-from safe_gate.evaluators.synthesis.engine.rules import Book, Match, Rule, overlapping, resolve_overlaps
+from safe_gate.evaluators.synthesis.engine.rules import Book, Match, Rule, RuleHit, overlapping, resolve_overlaps
 from safe_gate.evaluators.synthesis.engine.tokens import Reading, Sentence, Spelling, among, content, read
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
@@ -45,9 +46,6 @@ class Check(NamedTuple):
 
 BOOKS = ("user", "assistant", "user, opt-in", "assistant, opt-in")
 """The books that rules are in, one for each field and one for its opt-in checks."""
-
-OF_NUMBERS = BOOKS[-1]
-"""The book beside which numbers are looked for."""
 
 
 def book_of(field: str, group: str) -> str:
@@ -97,7 +95,7 @@ class Turn:
         self.rules, self.asked_from = rules, asked_from
         self.texts = {"user": normalise(user, rules.words), "assistant": normalise(assistant, rules.words)}
         self._read: dict[str, Reading] = {}
-        self._looked_for: set[str] = set()
+        self._hits: dict[str, dict[str, list[RuleHit]]] = {}
         self._matches: dict[str, list[Match]] = {}
         self._held_of: dict[tuple[str, int], dict[int, Match]] = {}
         self._asked: dict[tuple[str, ...], tuple[str, str]] = {}
@@ -114,20 +112,27 @@ class Turn:
 
     def matches(self, group: str) -> Sequence[Match]:
         """Return what the rules of a group match, cancelled or not."""
+        if group not in self._matches:
+            self._matches[group] = [*self._look_for(group)]
+        return self._matches[group]
+
+    def _look_for(self, group: str) -> Iterator[Match]:
         field = self.rules.fields[group]
-        book = book_of(field, group)
-        if book not in self._looked_for:
-            self._looked_for.add(book)
-            text, reading = self.texts[field], self.read(field)
-            for match in self.rules.books[book].matches(text, reading):
-                self._matches.setdefault(match.rule.group, []).append(match)
-            for pack in self.rules.patterns:
-                if book_of(pack.field, pack.group) == book:
-                    self._matches.setdefault(pack.group, []).extend(pack.matches(text, reading))
-            if book == OF_NUMBERS:
-                for match in self.rules.numbers.matches(text, reading, self._is_in_need):
-                    self._matches.setdefault(match.rule.group, []).append(match)
-        return self._matches.get(group, ())
+        text, reading, book = self.texts[field], self.read(field), book_of(field, group)
+        if book not in self._hits:
+            self._hits[book] = self.rules.books[book].hits(reading.words)
+        if hits := self._hits[book].get(group):
+            yield from self.rules.books[book].matches(hits, text, reading)
+        for pack in self.rules.patterns:
+            if pack.group == group:
+                yield from pack.matches(text, reading)
+        if any(rule.group == group for rule in self.rules.numbers.rules):
+            yield from (match for match in self._numbers if match.rule.group == group)
+
+    @cached_property
+    def _numbers(self) -> list[Match]:
+        """The numbers that the reply names as help."""
+        return [*self.rules.numbers.matches(self.texts["assistant"], self.read("assistant"), self._is_in_need)]
 
     def _is_in_need(self) -> bool:
         """Return whether the message is about a danger or distress."""

@@ -15,9 +15,8 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
-from safe_gate.core.text.mapped_text import Cache, Normalised
-from safe_gate.evaluators.synthesis.engine.automaton import Meaning, PhraseHit, Walker, meanings, walker
-from safe_gate.evaluators.synthesis.engine.network import Classes, Network, compiled
+from safe_gate.core.text.mapped_text import Normalised
+from safe_gate.evaluators.synthesis.engine.phrases import Automaton, Classes, PhraseHit, Walker, walker
 from safe_gate.evaluators.synthesis.engine.tokens import Reading, Sentence
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
@@ -30,8 +29,6 @@ _WORD, _NO_WORD = re.compile("[a-z]+"), re.compile(r"\\.|\{[a-z_]+\}")  # escape
 _NEAR = 12  # tokens
 CONTEXTS = ("unless", "unless_near", "unless_before", "unless_after", "before", "after")
 """The fields of a rule with phrases for the surroundings of a match."""
-CONTEXT = "context"
-"""The name of the network that holds the contexts of all rules."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,78 +131,76 @@ class Match(NamedTuple):
         return Hit(self.rule.id, text.original[start:end], field, start, end, learned, self.by, self.words)
 
 
-class Table:
-    """The networks of phrases and of contexts that are compiled already, by name. An empty table has none."""
-
-    def __init__(self, networks: Mapping[str, Network]) -> None:
-        self.networks = networks
-
-    def context(self, phrases: Sequence[str]) -> Walker | None:
-        """Return what finds the phrases of a context, None if it is not known."""
-        name = "\n".join(phrases)
-        return Walker(self._contexts, name, self._meanings) if name in self._contexts.lists else None
-
-    @cached_property
-    def _contexts(self) -> Network:
-        return self.networks[CONTEXT] if self.networks else compiled({}, {})
-
-    @cached_property
-    def _meanings(self) -> Cache[Meaning]:
-        return meanings(self._contexts)
-
-
 def contexts(rules: Iterable[Rule]) -> dict[str, Sequence[str]]:
     """Return the contexts of rules, as the lists of a network."""
     found = [context for rule in rules for context in rule.contexts if context]
-    return {"\n".join(context): context for context in found}
+    return {_list_of(context): context for context in found}
+
+
+def _list_of(context: Sequence[str]) -> str:
+    return "\n".join(context)
 
 
 class Book:
     """Rules that look in the same field, ready to be looked for."""
 
-    def __init__(self, name: str, rules: Iterable[Rule], classes: Classes, table: Table) -> None:
-        """Take rules, whose phrases may be in the network of this name in the table."""
+    def __init__(self, name: str, rules: Iterable[Rule], classes: Classes, table: Automaton | None) -> None:
+        """Take rules, whose phrases may be in the list of this name in a table, and their contexts in others of it."""
         self.rules = tuple(rules)
         self._name, self._classes, self._table = name, classes, table
         self._contexts: dict[tuple[str, ...], Walker] = {}
         self._conditions: dict[Rule, _Conditions | None] = {}
-        self._rules = [rule for rule in self.rules for _ in rule.phrases]
 
     @cached_property
-    def walkers(self) -> list[Walker]:
-        """What finds the phrases of the rules: those of the table, and others, compiled when they are first asked for.
+    def walkers(self) -> list[tuple[Walker, Mapping[int, Sequence[Rule]]]]:
+        """What finds the phrases of the rules, with the rules by a phrase's number.
 
-        Raises ValueError for a rule that cannot be read.
+        Phrases that are not in the table are compiled. Raises ValueError for a rule that cannot be read.
         """
-        walkers: list[Walker] = []
-        numbers: dict[str, list[int]] = {}
-        for number, phrase in enumerate(phrase for rule in self.rules for phrase in rule.phrases):
-            numbers.setdefault(phrase, []).append(number)
-        if network := self._table.networks.get(self._name):
-            known_as = {place: numbers.pop(one, ()) for place, one in enumerate(network.lists[self._name])}
-            walkers.append(Walker(network, self._name, meanings(network), known_as))
-        if numbers:
+        walkers: list[tuple[Walker, Mapping[int, Sequence[Rule]]]] = []
+        of_phrase: dict[str, list[Rule]] = {}
+        for rule in self.rules:
+            for phrase in rule.phrases:
+                of_phrase.setdefault(phrase, []).append(rule)
+        if self._table:
+            known = self._table.network.lists[self._name]
+            walkers.append(
+                (Walker(self._table, self._name), {n: of_phrase.pop(one, ()) for n, one in enumerate(known)})
+            )
+        if of_phrase:
             try:
-                network = compiled({"": [*numbers]}, self._classes)
+                own = walker([*of_phrase], self._classes)
             except ValueError as error:
                 raise [*_faults(self.rules, self._classes), error][0] from error
-            walkers.append(Walker(network, "", meanings(network), dict(enumerate(numbers.values()))))
+            walkers.append((own, dict(enumerate(of_phrase.values()))))
         return walkers
 
-    def matches(self, text: Normalised, reading: Reading) -> Iterator[Match]:
-        """Yield what the rules match in a text, cancelled or not, each wording once.
+    def hits(self, words: Sequence[str]) -> dict[str, list[RuleHit]]:
+        """Return where phrases of the rules stand in the tokens of a reading, by the rules' group."""
+        hits = [
+            RuleHit(rule, hit.start, hit.end)
+            for one, rules in self.walkers
+            for hit in one.find(words)
+            for rule in rules[hit.phrase]
+        ]
+        if len(self.walkers) > 1:
+            hits.sort(key=attrgetter("start"))
+        found: dict[str, list[RuleHit]] = {}
+        for hit in hits:
+            found.setdefault(hit.rule.group, []).append(hit)
+        return found
+
+    def matches(self, hits: Sequence[RuleHit], text: Normalised, reading: Reading) -> Iterator[Match]:
+        """Yield the matches among the hits of a group, cancelled or not, each wording once.
 
         A sentence repeated word for word counts once for a rule (labelling guide, point 2).
         """
-        hits = [hit for one in self.walkers for hit in one.find(reading.words)]
-        if len(self.walkers) > 1:
-            hits.sort(key=attrgetter("start"))
         numbers = [*map(reading.number, [hit.start for hit in hits])]
         sentences = {number: reading.sentence(number) for number in {*numbers}}
-        wordings = self._wordings(text, reading, sentences)
+        wordings = _wordings(text, reading, sentences)
         seen: set[tuple[str, int | str, int]] = set()
-        for number, (phrase, start, end) in zip(numbers, hits, strict=True):
-            rule, sentence = self._rules[phrase], sentences[number]
+        for number, (rule, start, end) in zip(numbers, hits, strict=True):
+            sentence = sentences[number]
             at, last = start - sentence.first, end - sentence.first
             told = rule.id, wordings.get(number, number), at
             if told in seen or (rule.question is not None and rule.question != ("?" in sentence.words[last - 1 :])):
@@ -223,12 +218,6 @@ class Book:
                 words = text.text[slice(*reading.span(sentence, other.start, other.end))]
             yield Match(rule, *span, (number, sentence.clause(at)), by, words)
 
-    def _wordings(self, text: Normalised, reading: Reading, sentences: Mapping[int, Sentence]) -> dict[int, str]:
-        """Return the wordings of some sentences, given by number, if two have the same tokens."""
-        if len({sentence.words for sentence in sentences.values()}) == len(sentences):
-            return {}
-        return {number: text.text[slice(*reading.bounds(number))].strip().lower() for number in sentences}
-
     def _conditions_of(self, rule: Rule) -> _Conditions | None:
         names = tuple((name, self._context((phrase,))) for name, phrase in rule.cancelled_by)
         every = _Conditions(names, *(self._context(getattr(rule, name)) for name in CONTEXTS))
@@ -237,8 +226,26 @@ class Book:
 
     def _context(self, phrases: tuple[str, ...]) -> Walker | None:
         if phrases and phrases not in self._contexts:
-            self._contexts[phrases] = self._table.context(phrases) or walker(phrases, self._classes)
+            is_known = self._table and _list_of(phrases) in self._table.network.lists
+            self._contexts[phrases] = (
+                Walker(self._table, _list_of(phrases)) if self._table and is_known else walker(phrases, self._classes)
+            )
         return self._contexts.get(phrases)
+
+
+class RuleHit(NamedTuple):
+    """A phrase of a rule in the tokens of a reading: the first one and the one after the last."""
+
+    rule: Rule
+    start: int
+    end: int
+
+
+def _wordings(text: Normalised, reading: Reading, sentences: Mapping[int, Sentence]) -> dict[int, str]:
+    """Return the wordings of some sentences, given by number, if two have the same tokens."""
+    if len({sentence.words for sentence in sentences.values()}) == len(sentences):
+        return {}
+    return {number: text.text[slice(*reading.bounds(number))].strip().lower() for number in sentences}
 
 
 class _Conditions(NamedTuple):

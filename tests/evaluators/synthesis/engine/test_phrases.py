@@ -11,9 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from safe_gate.core.text.normalising import normalise
-from safe_gate.evaluators.synthesis.engine import automaton, tokens
-from safe_gate.evaluators.synthesis.engine.automaton import PhraseHit, walker
-from safe_gate.evaluators.synthesis.engine.network import Gap, Sequence_, parsed
+from safe_gate.evaluators.synthesis.engine import phrases, tokens
+from safe_gate.evaluators.synthesis.engine.phrases import Gap, PhraseHit, Sequence_, parsed, walker
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, END, Reading, Spelling, content
 from safe_gate.evaluators.synthesis.engine.tokens import read as read_text
 from tests.support import packs
@@ -202,7 +201,7 @@ def test_a_full_cache_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     text = normalise(f"It is fine, u see. {'long' * 15} {'o-' * 30}! The garden was calm and it is fine, u see.")
     plenty = [*walker(["a _0-2 c", "{soon}", "^ you"], CLASSES).find([*words, END])]
     read_before = placed(read_text(text, SPELLING))
-    monkeypatch.setattr(automaton, "_MOST_STEPS", 2)
+    monkeypatch.setattr(phrases, "_MOST_STEPS", 2)
     monkeypatch.setattr("safe_gate.core.text.mapped_text._MOST", 2)
     few, spelling = walker(["a _0-2 c", "{soon}", "^ you"], CLASSES), Spelling({"u": "you"})
     for _ in range(2):

@@ -18,7 +18,7 @@ from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.definitions import CHECKS
-from safe_gate.evaluators.synthesis.engine import network
+from safe_gate.evaluators.synthesis.engine import phrases
 from safe_gate.evaluators.synthesis.own_packs import recipe
 from safe_gate.evaluators.synthesis.packs import TABLE, from_recipe, stored_table, table
 from safe_gate.model import codec
@@ -70,7 +70,7 @@ def results(rules: Rules, some: Sequence[str]) -> list[Any]:
 
 
 def reads_table(rules: Rules) -> bool:
-    return bool(rules.books["user"]._table.networks)
+    return bool(rules.books["user"]._table)
 
 
 @pytest.mark.soak
@@ -97,37 +97,35 @@ def test_phrases_that_a_table_does_not_hold_count_too() -> None:
     assert results(changed, some) == results(rules({TABLE: compiled()}), some)
 
 
-@pytest.mark.parametrize("name", ["classes.json", "engine/network.py"])
+@pytest.mark.parametrize("name", ["classes.json", "engine/phrases.py"])
 def test_a_table_of_other_classes_or_other_code_is_not_read(name: str) -> None:
     with reading({TABLE: compiled(), name: read(name) + b"\n"}):
-        assert not stored_table().networks
+        assert not stored_table()
 
 
 @pytest.mark.untraced
 def test_a_table_is_read_beside_the_classes_and_the_code_that_it_was_made_of() -> None:
-    files = ("classes.json", "engine/network.py")
+    files = ("classes.json", "engine/phrases.py")
     changed = {name: read(name) + b"\n" for name in files}
     with reading(changed):
         made = table()
     with reading({TABLE: made, **changed}):
-        assert stored_table().networks
+        assert stored_table()
 
 
 @pytest.mark.parametrize(("end", "more"), [(0, b""), (100, b""), (-4, b""), (None, b"\0\0\0\0")])
 def test_a_table_that_is_cut_or_longer_is_not_read(end: int | None, more: bytes) -> None:
     for content, is_read in ({TABLE: compiled()}, True), ({}, False), ({TABLE: compiled()[:end] + more}, False):
         with reading(content):
-            assert bool(stored_table().networks) == is_read
+            assert bool(stored_table()) == is_read
 
 
 def test_a_table_is_the_network_that_was_written() -> None:
-    made = network.compiled(
+    made = phrases.compiled(
         {"a": ["{you} _0-2 calm*", "^ a (b|c|)"], "b": ["*ing _* x $", "<num> is"]}, {"you": ["you", "u all"]}
     )
-    other = network.compiled({"c": ["a b"]}, {})
-    table = network.written({"n": made, "o": other}, "k")
-    assert dict(network.Stored(table, "k")) == {"n": made, "o": other}
-    assert dict(network.Stored(table, "other")) == {}
+    assert phrases.stored(phrases.written(made, "k"), "k") == made
+    assert phrases.stored(phrases.written(made, "k"), "other") is None
 
 
 @pytest.mark.untraced

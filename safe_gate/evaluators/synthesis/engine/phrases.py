@@ -1,0 +1,570 @@
+"""Phrases: how they are written, compiled to a network, and found in tokens in one pass. Pure.
+
+A phrase is written as tokens with blanks between them:
+  word        that token; `calm*` any that begins so, `*ing` any that ends so
+  {class}     a member of a word class: a phrase itself, most often one word
+  (a|b c|)    one of several phrases; an empty one makes the others optional
+  _  _0-3     any token, or zero to three of them, within the clause; `_*` any number
+  <num>       any number
+  ^  $        the start and the end of a clause; "and", "so" or "please" before it does not change that
+  ^^          the start of a clause with nothing before it
+  ,           that mark: without it a phrase stays within a clause
+
+A network has places, the words that lead from one to the next, and the gaps after them. Compiling the packs that ship
+takes longer than an `eval` of few cases, so an installation holds their network as a table: a file with a key, the
+digest of all that compiling depends on. A table with another key is not read.
+
+From each token a walk takes the phrases that begin there, all at once, as far as they have no gap. The walk becomes
+deterministic as it goes: each step from a set of places is worked out once and kept, as long as there is room. What
+stands behind a gap is looked for only where the words before it stand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from array import array
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain, compress, count, pairwise
+from typing import NamedTuple, TypeGuard
+
+from safe_gate.core.text.mapped_text import Cache
+from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, END
+
+STARTS = ("^", "^^")
+"""The signs for the start of a clause, which only begin a phrase."""
+
+_PIECE = re.compile(r"\{[a-z_]+\}|[()|]|[^\s()|{}]+")
+_GAP = re.compile(r"_(?:(\d+)-(\d+)|(\*))?")
+_WORD = re.compile(r"\*?[^\W_]+\*?|'s|<num>|%|\$|[,;:—!?.\"]")
+_LONGEST_GAP = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Any `least` to `most` tokens of a clause; without a bound where `most` is None."""
+
+    least: int
+    most: int | None
+
+
+Item = str | Gap | tuple["Sequence_", ...]
+Sequence_ = tuple[Item, ...]
+
+
+_Options = tuple[frozenset[str], Sequence[Sequence_]]
+"""Options of one word, which share a place, and all others."""
+
+
+def parsed(phrase: str) -> Sequence_:
+    """Return a phrase taken apart: words, gaps, and options as tuples of sequences.
+
+    Raises ValueError that says what is wrong with it.
+    """
+    plain = phrase.split()
+    if plain and phrase.islower() and "".join(plain).isalpha():
+        return tuple(plain)  # as most members of classes and learned phrases are
+    pieces = _PIECE.findall(phrase)
+    if "".join(pieces) != "".join(plain):
+        raise ValueError("holds a brace; expected a class as in {you}")
+    options, rest = _options(pieces, 0)
+    if rest < len(pieces):
+        raise ValueError("closes a bracket that none opens")
+    if options == ((),):
+        raise ValueError("is empty; expected a token")
+    if len(options) > 1:
+        raise ValueError("has options outside of brackets; write (a|b)")
+    return options[0]
+
+
+def _options(pieces: Sequence[str], at: int) -> tuple[tuple[Sequence_, ...], int]:
+    """Return the options up to a closing bracket or the end, and where that is."""
+    options: list[Sequence_] = []
+    items: list[Item] = []
+    while at < len(pieces) and pieces[at] != ")":
+        piece = pieces[at]
+        at += 1
+        if piece.isalpha() and piece.islower():  # most are: this is fast
+            items.append(piece)
+        elif piece == "|":
+            options.append(tuple(items))
+            items = []
+        elif piece == "(":
+            inner, at = _options(pieces, at)
+            if at == len(pieces):
+                raise ValueError("opens a bracket that nothing closes")
+            at += 1
+            items.append(inner)
+        elif piece[0] == "_" and (gap := _GAP.fullmatch(piece)):
+            items.append(_gap(gap))
+        elif piece[0] == "{" or (_WORD.fullmatch(piece) and piece == piece.lower()) or (piece in STARTS and at == 1):
+            items.append(piece)
+        else:
+            raise ValueError(
+                f"holds {piece}, which is not a token; expected lower-case words, classes, gaps or options"
+            )
+    return (*options, tuple(items)), at
+
+
+def _gap(gap: re.Match[str]) -> Gap:
+    if gap[3]:
+        return Gap(0, None)
+    least, most = int(gap[1] or 1), int(gap[2] or 1)
+    if not least <= most <= _LONGEST_GAP or not most:
+        raise ValueError(f"holds the gap {gap[0]}; expected such as _0-3, up to {_LONGEST_GAP}")
+    return Gap(least, most)
+
+
+def _sorted_out(options: Sequence[Sequence_]) -> _Options:
+    """Return options with those of one word apart."""
+    words = frozenset([word for option in options if len(option) == 1 and _is_word(word := option[0])])
+    return words, [option for option in options if len(option) != 1 or not _is_word(option[0])]
+
+
+def _is_word(item: Item) -> TypeGuard[str]:
+    return isinstance(item, str) and item[0] not in "{^$"
+
+
+Classes = Mapping[str, Sequence[str]]
+Label = str | frozenset[str]
+"""What leads from a place to another: a word, one of several words, or the sign `$`."""
+
+_CLAUSE_END = 0  # the number of the label `$`
+_LAST = -1  # a label that the end of a sentence has besides
+_BEGINNINGS = 3  # so many places begin a list's phrases: anywhere, where a clause starts, and with nothing before it
+_NUMBER = "<num>"
+_DEEPEST = 8  # a class may name another one
+
+
+class _Rows(NamedTuple):
+    """Rows of numbers, one after the other. `starts` says where each starts, and where the last one ends."""
+
+    starts: array[int]
+    numbers: array[int]
+
+    @classmethod
+    def of(cls, rows: Iterable[Sequence[int]]) -> _Rows:
+        """Return rows put one after the other."""
+        rows = [*rows]
+        return cls(array("I", accumulate(map(len, rows), initial=0)), array("I", chain.from_iterable(rows)))
+
+    def row(self, number: int) -> array[int]:
+        """Return a row."""
+        return self.numbers[self.starts[number] : self.starts[number + 1]]
+
+
+class Network(NamedTuple):
+    """Lists of phrases, compiled. List n begins at the places `_BEGINNINGS` * n and behind.
+
+    `lists` has the phrases by the list's name. `words` are words, beginnings ("calm*") and ends of words ("*ing") and
+    the sign of any number; `meanings[n]` are the labels that take word n. From place n, label `labels[n][i]` leads to
+    place `targets[n][i]`. `gaps[n]` are the gaps after it, three numbers each: the fewest and the most tokens, 0 for
+    any number, and the place behind them. `ends[n]` are the phrases that end at place n, by their number in their
+    list: twice that, and one more if the phrase ends a token earlier.
+    """
+
+    lists: Mapping[str, Sequence[str]]
+    words: Sequence[str]
+    meanings: _Rows
+    labels: _Rows
+    targets: _Rows
+    gaps: _Rows
+    ends: _Rows
+
+
+def compiled(lists: Mapping[str, Sequence[str]], classes: Classes) -> Network:
+    """Return lists of phrases compiled.
+
+    Raises ValueError for a phrase that is not written as it must be or names a class that nobody defines.
+    """
+    return _Compiler(lists, classes).network()
+
+
+def table_key(classes: bytes, code: bytes) -> str:
+    """Return the key of a table: the digest of the word classes and of the code that compiles, as files."""
+    sha256 = hashlib.sha256(repr((sys.byteorder, array("I").itemsize, sorted(BOUNDARY))).encode())
+    for content in (classes, code):
+        sha256.update(hashlib.sha256(content).digest())
+    return sha256.hexdigest()
+
+
+def written(network: Network, key: str) -> bytes:
+    """Return a network as the bytes of a table: a line of JSON with its texts and sizes, then its arrays."""
+    arrays = [one for rows in network[2:] for one in rows]
+    head = {"key": key, "sizes": [*map(len, arrays)], "lists": network.lists, "words": network.words}
+    return json.dumps(head).encode() + b"\n" + b"".join(one.tobytes() for one in arrays)
+
+
+def stored(content: bytes, key: str) -> Network | None:
+    """Return the network of a table, None if the key is another or bytes are missing."""
+    line, _, numbers = content.partition(b"\n")
+    if not line.startswith(b'{"key": "' + key.encode() + b'"') or not line.endswith(b"}"):
+        return None
+    head = json.loads(line)
+    ends = [*accumulate((array("I").itemsize * size for size in head["sizes"]), initial=0)]
+    if len(numbers) != ends[-1]:
+        return None
+    arrays = (array("I", numbers[start:end]) for start, end in pairwise(ends))
+    return Network(head["lists"], head["words"], *map(_Rows, arrays, arrays))
+
+
+class _Compiler:
+    """Compiles lists of phrases. Phrases of a list that begin alike share places."""
+
+    def __init__(self, lists: Mapping[str, Sequence[str]], classes: Classes) -> None:
+        self._lists, self._classes = lists, classes
+        self._edges: list[list[tuple[int, int]]] = [[] for _ in range(_BEGINNINGS * len(lists))]
+        self._gaps: dict[int, list[int]] = {}
+        self._ends: dict[int, list[int]] = {}
+        self._nodes: dict[tuple[frozenset[int], Label | Gap], int] = {}
+        self._marks: set[int] = set()  # the places behind $, which is no token of a phrase
+        self._members: dict[str, _Options] = {}
+        self._labels: dict[Label, int] = {"$": _CLAUSE_END}
+        for anywhere, phrases in zip(range(0, len(self._edges), _BEGINNINGS), lists.values(), strict=True):
+            for number, phrase in enumerate(phrases):
+                self._add(number, phrase, anywhere)
+
+    def _add(self, number: int, phrase: str, anywhere: int) -> None:
+        sequence = parsed(phrase)
+        start = anywhere + (1 + STARTS.index(sign) if isinstance(sign := sequence[0], str) and sign in STARTS else 0)
+        ends = self._sequence(sequence[start > anywhere :], frozenset({start}), 0)
+        if start in ends:
+            raise ValueError("matches nothing at all, too; add a token that is not optional")
+        for end in ends:
+            self._ends.setdefault(end, []).append(2 * number + (end in self._marks))
+
+    def _sequence(self, sequence: Sequence_, sources: frozenset[int], depth: int) -> frozenset[int]:
+        """Return the places that a sequence leads to from some."""
+        for item in sequence:
+            if isinstance(item, Gap):
+                behind = self._behind(sources, item)
+                sources = behind if item.least else sources | behind
+            elif isinstance(item, tuple):
+                sources = self._either(_sorted_out(item), sources, depth)
+            elif item[0] == "{":
+                sources = self._either(self._options(item[1:-1]), sources, depth + 1)
+            else:
+                sources = self._behind(sources, item)
+        return sources
+
+    def _either(self, options: _Options, sources: frozenset[int], depth: int) -> frozenset[int]:
+        if depth > _DEEPEST:
+            raise ValueError(f"names word classes that name each other more than {_DEEPEST} deep")
+        words, others = options
+        ends = self._behind(sources, next(iter(words)) if len(words) == 1 else words) if words else frozenset()
+        for option in others:
+            ends |= self._sequence(option, sources, depth)
+        return ends
+
+    def _options(self, name: str) -> _Options:
+        if name not in self._members:
+            if name not in self._classes:
+                raise ValueError(f"names the unknown word class {{{name}}}; add it to `classes` of the pack")
+            self._members[name] = _sorted_out([parsed(member) for member in self._classes[name]])
+        return self._members[name]
+
+    def _behind(self, sources: frozenset[int], what: Label | Gap) -> frozenset[int]:
+        """Return the place behind a label or a gap after some places; the phrases that begin alike share it."""
+        node = self._nodes.get((sources, what))
+        if node is None:
+            node = self._nodes[sources, what] = len(self._edges)
+            self._edges.append([])
+            if isinstance(what, Gap):
+                for source in sources:
+                    self._gaps.setdefault(source, []).extend((max(what.least, 1), what.most or 0, node))
+            else:
+                label = self._labels.setdefault(what, len(self._labels))
+                for source in sources:
+                    self._edges[source].append((label, node))
+                if what == "$":
+                    self._marks.add(node)
+        return frozenset({node})
+
+    def network(self) -> Network:
+        """Return what was compiled."""
+        words: dict[str, list[int]] = {}
+        for label, number in self._labels.items():
+            for word in (label,) if isinstance(label, str) else label:
+                words.setdefault(word, []).append(number)
+        del words["$"]
+        return Network(
+            lists=self._lists,
+            words=sorted(words),
+            meanings=_Rows.of(words[word] for word in sorted(words)),
+            labels=_Rows.of([label for label, _ in some] for some in self._edges),
+            targets=_Rows.of([target for _, target in some] for some in self._edges),
+            gaps=_Rows.of(self._gaps.get(node, ()) for node in range(len(self._edges))),
+            ends=_Rows.of(self._ends.get(node, ()) for node in range(len(self._edges))),
+        )
+
+
+_AFTER_THESE = frozenset("and but or so then just please now first also".split())
+_STARTERS = _AFTER_THESE | BOUNDARY | {END}  # after these a clause may start
+_STOPS = BOUNDARY | {END}
+_MOST_STEPS = 200_000  # the number that is kept
+
+_Meaning = frozenset[int]
+"""The labels that take a token."""
+
+
+class PhraseHit(NamedTuple):
+    """A phrase found in tokens: its number in its list, its first token and the one after its last."""
+
+    phrase: int
+    start: int
+    end: int
+
+
+class _State(dict[_Meaning, "_State | None"]):
+    """A set of places, with the states that tokens asked for so far lead to.
+
+    `labels` are those that lead on. `ends` are the phrases that may end here, each with how many tokens earlier: 1
+    behind `$`, which is no token. `leaps` are the gaps after it, those with a bound apart.
+    """
+
+    __slots__ = ("_automaton", "_targets", "ends", "labels", "leaps")
+    __hash__, __eq__ = object.__hash__, object.__eq__  # type: ignore[assignment]
+
+    def __init__(self, automaton: Automaton, places: Iterable[int]) -> None:
+        super().__init__()
+        network, self._automaton = automaton.network, automaton
+        self._targets: dict[int, list[int]] = {}
+        ends: set[tuple[int, int]] = set()
+        bounded: list[tuple[int, int, int]] = []
+        unbounded: list[tuple[int, int, int]] = []
+        for place in places:
+            for label, target in zip(network.labels.row(place), network.targets.row(place), strict=True):
+                self._targets.setdefault(label, []).append(target)
+            ends.update((end // 2, end % 2) for end in network.ends.row(place))
+            numbers = iter(network.gaps.row(place))
+            for gap in zip(numbers, numbers, numbers, strict=True):
+                (bounded if gap[1] else unbounded).append(gap)
+        self.labels = frozenset(self._targets)
+        self.ends = tuple(ends)
+        self.leaps = tuple(_Leap(automaton, gaps) for gaps in (bounded, unbounded) if gaps)
+
+    def __missing__(self, meaning: _Meaning) -> _State | None:
+        automaton = self._automaton
+        targets = [target for label in self.labels & meaning for target in self._targets[label]]
+        found = automaton.state(frozenset(targets)) if targets else None
+        if found is not None and _LAST in meaning:  # nothing follows
+            found = found.closed() if found.ends else None
+        if automaton.room:
+            automaton.room -= 1
+            self[meaning] = found
+        return found
+
+    def closed(self) -> _State:
+        """Return a state with the phrases that end here, from which nothing leads on."""
+        found = _State(self._automaton, ())
+        found.ends = self.ends
+        return found
+
+
+after = _State.__getitem__
+"""Return the state that a token leads to. Square brackets take several times as long for a subclass of `dict`."""
+
+
+class _Leap:
+    """The gaps after a state, each with the fewest and the most tokens and the place behind it.
+
+    `most` is the most tokens of any of them, None if there is no bound; then there is none for each of them.
+    """
+
+    __slots__ = ("_automaton", "_by_length", "_gaps", "_state", "most")
+
+    def __init__(self, automaton: Automaton, gaps: Sequence[tuple[int, int, int]]) -> None:
+        self._automaton, self._gaps = automaton, gaps
+        self.most = max(most for _, most, _ in gaps) or None
+        self._state: _State | None = None
+        self._by_length: dict[int, _State | None] = {}
+
+    @property
+    def state(self) -> _State:
+        """The places behind all the gaps."""
+        if self._state is None:
+            self._state = self._automaton.state(frozenset(place for _, _, place in self._gaps))
+        return self._state
+
+    def after(self, length: int) -> _State | None:
+        """Return the places behind those gaps that may have a length."""
+        if length not in self._by_length:
+            places = [place for least, most, place in self._gaps if least <= length <= (most or length)]
+            self._by_length[length] = self._automaton.state(frozenset(places)) if places else None
+        return self._by_length[length]
+
+
+class Automaton:
+    """The states of a network that texts led to so far, and what tokens mean to it. `room`: how many more are kept."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.room = _MOST_STEPS
+        self.meanings = Cache(self._meaning)
+        self._states: dict[frozenset[int], _State] = {}
+        self._numbers = {word: number for number, word in enumerate(network.words)}
+        self._affixes: dict[tuple[int, bool], dict[str, int]] = {}
+        for number, word in enumerate(network.words):
+            if "*" in word:
+                self._affixes.setdefault((len(word) - 1, word[-1] == "*"), {})[word.strip("*")] = number
+        self._shared: dict[_Meaning, _Meaning] = {}
+
+    def state(self, places: frozenset[int]) -> _State:
+        """Return the state of places, given by number."""
+        found = self._states.get(places)
+        if found is None:
+            found = _State(self, places)
+            if self.room:
+                self._states[places] = found
+        return found
+
+    def _meaning(self, word: str) -> _Meaning:
+        """Return the labels that take a word. Words with the same ones share them."""
+        if not word:
+            return frozenset({_CLAUSE_END, _LAST})
+        named = [word, "is"] if word == "'s" else [word]  # a noun's 's may be either
+        if word[0].isdigit():
+            named.append(_NUMBER)
+        numbers = [self._numbers.get(one) for one in named]
+        if word not in BOUNDARY:
+            for (length, is_prefix), affixes in self._affixes.items():
+                numbers.append(affixes.get(word[:length] if is_prefix else word[-length:]))
+        labels = chain.from_iterable(self.network.meanings.row(number) for number in numbers if number is not None)
+        found = frozenset((_CLAUSE_END, *labels) if word in BOUNDARY else labels)
+        return self._shared.setdefault(found, found)
+
+
+class Walker:
+    """Finds the phrases of one list of a network. The result depends on the phrases alone."""
+
+    def __init__(self, automaton: Automaton, name: str = "") -> None:
+        self._meanings = automaton.meanings
+        first = _BEGINNINGS * [*automaton.network.lists].index(name)
+        places = (frozenset(range(first, first + many)) for many in range(1, _BEGINNINGS + 1))
+        self._begin, self._begin_clause, self._begin_strictly = map(automaton.state, places)
+
+    def find(self, words: Sequence[str]) -> Iterator[PhraseHit]:
+        """Yield each phrase at each token that it begins at, as long as it goes, in the tokens of sentences.
+
+        `END` is the last token, and stands between sentences.
+        """
+        walk = _Walk(words, self._meanings)
+        first_tokens = enumerate(map(self._begin.__getitem__, walk.meanings))
+        begins = {start: (state, start + 1) for start, state in first_tokens if state is not None}
+        if self._begin.leaps:  # a phrase begins with a gap
+            begins = {start: (self._begin, start) for start in range(len(words))}
+        clauses = [0, *(at + 1 for at in compress(range(len(words) - 1), map(_STARTERS.__contains__, words)))]
+        begins |= {start: (self._begin_after(words, start), start) for start in clauses}
+        for start, (state, at) in sorted(begins.items()):
+            if ends := walk.ends(state, at):
+                for phrase, end in {phrase: end - back for end, phrase, back in ends}.items():
+                    yield PhraseHit(phrase, start, end)
+
+    def first(self, words: Sequence[str]) -> PhraseHit | None:
+        """Return what begins first in the tokens of a sentence, as long as it goes, if anything does."""
+        return next(self.find((*words, END)), None)
+
+    def beginning(self, words: Sequence[str], start: int) -> PhraseHit | None:
+        """Return a phrase that begins at a token of a sentence, as long as it goes, if one does."""
+        ends = _Walk((*words, END), self._meanings).ends(self._begin_after(words, start), start)
+        return PhraseHit(ends[-1][1], start, ends[-1][0] - ends[-1][2]) if ends else None
+
+    def ending(self, words: Sequence[str], end: int) -> PhraseHit | None:
+        """Return a phrase that ends right before a token of a sentence, the shortest one, if one does."""
+        walk = _Walk((*words, END), self._meanings)
+        for start in reversed(range(end)):
+            for at, phrase, back in walk.ends(self._begin_after(words, start), start):
+                if at - back == end:
+                    return PhraseHit(phrase, start, end)
+        return None
+
+    def _begin_after(self, words: Sequence[str], start: int) -> _State:
+        """Return what may begin at a token."""
+        if start and words[start - 1] not in _STARTERS:
+            return self._begin
+        return self._begin_clause if start and words[start - 1] in _AFTER_THESE else self._begin_strictly
+
+
+class _Walk:
+    """Walks through tokens, and the states behind gaps from which each goes on, each once."""
+
+    def __init__(self, words: Sequence[str], meanings: Cache[_Meaning]) -> None:
+        self.meanings = [*map(meanings.__getitem__, words)]
+        self._stops = [*compress(count(), map(_STOPS.__contains__, words))]
+        self._pending: deque[tuple[_State, int]] = deque()
+        self._seen: set[tuple[_State, int]] = set()
+        self._leapt: dict[tuple[_Leap, int], int] = {}
+
+    def ends(self, begin: _State, at: int) -> list[tuple[int, int, int]]:
+        """Return where phrases end that are in a state before a token: the token, the phrase, how far earlier it ends.
+
+        Shorter ones come first.
+        """
+        found: list[tuple[int, int, int]] = []
+        state: _State | None = begin
+        while state is not None:
+            if state.ends:
+                found += [(at, phrase, back) for phrase, back in state.ends]
+            if state.leaps:
+                self._leap(state, at)
+            is_apart = not state.labels or state.labels.isdisjoint(self.meanings[at])
+            state = None if is_apart else after(state, self.meanings[at])
+            at += 1
+            if state is None and self._pending:
+                state, at = self._pending.popleft()
+        if len(found) > 1:
+            found.sort(key=_in_order)
+        if self._seen:
+            self._seen.clear()
+            self._leapt.clear()
+        return found
+
+    def _leap(self, state: _State, at: int) -> None:
+        """Add what goes on behind the gaps that a state before a token has."""
+        stop = self._stops[bisect_left(self._stops, at)]  # no gap holds a token that ends a clause
+        for leap in state.leaps:
+            last = stop
+            if leap.most is not None:
+                last = min(stop, at + leap.most)
+            elif self._leapt.get((leap, stop), at + 1) <= at:
+                continue  # a gap without a bound that began earlier in the clause has seen all
+            else:
+                self._leapt[leap, stop] = at
+            behind = leap.state
+            if behind.ends or behind.leaps:
+                for place in range(at + 1, last + 1):
+                    self._add(leap.after(place - at), place)
+                continue
+            are_apart = [*map(behind.labels.isdisjoint, self.meanings[at + 1 : last + 1])]
+            if all(are_apart):
+                continue
+            for place, is_apart in enumerate(are_apart, at + 1):
+                if (
+                    not is_apart
+                    and (exact := leap.after(place - at)) is not None
+                    and not exact.labels.isdisjoint(self.meanings[place])
+                ):
+                    self._add(after(exact, self.meanings[place]), place + 1)
+
+    def _add(self, state: _State | None, at: int) -> None:
+        if state is not None and (state, at) not in self._seen:
+            self._seen.add((state, at))
+            self._pending.append((state, at))
+
+
+def _in_order(end: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Return what ends are sorted by: if a phrase may end here or a token earlier, the longer match comes last."""
+    return end[0], end[1], -end[2]
+
+
+def walker(phrases: Sequence[str], classes: Classes) -> Walker:
+    """Return what finds phrases, each known by its place in the list.
+
+    Raises ValueError for one that is not written as it must be or names a class that nobody defines.
+    """
+    return Walker(Automaton(compiled({"": phrases}, classes)))
