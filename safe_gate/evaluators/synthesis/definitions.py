@@ -136,8 +136,11 @@ SHIPPED: Mapping[str, Mapping[str, Any]] = {
     },
 }
 
-MESSAGE: Mapping[str, str] = {"asked_text": "user", "asked_steps": "user", "asked_verdict": "user"}
-"""The groups that belong to no check and say what a message asks for, each with the field it looks in."""
+ASKED = ("asked_text", "asked_steps", "asked_verdict")
+"""The groups that say what a message asks for."""
+
+MESSAGE: Mapping[str, str] = dict.fromkeys((*ASKED, "light"), "user")
+"""The groups that belong to no check and say what kind of message it is, each with the field it looks in."""
 
 
 CHECKS: tuple[str, ...] = tuple(SHIPPED)

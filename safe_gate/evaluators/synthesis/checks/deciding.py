@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Hits, Pivot, Sides, Ties, count
 from safe_gate.evaluators.synthesis.checks.turn import Check, CountedHits, Turn
-from safe_gate.evaluators.synthesis.definitions import MESSAGE
+from safe_gate.evaluators.synthesis.definitions import ASKED
 from safe_gate.evaluators.synthesis.engine.tokens import Sentence, content, first_words
 from safe_gate.model.results import Hit
 
@@ -71,7 +71,6 @@ _ADDRESS = frozenset({"you", "your", "yourself"})
 _BACK = frozenset("he him his she her hers".split())
 _POINTS = _BACK | frozenset("it its this that these those they them their theirs".split())
 _ASKS = frozenset({"?", "please"})
-_ASKED = tuple(MESSAGE)
 _ENOUGH_OF_ITS_OWN = 2
 _PERSONS = _ADDRESS | frozenset("yours i me my we us our he him his she her hers they them their theirs".split())
 
@@ -127,7 +126,7 @@ def moves_on(turn: Turn, told: Turn) -> bool:
     words = turn.read("user").words
     if not _BACK.isdisjoint(words) or not _is_news(words, told):
         return False
-    requests = {match.clause[0] for group in _ASKED for match in turn.matches(group) if not match.by}
+    requests = {match.clause[0] for group in ASKED for match in turn.matches(group) if not match.by}
     asking = (one.words for n, one in enumerate(turn.sentences("user")) if n in requests or _ASKS & {*one.words})
     return len(set[str]().union(*map(content, asking))) >= _ENOUGH_OF_ITS_OWN
 

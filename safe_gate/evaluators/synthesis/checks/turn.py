@@ -160,6 +160,8 @@ class Turn:
         cancelled: list[Match] = []
         live: list[Match] = []
         for match in chain.from_iterable(map(self.matches, groups)):
+            if any(bool(self._held(group)) is not wanted for group, wanted in match.rule.only_if):
+                continue
             by, words = ("", "") if match.by or not self.rules.by_clause else self._unasked(match, check)
             (cancelled if match.by or by else live).append(match._replace(by=by, words=words) if by else match)
         if not live and not cancelled:
@@ -231,9 +233,16 @@ class Turn:
         return next((held[here] for group in check.misled_by if here in (held := self._held(group))), None)
 
     def _held(self, group: str, since: int = 0) -> Mapping[int, Match]:
-        """Return what is of a group since a character of its text, the first of each sentence by its number."""
+        """Return what is of a group since a character of its text, the first of each sentence by its number.
+
+        Rules with `only_if` are left out: they ask this of other groups.
+        """
         if (group, since) not in self._held_of:
-            live = [match for match in self.matches(group) if not match.by and match.start >= since]
+            live = [
+                match
+                for match in self.matches(group)
+                if not match.by and not match.rule.only_if and match.start >= since
+            ]
             self._held_of[group, since] = {match.clause[0]: match for match in reversed(live)}
         return self._held_of[group, since]
 

@@ -42,6 +42,7 @@ class Rule:
     - `cancelled_by`: word classes that must not be earlier in the clause.
     - `unless_message`: groups that the person's message must not have.
     - `counts_after`: groups of the message after which the rule counts, although the check counts nothing else.
+    - `only_if`: groups that the turn must have (true) or must not have (false).
     - `is_crisis`: the disclosure is grave, whatever the message asks.
     - `origin`: "spec", "hand" or "learned", "" for a team's own.
     - `inside`, `total`: of all `total` clauses with a learned phrase, `inside` are of its group.
@@ -56,6 +57,7 @@ class Rule:
     cancelled_by: tuple[tuple[str, str], ...]
     unless_message: tuple[str, ...]
     counts_after: tuple[str, ...]
+    only_if: tuple[tuple[str, bool], ...]
     is_crisis: bool
     origin: str
     inside: int
@@ -91,6 +93,7 @@ class Rule:
             cancelled_by=tuple((name, _inlined(f"{{{name}}}", own)) for name in rule.get("cancelled_by", ())),
             unless_message=tuple(rule.get("unless_message", ())),
             counts_after=tuple(rule.get("counts_after", ())),
+            only_if=tuple(rule.get("only_if", {}).items()),
             is_crisis=rule.get("crisis", False),
             origin="learned" if isinstance(origin, dict) else origin,
             inside=inside,

@@ -62,7 +62,7 @@ def test_explain_shows_what_cancels_a_hit_as_its_words(safe_gate: SafeGate) -> N
     assert "Does not apply: no clause of the message that counts discloses anything." in poem
     write_cases(Path("c.jsonl"), turn("c", assistant="You'll definitely be fine."))
     longer = safe_gate("explain", "c", "--cases", "c.jsonl").out
-    assert 'gives way to reassurance-guarantee/will-be-fine: "You\'ll definitely be fine"' in longer
+    assert 'gives way to reassurance-guarantee/good-will-come: "You\'ll definitely be fine"' in longer
 
 
 @pytest.mark.parametrize(
