@@ -14,11 +14,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from safe_gate import one_run, reporting
+from safe_gate.core import jsontext
 from safe_gate.core.given import Documents
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.gate.stored import read_report, report_json
-from safe_gate.github.effects import Effects, time_of
+from safe_gate.github import Effects, time_of
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.checked import load_schema
 from safe_gate.inputs.commit_files import FilePath
@@ -26,7 +27,7 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, reason
 from safe_gate.model.report import RuleOutcome, Verdict
 from safe_gate.model.results import in_notebook
-from safe_gate.render import console, jsonreport
+from safe_gate.render import console
 from safe_gate.render.untrusted import quoted
 from safe_gate.render.view import conclusion, message, rule_name, state
 from safe_gate.settings import Settings, reading
@@ -145,7 +146,7 @@ def _judged(options: Settings, effects: Effects, flags: Mapping[str, Any], *, wr
         exit_code=report.verdict.exit_code,
         rules=report.rules,
         results={one.name: tuple(part.results) for one, part in parts_of(report.parts)},
-        report=json.loads(jsonreport.to_json(report_json(report))),
+        report=json.loads(jsontext.to_json(report_json(report))),
     )
 
 

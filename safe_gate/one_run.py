@@ -11,14 +11,14 @@ from dataclasses import replace
 from functools import partial
 
 from safe_gate import addons
-from safe_gate.baseline import comparison, judging, lock, weakened
+from safe_gate.baseline import comparison, lock, source, weakened
 from safe_gate.baseline.comparison import Scores, own_cases, recorded, score
-from safe_gate.baseline.judging import Judging, OptionsAt, Snapshots, opened
+from safe_gate.baseline.source import Judging, OptionsAt, Snapshots, opened
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import stored, waivers
-from safe_gate.github.effects import Effects
+from safe_gate.github import Effects
 from safe_gate.inputs import disk
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Found, InputFile, Provenance, Report, Verdict
@@ -60,11 +60,11 @@ def judge(
     results that are scored already. Raises CannotJudge if it is unknown whose settings judge.
     """
     with opened(options, effects, options_at) as snapshots:
-        rules = judging.of(effects, snapshots)
+        rules = source.judging_of(effects, snapshots)
         begin(rules.options)
         inputs: tuple[InputFile, ...] = ()
         try:
-            base, unread = judging.baseline_of(rules, snapshots)
+            base, unread = source.baseline_of(rules, snapshots)
             seeks_weaker = weakened.is_sought(base, rules, effects, snapshots)
             results = measure.unscored if unread else merged.source if merged else measure.scored
             scores = score(rules, snapshots, effects, results, keeps_cases=seeks_weaker)
@@ -92,7 +92,7 @@ def recompute(options: Settings, effects: Effects, made: Report) -> Report:
     now. Raises CannotJudge with every problem.
     """
     with opened(options, effects, lambda _: options) as snapshots:
-        rules = judging.of(effects, snapshots)
+        rules = source.judging_of(effects, snapshots)
         scores = score(rules, snapshots, effects, measure.scored)
         found = Found(parts=scores.parts, waivers=made.waivers)
         if made.waivers and not made.provenance.policy_commit:
@@ -131,7 +131,7 @@ def _refuse(problems: Sequence[Problem]) -> None:
 
 def _report_of(found: Found, scores: Scores, rules: Judging, snapshots: Snapshots, effects: Effects) -> Report:
     """Return the report of a run whose findings are judged. Raises CannotJudge where no rule applies."""
-    outcomes = gate_rules.judge(found, judging.policy(rules.options))
+    outcomes = gate_rules.judge(found, source.policy(rules.options))
     verdict = gate_rules.verdict(outcomes)
     if verdict is Verdict.ERROR:
         raise CannotJudge(asked.no_rule())
@@ -171,7 +171,7 @@ def score_shard(
     Raises CannotJudge as `judge` does.
     """
     with opened(options, effects, options_at) as snapshots:
-        rules = judging.of(effects, snapshots)
+        rules = source.judging_of(effects, snapshots)
         begin(rules.options)
         scores = score(rules, snapshots, effects, shard.source)
         if scores.problems:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from safe_gate import __version__, github
-from safe_gate.baseline import judging
+from safe_gate.baseline import source
 from safe_gate.core.setting import OFF, Setting, flat
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import rules
-from safe_gate.github.effects import Effects, foreign_checkout
+from safe_gate.github import Effects, foreign_checkout
 from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import read_by, replaced
 from safe_gate.inputs.commit_files import Clone, Missing
@@ -66,7 +66,7 @@ def unjudged(inputs: Sequence[InputFile], options: Settings, effects: Effects) -
         commit=effects.context.head_sha,
         inputs=tuple(sorted(inputs, key=lambda file: file.path)),
         packs_sha256="",
-        policy={**judging.policy(options).as_json(), **asked.settings(options)},
+        policy={**source.policy(options).as_json(), **asked.settings(options)},
         policy_commit="",
     )
 

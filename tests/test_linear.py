@@ -25,8 +25,8 @@ from typing import Any
 import pytest
 
 from safe_gate.addons.importers import files
+from safe_gate.core.text import normalise
 from safe_gate.core.text.mapped_text import similarity
-from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.rendered import shown
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Turn

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural, with_interval
 from safe_gate.core.stats import wilson
-from safe_gate.core.text.normalising import normalise
+from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis import own_packs, packs
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Rules, Turn

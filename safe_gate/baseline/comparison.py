@@ -8,15 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from safe_gate import __version__
-from safe_gate.baseline.judging import Judging, Snapshots
-from safe_gate.baseline.source import Baseline
+from safe_gate.baseline.source import Baseline, Judging, Snapshots
 from safe_gate.core.jsontext import digest
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of
 from safe_gate.gate import comparison as gate
 from safe_gate.gate.comparison import ComparedRun
 from safe_gate.gate.weakening import Asked, Cases
-from safe_gate.github.effects import Effects
+from safe_gate.github import Effects
 from safe_gate.inputs import case_files, globs
 from safe_gate.inputs.case_files import narrowed
 from safe_gate.inputs.commit_files import FilePath

@@ -14,8 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from safe_gate.baseline.comparison import Scores
-from safe_gate.baseline.judging import Judging, Snapshots
-from safe_gate.baseline.source import Baseline
+from safe_gate.baseline.source import Baseline, Judging, Snapshots
 from safe_gate.core.given import Documents
 from safe_gate.evaluators.registry import parts_of, results_of
 from safe_gate.gate import rules as gate_rules

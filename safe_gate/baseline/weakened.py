@@ -12,14 +12,22 @@ from typing import Any
 
 from safe_gate.baseline import comparison, source
 from safe_gate.baseline.comparison import BaselineRun
-from safe_gate.baseline.judging import OF_INPUTS, WARN_HERE, Judging, Snapshots, base_commit, is_needed_by_base
-from safe_gate.baseline.source import Baseline, committed
+from safe_gate.baseline.source import (
+    OF_INPUTS,
+    WARN_HERE,
+    Baseline,
+    Judging,
+    Snapshots,
+    base_commit,
+    committed,
+    is_needed_by_base,
+)
 from safe_gate.core.given import Documents
 from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of, results_of
 from safe_gate.gate import weakening
 from safe_gate.gate.comparison import alike
 from safe_gate.gate.weakening import WEAKER, Asked, Cases, Terms, What, settings_of
-from safe_gate.github.effects import Effects
+from safe_gate.github import Effects
 from safe_gate.inputs import case_files, disk
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE

@@ -19,15 +19,16 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple, NoReturn, TextIO
 
 from safe_gate import __version__, commands, github
+from safe_gate.core import jsontext
 from safe_gate.core.setting import HEADINGS, Setting
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS, PROBLEMS
-from safe_gate.github.effects import Effects, time_of
+from safe_gate.github import Effects, time_of
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.model.problems import CannotJudge, Code, Problem, first_of, number
 from safe_gate.model.report import Verdict
-from safe_gate.render import console, jsonreport
+from safe_gate.render import console
 from safe_gate.scoring import asked, workers
 from safe_gate.settings import OF_COMMANDS, Settings, reading, settings
 from safe_gate.settings.reading import CONFIG_FILE, MODES, own_inputs
@@ -208,7 +209,7 @@ def as_json(argv: Sequence[str], code: int, told: Mapping[str, Any]) -> str:
     problems = told.get("problems", ())
     shown = {"problems": [_problem(one) for one in first_of(problems)], "problem_count": number(problems)}
     name = next((word for word in argv if word in commands.names()), "")
-    return jsonreport.line({"command": name, "exit_code": code, **told, **shown})
+    return jsontext.line({"command": name, "exit_code": code, **told, **shown})
 
 
 def _problem(one: Problem) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from safe_gate.baseline import comparison, source
 from safe_gate.commands._command import Call, Command
 from safe_gate.commands.verify import changed_and_gone
+from safe_gate.core import jsontext
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.validate import suggestion
@@ -20,7 +21,7 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Report, Verdict, Waiver
 from safe_gate.model.results import Table, Untrusted
-from safe_gate.render import console, jsonreport
+from safe_gate.render import console
 from safe_gate.render.comparison import NEWLY_FAILING, comparison_section
 from safe_gate.render.view import filtered
 from safe_gate.scoring.asked import FILTERS
@@ -78,7 +79,7 @@ def main(call: Call) -> int:
     if refusal:
         effects.err(f"safe-gate: refused, nothing is written: {refusal}")
         return 1
-    disk.write(Path(target), jsonreport.to_json(content))
+    disk.write(Path(target), jsontext.to_json(content))
     effects.out(f"Written: {console.path_words(target)}")
     return 0
 

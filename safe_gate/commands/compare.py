@@ -6,22 +6,22 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from safe_gate.baseline import comparison
-from safe_gate.baseline.judging import Snapshots, opened
-from safe_gate.baseline.source import Baseline, kind_of
+from safe_gate.baseline.source import Baseline, Snapshots, kind_of, opened
 from safe_gate.baseline.weakened import held_against, terms_of
 from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command
+from safe_gate.core import jsontext
 from safe_gate.evaluators.registry import parts_of
 from safe_gate.gate import rules, waivers, weakening
 from safe_gate.gate.comparison import ComparedRun, Guards, Status, judge
 from safe_gate.gate.weakening import Cases
-from safe_gate.github.effects import Effects
+from safe_gate.github import Effects
 from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import keep_inputs, read_by
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Found, Verdict
-from safe_gate.render import console, jsonreport
+from safe_gate.render import console
 from safe_gate.render.comparison import comparison_section, headline
 from safe_gate.scoring.asked import Snapshot
 
@@ -89,7 +89,7 @@ def main(call: Call) -> int:
     for name, fact in made.items():
         effects.tell(name, fact)
     if out:
-        disk.write(Path(out), jsonreport.to_json(made))
+        disk.write(Path(out), jsontext.to_json(made))
     if not options.quiet:
         for table in console.weakened(weakened):
             effects.out(table)

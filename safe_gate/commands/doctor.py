@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import NoReturn
 
 from safe_gate import addons, reporting
-from safe_gate.baseline import judging, source
+from safe_gate.baseline import source
 from safe_gate.baseline.lock import read_lock
 from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Lines
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.github import HAND_OVER, preview, publishing
-from safe_gate.github.effects import Effects, commit_of
+from safe_gate.github import HAND_OVER, Effects, commit_of, preview, publishing
 from safe_gate.github.preview import Facts
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.inputs.case_files import replaced
@@ -183,11 +182,11 @@ def _trials(side: Snapshot) -> Iterator[tuple[str, Words]]:
 
 def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:
     """Yield the problems that would prevent a run, other than its files: a shard, dask or a base commit."""
-    checks: list[Callable[[], object]] = [lambda: judging.refuse_base_elsewhere(options, effects)]
+    checks: list[Callable[[], object]] = [lambda: source.refuse_base_elsewhere(options, effects)]
     if options.shard:
         checks.append(lambda: addons.scale.Shard.named(options.shard))
     else:
-        checks.append(lambda: judging.refuse_itself(options.baseline))
+        checks.append(lambda: source.refuse_itself(options.baseline))
     if options.mode == "merge":
         checks.append(lambda: addons.scale.shards.read(options.shards))
     elif options.scheduler and any(isinstance(one.input, Lines) for one in asked.given(options)):
@@ -213,7 +212,7 @@ def _baseline(options: Settings, effects: Effects) -> Facts:
 
     is_required = options.baseline_required
     try:
-        with source.opened(options.baseline, options, effects, connect, is_required=is_required) as base:
+        with source.opened_baseline(options.baseline, options, effects, connect, is_required=is_required) as base:
             if base is None:
                 words = "no baseline yet"
             else:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from safe_gate.baseline.lock import as_they_are, read_lock
 from safe_gate.commands._command import Call, Command
+from safe_gate.core import jsontext
 from safe_gate.core.figures import plural
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs import disk
@@ -14,7 +15,7 @@ from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Lock
 from safe_gate.model.results import Untrusted
-from safe_gate.render import console, jsonreport
+from safe_gate.render import console
 from safe_gate.render.untrusted import plain
 from safe_gate.settings import LOCK_FILE
 
@@ -56,7 +57,7 @@ def main(call: Call) -> int:
     if not call.arguments["model"]:
         new = {path: replace(one, model=kept[path].model if path in kept else "") for path, one in new.items()}
     every = {path: entry for path, entry in sorted({**kept, **new}.items()) if path in known}
-    disk.write(Path(LOCK_FILE), jsonreport.to_json(codec.to_json(Lock(every))))
+    disk.write(Path(LOCK_FILE), jsontext.to_json(codec.to_json(Lock(every))))
     for path, entry in new.items():
         kept_id = "" if call.arguments["model"] else ", kept from the old entry"
         model = f"model {plain(Untrusted(entry.model))}{kept_id}" if entry.model else "no model named"

@@ -9,17 +9,18 @@ from typing import Any
 
 from safe_gate import addons
 from safe_gate.commands._command import Call, Command
+from safe_gate.core import jsontext
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis import own_packs
 from safe_gate.evaluators.synthesis.checks.deciding import ASKS
 from safe_gate.evaluators.synthesis.checks.turn import Rules
-from safe_gate.github.effects import Effects
+from safe_gate.github import Effects
 from safe_gate.inputs import case_files, checked, disk, recorded
 from safe_gate.inputs.case_files import made
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import Table, Untrusted
-from safe_gate.render import console, jsonreport
+from safe_gate.render import console
 from safe_gate.scoring import asked
 from safe_gate.settings import Settings
 
@@ -114,7 +115,7 @@ def _train(patterns: Sequence[str], side: asked.Snapshot, out: str, effects: Eff
     effects.out(_drawn(lesson.shown))
     if out:
         for path, pack in zip(paths, lesson.packs, strict=True):
-            disk.write(path, jsonreport.pack_json(pack))
+            disk.write(path, jsontext.pack_json(pack))
     names = " ".join(console.path_words(path.as_posix()) for path in paths)
     if names and out:
         effects.out(f"Written: {names}\nTo use them: --rules {names}, or their names under `rules` in the config.")

@@ -6,14 +6,15 @@ from functools import partial
 from pathlib import Path
 
 from safe_gate import addons, github, one_run, reporting
-from safe_gate.baseline.judging import OptionsAt
+from safe_gate.baseline.source import OptionsAt
 from safe_gate.commands._command import JSON, QUIET, SHARD, Call, Command
+from safe_gate.core import jsontext
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate.stored import report_json
-from safe_gate.github.effects import Effects
+from safe_gate.github import Effects
 from safe_gate.inputs import disk
-from safe_gate.render import console, jsonreport
+from safe_gate.render import console
 from safe_gate.settings import Settings
 
 COMMAND = Command(
@@ -39,14 +40,14 @@ def main(call: Call) -> int:
 def _score_shard(shard: addons.scale.Shard, options: Settings, effects: Effects, options_at: OptionsAt) -> int:
     """Score the cases of one shard and write its file, which has no verdict. Returns 0, or 3 with problems."""
     path = Path(options.report_dir) / shard.name
-    reports = {path: lambda shown: jsonreport.pieces(report_json(shown.report, iter))}
+    reports = {path: lambda shown: jsontext.pieces(report_json(shown.report, iter))}
     begin = partial(reporting.begin, options, effects, reports)
     content = one_run.score_shard(shard, options, effects, options_at, begin)
     if isinstance(content, reporting.Judged):
-        disk.write_or_remove(path, jsonreport.to_json(report_json(content.report)))  # which `merge` does not accept
+        disk.write_or_remove(path, jsontext.to_json(report_json(content.report)))  # which `merge` does not accept
         concluded = reporting.conclude(content, options, effects, reporting.unread_reports_of(options))
         return concluded.report.verdict.exit_code
-    disk.write(path, jsonreport.shard_pieces(content.to_json()))
+    disk.write(path, jsontext.shard_pieces(content.to_json()))
     cases = " and ".join(
         f"{len(content.results[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
         for name, number in content.cases.items()

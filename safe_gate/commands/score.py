@@ -8,13 +8,14 @@ from typing import Any
 
 from safe_gate.commands._alone import Ending, score
 from safe_gate.commands._command import VERBOSE, Call, Command
+from safe_gate.core import jsontext
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.safe_v0.result import Label, Part
 from safe_gate.gate.stored import part_json
 from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import keep_inputs, read_by
 from safe_gate.model.results import Section
-from safe_gate.render import console, jsonreport, markdown
+from safe_gate.render import console, markdown
 from safe_gate.settings import Settings
 
 COMMAND = Command(
@@ -58,7 +59,7 @@ def _write(call: Call, part: Part, section: Section, options: Settings) -> None:
     if "all" in formats:
         formats = {"json", "console", "markdown"}
     drawn: dict[str, Callable[[], str | Iterator[str]]] = {
-        "json": lambda: jsonreport.pieces(part_json(part, iter)),
+        "json": lambda: jsontext.pieces(part_json(part, iter)),
         "markdown": lambda: markdown.section_report(section),
         "console": lambda: console.scorecard(section, everything=call.arguments["verbose"]),
     }

@@ -23,7 +23,7 @@ from safe_gate.evaluators import registry
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import stored
 from safe_gate.gate.stored import read_report, report_json
-from safe_gate.github.effects import Effects
+from safe_gate.github import Effects
 from safe_gate.inputs import checked, disk
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Place, Problem

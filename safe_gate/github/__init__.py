@@ -1,14 +1,31 @@
 """GitHub: event, REST API, comment, files of the runner, hand-over to a trusted workflow, and publishing.
 
-Nothing here decides a verdict. Most runs publish nothing, so `github.publishing` is loaded when it is first used.
+Nothing in this room decides a verdict. Most runs publish nothing, so `github.publishing` is loaded when it is first
+used. Here is what started a run, where it stands and what it may do: the event, the checkout, the clock, the API.
+It touches the runner's environment (given) and the event file it names.
+https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows
+
+Under `pull_request_target` a workflow has the base repository's token and secrets, so files of a pull request need
+explicit permission. `.git` folders are read, nothing is run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from enum import StrEnum
+from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from safe_gate.core.jsontext import parse
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.report import Origin
+from safe_gate.settings import Access
 
 if TYPE_CHECKING:
     from safe_gate.github import publishing as publishing
@@ -63,3 +80,370 @@ class Api(Protocol):
 
     def pages(self, path: str) -> Iterator[Mapping[str, Any]]:
         """Yield the entries of a list over all its pages. Raises ApiError."""
+
+
+OF_A_HEAD = ("pull_request", "pull_request_review", "pull_request_review_comment")
+"""The events of a pull request that run the workflow of its merged head."""
+
+
+class WorkflowRun(NamedTuple):
+    """A workflow run and its attempt. Later ones compare greater."""
+
+    id: int
+    attempt: int
+
+
+NO_RUN = WorkflowRun(0, 0)
+"""A run we know nothing of, as outside of GitHub Actions."""
+
+
+class Subject(NamedTuple):
+    """What an event is about, by its payload: empty strings and None where it does not say.
+
+    `head_label` is the head's `owner:branch`, by which its pull request can be found. `trigger` is the run that a
+    `workflow_run` event is about. `trigger_event` is the event that started that run.
+    """
+
+    pull_request: int | None = None
+    head_sha: str = ""
+    base_sha: str = ""
+    head_label: str = ""
+    trigger: WorkflowRun = NO_RUN
+    trigger_workflow: str = ""
+    trigger_event: str = ""
+
+
+NOTHING = Subject()
+"""The subject of an event that is about no commit."""
+
+
+class Context(NamedTuple):
+    """Where a run stands. Empty strings and None outside of GitHub Actions.
+
+    `sha` is GITHUB_SHA, the commit whose workflow runs; `subject.head_sha` is the one that is judged.
+    `broken_event_file` is the path of an event file that cannot be read. `workspace` is the folder that the runner
+    checks out into.
+    """
+
+    in_actions: bool = False
+    event: str = ""
+    sha: str = ""
+    actor: str = ""
+    from_fork: bool = False
+    subject: Subject = NOTHING
+    repository: str = ""
+    run: WorkflowRun = NO_RUN
+    workflow: str = ""
+    job: str = ""
+    api_url: str = ""
+    server_url: str = ""
+    output_file: str = ""
+    summary_file: str = ""
+    workspace: str = ""
+    broken_event_file: str = ""
+
+    @property
+    def has_runner(self) -> bool:
+        """Whether there is a runner to tell something, or a part of one."""
+        return self.in_actions or bool(self.output_file or self.summary_file or self.workspace)
+
+    @property
+    def head_sha(self) -> str:
+        """The commit that the event is about."""
+        return self.subject.head_sha
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether GitHub gives the event's own token no right to write, whatever `permissions:` says.
+
+        So it does for pull requests from forks and Dependabot's, but not under pull_request_target.
+        """
+        return self.event in OF_A_HEAD and (self.from_fork or self.actor == "dependabot[bot]")
+
+    def origin(self, folder: str, gate_id: str) -> Origin:
+        """Return where a result comes from that was found in a folder of the repository."""
+        repository = f"{self.server_url}/{self.repository}" if self.server_url and self.repository else ""
+        return Origin(repository, folder, self.head_sha, self.run.id, gate_id)
+
+    @property
+    def may_have_pull_request(self) -> bool:
+        """Whether the event names a pull request, or is one whose commit may be the head of one."""
+        return self.subject.pull_request is not None or self.event in _LOOKED_UP
+
+    def of_trigger(self) -> Context:
+        """Return the context of the run that a `workflow_run` event is about, as the event alone says."""
+        return self._replace(run=self.subject.trigger, workflow=self.subject.trigger_workflow)
+
+
+def context(environ: Mapping[str, str]) -> Context:
+    """Return the context of this run from the variables GitHub documents for every runner.
+
+    An event file that is missing or broken leaves the pull request unknown: a verdict never
+    depends on it.
+    """
+    name = environ.get("GITHUB_EVENT_NAME", "")
+    path, sha = environ.get("GITHUB_EVENT_PATH", ""), environ.get("GITHUB_SHA", "")
+    readable = _event(path) if path else {}
+    event = readable or {}
+    subject = _SUBJECTS[name](event) if name in _SUBJECTS else NOTHING
+    if not subject.head_sha:
+        subject = subject._replace(head_sha=sha)
+    return Context(
+        in_actions=environ.get("GITHUB_ACTIONS") == "true",
+        event=name,
+        sha=sha,
+        actor=environ.get("GITHUB_ACTOR", ""),
+        from_fork=_is_from_fork(event),
+        subject=subject,
+        repository=environ.get("GITHUB_REPOSITORY", ""),
+        run=WorkflowRun(_whole(environ.get("GITHUB_RUN_ID")), _whole(environ.get("GITHUB_RUN_ATTEMPT"))),
+        workflow=environ.get("GITHUB_WORKFLOW", ""),
+        job=environ.get("GITHUB_JOB", ""),
+        api_url=environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/"),
+        server_url=environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/"),
+        output_file=environ.get("GITHUB_OUTPUT", ""),
+        summary_file=environ.get("GITHUB_STEP_SUMMARY", ""),
+        workspace=environ.get("GITHUB_WORKSPACE", ""),
+        broken_event_file=path if readable is None else "",
+    )
+
+
+_LARGEST = 32 << 20  # characters; GitHub's own limit on a payload is 25 MB
+
+
+def _event(path: str) -> Mapping[str, Any] | None:
+    """Return an event file's content, None if it is missing or broken."""
+    try:
+        with Path(path).open("rb") as file:
+            text = file.read(_LARGEST + 1).decode("utf-8")
+        event = None if len(text) > _LARGEST else parse(text)
+    except (OSError, ValueError):
+        return None
+    return event if isinstance(event, dict) else None
+
+
+# GITHUB_SHA is a merge commit on pull_request and the default branch's on pull_request_target and workflow_run,
+# so the payload of each event decides.
+
+
+def _pull_request(event: Mapping[str, Any]) -> Subject:
+    pull = _object(event, "pull_request")  # its head.repo is null where the fork was deleted
+    return Subject(
+        pull_request=_number(pull),
+        head_sha=_sha(_object(pull, "head"), "sha"),
+        base_sha=_sha(_object(pull, "base"), "sha"),
+    )
+
+
+def _merge_group(event: Mapping[str, Any]) -> Subject:
+    # A group may hold several pull requests: it is gated and summarised, but not commented on.
+    group = _object(event, "merge_group")
+    return Subject(head_sha=_sha(group, "head_sha"), base_sha=_sha(group, "base_sha"))
+
+
+def _push(event: Mapping[str, Any]) -> Subject:
+    # Of an annotated tag `after` is the tag's own id, and head_commit the commit that it points to.
+    head = _sha(_object(event, "head_commit"), "id") or _sha(event, "after")
+    return Subject(head_sha=head, base_sha=_sha(event, "before"))
+
+
+def _workflow_run(event: Mapping[str, Any]) -> Subject:
+    """Read a workflow_run. Its list of pull requests is empty where their heads are in forks."""
+    run, repository = _object(event, "workflow_run"), _object(event, "repository")
+    listed = run.get("pull_requests")
+    pulls = [pull for pull in listed if isinstance(pull, dict)] if isinstance(listed, list) else []
+    if repository.get("fork"):  # a fork's runs list the pull requests that they are the heads of elsewhere
+        pulls = [p for p in pulls if _object(_object(p, "base"), "repo").get("id") == repository.get("id")]
+    pull = pulls[0] if pulls else {}
+    owner = _text(_object(_object(run, "head_repository"), "owner"), "login")
+    branch = _text(run, "head_branch")
+    return Subject(
+        pull_request=_number(pull),
+        head_sha=_sha(run, "head_sha"),
+        base_sha=_sha(_object(pull, "base"), "sha"),
+        head_label=f"{owner}:{branch}" if owner and branch else "",
+        trigger=WorkflowRun(_whole(run.get("id")), _whole(run.get("run_attempt"))),
+        trigger_workflow=_text(_object(event, "workflow"), "name"),
+        trigger_event=_text(run, "event"),
+    )
+
+
+_SUBJECTS: Mapping[str, Callable[[Mapping[str, Any]], Subject]] = {
+    **dict.fromkeys(OF_A_HEAD, _pull_request),
+    "pull_request_target": _pull_request,
+    "merge_group": _merge_group,
+    "push": _push,
+    "workflow_run": _workflow_run,
+}
+_LOOKED_UP = frozenset({"push", "workflow_dispatch", "workflow_run"})
+# Zeros are no commit: `before` of a new branch, `after` of a deleted one.
+_SHA = re.compile(r"(?!0{40})[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+def _is_from_fork(event: Mapping[str, Any]) -> bool:
+    """Return whether a pull request's head is in another repository, which may be deleted by now."""
+    pull = _object(event, "pull_request")
+    head, base = (_object(_object(pull, side), "repo").get("full_name") for side in ("head", "base"))
+    return bool(pull) and head != base
+
+
+def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _text(value: Mapping[str, Any], key: str) -> str:
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _sha(value: Mapping[str, Any], key: str) -> str:
+    return found if _SHA.fullmatch(found := _text(value, key)) else ""
+
+
+def _number(pull: Mapping[str, Any]) -> int | None:
+    number = pull.get("number")
+    return number if type(number) is int and number > 0 else None  # true is an int, too
+
+
+def _whole(value: Any) -> int:
+    """Return a whole number of at most 18 digits that a variable or a payload holds, else 0."""
+    text = str(value) if isinstance(value, str | int) else ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
+
+
+_LAST_SECOND = 253_402_300_799  # the end of the year 9999
+
+
+class Effects(NamedTuple):
+    """Where a command prints, its time (ISO 8601 in UTC), its place on GitHub, and what it tells programs.
+
+    `folder` is the working folder's path in the repository, "" at its root. `tell` takes a fact by name, or what
+    computes it: programs get it by `--json` (docs/json.md). `given` are the settings that no config file has: those
+    that a command line must repeat.
+    """
+
+    out: Callable[[str], None]
+    err: Callable[[str], None]
+    generated_at: str
+    context: Context
+    folder: str = ""
+    given: frozenset[str] = frozenset()
+    tell: Callable[[str, Any], None] = lambda _name, _fact: None
+
+    @classmethod
+    def of(
+        cls, environ: Mapping[str, str], generated_at: str, out: Callable[[str], None], err: Callable[[str], None]
+    ) -> Effects:
+        """Return what a command may do in an environment at a time, with where it prints."""
+        folder = working_folder(environ.get("GITHUB_WORKSPACE", ""))
+        return cls(out, err, generated_at, context(environ), folder)
+
+    def connect(self, access: Access) -> Api:
+        """Return GitHub's API: one for each timeout, so that all requests for the same purpose share a deadline."""
+        return _client(self.context.api_url, access, self.out)
+
+
+def time_of(environ: Mapping[str, str]) -> str:
+    """Return the time of the run as ISO 8601 in UTC, or the one SOURCE_DATE_EPOCH fixes. Raises CannotJudge."""
+    epoch = environ.get("SOURCE_DATE_EPOCH", "").strip()
+    if epoch and not (re.fullmatch(r"[0-9]{1,12}", epoch) and int(epoch) <= _LAST_SECOND):
+        words = f"is {epoch[:40]!r}; expected whole seconds from 1970 to 9999"
+        raise CannotJudge(Problem(Place("SOURCE_DATE_EPOCH"), words, code=Code.INVALID_SETTING))
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(epoch) if epoch else None))
+
+
+@lru_cache(maxsize=2)
+def _client(api_url: str, access: Access, say: Callable[[str], None]) -> Api:
+    from safe_gate.github.client import Client  # `requests` only where GitHub is asked
+
+    return Client(api_url, access.token, say=say, seconds=access.seconds, sleep=time.sleep)
+
+
+_LONGEST = 10_000_000  # characters: the refs of a large repository
+
+
+def root(path: Path) -> Path | None:
+    """Return the nearest folder with a `.git`, from an absolute path upwards, None if there is none. Raises OSError."""
+    return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), None)
+
+
+def working_folder(workspace: str) -> str:
+    """Return the working folder's path from the root of its repository, "" at the root or where there is none.
+
+    The root is the nearest folder upwards with a `.git`, else `workspace`, the folder that the runner checks out
+    into. A checkout may lie in a subfolder of the workspace. A step may work in a subfolder of the checkout.
+    """
+    try:
+        here = Path.cwd()
+        path = here.relative_to(root(here) or Path(workspace or here)).as_posix()
+    except (OSError, ValueError):  # a folder that is gone or may not be searched, one outside the workspace
+        return ""
+    return "" if path == "." else path
+
+
+def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:
+    """Return the first checkout among those that files lie in that `pull_request_target` cannot trust, or nothing.
+
+    A checkout is trusted at a commit that the event names as the base's. Nothing identifies a head: its branch moves
+    on after the event, and it may belong to another pull request. Files that lie in no checkout tell nothing and
+    pass.
+    """
+    if context.event != "pull_request_target":
+        return ""
+    trusted = {context.sha, context.subject.base_sha} - {""}
+    roots = {root_in_sight(Path(os.path.realpath(path))) for path in paths} - {None}
+    foreign = sorted(os.path.relpath(root) for root in roots if root and _head(_git_folder(root)) not in trusted)
+    return foreign[0] if foreign else ""
+
+
+def is_merge_of_event(context: Context) -> bool:
+    """Return whether the working folder is at the merge commit that GitHub made for a pull request's event.
+
+    GITHUB_SHA names it there, and no author of a change can choose it. It may have been made for another head.
+    """
+    root = root_in_sight(Path.cwd()) if context.event in OF_A_HEAD else None
+    return root is not None and bool(context.sha) and _head(_git_folder(root)) == context.sha
+
+
+def commit_of(folder: Path) -> str:
+    """Return the commit that the checkout around a folder is at, "" if there is none."""
+    root = root_in_sight(folder)
+    found = _head(_git_folder(root)) if root else ""
+    return found if _SHA.fullmatch(found) else ""
+
+
+def root_in_sight(path: Path) -> Path | None:
+    """Return what `root` does, None also where nobody may look, for nothing is read from there."""
+    with suppress(OSError):
+        return root(path)
+    return None
+
+
+def _git_folder(folder: Path) -> Path:
+    """Return a checkout's git folder; in a worktree `.git` is a file that names it."""
+    link = _text_of(folder / ".git")
+    return folder / link.removeprefix("gitdir: ") if link.startswith("gitdir: ") else folder / ".git"
+
+
+def _head(git: Path) -> str:
+    """Return the commit that HEAD names, directly or by a branch, or nothing; packed refs are older than loose ones."""
+    head = _text_of(git / "HEAD")
+    if not head.startswith("ref: "):
+        return head
+    name = head.removeprefix("ref: ")
+    common = git / (_text_of(git / "commondir") or ".")
+    if loose := _text_of(common / name):
+        return loose
+    packed = (line.partition(" ") for line in _text_of(common / "packed-refs").split("\n"))
+    return next((sha for sha, _, ref in packed if ref == name and _SHA.fullmatch(sha)), "")
+
+
+def _text_of(path: Path) -> str:
+    try:
+        if not path.is_file():
+            return ""
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST).strip()
+    except (OSError, ValueError):
+        return ""

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from safe_gate.github import Api, ApiError, Refusal
-from safe_gate.github.effects import NO_RUN, Context, WorkflowRun
+from safe_gate.github import NO_RUN, Api, ApiError, Context, Refusal, WorkflowRun
 
 _ACTIONS_BOT = "github-actions[bot]"
 _LONGEST_GATE = 200

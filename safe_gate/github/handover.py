@@ -13,7 +13,7 @@ from typing import Any
 
 from safe_gate.gate import rules, stored, waivers
 from safe_gate.gate.stored import read_report, report_json
-from safe_gate.github.effects import Context, WorkflowRun
+from safe_gate.github import Context, WorkflowRun
 from safe_gate.inputs import checked, disk
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from safe_gate.core.setting import Setting
-from safe_gate.github.effects import Context
+from safe_gate.github import Context
 from safe_gate.model.results import Untrusted, Words
 from safe_gate.settings import Settings, settings
 

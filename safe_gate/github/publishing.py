@@ -12,15 +12,27 @@ from pathlib import Path
 from urllib.parse import quote
 
 from safe_gate import addons
+from safe_gate.core import jsontext
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.github import HAND_OVER, Api, ApiError, Refusal, comment, handover, preview, runner_files
-from safe_gate.github.effects import NO_RUN, Context, Effects
+from safe_gate.github import (
+    HAND_OVER,
+    NO_RUN,
+    Api,
+    ApiError,
+    Context,
+    Effects,
+    Refusal,
+    comment,
+    handover,
+    preview,
+    runner_files,
+)
 from safe_gate.github.runner_files import Annotation, annotated, of_refusal
 from safe_gate.inputs import disk
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Origin, Report, Verdict
 from safe_gate.model.results import NOTHING_RECORDED, Recorded, Untrusted
-from safe_gate.render import SUMMARY_LIMIT, console, jsonreport, markdown
+from safe_gate.render import SUMMARY_LIMIT, console, markdown
 from safe_gate.render.untrusted import plain
 from safe_gate.render.view import ReportView
 from safe_gate.settings import Settings
@@ -110,7 +122,7 @@ def _leave_behind(report: Report, draft: comment.Draft, wanted: Settings, effect
     path = Path(wanted.report_dir) / HAND_OVER
     left = handover.of_run(report, effects.context, effects.folder, wanted.gate_id, draft.marker.above(draft.bodies[0]))
     try:
-        disk.write(path, jsonreport.pieces(left.to_json()))
+        disk.write(path, jsontext.pieces(left.to_json()))
     except CannotJudge as error:
         _warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
         return ""

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.github import ApiError, Refusal, comment
+from safe_gate.github import ApiError, Context, Refusal, Subject, WorkflowRun, comment
 from safe_gate.github.comment import Draft, Marker, Posted, gate_name, post
-from safe_gate.github.effects import Context, Subject, WorkflowRun
 from tests.support.github import BOT, COMMENTS, HEAD, ONE_COMMENT, PULL_REQUEST, REPOSITORY, Answer, Gate, GitHub
 
 KEYS = st.sampled_from(["login", "user", "body", "id", "html_url", "state", "head", "base", "repo", "sha", "number"])

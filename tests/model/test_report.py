@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from safe_gate.core.jsontext import to_json
 from safe_gate.gate.stored import read_report, report_json
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model.report import Report, Verdict
-from safe_gate.render.jsonreport import to_json
 from tests.support.cases import BAD, DATA, REPOSITORY, SafeGate, turn, write_cases
 from tests.support.git import commit, git
 

@@ -9,9 +9,8 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
-from safe_gate.baseline.source import Baseline, opened
-from safe_gate.github import Api
-from safe_gate.github.effects import Context, Effects, Subject
+from safe_gate.baseline.source import Baseline, opened_baseline
+from safe_gate.github import Api, Context, Effects, Subject
 from safe_gate.inputs.commit_files import CommitFiles, CommitPath, Entry, Kind
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.scoring import asked, measure
@@ -48,7 +47,7 @@ def open_(
     folder: str = "evals",
 ) -> AbstractContextManager[Baseline | None]:
     effects = Effects(print, print, "", where, folder)
-    return opened(spec, options, effects, connect, is_required=options.baseline_required)
+    return opened_baseline(spec, options, effects, connect, is_required=options.baseline_required)
 
 
 @contextmanager

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from safe_gate.core.jsontext import to_json
 from safe_gate.inputs.checked import load_schema
-from safe_gate.render.jsonreport import to_json
 from tests.support.cases import safe_case
 
 REPORT = Path("reports/safe-gate.json")

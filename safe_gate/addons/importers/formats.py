@@ -1,7 +1,7 @@
 """The formats that `safe-gate import` reads: how to recognise a record of each, and how to read it. Pure.
 
 A reader gets a record and what it has `seen` in its file, and yields the exchanges of the record. All else is the same
-for all formats: errors, ids, tags, the last reply of a conversation, and the fields that are left out (`recording.py`).
+for all formats: errors, ids, tags, the last reply of a conversation, and the fields that are left out (`reading.py`).
 """
 
 from __future__ import annotations

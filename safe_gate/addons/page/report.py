@@ -11,6 +11,7 @@ from typing import Any
 
 from safe_gate.addons.page.markup import folded, page, paragraphs, phrase, rate_tables, table
 from safe_gate.core.figures import plural
+from safe_gate.core.jsontext import line
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, present
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import number
@@ -27,7 +28,6 @@ from safe_gate.render.comparison import (
     weakened_table,
 )
 from safe_gate.render.formats import JudgedCase, Shown, is_compared, judged_cases
-from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import address, embedded, html
 from safe_gate.render.view import (
     LONGEST_PROBLEM,

@@ -13,10 +13,10 @@ from typing import TypeVar
 
 from safe_gate.addons.sinks.events import Event, Run, cloud_events, of_run
 from safe_gate.core.deadline import within
+from safe_gate.core.jsontext import line
 from safe_gate.inputs import disk
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Report
-from safe_gate.render.jsonreport import line
 from safe_gate.settings import Sink, Sinks
 
 __all__ = ["Run", "SinkError", "Timer", "deliver", "of_run"]

@@ -21,7 +21,7 @@ from urllib3.exceptions import HTTPError
 from safe_gate.addons.sinks import SinkError, Timer
 from safe_gate.addons.sinks.events import Event, Run, cloud_events
 from safe_gate.core.figures import plural
-from safe_gate.render.jsonreport import line
+from safe_gate.core.jsontext import line
 from safe_gate.settings import Sink
 
 _LONGEST = 30.0

@@ -188,7 +188,7 @@ class Normalised:
     def span(self, start: int, end: int) -> tuple[int, int]:
         r"""Return the span of `original` behind `text[start:end]`, in code points.
 
-        >>> from safe_gate.core.text.normalising import normalise
+        >>> from safe_gate.core.text import normalise
         >>> n = normalise("It\u2019s   fine")
         >>> n.text, n.original[slice(*n.span(5, 9))]
         ("It's fine", 'fine')

@@ -31,7 +31,7 @@ from itertools import chain, product
 from pathlib import Path
 from typing import NamedTuple
 
-from safe_gate.core.text.normalising import normalise
+from safe_gate.core.text import normalise
 from safe_gate.evaluators.safe_v0.result import Uncounted, Why
 
 _FILE = Path(__file__).with_name("clinical.json")

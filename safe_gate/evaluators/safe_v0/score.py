@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.jsontext import digest
-from safe_gate.core.text.normalising import normalise
+from safe_gate.core.text import normalise
 from safe_gate.evaluators.judged import Verdict
 from safe_gate.evaluators.replies import is_only, none_of, reply_digests
 from safe_gate.evaluators.safe_v0 import clinical, semantic

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
-from safe_gate.core.text.normalising import normalise
+from safe_gate.core.text import normalise
 from safe_gate.evaluators.safe_v0.result import Similar
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from safe_gate import addons
 from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.jsontext import pieces
 from safe_gate.evaluators.registry import parts_of, results_of
 from safe_gate.gate.stored import report_json
 from safe_gate.gate.waivers import case_of
@@ -23,7 +24,6 @@ from safe_gate.model.problems import Place
 from safe_gate.model.report import NOWHERE, Origin, Report, Waiver
 from safe_gate.model.results import NOTHING_RECORDED, CaseResult, Finding, Judgement, Recorded, Severity, Untrusted
 from safe_gate.render import SUMMARY_LIMIT
-from safe_gate.render.jsonreport import pieces
 from safe_gate.render.markdown import scorecard
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import ReportView

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from safe_gate.core.jsontext import line
 from safe_gate.model.report import Report, Verdict
 from safe_gate.render.formats import Shown
-from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import xml
 from safe_gate.render.view import conclusion
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from safe_gate.core.jsontext import digest
+from safe_gate.core.jsontext import digest, line
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 from safe_gate.model.results import Untrusted
 from safe_gate.render.formats import LONGEST_MESSAGE, Shown, judged_cases, message_of, repository_path
-from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import ReportView, message, rule_name
 

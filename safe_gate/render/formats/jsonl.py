@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from safe_gate.core.jsontext import line
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Judgement
 from safe_gate.render.formats import JudgedCase, Shown, judged_cases
-from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import quoted
 
 

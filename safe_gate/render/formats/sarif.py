@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural
-from safe_gate.core.jsontext import digest
+from safe_gate.core.jsontext import digest, line
 from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
@@ -20,7 +20,6 @@ from safe_gate.model.report import Report, Verdict, Waiver
 from safe_gate.model.results import Explained, Judgement, Recorded, Severity, Untrusted
 from safe_gate.render.comparison import NEWLY_FAILING
 from safe_gate.render.formats import WHOLE, JudgedCase, Shown, is_compared, judged_cases, message_of, repository_path
-from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import address, plain, quoted, sarif
 from safe_gate.render.view import ReportView, filter_of, message, rule_name
 

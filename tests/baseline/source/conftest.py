@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from safe_gate.baseline.source import Baseline
-from safe_gate.github import Api
+from safe_gate.github import Api, Context
 from safe_gate.github.client import Client
-from safe_gate.github.effects import Context
 from safe_gate.inputs.commit_files import Kind
 from tests.support.baselines import Open, blob, context, open_
 from tests.support.cases import safe_case, turn, write_batch, write_cases

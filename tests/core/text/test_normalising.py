@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from safe_gate.core.text import _SIGNS, _joins_previous, normalise
 from safe_gate.core.text.characters import MARKS, replacements
 from safe_gate.core.text.mapped_text import similarity, words
-from safe_gate.core.text.normalising import _SIGNS, _joins_previous, normalise
 from tests.support.examples import examples
 
 WHITE = " \t\n\r\x0b\x0c\x85\xa0\u1680\u2003\u2009\u2028\u2029\u202f\u3000"

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from safe_gate.core.jsontext import to_json
 from safe_gate.github.runner_files import Annotation, annotated
 from safe_gate.model.problems import Place, Problem
 from safe_gate.model.report import Provenance, Report, Tool, Verdict
 from safe_gate.model.results import Untrusted
 from safe_gate.render.console import problem
-from safe_gate.render.jsonreport import to_json
 from safe_gate.render.untrusted import LONGEST, markdown, plain, quotation, quoted, visible
 from safe_gate.render.view import ReportView
 from tests.support.examples import examples

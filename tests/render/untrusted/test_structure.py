@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from safe_gate.core.jsontext import to_json
 from safe_gate.evaluators.registry import parts_of
 from safe_gate.gate.stored import read_report, report_json, withheld
 from safe_gate.github.runner_files import annotated
@@ -19,7 +20,6 @@ from safe_gate.model import codec
 from safe_gate.model.problems import Place, Problem
 from safe_gate.model.report import Report
 from safe_gate.render import SUMMARY_LIMIT, console
-from safe_gate.render.jsonreport import to_json
 from safe_gate.render.markdown import COMMENT_LIMIT, from_longest
 from safe_gate.render.view import ReportView
 from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-from safe_gate.core.text.normalising import normalise
+from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.definitions import GROUPS, LATE
 from safe_gate.evaluators.synthesis.engine.language import Languages
 from safe_gate.evaluators.synthesis.engine.numbers import Numbers

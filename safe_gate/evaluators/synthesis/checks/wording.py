@@ -16,8 +16,8 @@ from itertools import accumulate, chain, islice, repeat
 from typing import Any
 
 from safe_gate.core.jsontext import digest
+from safe_gate.core.text import may_be_spelled, normalise, spelled
 from safe_gate.core.text.mapped_text import WORD, Normalised, as_typed
-from safe_gate.core.text.normalising import may_be_spelled, normalise, spelled
 from safe_gate.core.text.rendered import shown as as_shown
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requirement, Wording
 from safe_gate.evaluators.synthesis.definitions import KINDS

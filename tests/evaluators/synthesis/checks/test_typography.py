@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from safe_gate.core.text import normalise
 from safe_gate.core.text.lookalikes import LOOK_ALIKES
-from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.model.problems import Place

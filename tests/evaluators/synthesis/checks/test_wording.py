@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.text.normalising import normalise
+from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.checks import wording
 from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
 from tests.support.git import commit, git

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.text.normalising import normalise
+from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.engine.language import Language
 from tests.support import packs
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases

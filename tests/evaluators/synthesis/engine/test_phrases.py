@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from safe_gate.core.text.normalising import normalise
+from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.engine import phrases, tokens
 from safe_gate.evaluators.synthesis.engine.phrases import Gap, PhraseHit, Sequence_, parsed, walker
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, END, Reading, Spelling, content
