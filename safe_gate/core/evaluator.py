@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from safe_gate.core.figures import apart, fixed, plural
 from safe_gate.core.given import (
@@ -27,7 +27,6 @@ from safe_gate.core.given import (
     RuleFiles,
     Scored,
 )
-from safe_gate.core.setting import SCORING_FLAGS, Group
 from safe_gate.core.stats import wilson
 from safe_gate.core.validate import Fault
 from safe_gate.model.codec import JsonObject
@@ -46,6 +45,15 @@ from safe_gate.model.results import (
     Section,
     Severity,
 )
+
+if TYPE_CHECKING:
+    from safe_gate.core.setting import Group  # models of pydantic take time to import, and a text is scored without
+
+READING_FLAGS = ("config", "allow")
+"""The general settings that every command of an evaluator has flags of."""
+
+SCORING_FLAGS = (*READING_FLAGS, "bounds", "not_tag", "tag", "text")
+"""The general settings that every command that scores has flags of."""
 
 
 class Evaluator(Protocol):

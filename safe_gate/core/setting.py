@@ -37,12 +37,6 @@ HEADINGS: tuple[Heading, ...] = get_args(Heading)
 AS_RUN = ("run", "doctor", "compare", "merge")
 """The commands that take the flags of `run`."""
 
-READING_FLAGS = ("config", "allow")
-"""The general settings that every command of an evaluator has flags of."""
-
-SCORING_FLAGS = (*READING_FLAGS, "bounds", "not_tag", "tag", "text")
-"""The general settings that every command that scores has flags of."""
-
 
 # --- types ------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.evaluator import SCORING_FLAGS, Evaluator
 from safe_gate.core.given import (
     CaseAt,
     ChosenBy,
@@ -25,7 +25,6 @@ from safe_gate.core.given import (
 )
 from safe_gate.core.jsontext import digest
 from safe_gate.core.setting import (
-    SCORING_FLAGS,
     Entries,
     Group,
     Names,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.evaluator import READING_FLAGS, SCORING_FLAGS, Evaluator
 from safe_gate.core.given import (
     CaseAt,
     Exchange,
@@ -20,7 +20,7 @@ from safe_gate.core.given import (
     PartShape,
     RuleFiles,
 )
-from safe_gate.core.setting import ALL_ENTRIES, READING_FLAGS, SCORING_FLAGS
+from safe_gate.core.setting import ALL_ENTRIES
 from safe_gate.core.validate import Fault, masked, quote, suggestion
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.synthesis import gate, own_packs, packs, present, totals
