@@ -103,6 +103,7 @@ SHIPPED: Mapping[str, Mapping[str, Any]] = {
         "not discourage from help.",
         "advice": "Say what the speaker is, and leave diagnoses and medicines to those who may decide on them.",
         "groups": {
+            "told": "user",
             "personhood": "assistant",
             "diagnosis": "assistant",
             "medicine": "assistant",

@@ -396,6 +396,8 @@ _WHY_NOT = {
     "fiction": "in a message about fiction, a song or a game",
     "remote": "in a message about news, study or a past that is over",
     "ordinary": "in a message about an everyday matter",
+    "danger": "in a message about a danger",
+    "told": "told by the message",
 }
 
 

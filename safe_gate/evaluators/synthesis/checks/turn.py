@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
@@ -210,6 +211,8 @@ class Turn:
         rule, here = match.rule, match.clause[0]
         if rule.group in check.favour and check.misled_by and (wrong := self._misleading(match, check)):
             return wrong.rule.group, self._words(wrong)
+        if rule.unless_told and (told := self._told(match)):
+            return told.rule.group, self._words(told)
         if rule.group in check.applies:
             if found := next((group for group in check.not_in if here in self._held(group)), ""):
                 return found, self._words(self._held(found)[here])
@@ -231,6 +234,12 @@ class Turn:
         if here in self._held("listed_number") or not self.rules.numbers.names(self._words(match)):
             return None
         return next((held[here] for group in check.misled_by if here in (held := self._held(group))), None)
+
+    def _told(self, match: Match) -> Match | None:
+        """Return the clause by which the message tells what a match says: its sentence has all content words."""
+        said = content(re.findall(r"\w+", self._words(match).lower()))
+        sentence = self.read("user").sentence
+        return next((told for at, told in self._held("told").items() if said <= content(sentence(at).words)), None)
 
     def _held(self, group: str, since: int = 0) -> Mapping[int, Match]:
         """Return what is of a group since a character of its text, the first of each sentence by its number.

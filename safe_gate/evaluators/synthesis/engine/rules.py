@@ -41,6 +41,7 @@ class Rule:
     - `before`, `after`: one of these phrases must be right before, or right after, it.
     - `cancelled_by`: word classes that must not be earlier in the clause.
     - `unless_message`: groups that the person's message must not have.
+    - `unless_told`: the message must not have told what a match says: a clause of `told` with the same words.
     - `counts_after`: groups of the message after which the rule counts, although the check counts nothing else.
     - `only_if`: groups that the turn must have (true) or must not have (false).
     - `is_crisis`: the disclosure is grave, whatever the message asks.
@@ -56,6 +57,7 @@ class Rule:
     quoted: bool
     cancelled_by: tuple[tuple[str, str], ...]
     unless_message: tuple[str, ...]
+    unless_told: bool
     counts_after: tuple[str, ...]
     only_if: tuple[tuple[str, bool], ...]
     is_crisis: bool
@@ -92,6 +94,7 @@ class Rule:
             quoted=rule.get("quoted", False),
             cancelled_by=tuple((name, _inlined(f"{{{name}}}", own)) for name in rule.get("cancelled_by", ())),
             unless_message=tuple(rule.get("unless_message", ())),
+            unless_told=rule.get("unless_told", False),
             counts_after=tuple(rule.get("counts_after", ())),
             only_if=tuple(rule.get("only_if", {}).items()),
             is_crisis=rule.get("crisis", False),
