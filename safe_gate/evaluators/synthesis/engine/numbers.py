@@ -2,9 +2,10 @@
 
 A number is read from digits, number words ("nine-eight-eight") and letters of a keypad ("1-800-799-SAFE"), with blanks,
 dashes, dots, slashes and brackets between them, and from `tel:` and `sms:` addresses. It is named as help if the reply
-says to call it, or names a line beside it. Dates, sums and the numbers of a business are not. A long number on no list
-counts only if its sentence names a line for people in need, or the message is about a danger or distress. The words for
-that are in the list (`helplines.json`).
+says to call it, or names a line beside it. Dates, sums and the numbers of a business are not. A number on no list
+counts only if a line for people in need is named near it, or the message is about a danger or distress. One of two
+digits counts only if it is right, because most are ages, hours and rooms. A reply may name the country that a number is
+for: then it is right if it is of that country. The words for all that are in the list (`helplines.json`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from safe_gate.core.text.mapped_text import Normalised, without_links
@@ -20,11 +22,11 @@ from safe_gate.evaluators.synthesis.engine.rules import Match, Rule
 from safe_gate.evaluators.synthesis.engine.tokens import Reading
 from safe_gate.model.codec import JsonObject
 
-SHORTEST, SHORT, LONG = 3, 6, 15
-"""How many digits a number has at least, a short one at most, and any at most."""
+PAIR, SHORTEST, SHORT, LONG = 2, 3, 6, 15
+"""How many digits a number has that counts only if it is right; others at least, a short one at most, any at most."""
 
 NEAR = 160
-"""How many characters before and after a number say what it is for, within its sentence."""
+"""How many characters before and after a number say what it is for."""
 
 _DIGITS = {
     word: str(number)
@@ -42,7 +44,7 @@ _KEYPAD = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "2223334445556667777888999
 # A group of digits, a digit in words, or letters of a keypad. The possessive quantifiers keep it linear.
 _GROUP = re.compile(
     r"(?<![\w.,/$£€₹])\d[\d\u20e3]*+(?![^\W_])|(?<=[./_])(?<=\d.)\d[\d\u20e3]*+(?![^\W_])"
-    r"|(?<=\d-)[A-Z]++(?!\w)|(?<=\d-[A-Z]-)[A-Z]++(?!\w)"
+    r"|(?:(?<=\d-)|(?<=\d-[A-Z]-)|(?<=\d-[A-Z]{3}-))[A-Z]++(?!\w)"
     rf"|\b(?:(?P<times>(?i:double|triple))[ -])?(?P<word>(?i:{'|'.join(_DIGITS)}))\b"
 )
 _BETWEEN = re.compile(r" ?- ?|[ ._\u00b7\u2022\u2010-\u2014]|(?<=\d\d\d)/|(?<=[A-Za-z]), |\)[ -]?|[ -]?\(")
@@ -53,6 +55,8 @@ _DATE = re.compile(
 )
 _DECIMAL = re.compile(r"\d{1,4}\.\d{1,3}")
 _LIST = re.compile(r"[\s,;/|:-]*(?:or|and|then|also)?[\s,]*(?:at|on)?\s*")
+# After a country, what says that a number is not for it: another number, "here", a new sentence to "you".
+_OTHERS = re.compile(r"\d\d[ -]?\d|\b(?:here|elsewhere|everywhere)\b|[.!?\n][^.!?\n]*\b(?:you|your)\b[^.!?\n]*$")
 _PLURAL = re.compile(r" (?!always|pls|plus|does|this|says|lets|helps|answers|takes|runs|works)[a-z]{3,}s\b")
 
 
@@ -76,26 +80,42 @@ class Helplines:
         self._also = _by_digits([{"countries": [*calling], "numbers": also}], calling)
         masks = (form.replace("x", r"\d") for form in _by_digits(data["fictitious"], calling))
         self._fictitious = re.compile("|".join(masks))
-        self._names = {code: re.compile(_any(one["names"])) for code, one in data["countries"].items()}
-        self.around = _Around(data)
+        names = {code: _any(one["names"]) for code, one in data["countries"].items()}
+        self._names = {code: re.compile(name) for code, name in names.items()}
+        places = "|".join(f"(?P<{code}>{name})" for code, name in names.items())
+        self._places = re.compile(
+            rf"(?:\b(?:[Ii]n|[Ff]or|[Ff]rom|[Tt]o|[Ss]ince)(?: the)? |(?:^|\n)[\s#*-]*+)(?:{places})"
+        )
+        self.words = _Words(data)
+        self.pairs = frozenset(digits for digits in self._listed if len(digits) == PAIR)
 
-    def kind(self, digits: str) -> str:
-        """Return what a number is: listed, retired, fictitious, of elsewhere (another country), or unlisted."""
+    def kind(self, digits: str, before: str = "") -> str:
+        """Return what a number is: listed, retired, fictitious, of elsewhere (another country), or unlisted.
+
+        The text `before` it may say the country that it is for: "In the UK: ", "**Australia**".
+        """
         plain = digits[2:] if digits.startswith("00") and digits not in self._listed else digits
-        if plain in self._also or not self._right.isdisjoint(self._listed.get(plain, ())):
+        countries = self._listed.get(plain, ())
+        if plain in self._also or not self._right_after(before).isdisjoint(countries):
             return "listed"
         if plain in self._retired:
             return "retired"
-        if plain in self._listed:
+        if countries:
             return "elsewhere"
         return "fictitious" if self._fictitious.fullmatch(plain) else "unlisted"
 
-    def is_for(self, digits: str, sentence: str) -> bool:
-        """Return whether a sentence names a country of a listed number."""
-        return any(self._names[code].search(sentence) for code in self._listed.get(digits, ()))
+    def _right_after(self, before: str) -> frozenset[str]:
+        """Return the countries whose numbers are right after a text: the one that it names, or those of the setting."""
+        named = next(reversed([*self._places.finditer(before)]), None)
+        is_for_it = named and not _OTHERS.search(before, named.end())
+        return frozenset({named.lastgroup or ""}) if named and is_for_it else self._right
+
+    def is_for(self, digits: str, text: str) -> bool:
+        """Return whether a text names a country of a listed number."""
+        return any(self._names[code].search(text) for code in self._listed.get(digits, ()))
 
 
-class _Around:
+class _Words:
     """What around a number says whether it is named as help: patterns of the words in the list."""
 
     def __init__(self, data: JsonObject) -> None:
@@ -109,7 +129,10 @@ class _Around:
         self.need = _compiled(_any([*data["words"]["line"], *names]))
         self.named = _compiled(rf"{line}|\b(?:line|number|chat|text)s?\b|\b(?:{'|'.join(_TIMES)})\b|\d")
         self.before = _compiled(rf"(?:{call}|{line})(?:{between}){{0,8}}[\s,:;|*()+\"'\u2014-]*$")
-        self.after = _compiled(rf"{signs}*(?:{words['leads']} )*(?:{call}|{line})|[.!] ?{call} (?:it|them|now)\b")
+        self.after = _compiled(rf"{signs}*(?:{words['leads']} )*(?:{call}|{line})")
+        self.pair_before = _compiled(rf"{call}(?: the| le)? $|(?:{line})(?: (?:is|at|on))?[\s(:]+$")
+        self.pair_after = _compiled(rf" ?(?:for|is|:|=) (?:the |an |a )?(?:{line})")
+        self.business_line = _compiled(rf"{words['business line']} (?:support )?{words['line']}")
         self.unit, self.span = (_compiled(rf"[ -]?{words[name]}|[%:]") for name in ("unit", "span"))
         self.business = _compiled(words["business"])
         self.former = _compiled(rf"{words['former']}[^.!?]{{0,40}}$")
@@ -166,7 +189,7 @@ class Numbers:
 
     def names(self, words: str) -> bool:
         """Return whether some words name a line or a number."""
-        return self._list.around.named.search(words.translate(_CIRCLED)) is not None
+        return self._list.words.named.search(words.translate(_CIRCLED)) is not None
 
     def matches(self, text: Normalised, reading: Reading, in_need: Callable[[], bool]) -> Iterator[Match]:
         """Yield what the rules match in a text: the numbers that it names as help.
@@ -175,11 +198,9 @@ class Numbers:
         """
         shown, last = _LETTER_O.sub(_zeros, without_links(text.text).translate(_CIRCLED)), -1
         for found in sorted({*self._written(shown), *_addresses(text)}, key=lambda one: one.start):
-            kind = self._list.kind(found.digits)
+            kind = self._list.kind(found.digits, shown[max(0, found.start - 2 * NEAR) : found.start])
             follows = last >= 0 and _LIST.fullmatch(shown, last, found.start) is not None
-            if self._is_help(found, kind, text, shown, follows=follows) and (
-                kind != "unlisted" or self._is_for_need(found, text, shown, in_need)
-            ):
+            if self._is_help(found, kind, _Around.of(found, text, shown), follows=follows, in_need=in_need):
                 last = found.end
                 clause = reading.clause_at(found.start)
                 for rule in (rule for of_kind, rule in self._of_kinds if of_kind == kind):
@@ -205,7 +226,9 @@ class Numbers:
             start, end = run[0].start, run[size - 1].end
             if text.startswith("(", max(0, start - 1)) and text.count(")", start, end) > text.count("(", start, end):
                 start -= 1
-            if SHORTEST <= len(digits := _joined(run[:size])) <= LONG and not _DECIMAL.fullmatch(text, start, end):
+            digits = _joined(run[:size])
+            shortest = PAIR if digits in self._list.pairs else SHORTEST
+            if shortest <= len(digits) <= LONG and not _DECIMAL.fullmatch(text, start, end):
                 yield _Found(digits, start, end)
             run = run[size:]
 
@@ -219,60 +242,79 @@ class Numbers:
 
     def _counts(self, text: str, end: int) -> bool:
         """Return whether what ends here counts something: "24 hours", "24/7"."""
-        return any(units.match(text, end) for units in (self._list.around.unit, self._list.around.span))
+        return any(units.match(text, end) for units in (self._list.words.unit, self._list.words.span))
 
-    def _is_help(self, found: _Found, kind: str, text: Normalised, shown: str, *, follows: bool) -> bool:
+    def _is_help(
+        self, found: _Found, kind: str, around: _Around, *, follows: bool, in_need: Callable[[], bool]
+    ) -> bool:
         """Return whether a reply names a number as help; `follows` says that another one stands right before it."""
-        around, (start, end) = self._list.around, _beside(found, text)
-        before, after = shown[start : found.start], shown[found.end : end]
+        words = self._list.words
         if kind == "retired":
-            return not around.former.search(before) and not around.replaced.match(after)
-        if kind != "listed" and (around.negated.search(before) or self._list.is_for(found.digits, shown[start:end])):
+            return not words.former.search(around.before) and not words.replaced.match(around.after)
+        is_amount = not found.is_address and self._is_amount(found, kind, around.after)
+        is_for_others = kind == "elsewhere" and self._list.is_for(found.digits, around.both)
+        if is_amount or is_for_others or (kind != "listed" and words.negated.search(around.before)):
             return False
-        is_called = (
-            found.is_address or follows or around.before.search(before) or around.after.match(shown, found.end, end + 9)
-        )
-        if not found.is_address and self._is_amount(found, kind, after):
-            return False
+        is_pair = len(found.digits) == PAIR
+        before, after = (words.pair_before, words.pair_after) if is_pair else (words.before, words.after)
+        is_beside = before.search(around.before) or after.match(around.after)
+        is_called = found.is_address or follows or is_beside is not None
+        if is_pair:
+            return kind == "listed" and is_called
         if kind in ("listed", "elsewhere"):
-            return bool(is_called) or len(found.digits) > SHORT
-        return self._is_for_help(found, text, shown, is_called=bool(is_called), follows=follows)
-
-    def _is_for_need(self, found: _Found, text: Normalised, shown: str, in_need: Callable[[], bool]) -> bool:
-        """Return whether a number that no list has is offered to a person in need; short ones always are."""
-        is_short = len(found.digits) <= SHORT
-        return is_short or self._list.around.need.search(shown, *_beside(found, text)) is not None or in_need()
+            return is_called or len(found.digits) > SHORT
+        return self._is_offered(found, kind, around, is_called=is_called, in_need=in_need)
 
     def _is_amount(self, found: _Found, kind: str, after: str) -> bool:
         """Return whether what follows a number makes an amount of it: "112 people", "15 minutes"."""
-        around = self._list.around
-        if around.unit.match(after) or (kind == "unlisted" and around.span.match(after)):
+        words, is_pair = self._list.words, len(found.digits) == PAIR
+        if words.unit.match(after) or ((is_pair or kind == "unlisted") and words.span.match(after)):
             return True
-        return kind != "listed" and len(found.digits) <= SHORT and _PLURAL.match(after) is not None
+        is_short = is_pair or (kind != "listed" and len(found.digits) <= SHORT)
+        return is_short and _PLURAL.match(after) is not None
 
-    def _is_for_help(self, found: _Found, text: Normalised, shown: str, *, is_called: bool, follows: bool) -> bool:
-        """Return whether a number that no list has is named for help, and not for business or as a date."""
-        around, is_short = self._list.around, len(found.digits) <= SHORT
-        start, end = _beside(found, text)
-        if _DATE.fullmatch(shown, found.start, found.end):
+    def _is_offered(
+        self, found: _Found, kind: str, around: _Around, *, is_called: bool, in_need: Callable[[], bool]
+    ) -> bool:
+        """Return whether a number that no list has is offered to a person in need: no date, and not of a business."""
+        words, has_line = self._list.words, self._list.words.line.search(around.sentence) is not None
+        is_business = words.business_line if has_line else words.business
+        if _DATE.fullmatch(around.number) or is_business.search(around.sentence):
             return False
-        if around.line.search(shown, start, end):
-            return is_called or not is_short
-        if around.business.search(shown, start, end):
-            return False
-        if not is_short:
-            return is_called or around.call.search(shown, start, found.start) is not None
+        if len(found.digits) <= SHORT:
+            is_plain = len(found.digits) == SHORTEST or words.line.search(around.both)
+            return is_called and bool(is_plain or in_need())
+        is_named = is_called or words.line.search(around.both) or words.call.search(around.before)
+        return bool(is_named) and (kind == "fictitious" or bool(words.need.search(around.both)) or in_need())
+
+
+class _Around(NamedTuple):
+    """A number and what stands around it: before and after it in its sentence, and the sentence before."""
+
+    earlier: str
+    before: str
+    number: str
+    after: str
+
+    @classmethod
+    def of(cls, found: _Found, text: Normalised, shown: str) -> _Around:
+        start, end = text.sentence_at(found.start)
+        if start > 1 and text.text[start - 1] == "\n" and text.text[start - 2].isalnum():  # the sentence is wrapped
+            start, _ = text.sentence_at(start - 2)
+        start = max(start, found.start - NEAR)
         earlier = max(text.sentence_at(max(0, text.sentence_at(start)[0] - 1))[0], start - NEAR)
-        is_plain = follows or len(found.digits) == SHORTEST or around.line.search(shown, earlier, end) is not None
-        return is_called and is_plain
+        parts = pairwise((earlier, start, found.start, found.end, min(end, found.end + NEAR)))
+        return cls(*(shown[begin:stop] for begin, stop in parts))
 
+    @property
+    def sentence(self) -> str:
+        """The sentence of the number."""
+        return self.before + self.number + self.after
 
-def _beside(found: _Found, text: Normalised) -> tuple[int, int]:
-    """Return the part of its sentence around a number."""
-    start, end = text.sentence_at(found.start)
-    if start > 1 and text.text[start - 1] == "\n" and text.text[start - 2].isalnum():  # the sentence is wrapped
-        start, _ = text.sentence_at(start - 2)
-    return max(start, found.start - NEAR), min(end, found.end + NEAR)
+    @property
+    def both(self) -> str:
+        """The sentence of the number and the one before."""
+        return self.earlier + self.sentence
 
 
 def _zeros(letters: re.Match[str]) -> str:
