@@ -32,8 +32,8 @@ def verdict(check: str, user: str, assistant: str, *country: str) -> bool | None
 
 
 LATER = frozenset(
-    ("southern", "streak_app", "study_buddy", "expat", "bereavement", "wry", "telehealth", "gruff", "long_prose")
-    + ("mum_forum", "worldwide", "expat_forum")
+    "southern streak_app study_buddy expat bereavement wry telehealth gruff long_prose mum_forum worldwide "
+    "expat_forum".split()
 )
 """The voices written after the first rules, which are harder."""
 
