@@ -18,7 +18,6 @@ from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.safe_v0 import result as safe_result
 from safe_gate.evaluators.safe_v0 import score as safe_score
 from safe_gate.evaluators.safe_v0.result import METRICS, THRESHOLDS, WEIGHTS, Match
-from safe_gate.evaluators.synthesis import own_packs
 from safe_gate.evaluators.synthesis import packs as rule_packs
 from safe_gate.evaluators.synthesis.checks import score, wording
 from safe_gate.evaluators.synthesis.checks.turn import Rules
@@ -247,7 +246,7 @@ def _with_packs(profile: str, named: Sequence[tuple[str, str]]) -> Rules:
             OwnFile(name, name, text.encode(), checked.fitting(text, Path(name), name, _PACK), checked.lines_in(text))
             for name, text in named
         ]
-        return rule_packs.from_recipe(own_packs.recipe(settings, files))
+        return rule_packs.from_recipe(rule_packs.recipe(settings, files))
     except CannotJudge as error:
         raise _refusal(error.problems) from None
 

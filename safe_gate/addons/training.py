@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from safe_gate.core.figures import plural, with_interval
 from safe_gate.core.stats import wilson
 from safe_gate.core.text import normalise
-from safe_gate.evaluators.synthesis import own_packs, packs
+from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Rules, Turn
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS
@@ -340,7 +340,7 @@ def taught(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
                 Place("profile"), "is spec, which uses no learned rules; expected standard", code=Code.INVALID_SETTING
             )
         )
-    teams = own_packs.in_recipe(recipe)
+    teams = packs.in_recipe(recipe)
     today = packs.selected(teams, settings["rules_off"])
     table = packs.stored_table()
 

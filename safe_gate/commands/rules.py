@@ -12,9 +12,9 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.core import jsontext
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.evaluators.synthesis import own_packs
-from safe_gate.evaluators.synthesis.checks.deciding import ASKS
+from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.turn import Rules
+from safe_gate.evaluators.synthesis.definitions import ASKS
 from safe_gate.github import Effects
 from safe_gate.inputs import case_files, checked, disk, recorded
 from safe_gate.inputs.case_files import made
@@ -96,7 +96,7 @@ def _drawn(shown: Iterable[Table | str]) -> str:
 
 def _test(paths: Sequence[str], effects: Effects) -> None:
     """Test the rules of pack files against the texts that they must hit and must miss."""
-    found = own_packs.in_recipe(asked.taken(Settings().replace(rules=tuple(paths))).recipe(_SYNTHESIS))
+    found = packs.in_recipe(asked.taken(Settings().replace(rules=tuple(paths))).recipe(_SYNTHESIS))
     rules = sum(len(pack["rules"]) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
 

@@ -33,7 +33,7 @@ from safe_gate.core.setting import (
 )
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
 from safe_gate.evaluators.safe_v0.evaluator import Settings as SafeV0
-from safe_gate.evaluators.synthesis.settings import Settings as Synthesis
+from safe_gate.evaluators.synthesis.evaluator import Settings as Synthesis
 
 CONFIG_FILES = ("safe.config.json", "safe-gate.config.json")
 """The names of the config file: it has one of them, unless another is set."""

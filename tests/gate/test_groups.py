@@ -15,8 +15,7 @@ from safe_gate.core.figures import add_up
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.definitions import KINDS
-from safe_gate.evaluators.synthesis.result import Labels
-from safe_gate.evaluators.synthesis.totals import Totals, report
+from safe_gate.evaluators.synthesis.result import Labels, Totals, report
 from safe_gate.model.problems import Place
 from tests.support.cases import BAD, GOOD, REPOSITORY, SILENT, Ran, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.cases import report as judged

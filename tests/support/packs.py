@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.evaluators.synthesis import own_packs, packs
+from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.packs import SPEC, Pack
 from safe_gate.inputs import case_files
@@ -59,4 +59,4 @@ def check(own: Sequence[str], root: Path = Path()) -> str:
 
 def broken_promises(pack: Pack, rule: JsonObject) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the texts that a rule of a pack, alone, does not hit, and those that it must not hit and does."""
-    return own_packs.broken_promises(pack, rule)
+    return packs.broken_promises(pack, rule)

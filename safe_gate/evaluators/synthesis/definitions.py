@@ -14,7 +14,7 @@ against it. One for it that names a line or a number does not count in a sentenc
 | `outweighs` | more clauses for it than against it |
 | `none_against` | no clause against it |
 | `one_for` | a clause for it and none against it |
-| `stays`, `engages` | what `topic_pivot` asks for: see `checks/deciding.py` |
+| `stays`, `engages` | what `topic_pivot` asks for: see `checks/score.py` |
 
 `spec` is the specification's version of the check; checks without `spec` are not in the specification. `groups` are
 the groups of clauses that only this check has, each with the field it looks in. The rules of an `opt_in` check are
@@ -136,6 +136,16 @@ SHIPPED: Mapping[str, Mapping[str, Any]] = {
         "decides": "none_against",
     },
 }
+
+ASKS: Mapping[str, str] = {
+    "outweighs": "more clauses for it than against it",
+    "none_against": "no clause against it",
+    "one_for": "a clause for it and none against it",
+}
+"""What a reply passes with, by how a check decides."""
+
+STAYING = frozenset({"stays", "engages"})
+"""How a check decides that does not count clauses."""
 
 ASKED = ("asked_text", "asked_steps", "asked_verdict")
 """The groups that say what a message asks for."""

@@ -1,11 +1,13 @@
-"""Synthesis as an evaluator, with the cases of its lines. Pure."""
+"""Synthesis as an evaluator: its settings, and the cases of its lines. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from safe_gate.core.evaluator import READING_FLAGS, SCORING_FLAGS, Evaluator
 from safe_gate.core.given import (
@@ -19,22 +21,160 @@ from safe_gate.core.given import (
     OwnFile,
     PartShape,
     RuleFiles,
+    Way,
 )
-from safe_gate.core.setting import ALL_ENTRIES
+from safe_gate.core.setting import (
+    ALL_ENTRIES,
+    Entries,
+    Group,
+    Names,
+    NumberOrOff,
+    Share,
+    Stripped,
+    Texts,
+    Whole,
+    WholeOrOff,
+    renamed,
+)
 from safe_gate.core.validate import Fault, masked, quote, suggestion
 from safe_gate.evaluators import judged
-from safe_gate.evaluators.synthesis import gate, own_packs, packs, present, totals
-from safe_gate.evaluators.synthesis.checks import conversation, wording
-from safe_gate.evaluators.synthesis.checks.conversation import Talk
+from safe_gate.evaluators.synthesis import gate, packs, present
+from safe_gate.evaluators.synthesis.checks import wording
 from safe_gate.evaluators.synthesis.checks.score import Case, is_negative, recounted, score_case, wanted
-from safe_gate.evaluators.synthesis.checks.turn import Rules
-from safe_gate.evaluators.synthesis.definitions import KINDS, REPORTED, SHIPPED, WORDING
-from safe_gate.evaluators.synthesis.result import Part, Result
-from safe_gate.evaluators.synthesis.settings import Settings
-from safe_gate.evaluators.synthesis.totals import Totals
-from safe_gate.evaluators.synthesis.totals import report as report_of
+from safe_gate.evaluators.synthesis.checks.turn import (
+    ALL_TURNS,
+    Rules,
+    Talk,
+    conversation_faults,
+    read_as_one,
+    talks,
+    text_of,
+)
+from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS, KINDS, REPORTED, SHIPPED, WORDING
+from safe_gate.evaluators.synthesis.result import Part, Result, Totals
+from safe_gate.evaluators.synthesis.result import report as report_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Code, Place, Problem
+
+_TO_AN_ENTRY = 3
+"""The keys that lead to an entry of a list of a tag: the tag, the list and the entry."""
+
+
+def _flags(name: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
+    return dict.fromkeys(("run", "eval", "explain", *commands), (f"--{name}",))
+
+
+class Settings(Group):
+    """The settings of Synthesis."""
+
+    scoring = ("profile", "rules", "rules_off", "default_checks", "turns", "context", "helplines", "tags")
+    weaker = MappingProxyType(
+        {
+            "helplines": Way.ANY,
+            "tags": Way.ANY,
+            "profile": Way.ANY,
+            "rules_off": Way.HIGHER,
+            "default_checks": Way.LOWER,
+            "turns": ("all", "last"),
+            "context": Way.LOWER,
+        }
+    )
+
+    synthesis_cases: Annotated[
+        Texts, Names("inputs", renamed("synthesis-cases", "cases", "eval", "explain"), usual=True)
+    ] = Field((), description="Synthesis case files (JSONL): paths or globs, one per line, or `-` for standard input.")
+    profile: Annotated[Literal["standard", "spec"], Stripped, Names("gate", _flags("profile", "rules"))] = Field(
+        "standard",
+        description="Synthesis: `standard` counts clauses by all shipped rules. `spec` uses the rules and formulas of "
+        "the specification alone.",
+    )
+    rules: Annotated[Texts, Names("inputs", _flags("rules", "rules"), usual=True)] = Field(
+        (), description="Synthesis: your own rule packs (JSON): paths or globs, one per line."
+    )
+    rules_off: Annotated[Texts, Names("advanced", _flags("rules-off", "rules"))] = Field(
+        (), description="Synthesis: ids of rules or packs that do not count, one per line."
+    )
+    default_checks: Annotated[Texts, Names("gate", _flags("default-checks"))] = Field(
+        DEFAULT_CHECKS, description="Synthesis: the checks of a case that names none, one per line."
+    )
+    turns: Annotated[Literal["last", "all"], Stripped, Names("gate", _flags("turns"))] = Field(
+        "last",
+        description="Synthesis: which replies of a conversation are judged: the `last` one, or `all` assistant "
+        "messages, each as a case `ID@N`.",
+    )
+    context: Annotated[Whole, Names("gate", _flags("context"))] = Field(
+        1,
+        ge=0,
+        le=100,
+        description="Synthesis: how many user messages further back in a conversation `topic_pivot` looks for a "
+        "disclosure.",
+    )
+    helplines: Annotated[Mapping[str, Texts], Names("gate", {}, env=())] = Field(
+        {},
+        description="Synthesis: the `country` or countries whose helplines are right, such as `GB` (all, if none is "
+        "named), and numbers that are right `also`. Config file only.",
+    )
+    min_synthesis_pass_rate: Annotated[NumberOrOff, Names("gate")] = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Rule: the share of Synthesis cases that pass or fail as expected is at least this (0 to 1). Off "
+        "unless set.",
+    )
+    max_unexpected_failures: Annotated[
+        WholeOrOff,
+        Names(
+            "gate",
+            {
+                "run": ("--max-unexpected-failures", "--fail-on"),
+                "eval": ("--fail-on", "--max-unexpected-failures"),
+            },
+            usual=True,
+        ),
+    ] = Field(
+        0,
+        ge=0,
+        description="Rule: at most this many Synthesis cases that are not negative examples fail. `off` allows any "
+        "number.",
+    )
+    max_unexpected_passes: Annotated[WholeOrOff, Names("gate")] = Field(
+        None, ge=0, description="Rule: at most this many Synthesis negative examples pass. Off unless set."
+    )
+    max_disguised: Annotated[WholeOrOff, Names("gate")] = Field(
+        None,
+        ge=0,
+        description="Rule: at most this many replies are disguised: more than three of their letters only look like "
+        "ASCII letters. Off unless set.",
+    )
+    max_not_english: Annotated[WholeOrOff, Names("gate")] = Field(
+        0,
+        ge=0,
+        description="Rule: at most this many Synthesis cases are not in English, the only language that the checks "
+        "read. `off` allows any number.",
+    )
+    min_label_accuracy: Annotated[Mapping[str, Share] | None, Entries(ALL_ENTRIES), Names("gate", usual=True)] = Field(
+        None,
+        description="Rule: the checks agree with at least this share (0 to 1) of the Synthesis labels. A number "
+        "is for all labels, `topic_pivot=0.9` for those of one check; one per line. Off unless set.",
+    )
+    tags: Annotated[Mapping[str, Mapping[str, Any]] | None, Names("gate", {}, env=())] = Field(
+        None,
+        description="Synthesis: max-unexpected-failures, min-pass-rate and min-label-accuracy for the cases with one "
+        "tag. Here min-pass-rate counts cases that pass or fail as expected. Config file only.",
+    )
+
+    @classmethod
+    def way_of(cls, setting: str, part: Sequence[str]) -> Way | None:
+        """Return the way of an entry of a list of texts for a tag."""
+        if setting != "tags" or len(part) != _TO_AN_ENTRY:
+            return None
+        return Way.ANY if part[1].endswith("_any") else Way.LOWER
+
+    @classmethod
+    def unset(cls, setting: str, part: Sequence[str], _settings: Mapping[str, Any]) -> Any:
+        """Return False for an entry that a tag's list does not have, and for a tag that is not optional."""
+        is_switch = setting == "tags" and (len(part) == _TO_AN_ENTRY or part[-1] == "optional")
+        return False if is_switch else None
 
 
 def _imported(one: Exchange) -> JsonObject:
@@ -54,7 +194,7 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
     """Yield the cases of a line: one, or with `turns: all` one for each assistant message, as `ID@N`.
 
     Labels, recorded verdicts, and tags that mark a negative example, are about the last message. A cluster holds all of
-    a conversation.
+    a turn.
     """
     case = Case(
         id=value["id"],
@@ -74,17 +214,17 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
         return
     turns = value.get("turns", settings["turns"])
     others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"], (*case.checks, WORDING)))
-    for talk in conversation.talks(value, turns, settings["context"]):
+    for talk in talks(value, turns, settings["context"]):
         is_last = talk.reply.number == len(value["messages"]) - 1
         yield replace(
             case,
-            id=f"{talk.id}@{talk.reply.number}" if turns == conversation.ALL_TURNS else talk.id,
+            id=f"{talk.id}@{talk.reply.number}" if turns == ALL_TURNS else talk.id,
             user=talk.user,
             assistant=talk.reply.text,
             expected=value["messages"][talk.reply.number].get("expected", case.expected if is_last else {}),
             tags=case.tags if is_last else others,
             judged=case.judged if is_last else {},
-            cluster=at.cluster or (talk.id if turns == conversation.ALL_TURNS else ""),
+            cluster=at.cluster or (talk.id if turns == ALL_TURNS else ""),
             marks=_quoted_in(case.marks, talk),
             talk=talk,
         )
@@ -100,7 +240,7 @@ def _quoted_in(marks: Mapping[str, Sequence[str]], talk: Talk) -> dict[str, list
 
 def faults(case: JsonObject) -> Iterator[Fault]:
     """Yield the problems of a case that fits its schema."""
-    found = [*conversation.faults(case), *_unreadable(case), *_labels_of_verdicts(case)]
+    found = [*conversation_faults(case), *_unreadable(case), *_labels_of_verdicts(case)]
     yield from found or _misquoted(case)
 
 
@@ -112,7 +252,7 @@ def _misquoted(case: JsonObject) -> Iterator[Fault]:
             continue
         side = _side(group)
         where = f'in "{side}"' if "messages" not in case else f"in a message of role {side}"
-        texts = [conversation.text_of(one["content"]) for one in said if one["role"] == side]
+        texts = [text_of(one["content"]) for one in said if one["role"] == side]
         for number, words in enumerate(quotes):
             if not _occurs(words, texts):
                 end = f", which is not {where}; expected words copied from it exactly"
@@ -206,7 +346,7 @@ class Synthesis(Evaluator):
             ),
         ),
         reads=("user", "assistant", "messages"),
-        read_as_one=conversation.read_as_one,
+        read_as_one=read_as_one,
     )
     imports = Imports(
         file="cases.jsonl",
@@ -249,8 +389,8 @@ class Synthesis(Evaluator):
         setting="rules",
         off="rules_off",
         kind="rule-pack",
-        digest=own_packs.digest,
-        facts=own_packs.facts,
+        digest=packs.digest,
+        facts=packs.facts,
         misnamed=misnamed,
         misfit=misfit,
         unserved=unserved,
@@ -262,7 +402,7 @@ class Synthesis(Evaluator):
     recounted = staticmethod(recounted)
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
-        return own_packs.recipe(settings, own)
+        return packs.recipe(settings, own)
 
     def made(self, recipe: str) -> Any:
         return packs.from_recipe(recipe)
@@ -271,7 +411,7 @@ class Synthesis(Evaluator):
         return score_case(case, by)
 
     def totals(self, scored: Sequence[tuple[Any, Any]], by: Any) -> Any:
-        return totals.Totals.of(result for _, result in scored)
+        return Totals.of(result for _, result in scored)
 
     def report(self, totals: Any, results: Sequence[Any], by: Any, generated_at: str) -> Part:
         return report_of(totals, results)

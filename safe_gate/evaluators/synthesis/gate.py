@@ -12,8 +12,7 @@ from safe_gate.core.given import Scored
 from safe_gate.evaluators.replies import same_reply_rule
 from safe_gate.evaluators.synthesis.checks.score import is_negative
 from safe_gate.evaluators.synthesis.definitions import KINDS, OWN, REPORTED, WORDING, wording_of_tags, words
-from safe_gate.evaluators.synthesis.result import Part, Result, Summary, Tagged
-from safe_gate.evaluators.synthesis.totals import Totals, report
+from safe_gate.evaluators.synthesis.result import Part, Result, Summary, Tagged, Totals, report
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Failure, Metric, Outcome, Test
 

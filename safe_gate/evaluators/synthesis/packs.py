@@ -1,7 +1,12 @@
-"""The rule packs that ship, and a team's own with them, ready for scoring. It reads files beside it."""
+"""The rule packs that ship and a team's own, checked and made ready for scoring. It reads files beside it.
+
+A definition of a check has the form of `definitions.py`, without `title`, `asks`, `advice`, `groups`, `opt_in` and
+`spec`.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -9,14 +14,19 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from safe_gate.evaluators.synthesis.checks.turn import BOOKS, Check, Rules, book_of
-from safe_gate.evaluators.synthesis.definitions import GROUPS, SHIPPED
-from safe_gate.evaluators.synthesis.engine.language import Languages
-from safe_gate.evaluators.synthesis.engine.numbers import Helplines, Numbers
+from safe_gate.core.given import OwnFile, PackFact
+from safe_gate.core.jsontext import digest as digest_of
+from safe_gate.core.validate import masked, quote, suggestion
+from safe_gate.evaluators.judged import PREFIX
+from safe_gate.evaluators.synthesis.checks import wording
+from safe_gate.evaluators.synthesis.checks.turn import BOOKS, Check, Rules, Turn, book_of
+from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS, IN_FAVOUR, REPORTED, SHIPPED, wording_of_tags
+from safe_gate.evaluators.synthesis.engine.numbers import LONG, SHORTEST, Helplines, Numbers, digits_of
 from safe_gate.evaluators.synthesis.engine.phrases import Automaton, compiled, stored, table_key, written
 from safe_gate.evaluators.synthesis.engine.rules import Book, Rule, Vocabulary, contexts
-from safe_gate.evaluators.synthesis.engine.tokens import Spelling
+from safe_gate.evaluators.synthesis.engine.tokens import Languages, Spelling
 from safe_gate.model.codec import JsonObject
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 FOLDER = Path(__file__).parent
 """Where the packs and their table are."""
@@ -209,3 +219,295 @@ def fields(packs: Iterable[JsonObject]) -> dict[str, str]:
     """Return the field of each group, shipped and of packs."""
     shipped = {group: field for group, (_, field) in GROUPS.items()}
     return shipped | {pack["group"]: pack["field"] for pack in packs if "group" in pack}
+
+
+def recipe(settings: JsonObject, own: Sequence[OwnFile]) -> str:
+    """Return the recipe of the rules, given settings by the names of options and a team's pack files.
+
+    The profile `spec` leaves out rules that are not in the specification. Raises CannotJudge with every problem of
+    names in the settings and of packs. Problems of a pack are its shape, unreadable phrases, ids that are taken, and
+    broken promises to hit or miss a text.
+    """
+    off, words = list(settings["rules_off"]), settings["tags"]
+    problems: tuple[Problem, ...] = ()
+    try:
+        packs = check(own)
+    except CannotJudge as error:
+        problems, packs = error.problems, [{"rules": [], **file.content} for file in own]
+    problems += (
+        *_not_checks(settings["default_checks"], [*REPORTED, *defined(packs)]),
+        *wording.unreadable(wording_of_tags(words)),
+        *_not_helplines(settings["helplines"]),
+        *(_unknown(off, [*shipped(), *packs]) if off else ()),
+    )
+    if problems:
+        raise CannotJudge(*problems)
+    return json.dumps([settings["profile"], packs, off, wording_of_tags(words), settings["helplines"]])
+
+
+def in_recipe(recipe: str) -> list[Pack]:
+    """Return the packs of a team in a recipe."""
+    _, found, *_ = json.loads(recipe)
+    return list(found)
+
+
+def _not_checks(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem]:
+    """Yield a problem for each name of `default-checks` that is not a check, and for no name at all."""
+    place, known = Place("default-checks"), ", ".join(checks)
+    for name in names:
+        if name not in checks:
+            yield Problem(
+                place,
+                f"is not a check{suggestion(name, checks)}; expected {known}",
+                field=name,
+                code=Code.INVALID_SETTING,
+            )
+    if not names:
+        yield Problem(
+            place, f"is empty, and a case without checks would pass; expected {known}", code=Code.INVALID_SETTING
+        )
+
+
+def _not_helplines(asked: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
+    """Yield a problem for no country, each country that the list does not have, and each number that is none."""
+    known = json.loads(read(HELPLINES))["countries"] if asked else {}
+    if "country" in asked and not asked["country"]:
+        words = f"is empty; expected some of {', '.join(known)}; leave it out to take the numbers of all"
+        yield Problem(Place("helplines"), words, field="country", code=Code.INVALID_SETTING)
+    for index, code in enumerate(asked.get("country", ())):
+        if code not in known:
+            meant = next((one for one, data in known.items() if code.upper() == one or code in data["names"]), "")
+            guess = f" (did you mean {quote(meant)}?)" if meant else ""
+            words = f"is {quote(code)}, which is no country of the list{guess}; expected some of {', '.join(known)}"
+            yield Problem(Place("helplines"), words, field=f"country[{index}]", code=Code.INVALID_SETTING)
+    for index, number in enumerate(asked.get("also", ())):
+        digits = digits_of(number)
+        if not digits.isdecimal() or not SHORTEST <= len(digits) <= LONG:
+            words = f"is {quote(number)}, which is no number; expected {SHORTEST} to {LONG} digits, as in 0131 496 0000"
+            yield Problem(Place("helplines"), words, field=f"also[{index}]", code=Code.INVALID_SETTING)
+
+
+_TAKEN = "is the id of another rule, pack or check; choose one of its own"
+
+
+def check(own: Sequence[OwnFile]) -> list[Pack]:
+    """Return a team's packs, which fit the schema. Raises CannotJudge with every problem of them."""
+    if not own:
+        return []
+    found: list[Pack] = []
+    problems: list[Problem] = []
+    named: set[str] = set()
+    ships = shipped()
+    taken = {rule["id"] for pack in ships for rule in pack["rules"]} | {pack["pack"] for pack in ships}
+    for file in own:
+        pack = {"rules": [], **file.content}
+        found.append(pack)
+        if file.only_names:
+            continue
+        ids: list[tuple[str, tuple[str | int, ...]]] = [(pack["pack"], ("pack",))]
+        ids += [(rule["id"], ("rules", index, "id")) for index, rule in enumerate(pack["rules"])]
+        ids += [(pack["check"], ("check",))] * ("defines" in pack and pack["check"] not in named)
+        named.add(pack["check"])
+        for one, path in ids:
+            is_taken = one in taken or f"{one}/".startswith(PREFIX)
+            problems += [Problem(file.place(*path), _TAKEN, one)] if is_taken else []
+            taken.add(one)
+        begins, words = f"{pack['pack']}/", f"expected an id that begins with its pack's: {pack['pack']}/..."
+        foreign = ((one, path) for one, path in ids if path[0] == "rules" and not one.startswith(begins))
+        broken = [Problem(file.place(*path), words, one, "id") for one, path in foreign]
+        broken += _broken_promises(file, pack)
+        problems += broken or (_too_large(file, pack) if has_patterns(pack) else ())
+    problems += _definition_problems(own)
+    if problems:
+        raise CannotJudge(*problems)
+    return found
+
+
+def digest(settings: JsonObject, own: Sequence[OwnFile]) -> str:
+    """Return the SHA-256 of all packs and what they build on, and of what is switched off."""
+    sha256 = hashlib.sha256()
+    off = settings["rules_off"]
+    names = ("classes.json", HELPLINES, "languages.json", "lexicon.json", "pattern_classes.json")
+    shipped_files = ((name.rpartition("/")[2], read(name)) for name in (*names, *files()))
+    for name, content in (*shipped_files, *((file.name, file.data) for file in own)):
+        sha256.update(f"{name}\0".encode("utf-8", "surrogateescape") + content + b"\0")
+    sha256.update(json.dumps(SHIPPED, sort_keys=True).encode())
+    sha256.update(json.dumps(sorted(set(off))).encode() if off else b"")
+    sha256.update(json.dumps(settings["helplines"], sort_keys=True).encode() if settings["helplines"] else b"")
+    return sha256.hexdigest()
+
+
+def facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
+    """Return all rules and a team's checks by their ids, including those that are switched off.
+
+    A rule can let a reply pass unless its group makes a check apply or speaks against the reply: others stop hits.
+    """
+    teams = check(own)
+    strict = {group for one in SHIPPED.values() for side in ("applies", "against") for group in one.get(side, ())}
+    lets_pass = IN_FAVOUR | (GROUPS.keys() - strict) | _loosening(teams)
+    every = [(id_, PackFact(sha256, group in lets_pass)) for id_, group, sha256 in _digests_of_shipped()]
+    for pack in teams:
+        every += _definition_facts(pack) if "defines" in pack else ()
+        digests = _digests_of_rules(pack)
+        every += ((id_, PackFact(sha256, group in lets_pass)) for id_, group, sha256 in digests)
+    return dict(every)
+
+
+@cache
+def _digests_of_shipped() -> tuple[tuple[str, str, str], ...]:
+    return tuple(chain.from_iterable(map(_digests_of_rules, shipped())))
+
+
+def _too_large(file: OwnFile, pack: Pack) -> Iterator[Problem]:
+    """Yield a problem if patterns that can each run cannot run together."""
+    try:
+        compiled_patterns(pack)
+    except ValueError as error:
+        why = str(error).removeprefix(f"pack {pack['pack']}: ")
+        yield Problem(file.place("rules"), f"cannot run: {why}", pack["pack"])
+
+
+def _broken_promises(file: OwnFile, pack: Pack) -> Iterator[Problem]:
+    """Yield a problem for each unreadable phrase, and for each text that breaks a rule's promise."""
+    for index, rule in enumerate(pack["rules"]):
+        try:
+            missed, struck = broken_promises(pack, rule)
+        except ValueError as error:
+            why = str(error).removeprefix(f"rule {rule['id']}: ")
+            yield Problem(file.place("rules", index), f"cannot run: {why}", rule["id"])
+            continue
+        for text in missed:
+            words, hidden = (f"does not hit {name(text)}, which it promises to hit" for name in (quote, masked))
+            yield Problem(file.place("rules", index, "hit", rule["hit"].index(text)), words, rule["id"], "hit", hidden)
+        for text, matched in struck:
+            end, at = "which it promises to miss: matched", rule["miss"].index(text)
+            words, hidden = (f"hits {name(text)}, {end} {name(matched)}" for name in (quote, masked))
+            yield Problem(file.place("rules", index, "miss", at), words, rule["id"], "miss", hidden)
+
+
+def broken_promises(pack: Pack, rule: JsonObject) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the `hit` texts that a rule of a pack does not hit alone, and the `miss` texts that it hits.
+
+    Each `miss` text comes with its first match. Raises ValueError for a phrase or pattern that cannot be read.
+    """
+    own = {key: value for key, value in rule.items() if key != "origin"}  # it counts under every profile
+    alone = rules([{**pack, "rules": [own]}])
+    _ = [book.walkers for book in alone.books.values()]  # a rule without such texts may be unreadable too
+
+    def first(text: str) -> str:
+        turn = Turn(text, text, alone)
+        live = (match for match in turn.matches(pack["group"]) if not match.by)
+        found = min(live, key=lambda match: match.start, default=None)
+        return found.hit(turn.texts[pack["field"]], "").text if found else ""
+
+    missed = [text for text in rule.get("hit", ()) if not first(text)]
+    return missed, [(text, found) for text in rule.get("miss", ()) if (found := first(text))]
+
+
+def _unknown(off: Iterable[str], packs: Sequence[Pack]) -> Iterator[Problem]:
+    """Yield a problem for each id in `rules-off` that no rule and no pack has."""
+    known = {pack["pack"] for pack in packs} | {rule["id"] for pack in packs for rule in pack["rules"]}
+    for one in off:
+        if one not in known:
+            words = f"matches no rule and no pack{suggestion(one, sorted(known))}"
+            yield Problem(Place("rules-off"), words, field=one, code=Code.INVALID_SETTING)
+
+
+_SIDES = {"user": ("applies", "not_in", "only_crisis_after", "void_after"), "assistant": ("for", "against")}
+"""The lists of groups in a definition, by the field that their groups look in."""
+
+_NEEDS = {"outweighs": ("for",), "none_against": ("against",), "one_for": ("for",)}
+_LOOSENS = frozenset({"for", "not_in", "only_crisis_after", "void_after"})
+"""The lists in which one group more asks for less; in the others one less does."""
+
+
+def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
+    """Yield the problems of the checks and the groups of a team's packs."""
+    packs = [file.content for file in own]
+    checks = defined(packs)
+    named = {pack["group"]: (pack["check"], pack["field"]) for pack in packs if "group" in pack}
+    checked = [file for file in own if not file.only_names]
+    seen: dict[str, str] = {}
+    groups = dict(GROUPS)
+    for file in checked:
+        pack = file.content
+        if "group" in pack:
+            yield from _of_group(file, checks, groups)
+        if "defines" in pack and "/" not in pack["check"]:
+            words = f"is for a check of your own, such as acme/no-discounts; {pack['check']} ships"
+            yield Problem(file.place("defines"), words, pack["pack"], "defines")
+        elif "defines" in pack and pack["check"] in seen:
+            words = f"defines {pack['check']}, which {seen[pack['check']]} defines too; keep one"
+            yield Problem(file.place("defines"), words, pack["pack"], "defines")
+        elif "defines" in pack:
+            seen[pack["check"]] = file.path
+    for file in checked:
+        if "defines" in file.content:
+            for field, words in _ill(file.content, named | groups):
+                yield Problem(file.place(*field.split(".")), words, file.content["pack"], field)
+
+
+def _of_group(file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str, tuple[str, str]]) -> Iterator[Problem]:
+    """Yield the problems of the check and the group of a pack with rules, and register the group."""
+    pack = file.content
+    check, group = pack["check"], pack["group"]
+    if "/" in check and check not in checks:
+        hint = suggestion(check, [*CHECKS, *checks])
+        words = f"{quote(check)} is a check that no pack defines{hint}"
+        words = f"{words}; add `defines` to one pack of it, or add the pack that has it"
+        yield Problem(file.place("check"), words, pack["pack"], "check")
+    elif "/" not in check and group not in groups:
+        known = [name for name, (of, _) in GROUPS.items() if of == check]
+        words = f"{quote(group)} is not a group of {check}{suggestion(group, known)}; expected {', '.join(known)}"
+        yield Problem(file.place("group"), words, pack["pack"], "group")
+    elif groups.setdefault(group, (check, pack["field"])) != (check, pack["field"]):
+        of, field = groups[group]
+        words = f"serves {of} and looks in {field}; the pack says {check} and {pack['field']}"
+        yield Problem(file.place("group"), words, pack["pack"], f"group {group}")
+
+
+def _ill(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield the field and the problem for each fault of a definition."""
+    definition = pack["defines"]
+    for needed in _NEEDS[definition["decides"]]:
+        if not definition.get(needed):
+            yield f"defines.{needed}", f"names no group, and {definition['decides']} needs one; add a group"
+    if definition["decides"] == "none_against" and definition.get("for"):
+        words = "does nothing for a check that decides by none_against; remove it, or set decides to one_for"
+        yield "defines.for", words
+    for field, sides in _SIDES.items():
+        known = [group for group, (_, looks_in) in groups.items() if looks_in == field]
+        for side in sides:
+            for group in definition.get(side, ()):
+                if group not in groups:
+                    words = f"{quote(group)} is a group that no pack has{suggestion(group, known)}"
+                    yield f"defines.{side}", f"{words}; add its pack, or write one of {', '.join(known)}"
+                elif group not in known:
+                    words = f"{quote(group)} looks in {groups[group][1]}, and this list needs groups of {field}"
+                    yield f"defines.{side}", f"{words}; expected one of {', '.join(known)}"
+
+
+def _loosening(packs: Iterable[JsonObject]) -> frozenset[str]:
+    """Return the groups in which one more hit may let a reply pass, according to a team's checks."""
+    return frozenset(group for one in defined(packs).values() for side in _LOOSENS for group in one.get(side, ()))
+
+
+def _definition_facts(pack: JsonObject) -> Iterator[tuple[str, PackFact]]:
+    """Yield what a definition says piece by piece, so that a change shows which one it is.
+
+    A group more in a list of `_LOOSENS` may let a reply pass.
+    """
+    definition, name = pack["defines"], pack["check"]
+    is_always = not definition.get("applies")
+    yield name, PackFact(digest_of([definition["decides"], is_always]), lets_pass=False)
+    for side in (side for sides in _SIDES.values() for side in sides):
+        for group in definition.get(side, ()):
+            piece = f"{name} {side} {group}"
+            yield piece, PackFact(digest_of(piece), lets_pass=side in _LOOSENS)
+
+
+def _digests_of_rules(pack: JsonObject) -> Iterator[tuple[str, str, str]]:
+    """Yield the rules of a pack, each with its group and the digest of what decides its hits."""
+    around = {key: value for key, value in pack.items() if key not in ("rules", "about", "defines")}
+    for rule in pack["rules"]:
+        yield rule["id"], pack["group"], digest_of({**around, "rule": rule})

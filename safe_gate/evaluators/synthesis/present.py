@@ -12,28 +12,28 @@ from safe_gate.core.stats import wilson
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.replies import only_expected, same_reply_notes, why_no_reply, without_reply
 from safe_gate.evaluators.synthesis.checks.check_result import (
+    NOTHING_TOUCHES,
+    SIMILARITY_THRESHOLD,
     CheckResult,
     Evidence,
     Pivot,
     Sides,
     Wording,
-    count,
-    in_all,
-)
-from safe_gate.evaluators.synthesis.checks.conversation import field_of
-from safe_gate.evaluators.synthesis.checks.deciding import ASKS, NOTHING_TOUCHES, leaves_because
-from safe_gate.evaluators.synthesis.checks.failure_reasons import (
     causes,
+    count,
     either,
     evidence,
     hits_against,
+    in_all,
     named,
     of_wording,
     returning,
     says,
 )
-from safe_gate.evaluators.synthesis.checks.score import SIMILARITY_THRESHOLD, is_negative
+from safe_gate.evaluators.synthesis.checks.score import is_negative
+from safe_gate.evaluators.synthesis.checks.turn import field_of
 from safe_gate.evaluators.synthesis.definitions import (
+    ASKS,
     DEFAULT_CHECKS,
     IN_FAVOUR,
     SHIPPED,
@@ -531,7 +531,7 @@ def _pivot(pivot: Pivot, *, is_earlier: bool) -> Phrase:
         alike, limit = apart(pivot.similarity, SIMILARITY_THRESHOLD, fixed, 2)
         asks = f"A reply passes with both of the first and none of the last, or at a similarity of {limit}"
         return (f"{counts}{asks} (here {alike}).",)
-    if leaves := leaves_because(pivot):
+    if leaves := pivot.leaves_because:
         came_back = () if leaves == NOTHING_TOUCHES else ("; ", *returning(pivot.shared, leaves))
         return (f"{counts}The reply leaves: {leaves}", *came_back, ".")
     if shared := [one for one in pivot.shared if not is_stand_in(one)]:

@@ -18,8 +18,7 @@ from safe_gate.evaluators.synthesis.checks.check_result import in_all
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.evaluators.synthesis.present import figures
-from safe_gate.evaluators.synthesis.result import Result
-from safe_gate.evaluators.synthesis.totals import Totals, report
+from safe_gate.evaluators.synthesis.result import Result, Totals, report
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from safe_gate.model.results import Hit

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.given import CaseAt
-from safe_gate.evaluators.synthesis.checks.conversation import read_as_one, text_of
+from safe_gate.evaluators.synthesis.checks.turn import read_as_one, text_of
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from tests.support import packs

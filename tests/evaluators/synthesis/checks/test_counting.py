@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.evaluators.synthesis.checks.deciding import ASKS
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Check, Rules
-from safe_gate.evaluators.synthesis.definitions import CHECKS, OWN, REPORTED, SHIPPED
+from safe_gate.evaluators.synthesis.definitions import ASKS, CHECKS, OWN, REPORTED, SHIPPED
 from safe_gate.evaluators.synthesis.evaluator import misfit
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model import codec

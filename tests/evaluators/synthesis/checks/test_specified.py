@@ -15,9 +15,8 @@ from safe_gate.core.text.mapped_text import similarity
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Wording
 from safe_gate.evaluators.synthesis.checks.score import Case, result_of, score_case
 from safe_gate.evaluators.synthesis.definitions import CHECKS
-from safe_gate.evaluators.synthesis.engine.language import Language
-from safe_gate.evaluators.synthesis.result import Result
-from safe_gate.evaluators.synthesis.totals import Totals
+from safe_gate.evaluators.synthesis.engine.tokens import Language
+from safe_gate.evaluators.synthesis.result import Result, Totals
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from tests.support.cases import BAD, REPOSITORY, SafeGate, safe_case, turn, write_batch, write_cases

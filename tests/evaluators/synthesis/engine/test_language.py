@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.text import normalise
-from safe_gate.evaluators.synthesis.engine.language import Language
+from safe_gate.evaluators.synthesis.engine.tokens import Language
 from tests.support import packs
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 

@@ -19,8 +19,7 @@ from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.evaluators.synthesis.engine import phrases
-from safe_gate.evaluators.synthesis.own_packs import recipe
-from safe_gate.evaluators.synthesis.packs import TABLE, from_recipe, stored_table, table
+from safe_gate.evaluators.synthesis.packs import TABLE, from_recipe, recipe, stored_table, table
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from safe_gate.scoring.asked import settings
