@@ -150,7 +150,7 @@ STAYING = frozenset({"stays", "engages"})
 ASKED = ("asked_text", "asked_steps", "asked_verdict")
 """The groups that say what a message asks for."""
 
-MESSAGE: Mapping[str, str] = dict.fromkeys((*ASKED, "light"), "user")
+MESSAGE: Mapping[str, str] = dict.fromkeys((*ASKED, "light", "personal", "told_mind"), "user")
 """The groups that belong to no check and say what kind of message it is, each with the field it looks in."""
 
 

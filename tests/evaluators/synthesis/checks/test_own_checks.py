@@ -141,7 +141,7 @@ def test_a_pack_that_names_shipped_groups_alone_needs_no_rules(safe_gate: SafeGa
         ([pack(check="topic_pivot", group="pivot")], "defines: is for a check of your own, such as acme/no-discounts"),
         (
             [pack(check="message")],
-            '"discount" is not a group of message; expected asked_text, asked_steps, asked_verdict',
+            '"discount" is not a group of message; expected asked_text, asked_steps, asked_verdict, light, personal, told_mind',
         ),
         ([pack(check="acme/No")], 'check: is "acme/No"; expected a check of your own: lower-case letters'),
         ([pack(check="topic_pivots")], 'check: "topic_pivots" is not allowed (did you mean "topic_pivot"?)'),
