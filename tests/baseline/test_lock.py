@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -64,18 +65,22 @@ def add(path: str) -> None:
 
 NEW = ("prompts/new.md", "prompts/fr/new.md", "prompts/new", "app/new.py", "app/a/b/new.py")
 FOUND = [path for path in SOURCES if path != "app/config.json"]  # by a glob
-OF_SOURCES = [
-    *(pytest.param(lambda path=path: edit(path), id=f"edited {path}") for path in SOURCES),
-    *(pytest.param(lambda path=path: Path(path).unlink(), id=f"deleted {path}") for path in FOUND),
-    *(pytest.param(lambda path=path: add(path), id=f"new {path}") for path in NEW),
-    *(pytest.param(lambda path=path: Path(path).rename(f"{path}.old.py"), id=f"moved {path}") for path in FOUND),
-]
+CHANGES: dict[str, tuple[Callable[[str], object], Sequence[str], Sequence[str]]] = {
+    "edited": (edit, SOURCES, SOURCES),
+    "deleted": (os.unlink, FOUND[::2], FOUND[::2]),
+    "new": (add, NEW, NEW),
+    "moved": (lambda path: Path(path).rename(f"{path}.py"), FOUND, [*FOUND, *(f"{path}.py" for path in FOUND)]),
+}
+"""What is done to which sources, and the files that tell."""
 
 
-@pytest.mark.parametrize("change", OF_SOURCES)
-def test_a_changed_source_leaves_its_recording_stale(safe_gate: SafeGate, locked: str, change: Change) -> None:
-    change()
-    assert [fault for fault, _ in stale(safe_gate)] == [OLDER]
+@pytest.mark.parametrize("kind", CHANGES)
+def test_changed_sources_leave_their_recording_stale(safe_gate: SafeGate, locked: str, kind: str) -> None:
+    change, paths, told = CHANGES[kind]
+    for path in paths:
+        change(path)
+    ((fault, files),) = stale(safe_gate)
+    assert (fault, sorted(files)) == (OLDER, sorted(told))
     assert safe_gate("run").code == 1
     assert safe_gate("lock").code == 0  # but nobody records again
     assert [fault for fault, _ in stale(safe_gate, "--baseline", locked)] == [UNCHANGED]
@@ -180,11 +185,16 @@ def test_a_file_of_outputs_has_those_of_its_batch(safe_gate: SafeGate, locked: s
     assert stale(safe_gate, "--baseline", before) == []
 
 
-@pytest.mark.parametrize("path", OTHERS)
-def test_other_files_leave_recordings_as_they_are(safe_gate: SafeGate, locked: str, path: str) -> None:
-    file = Path(path)
-    for change in (edit, lambda _: file.rename(f"{path}.txt"), lambda _: Path(f"{path}.txt").unlink(), add):
-        change(path)
+def test_other_files_leave_recordings_as_they_are(safe_gate: SafeGate, locked: str) -> None:
+    moved = [f"{path}.txt" for path in OTHERS]
+    for change, paths in (
+        (edit, OTHERS),
+        (lambda path: Path(path).rename(f"{path}.txt"), OTHERS),
+        (os.unlink, moved),
+        (add, OTHERS),
+    ):
+        for path in paths:
+            change(path)
         assert stale(safe_gate, "--baseline", locked) == []
         assert report()["verdict"] == "pass"
 

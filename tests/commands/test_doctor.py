@@ -313,13 +313,6 @@ def test_a_dry_run_judges_and_reports_but_publishes_nothing(
     assert TOKEN not in ran.log
 
 
-def test_a_dry_run_cannot_come_with_the_checkout(safe_gate: SafeGate) -> None:
-    Path("safe.config.json").write_text('{"dry-run": true}', "utf-8")
-    ran = safe_gate("run")
-    assert ran.code == 3
-    assert "dry-run: cannot be set in the config file" in ran.err
-
-
 def test_the_doctor_shows_what_is_set_what_a_run_would_read_and_the_commit_of_the_checkout(
     safe_gate: SafeGate, job: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

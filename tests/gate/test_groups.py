@@ -89,13 +89,6 @@ def test_every_rule_of_a_group_is_a_setting_of_its_config_and_of_the_recorded_po
         assert set(policy[evaluator]["additionalProperties"]["properties"]) == rules
 
 
-def test_a_zero_tolerance_group_counts_from_its_first_case(safe_gate: SafeGate) -> None:
-    configure(max_unexpected_failures=5, tags={"crisis": {"max-unexpected-failures": 0}}, min_group=5)
-    write_cases(Path("c.jsonl"), turn("t", assistant=BAD, tags=["crisis"]), turn("n"))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 1
-    assert [(rule["group"], rule["value"]) for rule in of_groups()] == [("crisis", 1)]
-
-
 @pytest.mark.parametrize("least", [3, 4])
 def test_a_rate_of_too_few_cases_is_a_row_that_says_skipped(run: Callable[..., Ran], least: int) -> None:
     own = {"min-pass-rate": 1, "min-label-accuracy": 1}

@@ -146,11 +146,6 @@ def test_of_a_negative_examples_tags_those_that_say_so_are_named() -> None:
     assert (excused.before, excused.after) == (None, ["pivot-fail"])
 
 
-def test_cases_that_are_gone_are_named_and_new_ones_are_not() -> None:
-    with_case, without = asking("safe_v0"), Terms(DEFAULTS, {}, {}, "")
-    assert both_ways(with_case, without) == ([("safe_v0", "c", "", "dropped")], [])
-
-
 def test_a_case_known_only_by_its_digest_is_reported_as_changed() -> None:
     known, changed = (Terms({}, {"synthesis": [Asked("c", sha256, None)]}, {}, "") for sha256 in "ab")
     assert found(known, known) == []

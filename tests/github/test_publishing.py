@@ -57,26 +57,10 @@ def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
     assert step.warnings == []
 
 
-def test_the_same_result_again_leaves_the_comment_alone(gate: Gate, github: GitHub) -> None:
-    gate("fail")
-    before = github.comments[0]["body"]
-    step = gate("fail", GITHUB_RUN_ID="100")
-    assert (step.status, step.outputs["comment-url"]) == ("unchanged", github.comments[0]["html_url"])
-    assert (github.comments[0]["body"], github.writes) == (before, ["POST"])
-
-
 def test_a_comment_with_line_ends_as_a_browser_sends_them_is_unchanged(gate: Gate, github: GitHub) -> None:
     gate()
     github.comments[0]["body"] = github.comments[0]["body"].replace("\n", "\r\n").strip()
     assert gate().status == "unchanged"
-
-
-def test_another_result_updates_the_comment_in_place(gate: Gate, github: GitHub) -> None:
-    gate("fail")
-    step = gate("pass")
-    assert (step.status, step.outputs["comment-url"]) == ("updated", github.comments[0]["html_url"])
-    assert github.writes == ["POST", "PATCH"]
-    assert "\n### ✅ SAFE Gate" in github.comments[0]["body"]
 
 
 @pytest.mark.parametrize("author", ["octocat", "github-actions", None])
@@ -371,13 +355,6 @@ def test_outputs_and_summary_are_added_to_what_was_written_before(gate: Gate, tm
     assert summary.read_text("utf-8").startswith("earlier=1\n### ✅ SAFE Gate")
     assert output.read_text("utf-8").startswith("earlier=1\nverdict<<")
     assert outputs(output.read_text("utf-8"))["comment-status"] == "created"
-
-
-def test_a_broken_rule_is_an_error_annotation_on_github_alone(gate: Gate, safe_gate: Callable[..., Ran]) -> None:
-    assert "\n::error title=SAFE Gate%3A max-unexpected-failures::" in gate("fail").ran.out
-    with pytest.MonkeyPatch.context() as outside:
-        outside.delenv("GITHUB_ACTIONS")
-        assert "::" not in safe_gate("run", "--cases", "cases.jsonl").log
 
 
 def test_outside_of_actions_a_warning_is_a_sentence(

@@ -86,10 +86,3 @@ def test_what_an_earlier_state_adds_is_read_as_it_was_written(safe_gate: SafeGat
     assert [fate for fate, _ in held.waivers.each()] == ["expired", "unused", "applied"]
     assert {rule.rule for rule in held.broken()} >= {"protect", "no-removed-cases", "waivers"}
     assert any(rule.group for rule in held.rules)
-
-
-def test_a_baseline_is_read_as_it_was_written(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a"), turn("b", assistant=BAD))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 1
-    assert safe_gate("bless", "--baseline", "base.json", "--reason", "known", "--owner", "pat").code == 0
-    assert assert_read_and_written_alike(Path("base.json")).blessed == {"reason": "known", "owner": "pat"}

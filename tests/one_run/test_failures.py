@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import resource
 import signal
 import subprocess
@@ -16,9 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.core.setting import HEADINGS
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.settings import settings
 from tests.support.cases import (
     BAD,
     REPOSITORY,
@@ -162,22 +159,6 @@ def test_quiet_names_the_broken_rules(safe_gate: SafeGate) -> None:
     assert safe_gate("run", "--cases", "c.jsonl", "--quiet", "--max-unexpected-failures", "1").out.startswith(
         "Gate: PASS"
     )
-
-
-@pytest.mark.parametrize("command", ["run", "merge", "score", "eval", "publish"])
-def test_help_groups_flags_under_the_headings_of_their_settings(safe_gate: SafeGate, command: str) -> None:
-    sections = re.split(r"^(\w+):$", safe_gate(command, "--help-all").out, flags=re.MULTILINE)
-    flags = {
-        heading: set(re.findall(r"^  (--[\w-]+)", lines, re.MULTILINE))
-        for heading, lines in zip(sections[1::2], sections[2::2], strict=True)
-    }
-    taken = {
-        heading: [one for one in settings() if one.heading == heading and one.flags_of(command)] for heading in HEADINGS
-    }
-    shown = [heading for heading in HEADINGS if taken[heading]]
-    assert [heading for heading in flags if heading in HEADINGS] == shown
-    for heading in shown:
-        assert flags[heading] == {one.flags_of(command)[0] for one in taken[heading]}
 
 
 def test_modules_of_the_checkout_are_never_imported() -> None:

@@ -84,15 +84,6 @@ def test_a_missing_baseline_in_the_report_folder_stays_missing(safe_gate: SafeGa
     assert not Path("reports/safe-gate.json").exists()
 
 
-@pytest.mark.parametrize("name", ["safe-gate.json", "safe-gate.md"])
-def test_cases_in_the_report_folder_outlive_a_run(safe_gate: SafeGate, name: str) -> None:
-    Path("reports").mkdir()
-    path = write_cases(Path("reports") / name, turn("a"))
-    before = path.read_bytes()
-    assert safe_gate("run", "--cases", str(path)).code == 3
-    assert path.read_bytes() == before
-
-
 def test_a_baseline_that_the_base_commits_settings_name_outlives_a_run(
     safe_gate: SafeGate, passed: tuple[str, ...], in_actions: Callable[..., None]
 ) -> None:
@@ -122,14 +113,6 @@ def test_a_shard_that_is_killed_leaves_no_old_shard_of_its_own_and_all_of_others
     assert f"{shards[1]}: is the report of a run, not a shard" in merged.err
     assert safe_gate(*passed, "--shard", "2/2").code == 0
     assert safe_gate("merge", *map(str, shards), "--cases", "c.jsonl").code == 0
-
-
-def test_a_shard_of_inputs_with_problems_leaves_no_old_shard(safe_gate: SafeGate, passed: tuple[str, ...]) -> None:
-    assert safe_gate(*passed, "--shard", "1/1").code == 0
-    Path("c.jsonl").write_text("{}", "utf-8")
-    assert safe_gate(*passed, "--shard", "1/1").code == 3
-    left = checked.document("reports/safe-gate.shard-1-of-1.json", "report")
-    assert "run did not finish" not in json.dumps(left["problems"])
 
 
 def test_a_merge_that_is_killed_keeps_the_shards(safe_gate: SafeGate, passed: tuple[str, ...]) -> None:

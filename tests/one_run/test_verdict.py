@@ -53,21 +53,6 @@ def test_every_rule_can_be_switched_on_and_broken(safe_gate: SafeGate) -> None:
     )
 
 
-def test_cases_to_review_show_their_evidence_when_they_break_the_gate(safe_gate: SafeGate) -> None:
-    output = safe_case("x")["output"] | {"followup_questions": ["Which policy?"]}
-    expectations = safe_case("x")["expectations"] | {"followup_questions": {"forbidden_terms": ["policy", "rule"]}}
-    write_batch(Path("b.json"), safe_case("reviewed", output=output, expectations=expectations))
-    broken = safe_gate("run", "--safe-batch", "b").out
-    assert 'reviewed (b.json:1) Review: AH 0.50\n    forbidden term "policy"\n' in broken
-    assert "Evidence:" not in safe_gate("run", "--safe-batch", "b", "--min-pass-rate", "0").out
-
-
-def test_a_required_accuracy_without_labels_is_no_pass(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("t"))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--min-label-accuracy", "0").code == 1
-    assert report()["rules"][1]["value"] is None
-
-
 @pytest.mark.usefixtures("runner")
 def test_a_run_without_inputs_says_what_to_pass_and_publishes_the_error(safe_gate: SafeGate) -> None:
     ran = safe_gate("run")
@@ -142,17 +127,6 @@ def test_the_broken_rules_of_many_groups_leave_room_for_cases(safe_gate: SafeGat
     assert errors[4] == "::error title=SAFE Gate::15 more rules are broken: see the log and the report"
     assert all("file=c.jsonl" in line for line in errors[5:9])
     assert errors[9] == "::error title=SAFE Gate::14 more cases: see the log and the report"
-
-
-@pytest.mark.usefixtures("runner")
-def test_within_what_the_rules_allow_no_case_is_an_error(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("t", assistant=BAD), turn("n", tags=["negative_example"]))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "1")
-    assert ran.code == 0
-    assert [line.partition("::f")[0] for line in ran.out.splitlines() if line.startswith("::")] == [
-        "::warning title=SAFE Gate%3A t,file=c.jsonl,line=1",
-        "::notice title=SAFE Gate%3A n,file=c.jsonl,line=2::negative example passes",
-    ]
 
 
 @pytest.mark.usefixtures("runner")

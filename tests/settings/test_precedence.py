@@ -184,12 +184,6 @@ def test_the_config_file_of_section_6_2_is_read_with_its_comments(safe_gate: Saf
     }
 
 
-def test_a_config_file_that_is_named_must_exist(safe_gate: SafeGate) -> None:
-    ran = safe_gate("run", "--config", "nowhere.json")
-    assert ran.code == 3
-    assert "nowhere.json: cannot be read: No such file" in ran.err
-
-
 COMMANDS = (
     ("run", "--safe-batch", "b"),
     ("doctor", "--safe-batch", "b"),

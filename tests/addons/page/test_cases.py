@@ -201,13 +201,6 @@ def test_without_texts_the_page_has_none(changed: Callable[..., None], browser: 
     assert texts_of(browser, ".words") == []
 
 
-def test_no_text_is_in_the_json_report(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a", assistant=f"{GOOD} A kanariword that no rule knows."))
-    assert safe_gate(*RUN, "--synthesis-cases", "c.jsonl").code == 0
-    assert "kanariword" in PAGE.read_text("utf-8")
-    assert "kanariword" not in Path("reports/safe-gate.json").read_text("utf-8")
-
-
 def test_the_merged_page_is_that_of_one_run(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     cases = clinical_and_turns()

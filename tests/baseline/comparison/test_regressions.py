@@ -14,14 +14,6 @@ from tests.support.git import commit_here as commit
 from tests.support.two_runs import ALL, BAD, broken, write
 
 
-def test_a_report_compared_with_itself_passes(safe_gate: Callable[..., Ran]) -> None:
-    write(bad=("T-1", "T-2"))
-    safe_gate("run", *ALL)
-    done = safe_gate("compare", "reports/safe-gate.json", "reports/safe-gate.json")
-    assert done.code == 0
-    assert "Compare: PASS (0 newly failing, 0 fixed, 2 still failing · 0 of 12 outputs changed)" in done.out
-
-
 @pytest.mark.parametrize("kind", ["report", "commit"])
 def test_what_got_worse_is_named_with_evidence_before_and_now(safe_gate: Callable[..., Ran], kind: str) -> None:
     write()
@@ -106,18 +98,6 @@ def test_a_tag_that_a_change_adds_excuses_a_case_as_it_does_in_scoring(
     assert (counted["max-regressions"], counted["max-unexpected-failures"]) == (newly, newly)
     told = [(one["what"], one["after"]) for one in found["weakened"]["findings"]]
     assert told == ([] if newly else [("added", [tag])])  # what excuses nothing asks for no less
-
-
-def test_removed_cases_fail_unless_they_are_allowed_and_protected_ones_always(safe_gate: Callable[..., Ran]) -> None:
-    write()
-    base = commit()
-    write(missing=("S-1", "T-1"))
-    assert safe_gate("run", *ALL, "--baseline", base).code == 1
-    assert broken(report()) == {("no-removed-cases", "safe_v0"), ("no-removed-cases", "synthesis")}
-    assert safe_gate("run", *ALL, "--baseline", base, "--allow-removed").code == 0
-    assert safe_gate("run", *ALL, "--baseline", base, "--allow-removed", "--protect", "T-1").code == 1
-    assert broken(report()) == {("protect", "synthesis")}
-    assert "Removed (2): <code>S-1</code>, <code>T-1</code>" in Path("reports/safe-gate.md").read_text()
 
 
 def test_a_run_without_a_case_of_its_baseline_says_that_nothing_was_compared(safe_gate: Callable[..., Ran]) -> None:

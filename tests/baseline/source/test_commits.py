@@ -155,13 +155,3 @@ def test_an_invalid_ref_is_not_looked_up(source: Callable[[Path], Open], work: P
     open_it = source(work)
     assert "is neither a .json file nor a git ref; expected a report of safe-gate run" in refusal(open_it(ref))
     assert github.requests == []
-
-
-@pytest.mark.parametrize("name", ["safe-gate.json", "old/report.json"])
-def test_a_missing_report_is_no_baseline_yet_where_none_is_required(
-    source: Callable[[Path], Open], work: Path, name: str
-) -> None:
-    open_it = source(work)
-    with open_it(name, options=OPTIONS.replace(baseline_required=False)) as found:
-        assert found is None
-    assert f"{name}: does not exist" in refusal(open_it(name))

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from safe_gate.core.figures import add_up
 from safe_gate.evaluators.safe_v0.gate import Totals, missable
 from safe_gate.evaluators.safe_v0.present import marks
-from safe_gate.evaluators.safe_v0.result import Label
-from safe_gate.evaluators.safe_v0.score import Case, Policy, Threshold, score_case
+from safe_gate.evaluators.safe_v0.score import Case, Policy, score_case
 from tests.support.cases import DATA, Ran, SafeGate, safe_case, write_batch
 from tests.support.safe_v0 import DEFAULT, case, scored
 
@@ -168,12 +167,6 @@ def test_archetype_weights_replace_the_weights_of_their_archetype_only() -> None
     fields: dict[str, Any] = {"must_contain_phrases": ("x",)}
     assert scored(policy, archetype="Safety", **fields).composite == 0.25
     assert scored(policy, **fields).composite == pytest.approx(2 / 3)
-
-
-def test_thresholds_label_by_settings_not_by_constants() -> None:
-    policy = Policy({**DEFAULT.thresholds, "AH": Threshold(0.5, 0.4)}, DEFAULT.weights)
-    fields: dict[str, Any] = {"forbidden_terms": ("policy", "x"), "followup_questions": ("Which policy?",)}
-    assert scored(policy, **fields).label is Label.PASS
 
 
 @given(

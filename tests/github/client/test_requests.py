@@ -93,17 +93,16 @@ def test_a_branch_that_moves_is_read_at_the_commit_that_it_named_first(
 
 
 # Whether a write happened is unclear after these.
-UNCLEAR = [
-    pytest.param(Answer(500, ""), id="500"),
-    pytest.param(Answer(502, "<html>Unicorn!</html>"), id="502"),
-    pytest.param(Answer(503, "", {"Retry-After": "1"}), id="503"),
-    pytest.param(Answer(lost=True), id="lost"),
-    pytest.param(Answer(200, "[", cut=True), id="cut"),
-]
+UNCLEAR = {
+    "500": Answer(500, ""),
+    "502": Answer(502, "<html>Unicorn!</html>"),
+    "503": Answer(503, "", {"Retry-After": "1"}),
+    "lost": Answer(lost=True),
+    "cut": Answer(200, "[", cut=True),
+}
 
 
-@pytest.mark.parametrize("answer", UNCLEAR)
-@pytest.mark.parametrize("times", [2, 3])
+@pytest.mark.parametrize(("answer", "times"), [*((answer, 2) for answer in UNCLEAR.values()), (UNCLEAR["lost"], 3)])
 def test_what_only_reads_or_replaces_is_sent_three_times(
     gate: Gate, github: GitHub, waits: list[float], answer: Answer, times: int
 ) -> None:
@@ -118,7 +117,7 @@ def test_what_only_reads_or_replaces_is_sent_three_times(
         gate("fail")
 
 
-@pytest.mark.parametrize("answer", UNCLEAR)
+@pytest.mark.parametrize("answer", UNCLEAR.values(), ids=UNCLEAR)
 def test_a_comment_is_looked_for_before_it_is_created_again(gate: Gate, github: GitHub, answer: Answer) -> None:
     github.faults[("POST", COMMENTS)] = Answer(answer.status, answer.body, answer.headers, 1, answer.lost, answer.cut)
     step = gate("fail")

@@ -174,12 +174,3 @@ def test_without_texts_no_format_holds_a_word(safe_gate: SafeGate) -> None:
         holding = {name for name, one in texts.items() if word in one}
         badges = set(FILES["badge"])
         assert holding == (set(texts) - badges if text == "full" else set())
-
-
-def test_a_glob_of_batches_passes_over_the_reports(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), safe_case("a"))
-    for _ in range(2):
-        ran = safe_gate("run", "--safe-batch", "**/*.json", *ALL)
-        assert ran.code == 0, ran.log
-    assert "reports/safe-gate.gitlab.json" in ran.err
-    assert len(read().csv) == 1

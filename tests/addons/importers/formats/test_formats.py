@@ -153,14 +153,6 @@ def test_a_conversation_of_several_turns_becomes_messages(safe_gate: SafeGate) -
     assert safe_gate("run", "--synthesis-cases", "out.jsonl", "--turns", "all").code == 0
 
 
-def test_one_exchange_becomes_a_case_without_messages_and_says_what_is_left_out(safe_gate: SafeGate) -> None:
-    write("in.jsonl", {"id": "a", "messages": [SYSTEM, *TURNS]})
-    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--force")
-    assert "Left out: system messages (1 record)\n" in ran.out
-    case = json.loads(Path("out.jsonl").read_text("utf-8"))
-    assert (case["user"], case["assistant"]) == (ASK, REPLY)
-
-
 @pytest.mark.parametrize("name", ["Id", "ID", "Case Id", "CaseId", "test_id"])
 def test_an_id_is_known_however_it_is_spelt(safe_gate: SafeGate, name: str) -> None:
     Path("in.csv").write_text(f"{name};Question;Answer;tags\n7;why;because;grief, negative_example\n", "utf-8")
@@ -187,17 +179,6 @@ def test_tsv_and_parquet_are_read_too(safe_gate: SafeGate) -> None:
     assert (case["user"], case["assistant"]) == (ASK, REPLY)
     assert exchanges(imported(safe_gate, "p")) == [("1", ASK, REPLY), ("2", "x", "")]
     assert "p: Parquet, 2 cases" in safe_gate("import", "p", "--from", "parquet", "--out", "out.jsonl", "--force").out
-
-
-def test_langfuse_as_csv(safe_gate: SafeGate) -> None:
-    Path("in.csv").write_text(
-        f'id,traceId,type,name,input,output\ng,t,GENERATION,n,{ASK},"{REPLY}"\ns,t,SPAN,n,x,y\n', "utf-8"
-    )
-    assert exchanges(imported(safe_gate, "in.csv")) == [("g", ASK, REPLY)]
-    out = safe_gate("import", "in.csv", "--out", "again.jsonl").out
-    assert (
-        "in.csv: a Langfuse export as CSV, 1 case\nLeft out: observations that are not generations (1 record)\n" in out
-    )
 
 
 def test_langfuse_csv_holds_json(safe_gate: SafeGate) -> None:

@@ -345,13 +345,6 @@ def test_a_wrong_setting_is_an_error(safe_gate: SafeGate, setting: dict[str, Any
     assert f"safe-gate.config.json:1: {words}" in ran.err
 
 
-def test_a_misspelt_check_is_an_error_that_names_the_right_one(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a", checks=["helpline"]))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 3
-    assert "helplines" in ran.err
-
-
 def test_rules_lists_them_and_rules_off_switches_them_off(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), CASES[0])
     for rule in ("helplines-unlisted/unlisted", "scope-medicine/dose", "dependence-pleading/leave-me"):

@@ -11,7 +11,7 @@ from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.engine.rules import Vocabulary
 from safe_gate.inputs.checked import load_schema
 from tests.support.pack_files import PACKS
-from tests.support.packs import SPEC, broken_promises, selected, shipped
+from tests.support.packs import SPEC, broken_promises
 from tests.support.packs import rules as rules_of
 
 RULES = [(pack, rule) for pack in PACKS.values() for rule in pack["rules"]]
@@ -57,11 +57,6 @@ def test_every_rule_hits_and_misses_the_texts_it_promises(group: str) -> None:
 def test_shipped_packs_serve_the_check_of_their_group() -> None:
     for pack in PACKS.values():
         assert GROUPS[pack["group"]] == (pack["check"], pack["field"])
-
-
-def test_a_pack_that_is_off_is_left_out() -> None:
-    for pack in PACKS:
-        assert selected(off=[pack]) == [one for one in shipped() if one["pack"] != pack]
 
 
 def dead(group: str, *rules: dict[str, Any]) -> list[str]:

@@ -102,7 +102,7 @@ def test_a_table_of_other_classes_or_other_code_is_not_read(name: str) -> None:
         assert not stored_table()
 
 
-@pytest.mark.untraced
+@pytest.mark.soak
 def test_a_table_is_read_beside_the_classes_and_the_code_that_it_was_made_of() -> None:
     files = ("classes.json", "engine/phrases.py")
     changed = {name: read(name) + b"\n" for name in files}
@@ -127,7 +127,7 @@ def test_a_table_is_the_network_that_was_written() -> None:
     assert phrases.stored(phrases.written(made, "k"), "other") is None
 
 
-@pytest.mark.untraced
+@pytest.mark.soak
 def test_a_table_does_not_depend_on_the_order_of_sets() -> None:
     code = "import sys; from safe_gate.evaluators.synthesis import packs; sys.stdout.buffer.write(packs.table())"
     environ = {**os.environ, "PYTHONHASHSEED": "7"}
