@@ -48,6 +48,16 @@ def test_precision_and_recall_of_a_voice_are_at_least_95_percent(voice: str) -> 
     assert right / sum(one["counts"] for one in sentences) >= 0.95, "recall"
 
 
+@pytest.mark.parametrize("style", ["nursing", "veterinary"])
+def test_precision_and_recall_of_other_styles_are_at_least_90_percent(style: str) -> None:
+    text = (REPOSITORY / f"data/safe_v0/clinical-{style}.jsonl").read_text("utf-8")
+    sentences = [json.loads(line) for line in text.splitlines()]
+    found = [counts(one["sentence"], one["phrase"]) for one in sentences]
+    right = sum(one["counts"] and is_found for one, is_found in zip(sentences, found, strict=True))
+    assert right / sum(found) >= 0.9, "precision"
+    assert right / sum(one["counts"] for one in sentences) >= 0.9, "recall"
+
+
 WORDS = TABLE["words"]
 
 
