@@ -15,7 +15,7 @@ from typing import Any
 
 from safe_gate import one_run, reporting
 from safe_gate.core import jsontext
-from safe_gate.core.given import Documents
+from safe_gate.core.case import Documents
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.gate.stored import read_report, report_json
@@ -125,7 +125,7 @@ def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
         return _judged(options, effects, flags, writes=writes)
     except CannotJudge as error:
         if writes:  # an old report must not say that the gate passed
-            reporting.refuse(error.problems, reading.reporting_options(flags, {}, _unchecked), effects)
+            reporting.report_refusal(error.problems, reading.reporting_options(flags, {}, _unchecked), effects)
         raise
 
 

@@ -12,8 +12,8 @@ from functools import partial
 
 from safe_gate import addons
 from safe_gate.baseline import comparison, lock, source, weakened
-from safe_gate.baseline.comparison import Scores, own_cases, recorded, score
-from safe_gate.baseline.source import Judging, OptionsAt, Snapshots, opened
+from safe_gate.baseline.comparison import Scores, own_case_terms, recorded_texts, score
+from safe_gate.baseline.source import JudgingSettings, OptionsAt, Snapshots, open_snapshots
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import rules as gate_rules
@@ -21,9 +21,18 @@ from safe_gate.gate import stored, waivers
 from safe_gate.github import Effects
 from safe_gate.inputs import disk
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import Found, InputFile, Provenance, Report, Verdict
-from safe_gate.reporting import TOOL, Judged, TakenError, begin, conclude, reports_of, unjudged, without_verdict
-from safe_gate.scoring import asked, measure
+from safe_gate.model.report import Findings, InputFile, Provenance, Report, Verdict
+from safe_gate.reporting import (
+    TOOL,
+    Judged,
+    OverwriteError,
+    begin,
+    conclude,
+    provenance_without_rules,
+    reports_of,
+    without_verdict,
+)
+from safe_gate.scoring import measure, sides
 from safe_gate.settings import Settings
 
 Begin = Callable[[Settings], None]
@@ -40,7 +49,7 @@ def run(
     reports = reports_of(options)
     try:
         judged = judge(options, effects, options_at, merged=merged, begin=partial(begin, options, effects, reports))
-    except TakenError as error:
+    except OverwriteError as error:
         judged = without_verdict(error.problems, options, effects)
         reports = {path: draw for path, draw in reports.items() if path not in error.paths}
     return conclude(judged, options, effects, reports)
@@ -59,30 +68,30 @@ def judge(
     `options_at` gives the settings with the config file of another folder, such as the base commit's. `merged` has
     results that are scored already. Raises CannotJudge if it is unknown whose settings judge.
     """
-    with opened(options, effects, options_at) as snapshots:
+    with open_snapshots(options, effects, options_at) as snapshots:
         rules = source.judging_of(effects, snapshots)
         begin(rules.options)
         inputs: tuple[InputFile, ...] = ()
         try:
-            base, unread = source.baseline_of(rules, snapshots)
-            seeks_weaker = weakened.is_sought(base, rules, effects, snapshots)
-            results = measure.unscored if unread else merged.source if merged else measure.scored
+            base, unread = source.find_baseline(rules, snapshots)
+            seeks_weaker = weakened.is_checked(base, rules, effects, snapshots)
+            results = measure.score_none if unread else merged.source if merged else measure.score_all
             scores = score(rules, snapshots, effects, results, keeps_cases=seeks_weaker)
             scores, inputs = replace(scores, problems=(*scores.problems, *unread)), scores.inputs
-            found = _found(scores, rules, snapshots, effects, merged)
-            compared, past = comparison.of(
+            found = _judge_waivers(scores, rules, snapshots, effects, merged)
+            compared, past = comparison.compare_with_baseline(
                 base, scores, rules, snapshots, effects.generated_at, waivers.let_pass(found)
             )
-            stale = lock.of(base, compared, scores, rules, snapshots)
+            stale = lock.find_stale(base, compared, scores, rules, snapshots)
             found = replace(found, comparison=compared, recordings=stale)
             if seeks_weaker:
-                cases = own_cases(scores, rules, snapshots.narrowed(disk.HERE))
-                found = replace(found, weakened=weakened.of(base, past, cases, rules, effects, snapshots))
+                cases = own_case_terms(scores, rules, snapshots.narrowed(disk.HERE))
+                found = replace(found, weakened=weakened.find_weakened(base, past, cases, rules, effects, snapshots))
             report = _report_of(found, scores, rules, snapshots, effects)
         except CannotJudge as error:
-            problems = asked.as_shown(error.problems, options.text)
+            problems = sides.shown_problems(error.problems, options.text)
             return without_verdict(problems, rules.options, effects, inputs)
-        return Judged(report, (), recorded(scores, compared, past, options))
+        return Judged(report, (), recorded_texts(scores, compared, past, options))
 
 
 def recompute(options: Settings, effects: Effects, made: Report) -> Report:
@@ -91,21 +100,25 @@ def recompute(options: Settings, effects: Effects, made: Report) -> Report:
     Its waivers stand if they are of another commit, or if there were none: a file with the default name may exist by
     now. Raises CannotJudge with every problem.
     """
-    with opened(options, effects, lambda _: options) as snapshots:
+    with open_snapshots(options, effects, lambda _: options) as snapshots:
         rules = source.judging_of(effects, snapshots)
-        scores = score(rules, snapshots, effects, measure.scored)
-        found = Found(parts=scores.parts, waivers=made.waivers)
+        scores = score(rules, snapshots, effects, measure.score_all)
+        found = Findings(parts=scores.parts, waivers=made.waivers)
         if made.waivers and not made.provenance.policy_commit:
-            found = _found(scores, rules, snapshots, effects)
+            found = _judge_waivers(scores, rules, snapshots, effects)
         else:
-            _refuse(scores.problems)
+            _raise_for(scores.problems)
         found = replace(found, comparison=made.comparison, weakened=made.weakened, recordings=made.recordings)
         return _report_of(found, scores, rules, snapshots, effects)
 
 
-def _found(
-    scores: Scores, rules: Judging, snapshots: Snapshots, effects: Effects, merged: addons.scale.Shards | None = None
-) -> Found:
+def _judge_waivers(
+    scores: Scores,
+    rules: JudgingSettings,
+    snapshots: Snapshots,
+    effects: Effects,
+    merged: addons.scale.Shards | None = None,
+) -> Findings:
     """Return the findings with their waivers. Raises CannotJudge with every problem of both, and of shards.
 
     The base commit's waivers come without the expired or unused ones that the change removes: otherwise no change could
@@ -113,28 +126,30 @@ def _found(
     """
     known, unsound = rules.waivers()
     problems = (*scores.problems, *unsound)
-    _refuse(_of_shards(merged, scores, problems, rules, effects) if merged else problems)
+    _raise_for(_shard_problems(merged, scores, problems, rules, effects) if merged else problems)
     judged = waivers.judged(known, scores.parts, effects.generated_at[:10], scores.left_out)
     if judged and rules.base:
-        own = {*map(waivers.Waivable.of, snapshots.head.waivers_there())}
+        own = {*map(waivers.Waivable.of, snapshots.head.waivers_on_disk())}
         expired, unused = (
             tuple(one for one in some if waivers.Waivable.of(one) in own) for some in (judged.expired, judged.unused)
         )
         judged = replace(judged, expired=expired, unused=unused)
-    return Found(parts=scores.parts, waivers=judged)
+    return Findings(parts=scores.parts, waivers=judged)
 
 
-def _refuse(problems: Sequence[Problem]) -> None:
+def _raise_for(problems: Sequence[Problem]) -> None:
     if problems:
         raise CannotJudge(*problems)
 
 
-def _report_of(found: Found, scores: Scores, rules: Judging, snapshots: Snapshots, effects: Effects) -> Report:
+def _report_of(
+    found: Findings, scores: Scores, rules: JudgingSettings, snapshots: Snapshots, effects: Effects
+) -> Report:
     """Return the report of a run whose findings are judged. Raises CannotJudge where no rule applies."""
     outcomes = gate_rules.judge(found, source.policy(rules.options))
     verdict = gate_rules.verdict(outcomes)
     if verdict is Verdict.ERROR:
-        raise CannotJudge(asked.no_rule())
+        raise CannotJudge(sides.no_rule())
     left_out = {name: len(ids) for name, ids in scores.left_out.items()} or None
     report = Report(
         tool=TOOL,
@@ -151,10 +166,10 @@ def _report_of(found: Found, scores: Scores, rules: Judging, snapshots: Snapshot
     return stored.with_digests(report)
 
 
-def provenance(inputs: Sequence[InputFile], rules: Judging, effects: Effects) -> Provenance:
+def provenance(inputs: Sequence[InputFile], rules: JudgingSettings, effects: Effects) -> Provenance:
     """Return what a run follows from."""
     return replace(
-        unjudged(inputs, rules.options, effects),
+        provenance_without_rules(inputs, rules.options, effects),
         packs_sha256=rules.snapshot.rules_digest(),
         policy_commit=rules.base.commit if rules.base else "",
     )
@@ -170,7 +185,7 @@ def score_shard(
 
     Raises CannotJudge as `judge` does.
     """
-    with opened(options, effects, options_at) as snapshots:
+    with open_snapshots(options, effects, options_at) as snapshots:
         rules = source.judging_of(effects, snapshots)
         begin(rules.options)
         scores = score(rules, snapshots, effects, shard.source)
@@ -184,8 +199,8 @@ def score_shard(
         )
 
 
-def _of_shards(
-    merged: addons.scale.Shards, scores: Scores, problems: Sequence[Problem], rules: Judging, effects: Effects
+def _shard_problems(
+    merged: addons.scale.Shards, scores: Scores, problems: Sequence[Problem], rules: JudgingSettings, effects: Effects
 ) -> tuple[Problem, ...]:
     """Return what is wrong with a run's inputs, else what keeps shards from being this run's.
 

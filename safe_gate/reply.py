@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from safe_gate.core.given import OwnFile
+from safe_gate.core.case import OwnFile
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.safe_v0 import result as safe_result
 from safe_gate.evaluators.safe_v0 import score as safe_score

@@ -19,7 +19,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import rules
 from safe_gate.github import Effects, foreign_checkout
 from safe_gate.inputs import disk
-from safe_gate.inputs.case_files import read_by, replaced
+from safe_gate.inputs.case_files import files_read, overwritten
 from safe_gate.inputs.commit_files import Clone, Missing
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of
@@ -29,7 +29,7 @@ from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import Ranked, ReportView, ranked
-from safe_gate.scoring import asked
+from safe_gate.scoring import sides
 from safe_gate.settings import Settings
 from safe_gate.settings import settings as every_setting
 
@@ -54,19 +54,19 @@ def without_verdict(
         verdict=Verdict.ERROR,
         rules=(),
         parts=dict.fromkeys(EVALUATORS),
-        provenance=unjudged(inputs, options, effects),
+        provenance=provenance_without_rules(inputs, options, effects),
         problems=tuple(first_of(problems)),
     )
     return Judged(report, tuple(problems))
 
 
-def unjudged(inputs: Sequence[InputFile], options: Settings, effects: Effects) -> Provenance:
+def provenance_without_rules(inputs: Sequence[InputFile], options: Settings, effects: Effects) -> Provenance:
     """Return what a run follows from, but for rule packs, which may be what keeps it from a verdict."""
     return Provenance(
         commit=effects.context.head_sha,
         inputs=tuple(sorted(inputs, key=lambda file: file.path)),
         packs_sha256="",
-        policy={**source.policy(options).as_json(), **asked.settings(options)},
+        policy={**source.policy(options).as_json(), **sides.scoring_settings(options)},
         policy_commit="",
     )
 
@@ -80,11 +80,11 @@ def reports_of(options: Settings) -> dict[Path, Draw]:
 def unread_reports_of(options: Settings) -> dict[Path, Draw]:
     """Return the reports of a run that take the place of no file that it reads."""
     reports = reports_of(options)
-    taken = replaced(reports, options)
+    taken = overwritten(reports, options)
     return {path: draw for path, draw in reports.items() if path not in taken}
 
 
-class TakenError(CannotJudge):
+class OverwriteError(CannotJudge):
     """Reports would replace files that the run reads, at these paths."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -101,8 +101,8 @@ def begin(options: Settings, effects: Effects, reports: Mapping[Path, Draw], jud
     `judging_options` are the settings that judge, which may name other files than the run's own. Raises CannotJudge for
     a report that would replace a file that the run reads.
     """
-    if taken := replaced((*reports, _hand_over(options)), options, judging_options):
-        raise TakenError(taken)
+    if taken := overwritten((*reports, _hand_over(options)), options, judging_options):
+        raise OverwriteError(taken)
     words = "run did not finish, so there is no result; run again"
     judged = without_verdict((Problem(Place("safe-gate"), words, code=Code.NOT_FINISHED),), judging_options, effects)
     shown = formats.Shown(ReportView.of(judged.report), _origin(options, effects))
@@ -136,10 +136,10 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
         effects.out(console.rules(shown.view))
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
-    hands_over = not replaced((_hand_over(options),), options)
+    hands_over = not overwritten((_hand_over(options),), options)
     if options.dry_run or options.sinks or effects.context.has_runner:
         github.publishing.publish_run(shown.view, options, written, effects, shown.recorded, hands_over=hands_over)
-    _tell(shown.view, written, effects)
+    _tell_programs(shown.view, written, effects)
     if judged.report.verdict is Verdict.FAIL:
         command = _next_command(shown.view, options, effects.given)
         effects.tell("next", command)
@@ -148,9 +148,9 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
     return judged
 
 
-def untrusted(options: Settings, effects: Effects) -> tuple[Problem, ...]:
+def untrusted_checkout(options: Settings, effects: Effects) -> tuple[Problem, ...]:
     """Return the problem of a checkout that a run reads and its event must not trust, if any."""
-    folder = "" if "head-checkout" in options.allow else foreign_checkout(effects.context, read_by(options))
+    folder = "" if "head-checkout" in options.allow else foreign_checkout(effects.context, files_read(options))
     if not folder:
         return ()
     words = (
@@ -160,9 +160,9 @@ def untrusted(options: Settings, effects: Effects) -> tuple[Problem, ...]:
     return (Problem(Place("pull_request_target"), words, code=Code.UNTRUSTED_CHECKOUT),)
 
 
-def refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> Judged:
+def report_refusal(problems: Sequence[Problem], options: Settings, effects: Effects) -> Judged:
     """Report wrong settings or usage, also in reports and to GitHub: no old verdict may remain."""
-    problems = asked.as_shown(problems, options.text)
+    problems = sides.shown_problems(problems, options.text)
     judged = without_verdict(problems, Settings(), effects)
     return conclude(judged, options, effects, unread_reports_of(options))
 
@@ -190,7 +190,7 @@ _MOST_TOLD = 100
 _MOST_NAMED = 3
 
 
-def _tell(view: ReportView, written: Sequence[str], effects: Effects) -> None:
+def _tell_programs(view: ReportView, written: Sequence[str], effects: Effects) -> None:
     """Tell programs the verdict, its rules, the first cases to look at, and the reports (docs/json.md)."""
 
     def found() -> Iterator[tuple[str, Ranked]]:

@@ -27,7 +27,7 @@ from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.inputs.case_files import NO_FILES, load
 from safe_gate.model.problems import Place
-from safe_gate.scoring.asked import settings
+from safe_gate.scoring.sides import scoring_settings
 from safe_gate.settings import Settings
 
 HERE = Path(__file__).parent
@@ -284,8 +284,8 @@ def words(check: str) -> str:
 def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     """Yield the tables by name."""
     default, spec = (
-        load(EVALUATORS["synthesis"], settings(Settings()), NO_FILES),
-        load(EVALUATORS["synthesis"], settings(Settings().replace(profile="spec")), NO_FILES),
+        load(EVALUATORS["synthesis"], scoring_settings(Settings()), NO_FILES),
+        load(EVALUATORS["synthesis"], scoring_settings(Settings().replace(profile="spec")), NO_FILES),
     )
     found = labels(rows, default, spec)
     yield "checks", by_check(found)

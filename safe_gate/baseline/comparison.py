@@ -8,26 +8,26 @@ from datetime import datetime
 from typing import Any
 
 from safe_gate import __version__
-from safe_gate.baseline.source import Baseline, Judging, Snapshots
+from safe_gate.baseline.source import Baseline, JudgingSettings, Snapshots
 from safe_gate.core.jsontext import digest
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of
 from safe_gate.gate import comparison as gate
 from safe_gate.gate.comparison import ComparedRun
-from safe_gate.gate.weakening import Asked, Cases
+from safe_gate.gate.weakening import Cases, CaseTerms
 from safe_gate.github import Effects
 from safe_gate.inputs import case_files, globs
-from safe_gate.inputs.case_files import narrowed
+from safe_gate.inputs.case_files import without_unmatched
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import Against, Comparison, InputFile, Parts, Report
+from safe_gate.model.report import BaselineFacts, Comparison, InputFile, Parts, Report
 from safe_gate.model.results import Recorded
 from safe_gate.render import formats
-from safe_gate.scoring import asked, measure
-from safe_gate.scoring.asked import Snapshot
-from safe_gate.scoring.measure import How, Keeps, ResultSource
+from safe_gate.scoring import measure, sides
+from safe_gate.scoring.measure import Kept, Method, ResultSource
+from safe_gate.scoring.sides import Snapshot
 from safe_gate.settings import Settings
 
 
@@ -55,61 +55,61 @@ class Scores:
 
 
 def score(
-    rules: Judging, snapshots: Snapshots, effects: Effects, source: ResultSource, *, keeps_cases: bool = False
+    rules: JudgingSettings, snapshots: Snapshots, effects: Effects, source: ResultSource, *, keeps_cases: bool = False
 ) -> Scores:
-    """Return what evaluators make of the cases that the source has; `keeps_cases` keeps what is asked of them."""
+    """Return the scores of the cases that the source has; `keeps_cases` keeps the terms of the cases."""
     head = snapshots.head
-    keeps = kept(head.options)._replace(asked_of=keeps_cases)
+    keeps = texts_to_keep(head.options)._replace(case_terms=keeps_cases)
     side = replace(rules.snapshot, root=HERE)  # whoever's settings judge
     measured: dict[str, measure.Measured] = {}
-    for evaluator in asked.given(rules.options):
+    for evaluator in sides.evaluators_in_use(rules.options):
         recipe = rules.recipes.get(evaluator.name, "")
-        how = How(recipe, source, keeps, rules_of=rules.base.commit[:7] if rules.base else "")
+        how = Method(recipe, source, keeps, rules_of=rules.base.commit[:7] if rules.base else "")
         measured[evaluator.name] = one = measure.part(evaluator, side, effects.generated_at, how)
-        asked.report_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
+        sides.report_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
     problems = [problem for one in measured.values() for problem in one.problems]
     if not measured:
-        problems = [asked.nothing_to_judge(merges=bool(rules.options.shards))]
+        problems = [sides.nothing_to_judge(merges=bool(rules.options.shards))]
     # A change that other settings judge must not add a name that leaves every later run without a verdict.
-    problems += asked.unknown(head, measured)
+    problems += sides.unknown_names(head, measured)
     if rules.base:
-        unknown = asked.unknown(rules.snapshot, measured)
+        unknown = sides.unknown_names(rules.snapshot, measured)
         problems += rules.base.placed(CannotJudge(*unknown)).problems
     return Scores(measured, tuple(problems))
 
 
-def kept(options: Settings) -> Keeps:
+def texts_to_keep(options: Settings) -> Kept:
     """Return what is kept: the page shows the texts of all cases, the comment a line of those that fail."""
     columns = formats.show_columns(options.reports)
     if options.text != "full":
-        return Keeps("", columns)
-    return Keeps("all" if formats.show_texts(options.reports) else "failing", columns)
+        return Kept("", columns)
+    return Kept("all" if formats.show_texts(options.reports) else "failing", columns)
 
 
-def recorded(scores: Scores, found: Comparison | None, past: BaselineRun | None, options: Settings) -> Recorded:
+def recorded_texts(scores: Scores, found: Comparison | None, past: BaselineRun | None, options: Settings) -> Recorded:
     """Return the recorded texts of a run and of its baseline, as far as they are kept."""
-    texts_of = kept(options).texts
+    texts_of = texts_to_keep(options).texts
     columns = {name: one.columns for name, one in scores.measured.items()}
     if not texts_of:
         return Recorded(columns=columns)
     now = {name: one.texts for name, one in scores.measured.items()}
     if past is None or found is None or texts_of != "all":
         return Recorded(now, columns=columns)
-    texts = texts_before(past, found)
+    texts = baseline_texts(past, found)
     return Recorded(now, lambda evaluator, case_id: texts.get((evaluator, case_id)), columns)
 
 
-def own_cases(scores: Scores, rules: Judging, head: Snapshot) -> Cases:
-    """Return what is asked of a run's own cases, by its own settings, whoever's settings judge.
+def own_case_terms(scores: Scores, rules: JudgingSettings, head: Snapshot) -> Cases:
+    """Return the terms of a run's own cases by its own settings, even if the base commit's settings judge.
 
     Cases that those settings read otherwise are read again. Raises CannotJudge for a file that was changed meanwhile.
     """
-    if rules.snapshot.reads_alike(head):
-        return cases_of(scores.measured)
-    found: dict[str, Sequence[Asked]] = {}
+    if rules.snapshot.reads_same_cases(head):
+        return case_terms_of(scores.measured)
+    found: dict[str, Sequence[CaseTerms]] = {}
     before = {file.path: file for file in scores.inputs}
-    for evaluator in asked.given(head.options):
-        found[evaluator.name], files = asked.read(evaluator, head)
+    for evaluator in sides.evaluators_in_use(head.options):
+        found[evaluator.name], files = sides.read_case_terms(evaluator, head)
         if changed := [file.path for file in files if before.get(file.path, file) != file]:
             words = "was changed while it was read; run again"
             raise CannotJudge(*(Problem(Place(path), words, code=Code.UNREADABLE_FILE) for path in changed))
@@ -121,13 +121,13 @@ def compared_run(parts: Parts, run: Snapshot) -> ComparedRun:
     return _compared_run(parts, __version__, run.rules_digest(), run.settings)
 
 
-def rules_of(run: Snapshot) -> Mapping[str, str]:
+def rule_digests(run: Snapshot) -> Mapping[str, str]:
     """Return the digests of the rules that score a run with all inputs, as in `ComparedRun`."""
     parts = {name: evaluator.compare.recorded(run.settings) for name, evaluator in EVALUATORS.items()}
     return compared_run(parts, run).rules
 
 
-def run_of_report(report: Report) -> ComparedRun:
+def compared_report(report: Report) -> ComparedRun:
     """Return the run that left a report."""
     provenance = report.provenance
     return _compared_run(report.parts, report.tool.version, provenance.packs_sha256, provenance.policy)
@@ -139,7 +139,7 @@ def _compared_run(parts: Parts, version: str, packs_sha256: str, policy: Mapping
         for name, one in EVALUATORS.items()
     }
     own = {name: parts[name] for name in EVALUATORS}
-    filters = {name: policy.get(name) or () for name in asked.FILTERS}
+    filters = {name: policy.get(name) or () for name in sides.FILTERS}
     return ComparedRun(own, rules, policy["text"] != "full", policy["cluster_key"], filters)
 
 
@@ -147,7 +147,7 @@ def _compared_run(parts: Parts, version: str, packs_sha256: str, policy: Mapping
 class BaselineRun:
     """A baseline as it was judged, and its outputs judged by the run's rules if it has them.
 
-    `measured` is what a commit's cases come to, with what is asked of them; it is None for a report.
+    `measured` has the scores of a commit's cases with their terms; it is None for a report.
     """
 
     old: ComparedRun
@@ -156,24 +156,24 @@ class BaselineRun:
 
     @property
     def cases(self) -> Cases | None:
-        """What is asked of a commit's cases, by evaluator."""
-        return cases_of(self.measured) if self.measured is not None else None
+        """The terms of a commit's cases, by evaluator."""
+        return case_terms_of(self.measured) if self.measured is not None else None
 
 
-def cases_of(measured: Mapping[str, measure.Measured]) -> Cases:
-    """Return what is asked of cases, by evaluator."""
-    return {name: one.asked_of for name, one in measured.items()}
+def case_terms_of(measured: Mapping[str, measure.Measured]) -> Cases:
+    """Return the terms of cases, by evaluator."""
+    return {name: one.case_terms for name, one in measured.items()}
 
 
-def measured(there: Snapshot, generated_at: str, *, texts: bool = False) -> dict[str, measure.Measured]:
-    """Return what evaluators make of the inputs of a side.
+def measure_all(there: Snapshot, generated_at: str, *, texts: bool = False) -> dict[str, measure.Measured]:
+    """Return the scores of the inputs of a side, by evaluator.
 
-    What is asked of cases is kept, and with `texts` what was recorded for them. Raises CannotJudge for rules.
+    The terms of cases are kept, and with `texts` their recorded texts. Raises CannotJudge for rules.
     """
-    keeps = Keeps("all" if texts else "", asked_of=True)
+    keeps = Kept("all" if texts else "", case_terms=True)
     return {
-        one.name: measure.part(one, there, generated_at, How(there.recipe(one), keeps=keeps))
-        for one in asked.given(there.options)
+        one.name: measure.part(one, there, generated_at, Method(there.recipe(one), keeps=keeps))
+        for one in sides.evaluators_in_use(there.options)
     }
 
 
@@ -184,20 +184,20 @@ def sound_parts(found: Mapping[str, measure.Measured]) -> Parts:
     return {name: found[name].part if name in found else None for name in EVALUATORS}
 
 
-def _not_new(found: Mapping[str, measure.Measured], settings: JsonObject) -> dict[str, measure.Measured]:
+def _without_new_evaluators(found: Mapping[str, measure.Measured], settings: JsonObject) -> dict[str, measure.Measured]:
     """Return the findings, except where a concern or a filter leaves no case of a baseline: it may be new."""
     left: dict[str, measure.Measured] = {}
     for name, one in found.items():
-        no_case = asked.no_case(EVALUATORS[name], settings, one.groups, one.left_out)
-        if not (no_case and one.problems == asked.as_shown([no_case], settings["text"])):
+        no_case = sides.no_case(EVALUATORS[name], settings, one.groups, one.left_out)
+        if not (no_case and one.problems == sides.shown_problems([no_case], settings["text"])):
             left[name] = one
     return left
 
 
-def named_nowhere(options: Settings, roots: Sequence[FilePath]) -> Iterator[Problem]:
+def unmatched_patterns(options: Settings, roots: Sequence[FilePath]) -> Iterator[Problem]:
     """Yield a problem for each pattern of options that names no file below any of some folders."""
-    left = [narrowed(options, root) for root in roots]
-    for name, suffix in case_files.settings():
+    left = [without_unmatched(options, root) for root in roots]
+    for name, suffix in case_files.pattern_settings():
         for pattern in options.value(name):
             if not any(pattern in one.value(name) for one in left):
                 yield globs.no_match(pattern, suffix, roots[-1])
@@ -218,36 +218,38 @@ def baseline_run(
     read is never a pass.
     """
     if base.report is not None:
-        return BaselineRun(run_of_report(base.report))
+        return BaselineRun(compared_report(base.report))
     there = side_of(base).filtered_like(run)
     try:
-        return _scored_for(there, head, run, generated_at, texts=texts)
+        return _score_baseline(there, head, run, generated_at, texts=texts)
     except CannotJudge as error:
         raise base.placed(error) from None
 
 
-def _scored_for(there: Snapshot, head: ComparedRun, run: Snapshot, generated_at: str, *, texts: bool) -> BaselineRun:
-    before = rules_of(there)
-    found = measured(there, generated_at, texts=texts)
-    old = compared_run(sound_parts(_not_new(found, there.settings)), there)
-    others = [one for one in asked.given(there.options) if before[one.name] != head.rules[one.name]]
+def _score_baseline(
+    there: Snapshot, head: ComparedRun, run: Snapshot, generated_at: str, *, texts: bool
+) -> BaselineRun:
+    before = rule_digests(there)
+    found = measure_all(there, generated_at, texts=texts)
+    old = compared_run(sound_parts(_without_new_evaluators(found, there.settings)), there)
+    others = [one for one in sides.evaluators_in_use(there.options) if before[one.name] != head.rules[one.name]]
     # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
-    today = rules_of(run) if others else {}
+    today = rule_digests(run) if others else {}
     again = {
-        one.name: measure.part(one, there, generated_at, How(run.recipe(one), passes_over=True))
+        one.name: measure.part(one, there, generated_at, Method(run.recipe(one), skips_misfits=True))
         for one in others
         if today[one.name] == head.rules[one.name]
     }
-    by_today = sound_parts(_not_new(again, there.settings))
+    by_today = sound_parts(_without_new_evaluators(again, there.settings))
     is_same = {name: before[name] == head.rules[name] for name in EVALUATORS}
     parts = {name: part if is_same[name] else by_today[name] for name, part in old.parts.items()}
     return BaselineRun(old, replace(old, parts=parts), found)
 
 
-def of(
+def compare_with_baseline(
     base: Baseline | None,
     scores: Scores,
-    rules: Judging,
+    rules: JudgingSettings,
     snapshots: Snapshots,
     generated_at: str,
     waived: Mapping[str, Set[str]],
@@ -261,14 +263,14 @@ def of(
         return None, None
     head = compared_run(scores.parts, rules.snapshot)
     if base is not None:
-        texts = kept(snapshots.head.options).texts == "all"
+        texts = texts_to_keep(snapshots.head.options).texts == "all"
         past = baseline_run(base, snapshots.of, head, rules.snapshot, generated_at, texts=texts)
-    name, guards = named(base, options.baseline, generated_at), gate.Guards.of(options.values())
-    return against(name, past, head, guards, options.cluster_key, waived=waived), past
+    name, guards = describe(base, options.baseline, generated_at), gate.Guards.of(options.values())
+    return compare_to(name, past, head, guards, options.cluster_key, waived=waived), past
 
 
-def against(
-    baseline: Against,
+def compare_to(
+    baseline: BaselineFacts,
     past: BaselineRun | None,
     head: ComparedRun,
     guards: gate.Guards,
@@ -284,8 +286,8 @@ def against(
     none = Comparison(baseline, gate.Status.NONE.value, [], dict.fromkeys(EVALUATORS))
     if past is None or not any(past.old.parts.values()):
         return none
-    old, head = gate.alike(past.old, head)
-    if problems := tuple(_named_nothing(old, head, guards.protect, cluster_key)):
+    old, head = gate.comparable(past.old, head)
+    if problems := tuple(_unknown_names(old, head, guards.protect, cluster_key)):
         raise CannotJudge(*problems)
     compared = gate.compare(old, past.today, head, guards)
     without = [name for name in EVALUATORS if head.parts[name] and not old.parts[name]]
@@ -294,7 +296,7 @@ def against(
     return replace(none, status=status, without_baseline=without, parts=compared, cluster_key=head.cluster_key)
 
 
-def texts_before(past: BaselineRun, compared: Comparison) -> dict[tuple[str, str], JsonObject]:
+def baseline_texts(past: BaselineRun, compared: Comparison) -> dict[tuple[str, str], JsonObject]:
     """Return a commit's texts of the changed cases in both runs, by evaluator and id. A report has none."""
     texts: dict[tuple[str, str], JsonObject] = {}
     for evaluator, part in parts_of(compared.parts):
@@ -306,7 +308,7 @@ def texts_before(past: BaselineRun, compared: Comparison) -> dict[tuple[str, str
     return texts
 
 
-def _named_nothing(old: ComparedRun, head: ComparedRun, protect: Sequence[str], cluster_key: str) -> Iterator[Problem]:
+def _unknown_names(old: ComparedRun, head: ComparedRun, protect: Sequence[str], cluster_key: str) -> Iterator[Problem]:
     """Yield a problem for each setting that names what no case has: it would guard nothing."""
     if any(head.filters.values()) or not (protect or cluster_key):
         return  # the filters may leave out the named case
@@ -325,12 +327,12 @@ def _named_nothing(old: ComparedRun, head: ComparedRun, protect: Sequence[str], 
         yield Problem(Place("cluster-key"), shown, text_free=hidden, code=Code.INVALID_SETTING)
 
 
-def named(base: Baseline | None, spec: str, generated_at: str) -> Against:
+def describe(base: Baseline | None, spec: str, generated_at: str) -> BaselineFacts:
     """Return what a baseline, by the name `spec`, is called in the report, and how old it is."""
     made_at, age = base.made_at if base else "", None
     if made_at:
         age = max(0, (datetime.fromisoformat(generated_at) - datetime.fromisoformat(made_at)).days)
-    return Against(
+    return BaselineFacts(
         name=base.name if base else spec,
         commit=base.commit if base else "",
         made_at=made_at,

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 from safe_gate.baseline.comparison import Scores
-from safe_gate.baseline.source import Baseline, Judging, Snapshots
-from safe_gate.core.given import Documents
+from safe_gate.baseline.source import Baseline, JudgingSettings, Snapshots
+from safe_gate.core.case import Documents
 from safe_gate.evaluators.registry import parts_of, results_of
 from safe_gate.gate import rules as gate_rules
 from safe_gate.inputs import case_files, checked, disk, globs
@@ -60,8 +60,8 @@ def _sha256_of(recording: str) -> str:
         raise CannotJudge(*(replace(one, field="recordings") for one in error.problems)) from error
 
 
-def of(
-    baseline: Baseline | None, compared: Comparison | None, scores: Scores, rules: Judging, snapshots: Snapshots
+def find_stale(
+    baseline: Baseline | None, compared: Comparison | None, scores: Scores, rules: JudgingSettings, snapshots: Snapshots
 ) -> Recordings | None:
     """Return the recordings that are stale, None if none is to be compared with a lock.
 
@@ -75,7 +75,7 @@ def of(
     before = _base_lock(rules, baseline, snapshots, is_needed=lock is not None or on_stale == "fail")
     if lock is None and before is None and on_stale == "warn":
         return None
-    judged_at = _judged_at(options.max_age)
+    judged_at = _commit_time(options.max_age)
     cases = _cases_by_file(scores) if compared and before else {}
     stale = list[Stale]()
     for path, now in sorted(as_they_are(options.recordings).items()):
@@ -93,7 +93,9 @@ def of(
     return Recordings(on_stale, options.max_age, len(options.recordings), tuple(stale))
 
 
-def _base_lock(rules: Judging, compared: Baseline | None, snapshots: Snapshots, *, is_needed: bool) -> Lock | None:
+def _base_lock(
+    rules: JudgingSettings, compared: Baseline | None, snapshots: Snapshots, *, is_needed: bool
+) -> Lock | None:
     """Return the lock of the commit that the run is compared with, None if it has none.
 
     If it `is_needed`, the event's base commit is read where the run is compared with no commit.
@@ -141,7 +143,7 @@ def _is_committed(path: str, entry: Locked, snapshots: Snapshots) -> bool:
     return lock is not None and lock.recordings.get(path) == entry
 
 
-def _judged_at(max_age: int | None) -> datetime | None:
+def _commit_time(max_age: int | None) -> datetime | None:
     """Return the time of the judged commit, None if no age is asked for. Raises CannotJudge if it is not known."""
     if max_age is None:
         return None

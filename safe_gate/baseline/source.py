@@ -26,7 +26,7 @@ from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github import OF_A_HEAD, Api, Context, Effects, is_merge_of_event, root_in_sight
 from safe_gate.github.contents import Contents
 from safe_gate.inputs import case_files, checked, disk, globs
-from safe_gate.inputs.case_files import read_by, settings
+from safe_gate.inputs.case_files import files_read, pattern_settings
 from safe_gate.inputs.commit_files import (
     Clone,
     Commit,
@@ -41,8 +41,8 @@ from safe_gate.inputs.commit_files import (
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Base, Report, Verdict
-from safe_gate.scoring import asked
-from safe_gate.scoring.asked import Snapshot
+from safe_gate.scoring import sides
+from safe_gate.scoring.sides import Snapshot
 from safe_gate.settings import Settings
 
 _NAMED_BY = frozenset({*OF_A_HEAD, "pull_request_target", "merge_group"})
@@ -92,7 +92,7 @@ def opened_baseline(
     stands for no baseline yet: an event that has no base commit, or a missing report unless it `is_required`. `connect`
     gives GitHub's API. Raises CannotJudge for a report that cannot be read, and where nobody has the commit.
     """
-    context, kind = effects.context, kind_of(spec)
+    context, kind = effects.context, baseline_kind(spec)
     if spec == "base" and (unknown := unknown_base(context)):
         raise unavailable("base", f"is the base commit {unknown}; name a ref, such as main")
     if is_required and kind == "missing report":
@@ -106,12 +106,12 @@ def opened_baseline(
             head = Clone().commit("HEAD")
         yield Baseline(".", head.sha, head.made_at)
     elif kind == "report":
-        made = report(spec)
+        made = load_report(spec)
         yield Baseline(spec, made.provenance.commit, made.generated_at, made)
     else:
         if not spec or spec.startswith("-") or not spec.isprintable():
             raise unavailable(spec or "baseline", f"is neither a .json file nor a git ref; {_EXPECTED}")
-        if strays := tuple(_strays(options)):
+        if strays := tuple(_other_checkouts(options)):
             raise CannotJudge(*strays)
         with TemporaryDirectory(prefix="safe-gate-") as kept:
             yield _commit(spec, _Sources(context, connect, options.github_token), effects.folder, Path(kept))
@@ -119,13 +119,13 @@ def opened_baseline(
 
 def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
     """Return a commit as the baseline, whose files are read when they are asked for. Raises CannotJudge."""
-    ref, why = _base(sources) if spec == "base" else (spec, "")
+    ref, why = _base_commit(sources) if spec == "base" else (spec, "")
 
     def ask(question: Callable[[Repository], T]) -> T:
         try:
             return sources.ask(question)
         except Missing as missing:
-            advice = _advice(2 if why == _MERGED else 0)
+            advice = _fetch_advice(2 if why == _MERGED else 0)
             words = f"is commit {ref}, which cannot be read ({missing}); {advice}"
             if spec != "base":
                 words = f"is neither a .json file nor a readable commit ({missing}); {advice}, or correct the name"
@@ -144,18 +144,18 @@ def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
     return Baseline(spec, commit.sha, commit.made_at, root=CommitPath(files, PurePosixPath()), why=why)
 
 
-def _strays(options: Settings) -> Iterator[Problem]:
+def _other_checkouts(options: Settings) -> Iterator[Problem]:
     """Yield the checkouts that have files while the working folder is in none: a commit has other paths."""
     if root_in_sight(Path.cwd()) is None:
-        patterns = (pattern for setting, _ in settings() for pattern in options.value(setting))
-        folders = {path.absolute().parent for path in (*read_by(options), *map(Path, patterns))}
+        patterns = (pattern for setting, _ in pattern_settings() for pattern in options.value(setting))
+        folders = {path.absolute().parent for path in (*files_read(options), *map(Path, patterns))}
         for root in sorted({root for folder in folders if (root := root_in_sight(folder))}):
             words = "is a checkout, but the working folder is outside any checkout, so paths differ from the commit's"
             advice = "check out into the working folder itself"
             yield Problem(Place(disk.shown(root)), f"{words}; {advice}", code=Code.BASE_UNAVAILABLE)
 
 
-def kind_of(spec: str) -> Literal["", "report", "missing report", "commit"]:
+def baseline_kind(spec: str) -> Literal["", "report", "missing report", "commit"]:
     """Return what a baseline names; the working folder counts as a commit."""
     path, is_there = Path(spec), disk.exists(Path(spec))
     if path.suffix in (".json", ".jsonl") and is_there and not globs.is_folder(path):
@@ -163,7 +163,7 @@ def kind_of(spec: str) -> Literal["", "report", "missing report", "commit"]:
     return "missing report" if path.suffix == ".json" and not is_there else "commit" if spec else ""
 
 
-def committed(spec: str) -> str:
+def path_in_commit(spec: str) -> str:
     """Return where a commit may hold the report that `spec` names, from the working folder, "" if none may.
 
     However the path is written: what lies in the working folder's checkout comes with a change.
@@ -194,19 +194,19 @@ def unknown_base(context: Context) -> str:
     return ""
 
 
-def report(path: str | FilePath) -> Report:
+def load_report(path: str | FilePath) -> Report:
     """Return a report as a run wrote it, with a verdict, matching digests and each case once.
 
     Raises CannotJudge for any other file.
     """
-    found = any_report(path)
+    found = load_any_report(path)
     if found.verdict is Verdict.ERROR:
         words = "has no verdict, so there is nothing to compare or approve; name a report with a verdict"
         raise unavailable(_name(path), words)
     return found
 
 
-def any_report(path: str | FilePath) -> Report:
+def load_any_report(path: str | FilePath) -> Report:
     """Return a report as `report` does, or one without a verdict, which has no case. Raises CannotJudge."""
     place = Place(_name(path))
     content = checked.document(path, "report")
@@ -217,7 +217,7 @@ def any_report(path: str | FilePath) -> Report:
         what = "its digests do not match its contents" if found.provenance.digests else "has no digests"
         words = f"{what}, so no run wrote it; run again"
         raise CannotJudge(Problem(place, words, "", "provenance.digests", code=Code.BASE_UNAVAILABLE))
-    if problems := tuple(_beyond_the_schema(found, place)):
+    if problems := tuple(_impossible_values(found, place)):
         raise CannotJudge(*problems)
     return found
 
@@ -226,7 +226,7 @@ def _name(path: str | FilePath) -> str:
     return disk.shown(Path(path) if isinstance(path, str) else path)
 
 
-def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
+def _impossible_values(found: Report, place: Place) -> Iterator[Problem]:
     """Yield what no run writes, although its digests match: an impossible day, a case twice, more than the whole."""
     try:
         datetime.fromisoformat(found.generated_at)
@@ -276,7 +276,7 @@ class _Sources:
 _MERGED = "first parent of the merge commit"
 
 
-def _base(sources: _Sources) -> tuple[str, str]:
+def _base_commit(sources: _Sources) -> tuple[str, str]:
     """Return the base commit of an event, and why it is that one. Raises CannotJudge if nobody can say.
 
     A pull request's merge commit holds what its base branch has by now, so it is compared with its first parent. The
@@ -289,14 +289,14 @@ def _base(sources: _Sources) -> tuple[str, str]:
     try:
         parents = sources.ask(lambda source: source.commit(context.sha).parents)
     except Missing as missing:
-        words = f"is a parent of the merge commit {context.sha}, which cannot be read ({missing}); {_advice(2)}"
+        words = f"is a parent of the merge commit {context.sha}, which cannot be read ({missing}); {_fetch_advice(2)}"
         raise unavailable("base", words) from None
     if len(parents) == 2 and parents[1] == context.head_sha:
         return parents[0], _MERGED
     return context.subject.base_sha, named
 
 
-def _advice(depth: int) -> str:
+def _fetch_advice(depth: int) -> str:
     """Return how a clone gets all of a commit; `depth` is the `fetch-depth` that it needs, 0 for everything."""
     fetched = f"actions/checkout with fetch-depth: {depth}, or git fetch"
     try:
@@ -348,7 +348,7 @@ class Snapshots:
         return self.at(HERE)
 
     def open(self, spec: str, *, is_required: bool = False) -> Baseline | None:
-        """Return a baseline, opened once. Raises CannotJudge as `source.opened` does."""
+        """Return a baseline, opened once. Raises CannotJudge as `opened_baseline` does."""
         if spec not in self._opened:
             options = self.head_settings
             connect = partial(self._effects.connect, options.access("fetch"))
@@ -371,7 +371,7 @@ class Snapshots:
 
 
 @contextmanager
-def opened(options: Settings, effects: Effects, options_at: OptionsAt) -> Iterator[Snapshots]:
+def open_snapshots(options: Settings, effects: Effects, options_at: OptionsAt) -> Iterator[Snapshots]:
     """Give what a run under these options may be compared with, as long as it can be read.
 
     Of the settings below a folder, what judges nothing is the run's, and inputs if that folder's settings name none.
@@ -382,12 +382,12 @@ def opened(options: Settings, effects: Effects, options_at: OptionsAt) -> Iterat
         if root == HERE:
             return options
         own = options_at(root)
-        names = _OF_THE_RUN if asked.given(own) else (*_OF_THE_RUN, *OF_INPUTS)
+        names = _OF_THE_RUN if sides.evaluators_in_use(own) else (*_OF_THE_RUN, *OF_INPUTS)
         return own.replace(**{name: options.value(name) for name in names})
 
     @cache
     def snapshot_at(root: FilePath) -> Snapshot:
-        return asked.taken(settings_at(root), root)
+        return sides.take_snapshot(settings_at(root), root)
 
     @cache
     def narrowed(root: FilePath) -> Snapshot:
@@ -404,7 +404,7 @@ def policy(options: Settings) -> gate_rules.Policy:
         of_groups = {rule.name for rule in one.gate.group_rules}
         limited = {
             group: {rule: limit for rule, limit in own.items() if rule in of_groups}
-            for group, own in asked.groups_limited(one, options.values()).items()
+            for group, own in sides.groups_limited(one, options.values()).items()
         }
         groups[name] = {group: own for group, own in limited.items() if own}
     return gate_rules.Policy(
@@ -416,7 +416,7 @@ def policy(options: Settings) -> gate_rules.Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class JudgingSettings:
     """The settings that judge a run: its own, or the base commit's. The commit is None for its own.
 
     `recipes` are the evaluators' recipes, empty for the run's own. Problems of the run's own are reported with its
@@ -436,7 +436,7 @@ class Judging:
         """Return whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
         return "fail" in (self.options.on_weakened, own)
 
-    def waivers(self) -> tuple[asked.KnownWaivers | None, tuple[Problem, ...]]:
+    def waivers(self) -> tuple[sides.KnownWaivers | None, tuple[Problem, ...]]:
         """Return the file of waivers with what it holds, None without one; or what is wrong with it."""
         try:
             return self.snapshot.waivers(), ()
@@ -460,35 +460,35 @@ def base_commit(setting: str, instead: str, effects: Effects, snapshots: Snapsho
     return snapshots.open("base")
 
 
-def judging_of(effects: Effects, snapshots: Snapshots) -> Judging:
+def judging_of(effects: Effects, snapshots: Snapshots) -> JudgingSettings:
     """Return the settings that judge a run. Raises CannotJudge."""
     if snapshots.head_settings.policy_ref == "head":
-        return Judging(snapshots.head)
+        return JudgingSettings(snapshots.head)
     base = base_commit("policy-ref", _HEAD_HERE, effects, snapshots)
     if base is None:
         raise CannotJudge.at("policy-ref", _NO_BASE, Code.BASE_UNAVAILABLE)
     try:
         there = snapshots.at(base.root)
-        recipes = {one.name: there.recipe(one) for one in asked.given(there.options)}
+        recipes = {one.name: there.recipe(one) for one in sides.evaluators_in_use(there.options)}
         for name, recipe in recipes.items():
-            case_files.made(name, recipe)
+            case_files.compile_recipe(name, recipe)
     except CannotJudge as error:
         raise base.placed(error) from None
-    return Judging(there, recipes, base)
+    return JudgingSettings(there, recipes, base)
 
 
-def baseline_of(rules: Judging, snapshots: Snapshots) -> tuple[Baseline | None, tuple[Problem, ...]]:
+def find_baseline(rules: JudgingSettings, snapshots: Snapshots) -> tuple[Baseline | None, tuple[Problem, ...]]:
     """Return what a run is compared with, None for nothing, and what is wrong with it."""
     options = rules.options
     try:
-        refuse_itself(options.baseline)
+        refuse_comparison_with_itself(options.baseline)
         spec, is_required = options.baseline, options.baseline_required
         return snapshots.open(spec, is_required=is_required) if spec else None, ()
     except CannotJudge as error:
         return None, error.problems
 
 
-def refuse_itself(baseline: str) -> None:
+def refuse_comparison_with_itself(baseline: str) -> None:
     """Raise CannotJudge for a baseline that is what a run is about."""
     if baseline == ".":
         words = "is the working folder, which this run judges; name a commit or an earlier report"
@@ -501,7 +501,7 @@ def refuse_base_elsewhere(options: Settings, effects: Effects) -> None:
         _refuse_unknown_base("policy-ref", _HEAD_HERE, effects)
         if not effects.context.subject.base_sha:
             raise CannotJudge.at("policy-ref", _NO_BASE, Code.BASE_UNAVAILABLE)
-    elif options.on_weakened == "fail" and not (options.shard or kind_of(options.baseline) == "commit"):
+    elif options.on_weakened == "fail" and not (options.shard or baseline_kind(options.baseline) == "commit"):
         _refuse_unknown_base("on-weakened", WARN_HERE, effects)
 
 

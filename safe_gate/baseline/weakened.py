@@ -16,38 +16,38 @@ from safe_gate.baseline.source import (
     OF_INPUTS,
     WARN_HERE,
     Baseline,
-    Judging,
+    JudgingSettings,
     Snapshots,
     base_commit,
-    committed,
     is_needed_by_base,
+    path_in_commit,
 )
-from safe_gate.core.given import Documents
+from safe_gate.core.case import Documents
 from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of, results_of
 from safe_gate.gate import weakening
-from safe_gate.gate.comparison import alike
-from safe_gate.gate.weakening import WEAKER, Asked, Cases, Terms, What, settings_of
+from safe_gate.gate.comparison import comparable
+from safe_gate.gate.weakening import WEAKER, Cases, CaseTerms, Terms, What, settings_of
 from safe_gate.github import Effects
 from safe_gate.inputs import case_files, disk
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Report, Weakened, Weakening
-from safe_gate.scoring import asked
-from safe_gate.scoring.asked import Snapshot
+from safe_gate.scoring import sides
+from safe_gate.scoring.sides import Snapshot
 
 
-def is_sought(compared: Baseline | None, rules: Judging, effects: Effects, snapshots: Snapshots) -> bool:
+def is_checked(compared: Baseline | None, rules: JudgingSettings, effects: Effects, snapshots: Snapshots) -> bool:
     """Return whether a run is to find where the gate is weaker than before."""
     has_base = compared or rules.base or (rules.options.baseline and effects.context.subject.base_sha)
     return bool(has_base) or rules.breaks_on_weakened(snapshots.head_settings.on_weakened)
 
 
-def of(
+def find_weakened(
     compared: Baseline | None,
     past: BaselineRun | None,
     cases: Cases | None,
-    rules: Judging,
+    rules: JudgingSettings,
     effects: Effects,
     snapshots: Snapshots,
 ) -> Weakened:
@@ -59,15 +59,15 @@ def of(
     run = snapshots.head
     on_weakened = run.options.on_weakened
     is_needed = rules.breaks_on_weakened(on_weakened)
-    head = _terms_at(snapshots.narrowed(HERE), run.root, cases)
-    left_out = tuple(_left_out(rules, run))
+    head = _terms_of_side(snapshots.narrowed(HERE), run.root, cases)
+    left_out = tuple(_dropped_inputs(rules, run))
     for base_of in _bases(compared, rules, on_weakened, effects, snapshots):
         try:
             if (base := base_of()) is None:
                 break
             known = past.cases if past and base is compared else None
             before = terms_of(base, run.root, snapshots, known)
-            return held_against(base, before, head, run, effects.generated_at, left_out=left_out)
+            return weakened_since(base, before, head, run, effects.generated_at, left_out=left_out)
         except CannotJudge:
             if is_needed or is_needed_by_base(effects, snapshots):
                 raise
@@ -75,7 +75,7 @@ def of(
 
 
 def terms_of(base: Baseline, head: FilePath, snapshots: Snapshots, cases: Cases | None = None) -> Terms:
-    """Return the terms of a report or of a commit; `head` and `cases` are as in `_terms_at`.
+    """Return the terms of a report or of a commit; `head` and `cases` are as in `_terms_of_side`.
 
     Raises CannotJudge with every problem.
     """
@@ -83,12 +83,12 @@ def terms_of(base: Baseline, head: FilePath, snapshots: Snapshots, cases: Cases 
         return _terms_of_report(base.report)
     side = snapshots.of(base)
     try:
-        return _terms_at(side, head, cases)
+        return _terms_of_side(side, head, cases)
     except CannotJudge as error:
         raise base.placed(error) from None
 
 
-def held_against(
+def weakened_since(
     base: Baseline, before: Terms, head: Terms, run: Snapshot, generated_at: str, *, left_out: Sequence[Weakening] = ()
 ) -> Weakened:
     """Return the ways in which a run's terms ask for less than its base's.
@@ -97,8 +97,8 @@ def held_against(
     """
     kept = "" if head.rules is None else before.settings.get("baseline", "")  # a report names no baseline
     return weakening.section(
-        [*left_out, *_replaced(base, kept, run), *weakening.weakenings(before, head)],
-        comparison.named(base, run.options.baseline, generated_at),
+        [*left_out, *_replaced_report(base, kept, run), *weakening.weakenings(before, head)],
+        comparison.describe(base, run.options.baseline, generated_at),
         partial=before.rules is None or head.rules is None,
         # With the change's own setting alone, a change could approve itself.
         fails="fail" in (before.settings.get("on_weakened"), head.settings.get("on_weakened")),
@@ -108,12 +108,12 @@ def held_against(
 
 def _terms_of_report(report: Report) -> Terms:
     """Return the terms that a report records: limits, waivers, and of cases and rules the digests alone."""
-    cases: dict[str, list[Asked]] = {name: [] for name in EVALUATORS}
+    cases: dict[str, list[CaseTerms]] = {name: [] for name in EVALUATORS}
     for evaluator, part in parts_of(report.parts):
         for result in results_of(part):
             outcome = evaluator.compare.outcome(result)
             excuses = result.groups if outcome.is_meant_to_fail else ()
-            asked_of = Asked(result.id, result.digests["case"], None, excuses, outcome.judges)
+            asked_of = CaseTerms(result.id, result.digests["case"], None, excuses, outcome.judges)
             cases[evaluator.name].append(asked_of)
     return Terms(
         settings_of(report),
@@ -124,20 +124,20 @@ def _terms_of_report(report: Report) -> Terms:
     )
 
 
-def _terms_at(side: Snapshot, head: FilePath, cases: Cases | None = None) -> Terms:
-    """Return the terms of a side, with what is asked of its cases: `cases`, if they are read already.
+def _terms_of_side(side: Snapshot, head: FilePath, cases: Cases | None = None) -> Terms:
+    """Return the terms of a side, with those of its cases: `cases`, if they are read already.
 
     A baseline report may instead lie below `head`, among the run's files: it may be in no commit. Scores nothing.
     Raises CannotJudge with every problem.
     """
     if cases is None:
-        cases = {one.name: asked.read(one, side)[0] for one in asked.given(side.options)}
+        cases = {one.name: sides.read_case_terms(one, side)[0] for one in sides.evaluators_in_use(side.options)}
     return Terms(
         settings=_settings(side, head),
         cases=cases,
         rules=case_files.rule_facts(side.rules),
         packs_sha256=side.rules_digest(),
-        waivers=side.waivers_there(),
+        waivers=side.waivers_on_disk(),
     )
 
 
@@ -146,19 +146,19 @@ def _settings(side: Snapshot, head: FilePath) -> Mapping[str, Any]:
 
     A baseline report that is neither there nor below `head` is no baseline.
     """
-    options, report = side.options, committed(side.options.baseline)
+    options, report = side.options, path_in_commit(side.options.baseline)
     left_out = () if options.baseline else ("baseline_required",)
     found = {name: options.value(name) for name in WEAKER if name not in left_out}
     is_there = not report or any(disk.exists(folder / report) for folder in (side.root, head))
     return found | {"baseline": options.baseline if is_there else ""}
 
 
-def _replaced(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:
+def _replaced_report(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:
     """Return a commit's baseline report if its replacement asks less of any case.
 
     `spec` is what the commit's settings name as the baseline.
     """
-    path = committed(spec)
+    path = path_in_commit(spec)
     if not path or not all(disk.exists(folder / path) for folder in (base.root, run.root)):
         return []
     kept, now = base.root / path, run.root / path
@@ -167,22 +167,22 @@ def _replaced(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:
         is_ = disk.sha256(now)
     except CannotJudge:  # a folder, or a link to nowhere
         is_ = "unreadable"
-    if was == is_ or not _asks_less(kept, now, comparison.rules_of(run)):
+    if was == is_ or not _is_laxer_report(kept, now, comparison.rule_digests(run)):
         return []
     return [Weakening("setting", "baseline", path, What.CHANGED, was[:12], is_[:12])]
 
 
-def _asks_less(kept: FilePath, now: FilePath, today: Mapping[str, str]) -> bool:
+def _is_laxer_report(kept: FilePath, now: FilePath, today: Mapping[str, str]) -> bool:
     """Return whether a case is missing, worse or grouped otherwise in the new report, or unknown.
 
     A changed case or output is unknown if other rules than `today`'s judged it. What they let pass
     would later count as failing by rules alone.
     """
     try:
-        reports = source.report(kept), source.report(now)
+        reports = source.load_report(kept), source.load_report(now)
     except CannotJudge:  # a report of an earlier version, for example
         return True
-    old, new = alike(*map(comparison.run_of_report, reports))
+    old, new = comparable(*map(comparison.compared_report, reports))
     for name in EVALUATORS:
         by_others = new.rules[name] != today[name]
         found = {one.id: one for one in outcomes_of(name, new.parts[name])}
@@ -197,7 +197,7 @@ def _asks_less(kept: FilePath, now: FilePath, today: Mapping[str, str]) -> bool:
     return False
 
 
-def _left_out(rules: Judging, run: Snapshot) -> Iterator[Weakening]:
+def _dropped_inputs(rules: JudgingSettings, run: Snapshot) -> Iterator[Weakening]:
     """Yield inputs that the base commit's settings name and the change's own do not: other cases may replace them.
 
     Added patterns count after the merge, like a new limit. Other patterns for the same files leave out none.
@@ -223,7 +223,7 @@ def _files_of(name: str, side: Snapshot) -> set[FilePath]:
 
 
 def _bases(
-    compared: Baseline | None, rules: Judging, on_weakened: str, effects: Effects, snapshots: Snapshots
+    compared: Baseline | None, rules: JudgingSettings, on_weakened: str, effects: Effects, snapshots: Snapshots
 ) -> Iterator[Callable[[], Baseline | None]]:
     """Yield what to compare a run's terms with, the best first.
 

@@ -11,11 +11,11 @@ from safe_gate.core import jsontext
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.gate.stored import part_json
 from safe_gate.inputs import disk
-from safe_gate.inputs.case_files import keep_inputs, read_by
+from safe_gate.inputs.case_files import files_read, refuse_to_overwrite
 from safe_gate.model.results import Section
 from safe_gate.render import console
 from safe_gate.render.view import section_alone
-from safe_gate.scoring import asked, measure
+from safe_gate.scoring import measure, sides
 from safe_gate.settings import Settings
 
 Ending = tuple[int, str]
@@ -52,17 +52,17 @@ def score(
     options, effects, setting = call.options(), call.effects, evaluator.input.setting
     path = call.arguments[file.removeprefix("--")]
     if not options.value(setting):
-        return complain((asked.missing(*cases),), effects)
-    side = asked.taken(options)
+        return complain((sides.missing(*cases),), effects)
+    side = sides.take_snapshot(options)
     measured = measure.part(evaluator, side, effects.generated_at)
-    asked.report_skipped(measured.skipped, setting.replace("_", "-"), effects.err)
-    unknown = asked.unknown_groups(side, {evaluator.name: measured}, is_selection=setting in call.flags)
+    sides.report_skipped(measured.skipped, setting.replace("_", "-"), effects.err)
+    unknown = sides.unknown_groups(side, {evaluator.name: measured}, is_selection=setting in call.flags)
     problems = (*measured.problems, *unknown)
     if measured.part is None or problems:
         return complain(problems, effects)
     if path:
-        keep_inputs(file, path, read_by(options))
-    section = section_alone(evaluator.name, measured.part, asked.settings(options), len(measured.left_out))
+        refuse_to_overwrite(file, path, files_read(options))
+    section = section_alone(evaluator.name, measured.part, sides.scoring_settings(options), len(measured.left_out))
     shown(call, measured.part, section, options)
     exit_code, line = ending(measured.part, dict(options.group(evaluator.name)))
     if line:

@@ -29,7 +29,7 @@ from safe_gate.inputs.commit_files import FilePath
 from safe_gate.model.problems import CannotJudge, Code, Problem, first_of, number
 from safe_gate.model.report import Verdict
 from safe_gate.render import console
-from safe_gate.scoring import asked, workers
+from safe_gate.scoring import sides, workers
 from safe_gate.settings import OF_COMMANDS, Settings, reading, settings
 from safe_gate.settings.reading import CONFIG_FILE, MODES, own_inputs
 
@@ -100,7 +100,7 @@ class Call(NamedTuple):
         options = reading.resolve(given or self.given())
         self.warn(options)
         if options.quiet:
-            workers.listen(lambda _: None)
+            workers.on_scored(lambda _: None)
         return options
 
     def judging(self) -> tuple[Settings, Effects]:
@@ -191,10 +191,10 @@ def refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> 
     from safe_gate import reporting  # every command may fail, and few need what a run needs
 
     if options.mode == "publish":
-        problems = asked.as_shown(problems, options.text)
+        problems = sides.shown_problems(problems, options.text)
         github.publishing.publish_refusal(problems, effects, is_dry=options.dry_run)
         return complain(problems, effects)
-    return reporting.refuse(problems, options, effects).report.verdict.exit_code
+    return reporting.report_refusal(problems, options, effects).report.verdict.exit_code
 
 
 def complain(problems: Sequence[Problem], effects: Effects, verb: str = "judge") -> int:
@@ -457,7 +457,7 @@ def printer(environ: Mapping[str, str], printed: _Say) -> _Say:
         return printed
     shown = Progress(sys.stderr)
     if sys.stderr.isatty():
-        workers.listen(shown.add)
+        workers.on_scored(shown.add)
 
     def say(line: str, stream: TextIO) -> None:
         shown.clear()

@@ -24,7 +24,7 @@ from safe_gate.model.results import Table, Untrusted
 from safe_gate.render import console
 from safe_gate.render.comparison import NEWLY_FAILING, comparison_section
 from safe_gate.render.view import filtered
-from safe_gate.scoring.asked import FILTERS
+from safe_gate.scoring.sides import FILTERS
 from safe_gate.settings import WAIVERS_FILE
 
 _TEXT = {"default": "", "metavar": "TEXT"}
@@ -68,7 +68,7 @@ def main(call: Call) -> int:
         kind, approved, target = "waivers", _waivers, named or options.waivers or WAIVERS_FILE
     elif call.arguments["ids"] or call.arguments["expires"]:
         raise CannotJudge.at("command line", "has --id or --expires, which need --waivers", Code.USAGE)
-    report = source.report(call.arguments["report"] or (Path(options.report_dir) / "safe-gate.json").as_posix())
+    report = source.load_report(call.arguments["report"] or (Path(options.report_dir) / "safe-gate.json").as_posix())
     content, refusal = approved(report, target, call)
     for phrase in filtered(report.provenance.policy, report.provenance.left_out or {}):
         effects.out(console.words_of(phrase))
@@ -91,12 +91,12 @@ def _baseline(report: Report, target: str, call: Call) -> tuple[JsonObject, str]
         raise CannotJudge(Problem(Place("--baseline"), words, target, code=Code.USAGE))
     hides = report.verdict is Verdict.FAIL
     if disk.exists(Path(target)):
-        old = comparison.run_of_report(read_report(checked.document(target, "report")))
-        name = comparison.named(None, target, call.effects.generated_at)
+        old = comparison.compared_report(read_report(checked.document(target, "report")))
+        name = comparison.describe(None, target, call.effects.generated_at)
         new = replace(
-            comparison.run_of_report(report), filters=dict.fromkeys(FILTERS, ())
+            comparison.compared_report(report), filters=dict.fromkeys(FILTERS, ())
         )  # what it leaves out is gone
-        found = comparison.against(name, comparison.BaselineRun(old), new, Guards(), "")
+        found = comparison.compare_to(name, comparison.BaselineRun(old), new, Guards(), "")
         call.effects.out(console.compared(found, comparison_section(found, report.parts), everything=True))
         for _, part in parts_of(found.parts):
             hides = hides or bool(part.cases.removed) or any(one.change == NEWLY_FAILING for one in part.changes)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from safe_gate.baseline import comparison
-from safe_gate.baseline.source import Baseline, Snapshots, kind_of, opened
-from safe_gate.baseline.weakened import held_against, terms_of
+from safe_gate.baseline.source import Baseline, Snapshots, baseline_kind, open_snapshots
+from safe_gate.baseline.weakened import terms_of, weakened_since
 from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command
 from safe_gate.core import jsontext
 from safe_gate.evaluators.registry import parts_of
@@ -16,14 +16,14 @@ from safe_gate.gate.comparison import ComparedRun, Guards, Status, judge
 from safe_gate.gate.weakening import Cases
 from safe_gate.github import Effects
 from safe_gate.inputs import disk
-from safe_gate.inputs.case_files import keep_inputs, read_by
+from safe_gate.inputs.case_files import files_read, refuse_to_overwrite
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import Found, Verdict
+from safe_gate.model.report import Findings, Verdict
 from safe_gate.render import console
 from safe_gate.render.comparison import comparison_section, headline
-from safe_gate.scoring.asked import Snapshot
+from safe_gate.scoring.sides import Snapshot
 
 COMMAND = Command(
     place=7,
@@ -50,8 +50,8 @@ def main(call: Call) -> int:
     options, effects = call.options(), call.effects
     base, head, out = (call.arguments[name] for name in ("base", "head", "out"))
     if out:
-        keep_inputs("--out", out, (Path(base), Path(head), *read_by(options)))
-    with opened(options, effects, call.options_at) as snapshots:
+        refuse_to_overwrite("--out", out, (Path(base), Path(head), *files_read(options)))
+    with open_snapshots(options, effects, call.options_at) as snapshots:
         options_at = snapshots.settings_at
         # `_nothing_in` names a missing one.
         old, new = (snapshots.open(one) for one in (base, head))
@@ -59,7 +59,7 @@ def main(call: Call) -> int:
             raise CannotJudge(_nothing_in(head))
         roots = [one.root for one in (old, new) if one is not None and one.report is None]
         is_ours = len(roots) == 2 or roots == [HERE]  # a commit alone may lack files that were added since
-        if is_ours and (problems := [*comparison.named_nowhere(options_at(new.root), roots)]):
+        if is_ours and (problems := [*comparison.unmatched_patterns(options_at(new.root), roots)]):
             raise CannotJudge(*problems)
         try:
             run, at = snapshots.at(new.root), effects.generated_at
@@ -70,11 +70,11 @@ def main(call: Call) -> int:
         if old is None:
             raise CannotJudge(_nothing_in(base))
         past = comparison.baseline_run(old, snapshots.of, side, run, at)
-        found = comparison.against(
-            comparison.named(old, settings.baseline, at), past, side, guards, settings.cluster_key, waived=known
+        found = comparison.compare_to(
+            comparison.describe(old, settings.baseline, at), past, side, guards, settings.cluster_key, waived=known
         )
         now, before = terms_of(new, run.root, snapshots, cases), terms_of(old, run.root, snapshots, past.cases)
-        weakened = held_against(old, before, now, run, at)
+        weakened = weakened_since(old, before, now, run, at)
     if found.status == Status.NONE:
         raise CannotJudge(_nothing_in(base))
     outcomes = judge(found.parts, guards, known) + weakening.judge(weakened)
@@ -106,18 +106,18 @@ def main(call: Call) -> int:
 def _head(
     new: Baseline, run: Snapshot, snapshots: Snapshots, effects: Effects
 ) -> tuple[ComparedRun, Mapping[str, frozenset[str]], Cases | None]:
-    """Return the run to compare, the cases that waivers let pass, and what is asked of all. Raises CannotJudge."""
+    """Return the run to compare, the cases that waivers let pass, and the terms of all. Raises CannotJudge."""
     if new.report is not None:
-        return comparison.run_of_report(new.report), waivers.let_pass(new.report), None
-    measured = comparison.measured(snapshots.narrowed(new.root), effects.generated_at)
+        return comparison.compared_report(new.report), waivers.let_pass(new.report), None
+    measured = comparison.measure_all(snapshots.narrowed(new.root), effects.generated_at)
     parts = comparison.sound_parts(measured)
     judged = waivers.judged(run.waivers(), parts, effects.generated_at[:10])
-    known = waivers.let_pass(Found(parts=parts, waivers=judged))
-    return comparison.compared_run(parts, run), known, comparison.cases_of(measured)
+    known = waivers.let_pass(Findings(parts=parts, waivers=judged))
+    return comparison.compared_run(parts, run), known, comparison.case_terms_of(measured)
 
 
 def _nothing_in(spec: str) -> Problem:
-    what = "is not there" if kind_of(spec) == "missing report" else "has nothing to compare"
+    what = "is not there" if baseline_kind(spec) == "missing report" else "has nothing to compare"
     return Problem(
         Place(spec),
         f"{what}; expected a report, or a commit with cases of the settings' patterns",

@@ -13,19 +13,19 @@ from safe_gate import addons, reporting
 from safe_gate.baseline import source
 from safe_gate.baseline.lock import read_lock
 from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options
+from safe_gate.core.case import Lines
 from safe_gate.core.figures import plural
-from safe_gate.core.given import Lines
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.github import HAND_OVER, Effects, commit_of, preview, publishing
 from safe_gate.github.preview import Facts
 from safe_gate.inputs import case_files, checked, disk, globs
-from safe_gate.inputs.case_files import replaced
+from safe_gate.inputs.case_files import overwritten
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.model.report import Waiver
 from safe_gate.model.results import Untrusted, Words
 from safe_gate.render import console
-from safe_gate.scoring import asked, measure, workers
-from safe_gate.scoring.asked import Snapshot
+from safe_gate.scoring import measure, sides, workers
+from safe_gate.scoring.sides import Snapshot
 from safe_gate.settings import LOCK_FILE, Settings
 
 COMMAND = Command(
@@ -72,7 +72,7 @@ def main(call: Call) -> int:
         effects.out(console.settings_table(shown) if shown else "Nothing is set: every setting has its default.")
         found, problems = _would_read(options, effects)
         if options.mode != "publish":  # which reads no case
-            problems = (*reporting.untrusted(options, effects), *problems)
+            problems = (*reporting.untrusted_checkout(options, effects), *problems)
         _show("reads", "A run would read", [*found, ("commit", _commit(effects))], effects)
     planned = preview.of_publish if options.mode == "publish" else preview.channels
     seen = preview.github_facts(effects.context, effects.folder, has_token=bool(options.github_token))
@@ -111,12 +111,12 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         except CannotJudge as error:
             unread = [*error.problems]
         return [("the report of another run", Untrusted(place.as_posix()))], unread
-    given = asked.given(options)
+    given = sides.evaluators_in_use(options)
     if not given:
-        return [("nothing", "")], [asked.nothing_to_judge()]
+        return [("nothing", "")], [sides.nothing_to_judge()]
     idle = {name for one in EVALUATORS.values() if one not in given for name in one.input.settings}
     search = partial(case_files.search, options)
-    named = [(name, options.value(name)) for name, _ in case_files.settings() if name not in idle]
+    named = [(name, options.value(name)) for name, _ in case_files.pattern_settings() if name not in idle]
     found = [search(name, patterns) for name, patterns in named if patterns]
     problems = [problem for one in found for problem in one.problems]
     counted = [(name, one, len(search(name, [one]).paths)) for name, patterns in named for one in patterns]
@@ -127,10 +127,10 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     ]
     if skipped := [disk.shown(path) for one in found for path in one.skipped]:
         facts.append(("skipped", Untrusted(f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(skipped)}")))
-    counts, unfit = _cases(asked.taken(options.on_this_machine()))
+    counts, unfit = _cases(sides.take_snapshot(options.on_this_machine()))
     facts += counts
     problems += (one for one in unfit if one not in problems)
-    problems += asked.as_shown(tuple(_unfit(options, effects)), options.text)
+    problems += sides.shown_problems(tuple(_unfit(options, effects)), options.text)
 
     def waivers() -> Facts:
         if (known := checked.waivers(options.waivers)) is None:
@@ -151,28 +151,28 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         try:
             facts += facts_of()
         except CannotJudge as error:
-            problems += asked.as_shown(error.problems, options.text)
+            problems += sides.shown_problems(error.problems, options.text)
     return facts, problems
 
 
 def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
     """Return how many cases a run would score, and all that is wrong with them and with what they are scored by."""
-    workers.listen(lambda _: None)  # which says that cases are scored
-    how = measure.How(source=measure.unscored)
-    measured = {one.name: measure.part(one, side, "", how) for one in asked.given(side.options)}
+    workers.on_scored(lambda _: None)  # which says that cases are scored
+    how = measure.Method(source=measure.score_none)
+    measured = {one.name: measure.part(one, side, "", how) for one in sides.evaluators_in_use(side.options)}
     problems = [problem for one in measured.values() for problem in one.problems]
-    problems += asked.unknown(side, measured)
+    problems += sides.unknown_names(side, measured)
     counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in measured.items()]
     return [] if problems else [*counts, *_trials(side)], problems
 
 
 def _trials(side: Snapshot) -> Iterator[tuple[str, Words]]:
     """Yield how many cases would change if a setting had the value that an evaluator proposes."""
-    for one in asked.given(side.options):
+    for one in sides.evaluators_in_use(side.options):
         if one.trial and side.options.value(one.trial[0]) != one.trial[1]:
             name, value = one.trial
             other = replace(side, options=side.options.replace(**{name: value}))
-            ways = measure.AS_NAMED, measure.How(other.recipe(one))
+            ways = measure.OWN_RULES, measure.Method(other.recipe(one))
             now, then = (measure.part(one, side, "", how).results for how in ways)
             pairs = [(one.compare.outcome(a), one.compare.outcome(b)) for a, b in zip(now, then, strict=True)]
             scores, labels = sum(a.scores != b.scores for a, b in pairs), sum(a.words != b.words for a, b in pairs)
@@ -186,10 +186,10 @@ def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:
     if options.shard:
         checks.append(lambda: addons.scale.Shard.named(options.shard))
     else:
-        checks.append(lambda: source.refuse_itself(options.baseline))
+        checks.append(lambda: source.refuse_comparison_with_itself(options.baseline))
     if options.mode == "merge":
         checks.append(lambda: addons.scale.shards.read(options.shards))
-    elif options.scheduler and any(isinstance(one.input, Lines) for one in asked.given(options)):
+    elif options.scheduler and any(isinstance(one.input, Lines) for one in sides.evaluators_in_use(options)):
         checks.append(lambda: addons.scale.cluster.checked(options.scheduler))
     for check in checks:
         try:
@@ -218,7 +218,7 @@ def _baseline(options: Settings, effects: Effects) -> Facts:
             else:
                 why = f", {base.why}" if base.why else ""
                 words = "a report" if base.report is not None else f"commit {base.commit[:7]}{why}, in the clone"
-            if replaced((Path(options.report_dir) / "safe-gate.json",), options):
+            if overwritten((Path(options.report_dir) / "safe-gate.json",), options):
                 words += ", where a run's own report goes, so a run is refused: set another report-dir"
     except _NotAsked:
         words = "not in the clone; a run would ask GitHub for it"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from safe_gate.commands._command import JSON, Call, Command, complain
+from safe_gate.core.case import Case, selects
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.given import Case, selects
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs import case_files
 from safe_gate.inputs.case_files import CaseFiles
@@ -16,7 +16,7 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import CaseResult, Judgement, Mark, Outcome, Phrase, Side, Untrusted
 from safe_gate.render.untrusted import plain, quoted
-from safe_gate.scoring import asked
+from safe_gate.scoring import sides
 
 COMMAND = Command(
     place=5,
@@ -36,10 +36,10 @@ def main(call: Call) -> int:
     wanted = _Wanted(dict.fromkeys(call.arguments["id"]), is_failed=call.arguments["failed"])
     if problem := wanted.problem():
         return complain((problem,), effects)
-    evaluators = asked.given(options)
+    evaluators = sides.evaluators_in_use(options)
     if not evaluators:
-        return complain((asked.nothing_to_judge(),), effects)
-    told, count, side = list[JsonObject](), 0, asked.taken(options)
+        return complain((sides.nothing_to_judge(),), effects)
+    told, count, side = list[JsonObject](), 0, sides.take_snapshot(options)
     effects.tell("cases", told)
     for evaluator in evaluators:
         for one in _explained(side.files_of(evaluator), side.settings, side.recipe(evaluator), wanted):
@@ -49,7 +49,7 @@ def main(call: Call) -> int:
                 effects.out(shown(one))
             count += 1
     if problems := wanted.unmet(evaluators):
-        return complain(asked.as_shown(problems, options.text), effects)
+        return complain(sides.shown_problems(problems, options.text), effects)
     if not count:
         effects.out("No case fails unexpectedly.")
     return 0
@@ -92,7 +92,7 @@ class _Wanted:
 def _explained(files: CaseFiles, settings: JsonObject, recipe: str, wanted: _Wanted) -> Iterator[Explanation]:
     """Yield the explanations of an evaluator's cases that are wanted, and note ids and problems."""
     evaluator = files.evaluator
-    by, part = case_files.made(evaluator.name, recipe), evaluator.compare.recorded(settings)
+    by, part = case_files.compile_recipe(evaluator.name, recipe), evaluator.compare.recorded(settings)
     for case in (_selected if wanted.is_failed else _named)(files, settings, wanted):
         if evaluator.rule_files and (misfit := evaluator.rule_files.misfit(case, by)):
             if not wanted.is_failed:
@@ -107,10 +107,10 @@ def _explained(files: CaseFiles, settings: JsonObject, recipe: str, wanted: _Wan
 
 def _cases(files: CaseFiles, settings: JsonObject, wanted: _Wanted) -> Iterator[Case]:
     """Yield an evaluator's cases, whatever the filters leave out, and note problems."""
-    for item in asked.cases(files, asked.unfiltered(settings)):
+    for item in sides.cases(files, sides.without_filters(settings)):
         if isinstance(item, Problem):
             wanted.problems.append(item)
-        elif not isinstance(item, asked.Other):
+        elif not isinstance(item, sides.Other):
             yield item
 
 
@@ -124,7 +124,7 @@ def _selected(files: CaseFiles, settings: JsonObject, wanted: _Wanted) -> Iterat
         else:
             groups.update(case.groups)
             left_out.add(case.id)
-    if not (count or wanted.problems) and (lacking := asked.no_case(files.evaluator, settings, groups, left_out)):
+    if not (count or wanted.problems) and (lacking := sides.no_case(files.evaluator, settings, groups, left_out)):
         wanted.problems.append(lacking)
 
 

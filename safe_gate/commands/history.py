@@ -64,7 +64,7 @@ def read(patterns: Sequence[str]) -> tuple[list[addons.page.history.Moment], int
     copies = 0
     for path in paths:
         try:
-            report = source.any_report(str(path))
+            report = source.load_any_report(str(path))
         except CannotJudge as error:
             problems += error.problems
             continue

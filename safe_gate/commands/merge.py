@@ -27,7 +27,7 @@ def main(call: Call) -> int:
     options, effects = call.judging()
     # The cases of shards are scored already, so no process or cluster is needed, not even for the baseline.
     options = options.replace(jobs="1")
-    if problems := reporting.untrusted(options, effects):
-        return reporting.refuse(problems, options, effects).report.verdict.exit_code
+    if problems := reporting.untrusted_checkout(options, effects):
+        return reporting.report_refusal(problems, options, effects).report.verdict.exit_code
     shards = addons.scale.shards.read(options.shards)
     return one_run.run(options, effects, call.options_at, shards).report.verdict.exit_code

@@ -14,7 +14,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import Table
 from safe_gate.render.console import table
-from safe_gate.scoring import asked
+from safe_gate.scoring import sides
 
 _MOST_CASES = 1_000_000  # more would take long to compute
 
@@ -31,7 +31,7 @@ COMMAND = Command(
 def main(call: Call) -> int:
     """Show what a number of cases can detect. Returns 0 or 3."""
     options, cases = call.options(), _count(call.arguments["cases"])
-    counts, problems = ({"": cases}, ()) if cases else asked.case_counts(options)
+    counts, problems = ({"": cases}, ()) if cases else sides.count_cases(options)
     if not counts:
         expected = "a number of cases, such as safe-gate power 100, or the files of a run"
         problems = (

@@ -17,11 +17,11 @@ from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.definitions import ASKS
 from safe_gate.github import Effects
 from safe_gate.inputs import case_files, checked, disk, recorded
-from safe_gate.inputs.case_files import made
+from safe_gate.inputs.case_files import compile_recipe
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import Table, Untrusted
 from safe_gate.render import console
-from safe_gate.scoring import asked
+from safe_gate.scoring import sides
 from safe_gate.settings import Settings
 
 COMMAND = Command(
@@ -52,11 +52,11 @@ def main(call: Call) -> int:
     if out and words[:1] != ["train"]:
         raise CannotJudge.at("--out", "is for rules train; nothing else is written", Code.USAGE)
     if not words:
-        effects.out(_drawn(_listed(made(_SYNTHESIS.name, asked.taken(options).recipe(_SYNTHESIS)))))
+        effects.out(_drawn(_listed(compile_recipe(_SYNTHESIS.name, sides.take_snapshot(options).recipe(_SYNTHESIS)))))
     elif words[0] == "test" and words[1:]:
         _test(words[1:], effects)
     elif words[0] == "train" and words[1:]:
-        _train(words[1:], asked.taken(options), out, effects)
+        _train(words[1:], sides.take_snapshot(options), out, effects)
     else:
         raise CannotJudge.at("command line", "expected: rules, rules test PACK..., or rules train CASES...", Code.USAGE)
     return 0
@@ -96,12 +96,12 @@ def _drawn(shown: Iterable[Table | str]) -> str:
 
 def _test(paths: Sequence[str], effects: Effects) -> None:
     """Test the rules of pack files against the texts that they must hit and must miss."""
-    found = packs.in_recipe(asked.taken(Settings().replace(rules=tuple(paths))).recipe(_SYNTHESIS))
+    found = packs.in_recipe(sides.take_snapshot(Settings().replace(rules=tuple(paths))).recipe(_SYNTHESIS))
     rules = sum(len(pack["rules"]) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
 
 
-def _train(patterns: Sequence[str], side: asked.Snapshot, out: str, effects: Effects) -> None:
+def _train(patterns: Sequence[str], side: sides.Snapshot, out: str, effects: Effects) -> None:
     """Learn rules from marked cases, show them and what they gain, and write them as packs into the folder `out`.
 
     Without a folder nothing is written.
@@ -124,8 +124,8 @@ def _train(patterns: Sequence[str], side: asked.Snapshot, out: str, effects: Eff
 
 
 def _cases(patterns: Sequence[str]) -> list[Any]:
-    files = case_files.of(_SYNTHESIS, Settings())._replace(patterns=tuple(patterns))
-    taken = asked.Intake(recorded.cases(files, asked.settings(Settings())))
+    files = case_files.case_files_of(_SYNTHESIS, Settings())._replace(patterns=tuple(patterns))
+    taken = sides.Intake(recorded.cases(files, sides.scoring_settings(Settings())))
     cases = list(taken.cases())
     if taken.problems:
         raise CannotJudge(*taken.problems)

@@ -30,8 +30,8 @@ COMMAND = Command(
 def main(call: Call) -> int:
     """Run the gate, or score a shard. Returns 0, 1 or 3."""
     options, effects = call.judging()
-    if problems := reporting.untrusted(options, effects):
-        return reporting.refuse(problems, options, effects).report.verdict.exit_code
+    if problems := reporting.untrusted_checkout(options, effects):
+        return reporting.report_refusal(problems, options, effects).report.verdict.exit_code
     if options.shard:
         return _score_shard(addons.scale.Shard.named(options.shard), options, effects, call.options_at)
     return one_run.run(options, effects, call.options_at).report.verdict.exit_code

@@ -8,14 +8,14 @@ from typing import Any
 
 from safe_gate import addons
 from safe_gate.commands._command import JSON, Call, Command, complain
+from safe_gate.core.case import Documents
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
-from safe_gate.core.given import Documents
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import case_files, checked, disk, recorded
 from safe_gate.model.problems import CannotJudge, Problem, Problems
 from safe_gate.model.report import InputFile
-from safe_gate.scoring import asked, measure, workers
+from safe_gate.scoring import measure, sides, workers
 from safe_gate.settings import Settings
 from safe_gate.settings.reading import read
 
@@ -77,7 +77,7 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | int]:
     if any(cases or packs for _, cases, packs in lines):
         options, problems = _settings(call, by_kind.get("config", []))
         found |= dict.fromkeys(problems)
-        own = case_files.read_rules(asked.settings(options)) if options else case_files.NO_FILES
+        own = case_files.read_rules(sides.scoring_settings(options)) if options else case_files.NO_FILES
         for evaluator, cases, packs in lines:
             for item in _under(options, own, evaluator, cases, packs):
                 if item not in found:  # a config that is given names packs, too
@@ -95,12 +95,12 @@ def _settings(call: Call, configs: Sequence[str]) -> tuple[Settings | None, Sequ
         options = call._replace(flags={**call.flags, **named}).options()
     except CannotJudge as error:
         return None, error.problems
-    unfiltered: dict[str, Any] = dict.fromkeys(asked.FILTERS, ())
+    unfiltered: dict[str, Any] = dict.fromkeys(sides.FILTERS, ())
     return options.on_this_machine().replace(text="full", **unfiltered), ()
 
 
 def _under(
-    options: Settings | None, own: case_files.Own, evaluator: Evaluator, cases: Sequence[str], packs: Sequence[str]
+    options: Settings | None, own: case_files.OwnRules, evaluator: Evaluator, cases: Sequence[str], packs: Sequence[str]
 ) -> Iterator[Problem | int]:
     """Yield the problems of an evaluator's cases and packs under options, and the number of cases.
 
@@ -113,23 +113,23 @@ def _under(
     elif packs and evaluator.rule_files:
         problems = [problem for path in packs for problem in _document(path, evaluator.rule_files.kind)]
     if cases:
-        workers.listen(lambda _: None)  # which says that cases are scored
+        workers.on_scored(lambda _: None)  # which says that cases are scored
         passes_over = options is None or bool(problems)
-        how = measure.How(source=measure.unscored, passes_over=passes_over)
-        measured = measure.part(evaluator, asked.Snapshot(here, disk.HERE, own), "", how)
+        how = measure.Method(source=measure.score_none, skips_misfits=passes_over)
+        measured = measure.part(evaluator, sides.Snapshot(here, disk.HERE, own), "", how)
         problems += measured.problems
         yield measured.cases
     yield from dict.fromkeys(problems)
 
 
 def _with_packs(
-    evaluator: Evaluator, setting: str, packs: Sequence[str], own: case_files.Own
-) -> tuple[case_files.Own, list[Problem]]:
+    evaluator: Evaluator, setting: str, packs: Sequence[str], own: case_files.OwnRules
+) -> tuple[case_files.OwnRules, list[Problem]]:
     """Return a team's files with the names that sound packs define, and what is wrong with each pack by itself.
 
     A pack may name what other packs define. It need not fit them, because another gate may use it.
     """
-    name, settings = evaluator.name, asked.settings(Settings())
+    name, settings = evaluator.name, sides.scoring_settings(Settings())
     given = case_files.read_rules({**settings, setting: tuple(packs)})
     beside = [file._replace(only_names=True) for file in (*own.files[name], *given.files[name])]
     sound, problems = list(own.files[name]), [*given.unmatched[name], *given.problems[name]]
@@ -153,13 +153,13 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
             checked.document(path, kind)
         else:
             options = read({"config": path}, {}, checked.read_config)
-            side = asked.taken(options)
+            side = sides.take_snapshot(options)
             for one in (one for one in EVALUATORS.values() if one.rule_files):
                 try:
-                    case_files.made(one.name, side.recipe(one))
+                    case_files.compile_recipe(one.name, side.recipe(one))
                 except CannotJudge as error:
                     yield from error.problems
-            yield from asked.misnamed(side, EVALUATORS)
+            yield from sides.misnamed(side, EVALUATORS)
     except CannotJudge as error:
         yield from error.problems
 
@@ -172,7 +172,7 @@ def _joined(evaluator: Evaluator, form: Documents, given: Sequence[str], outputs
     # None is named where each is found beside its document: naming one, as --outputs does, ends that search.
     named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
     if given:
-        files = case_files.of(evaluator, Settings())
+        files = case_files.case_files_of(evaluator, Settings())
         yield from recorded.cases(files._replace(patterns=tuple(given), outputs=tuple(named)), {})
     if alone:
         yield from recorded.outputs_alone(evaluator, form, alone)

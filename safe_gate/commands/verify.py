@@ -16,8 +16,8 @@ from typing import Any
 
 from safe_gate import __version__, one_run
 from safe_gate.commands._command import Call, Command, complain
+from safe_gate.core.case import Documents
 from safe_gate.core.figures import enumerated, plural
-from safe_gate.core.given import Documents
 from safe_gate.core.setting import OFF, nested
 from safe_gate.evaluators import registry
 from safe_gate.evaluators.registry import EVALUATORS
@@ -47,7 +47,7 @@ COMMAND = Command(
 )
 
 _STANDINGS = {1: "DOES NOT HOLD", 3: "NOT CHECKED", 0: "HOLDS"}
-"""What a report comes to by exit code, the worst first."""
+"""What `verify` finds about a report, by exit code, the worst first."""
 
 _MOST_DIFFERENCES = 10
 

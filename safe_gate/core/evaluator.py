@@ -4,8 +4,8 @@ Evaluators measure, the gate judges, renderers know only the report. All other c
 names none. An evaluator does no IO: it takes bytes and values, and returns values.
 
 Here `part` is always its part of a report, and `result` is one of its `results`, of the types that `PartShape` names.
-`policy` has the settings that a report records under `provenance.policy`, by the names of options. `by` is what `made`
-returned.
+`policy` has the settings that a report records under `provenance.policy`, by the names of options. `by` comes from
+`compile`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from safe_gate.core.figures import apart, fixed, plural
-from safe_gate.core.given import (
+from safe_gate.core.case import (
     Case,
     CaseAt,
     Documents,
@@ -27,6 +26,7 @@ from safe_gate.core.given import (
     RuleFiles,
     Scored,
 )
+from safe_gate.core.figures import apart, fixed, plural
 from safe_gate.core.stats import wilson
 from safe_gate.core.validate import Fault
 from safe_gate.model.codec import JsonObject
@@ -123,13 +123,13 @@ class Evaluator(Protocol):
         CannotJudge with every problem in them.
         """
 
-    def made(self, recipe: str, /) -> Any:
+    def compile(self, recipe: str, /) -> Any:
         """Return what `recipe` describes, ready for scoring. Raises CannotJudge as `recipe` does."""
 
     def score(self, case: Any, by: Any, /) -> Any:
         """Return a case's result, which depends on the case and `by` alone."""
 
-    def recounted(self, _result: Any, _case: Any, _by: Any, /) -> Any:
+    def recompute(self, _result: Any, _case: Any, _by: Any, /) -> Any:
         """Recompute a result from what a result of a shard holds. A sound one gives an equal one.
 
         The texts and the cluster of the case may be withheld. None means that the case must be scored again.
@@ -155,7 +155,7 @@ class Judging(Protocol):
         """The gate's rules on a group of cases, on the group's figures."""
 
     @property
-    def counting_passes(self) -> tuple[str, ...]:
+    def pass_counting_settings(self) -> tuple[str, ...]:
         """The settings of rules that count cases that pass but are meant to fail (`is_excused`)."""
 
     def own_rules(self, _limits: Mapping[str, Any], /) -> Iterator[tuple[Rule, Any]]:
@@ -179,7 +179,7 @@ class Judging(Protocol):
         """
         return False
 
-    def missable(self, _key: str, _asks: JsonObject, _settings: Mapping[str, Any], /) -> Sequence[int]:
+    def allowed_misses(self, _key: str, _asks: JsonObject, _settings: Mapping[str, Any], /) -> Sequence[int]:
         """Return how many entries of a list in what a case asks for its output may miss, for each limit on its result.
 
         Empty for a list of which it may miss none.
@@ -330,7 +330,7 @@ class Share(NamedTuple):
     names: Iterable[str] = ()
 
 
-def anything(_: Any) -> bool:
+def always(_: Any) -> bool:
     """Return True: the rule applies to all parts, or forgives all failing cases."""
     return True
 
@@ -353,7 +353,7 @@ class Rule(NamedTuple):
     name: str
     evaluator: str
     measure: Callable[[Any], Count | Share]
-    applies: Callable[[Any], bool] = anything
+    applies: Callable[[Any], bool] = always
     forgives: Callable[[Any], bool] = lambda _: False
     blames: Callable[[Any], bool] | None = None
     counts: bool = False

@@ -324,17 +324,17 @@ def digest(value: Any) -> str:
     return hashlib.sha256(_encoded(value).encode("ascii")).hexdigest()
 
 
-def of_all(digests: Iterable[str]) -> str:
+def digest_of_all(digests: Iterable[str]) -> str:
     """Return the digest of many digests, whatever their order; how often each occurs counts.
 
     >>> of_all(["b", "a"]) == of_all(["a", "b"]) != of_all(["a", "a", "b"])
     True
     """
-    return of_sum(sum(map(addend, digests)))
+    return digest_of_sum(sum(map(addend, digests)))
 
 
 def addend(digest: str) -> int:
-    """Return the number of a digest in a sum. `of_sum` turns a sum into the digest of all in it.
+    """Return the number of a digest in a sum. `digest_of_sum` turns a sum into the digest of all in it.
 
     A sum needs no list of its items, and the sums of parts add up to the sum of the whole. The digest is stretched to
     4,096 bits, so finding two sets with the same sum takes at least 2^128 tries. Sources: Bellare and Micciancio,
@@ -343,7 +343,7 @@ def addend(digest: str) -> int:
     return int.from_bytes(hashlib.shake_256(digest.encode("ascii")).digest(_BITS // 8), "big")
 
 
-def of_sum(total: int) -> str:
+def digest_of_sum(total: int) -> str:
     """Return the digest of all digests whose numbers a sum is of."""
     return hashlib.sha256((total % (1 << _BITS)).to_bytes(_BITS // 8, "big")).hexdigest()
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from safe_gate.core.case import CaseAt, Grouping, OwnFile, PartShape
 from safe_gate.core.evaluator import (
     ANY_SEVERITY,
     Comparing,
@@ -16,10 +17,9 @@ from safe_gate.core.evaluator import (
     Presentation,
     Rule,
     Share,
-    anything,
+    always,
 )
 from safe_gate.core.figures import percent, plural, share
-from safe_gate.core.given import CaseAt, Grouping, OwnFile, PartShape
 from safe_gate.core.jsontext import digest
 from safe_gate.model.codec import JsonObject, key
 from safe_gate.model.problems import Place
@@ -181,7 +181,7 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
     fields = {"output": "Output"}  # noqa: RUF012
     guards: Mapping[str, tuple[str, str]] = {}
     group_rules: tuple[Rule, ...] = ()
-    counting_passes: tuple[str, ...] = ()
+    pass_counting_settings: tuple[str, ...] = ()
 
     @property
     def part(self) -> PartShape:  # type: ignore[override]
@@ -203,7 +203,7 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
         return self.name
 
-    def made(self, recipe: str) -> Any:
+    def compile(self, recipe: str) -> Any:
         return recipe
 
     def score(self, case: Any, by: Any) -> Result:
@@ -230,7 +230,7 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
     @property
     def rules(self) -> tuple[Rule, ...]:
         name = f"min-{self.name.replace('_', '-')}-pass-rate"
-        return (Rule(name, self.name, self._passed, forgives=anything, finds=ANY_SEVERITY),)
+        return (Rule(name, self.name, self._passed, forgives=always, finds=ANY_SEVERITY),)
 
     def _passed(self, part: Part) -> Share:
         cases, passed = part.summary.cases, part.summary.passed

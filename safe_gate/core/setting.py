@@ -16,7 +16,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, ConfigDict
 from pydantic.fields import FieldInfo
 
-from safe_gate.core.given import Contradiction, Way
+from safe_gate.core.case import Contradiction, Way
 
 ALL_ENTRIES = "all"
 """The entry of a setting by check or metric that applies to all of them."""

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from safe_gate.core.case import Documents
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.given import Documents
 from safe_gate.core.setting import Group, settings_of
 from safe_gate.evaluators.safe_v0.evaluator import SafeV0
 from safe_gate.evaluators.synthesis.evaluator import Synthesis

@@ -14,9 +14,9 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from safe_gate.core import stats
+from safe_gate.core.case import selects
 from safe_gate.core.evaluator import Count, Evaluator
 from safe_gate.core.figures import apart, fixed, plural
-from safe_gate.core.given import selects
 from safe_gate.core.jsontext import digest
 from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of, results_of
 from safe_gate.gate.stored import withheld
@@ -56,7 +56,7 @@ class ComparedRun:
         return replace(self, parts=parts, is_withheld=True)
 
 
-def alike(old: ComparedRun, new: ComparedRun) -> tuple[ComparedRun, ComparedRun]:
+def comparable(old: ComparedRun, new: ComparedRun) -> tuple[ComparedRun, ComparedRun]:
     """Return two runs, both without texts if one is: stand-ins can be compared with stand-ins alone."""
     return (old.withheld(), new.withheld()) if old.is_withheld or new.is_withheld else (old, new)
 

@@ -18,7 +18,7 @@ from safe_gate.model.report import (
     ComparedParts,
     Comparison,
     Fault,
-    Found,
+    Findings,
     Lock,
     Locked,
     Recordings,
@@ -81,7 +81,7 @@ def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: settings.get(name) for name in (*LIMITS, *sorted(own))}
 
 
-def judge(found: Found, policy: Policy) -> tuple[RuleOutcome, ...]:
+def judge(found: Findings, policy: Policy) -> tuple[RuleOutcome, ...]:
     """Return the outcome of every rule that is on and applies to the findings."""
     outcomes = [*_of_cases(found, policy)]
     if found.comparison is not None:
@@ -107,7 +107,7 @@ def verdict(outcomes: Sequence[RuleOutcome]) -> Verdict:
 # --- rules on the cases of one run --------------------------------------------------------------
 
 
-def _of_cases(found: Found, policy: Policy) -> Iterator[RuleOutcome]:
+def _of_cases(found: Findings, policy: Policy) -> Iterator[RuleOutcome]:
     """Yield the outcomes of the rules that need no baseline."""
     waived, parts = waivers.waived(found), found.parts
     own = (pair for evaluator in EVALUATORS.values() for pair in evaluator.gate.own_rules(policy.limits))
@@ -153,7 +153,7 @@ def _named(rule: Rule, outcome: RuleOutcome, part: Any) -> RuleOutcome:
 
 
 def _with_known_alone(
-    outcomes: Sequence[RuleOutcome], found: Found, compared: ComparedParts, policy: Policy
+    outcomes: Sequence[RuleOutcome], found: Findings, compared: ComparedParts, policy: Policy
 ) -> Iterator[RuleOutcome]:
     """Yield the outcomes; of a rule on a rate that the known cases alone break, the outcome on those.
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, TypeVar
 
-from safe_gate.core.jsontext import addend, digest, of_all, of_sum, stand_in
+from safe_gate.core.jsontext import addend, digest, digest_of_all, digest_of_sum, stand_in
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, parts_of, results_of
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
@@ -161,9 +161,12 @@ def digests(report: Report) -> Digests:
             }
         ),
         "policy": digest(
-            {key: of_all(map(digest, value)) if isinstance(value, list) else value for key, value in policy.items()}
+            {
+                key: digest_of_all(map(digest, value)) if isinstance(value, list) else value
+                for key, value in policy.items()
+            }
         ),
-        **{name: of_sum(total) for name, total in sums.items()},
+        **{name: digest_of_sum(total) for name, total in sums.items()},
     }
     judged = [report.verdict.value, [*map(codec.to_json, report.rules)]]
     return Digests(**found, all=digest({**found, "judged": judged}))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.report import Found, InputFile, Parts, Waiver, Waivers
+from safe_gate.model.report import Findings, InputFile, Parts, Waiver, Waivers
 from safe_gate.model.results import Failure
 
 
@@ -69,7 +69,7 @@ def failing(parts: Parts) -> set[Waivable]:
     return {one for _, _, by in _failures(parts) for one in by}
 
 
-def waived(found: Found) -> Mapping[str, tuple[Failure, ...]]:
+def waived(found: Findings) -> Mapping[str, tuple[Failure, ...]]:
     """Return by evaluator the failing cases of a report whose failures are all waived."""
     applied, failures = _applied(found), dict[str, list[Failure]]()
     for name, failure, by in _failures(found.parts) if applied else ():
@@ -78,12 +78,12 @@ def waived(found: Found) -> Mapping[str, tuple[Failure, ...]]:
     return {name: tuple(failures.get(name, ())) for name in EVALUATORS}
 
 
-def let_pass(found: Found) -> Mapping[str, frozenset[str]]:
+def let_pass(found: Findings) -> Mapping[str, frozenset[str]]:
     """Return by evaluator the ids of the cases that are `waived`."""
     return {name: frozenset(one.case_id for one in failures) for name, failures in waived(found).items()}
 
 
-def left_over(found: Found) -> Mapping[tuple[str, str], tuple[str, ...]]:
+def left_over(found: Findings) -> Mapping[tuple[str, str], tuple[str, ...]]:
     """Return the failures of each case that its waivers do not cover, by `case_of`, if any."""
     applied = _applied(found)
     cases = {one[:2] for one in applied}
@@ -104,5 +104,5 @@ def _failures(parts: Parts) -> Iterator[tuple[str, Failure, set[Waivable]]]:
             yield evaluator.name, one, {Waivable(one.case_id, evaluator.present.measures, by) for by in one.by}
 
 
-def _applied(found: Found) -> set[Waivable]:
+def _applied(found: Findings) -> set[Waivable]:
     return {Waivable.of(waiver) for waiver in found.waivers.applied} if found.waivers else set()

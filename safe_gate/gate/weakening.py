@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from safe_gate.core.case import Case, PackFact, Way
 from safe_gate.core.evaluator import Count, Evaluator
-from safe_gate.core.given import Case, PackFact, Way
 from safe_gate.evaluators import registry
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate.stored import without_texts
 from safe_gate.gate.waivers import Waivable
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.report import Against, Report, RuleOutcome, Waiver, Weakened, Weakening
+from safe_gate.model.report import BaselineFacts, Report, RuleOutcome, Waiver, Weakened, Weakening
 
 
 class What(StrEnum):
@@ -34,8 +34,8 @@ class What(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked of a case: its id, its digest and its expectations, None if only the digest is known.
+class CaseTerms:
+    """The terms of a case: its id, its digest and its expectations, None if only the digest is known.
 
     The expectations are `Case.asks()` with the parts of a case that it lacks: its input, and the groups it counts with.
     If only the digest is known, `excuses` are the groups of a case that is meant to fail. `judges` are those of
@@ -49,14 +49,14 @@ class Asked:
     judges: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, case: Case) -> Asked:
-        """Return what is asked of a case."""
+    def of(cls, case: Case) -> CaseTerms:
+        """Return the terms of a case."""
         asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
         return cls(case.id, case.digests()["case"], asks, judges=case.judges())
 
 
-Cases = Mapping[str, Sequence[Asked]]
-"""What is asked of cases, by evaluator."""
+Cases = Mapping[str, Sequence[CaseTerms]]
+"""The terms of cases, by evaluator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +280,7 @@ class _Compared:
     after: Mapping[str, Any]
     named: Set[str]
 
-    def ways(self, before: Asked, after: Asked) -> Iterator[tuple[Any, ...]]:
+    def ways(self, before: CaseTerms, after: CaseTerms) -> Iterator[tuple[Any, ...]]:
         """Yield how a case asks for less, as the fields of a `Weakening` after its id."""
         excuses = self._excuses(before, self.before), self._excuses(after, self.after)
         is_turned = bool(excuses[1] and not excuses[0])
@@ -310,7 +310,7 @@ class _Compared:
         if is_turned:
             yield _MEANT_TO_FAIL, What.ADDED, None, excuses[1]
 
-    def _excuses(self, one: Asked, settings: Mapping[str, Any]) -> Sequence[str]:
+    def _excuses(self, one: CaseTerms, settings: Mapping[str, Any]) -> Sequence[str]:
         """Return the groups of a case that say under the settings of its run that it is meant to fail."""
         if one.asks is None:
             return one.excuses
@@ -324,7 +324,7 @@ class _Compared:
         if gone:
             yield What.CHANGED if new else What.DROPPED, gone, new
         elif new:
-            could_miss, can_miss = (self.evaluator.gate.missable(key, one, self.after) for one in (before, after))
+            could_miss, can_miss = (self.evaluator.gate.allowed_misses(key, one, self.after) for one in (before, after))
             if any(now > then for then, now in zip(could_miss, can_miss, strict=True)):
                 yield What.ADDED, None, new
 
@@ -340,7 +340,7 @@ class _Compared:
                 yield What.CHANGED, before, after
             return
         registry = self.before.get(self.evaluator.grouping.setting) or {}
-        counting = self.evaluator.gate.counting_passes
+        counting = self.evaluator.gate.pass_counting_settings
         counts = any(one.get(limit) is not None for one in (self.before, self.after) for limit in counting)
         gone, new = _less(before, after), _less(after, before)
         rated = {group for group in new if any(limit.startswith("min-") for limit in registry.get(group, ()))}
@@ -360,7 +360,7 @@ def _less(these: Sequence[str], those: Sequence[str]) -> list[str]:
 
 
 def section(
-    found: Sequence[Weakening], against: Against | None, *, partial: bool, fails: bool, texts: bool
+    found: Sequence[Weakening], against: BaselineFacts | None, *, partial: bool, fails: bool, texts: bool
 ) -> Weakened:
     """Return the weakenings as a section of the report.
 

@@ -10,8 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from safe_gate.core.case import Documents, OwnFile, PackFact
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.given import Documents, OwnFile, PackFact
 from safe_gate.core.jsontext import digest
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import checked, disk, globs
@@ -24,7 +24,7 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings import CONFIG_FILES, WAIVERS_FILE, Bounds, Settings, config_paths
 
 
-def settings() -> Iterator[tuple[str, str]]:
+def pattern_settings() -> Iterator[tuple[str, str]]:
     """Yield the options that name files by patterns, each with the suffix of those that are meant."""
     for one in EVALUATORS.values():
         if isinstance(one.input, Documents):
@@ -53,7 +53,7 @@ class CaseFiles(NamedTuple):
     root: FilePath
 
 
-def of(evaluator: Evaluator, options: Settings, root: FilePath = HERE) -> CaseFiles:
+def case_files_of(evaluator: Evaluator, options: Settings, root: FilePath = HERE) -> CaseFiles:
     """Return the files of cases that options name for an evaluator."""
     form = evaluator.input
     documents = form if isinstance(form, Documents) else None
@@ -83,11 +83,11 @@ def search(options: Settings, setting: str, patterns: Sequence[str], root: FileP
     """Return the files that patterns of a setting name."""
     for one in EVALUATORS.values():
         if one.input.setting == setting:
-            return expanded(of(one, options, root)._replace(patterns=tuple(patterns)))
-    return globs.expanded(patterns, dict(settings())[setting], root=root)
+            return expanded(case_files_of(one, options, root)._replace(patterns=tuple(patterns)))
+    return globs.expanded(patterns, dict(pattern_settings())[setting], root=root)
 
 
-def narrowed(options: Settings, root: FilePath) -> Settings:
+def without_unmatched(options: Settings, root: FilePath) -> Settings:
     """Return options less the patterns that name no file below a folder, but for what a commit cannot be read for."""
 
     def is_left(setting: str, pattern: str) -> bool:
@@ -95,7 +95,7 @@ def narrowed(options: Settings, root: FilePath) -> Settings:
         return bool(found.paths) or any(one.code is Code.BASE_UNAVAILABLE for one in found.problems)
 
     return options.replace(
-        **{name: tuple(one for one in options.value(name) if is_left(name, one)) for name, _ in settings()}
+        **{name: tuple(one for one in options.value(name) if is_left(name, one)) for name, _ in pattern_settings()}
     )
 
 
@@ -170,37 +170,37 @@ def input_named(setting: str) -> str:
     return setting.replace("_", "-")
 
 
-def read_by(options: Settings) -> Iterator[Path]:
+def files_read(options: Settings) -> Iterator[Path]:
     """Yield the working folder and the files that a run would read, and where outputs may lie beside documents."""
     named = (*config_paths(options.config), options.waivers or WAIVERS_FILE, options.baseline)
     yield from (Path(one) for one in ("", *named))
     yield from globs.expand(options.shards)[0]
     documented = {one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
-    for setting, _ in settings():
+    for setting, _ in pattern_settings():
         paths = search(options, setting, options.value(setting)).paths
         beside = map(outputs_beside, paths) if setting in documented else ()
         yield from (path for path in (*paths, *beside) if isinstance(path, Path))
 
 
-def replaced(reports: Iterable[Path], *readers: Settings) -> list[Path]:
+def overwritten(reports: Iterable[Path], *readers: Settings) -> list[Path]:
     """Return the reports that would take the place of files that runs under some options read.
 
     A baseline counts even if it is missing: the next run would be compared with this one.
     """
     reports, read = [*reports], [Path(one.baseline) for one in readers]
     if any(map(disk.exists, reports)):
-        read += (file for one in readers for file in read_by(one))
+        read += (file for one in readers for file in files_read(one))
     return [path for path in reports if disk.is_among(path, read)]
 
 
-def keep_inputs(flag: str, path: str, read: Iterable[Path]) -> None:
+def refuse_to_overwrite(flag: str, path: str, read: Iterable[Path]) -> None:
     """Raise CannotJudge for a report that would take the place of a file that is read."""
     if disk.is_among(path, read):
         words = f"names {path}, which this run reads, and must not replace; name another file"
         raise CannotJudge.at(flag, words, Code.USAGE)
 
 
-class Own(NamedTuple):
+class OwnRules(NamedTuple):
     """A team's files of rules, read once, by evaluator: those that are sound, and what is wrong with others.
 
     `unmatched` are the problems of the patterns, `problems` those of files.
@@ -210,7 +210,7 @@ class Own(NamedTuple):
     problems: Mapping[str, tuple[Problem, ...]]
     unmatched: Mapping[str, tuple[Problem, ...]]
 
-    def matched(self) -> Own:
+    def matched(self) -> OwnRules:
         """Return them without the problems of patterns that name no file."""
         left = {
             name: tuple(one for one in some if one.code is not Code.UNREADABLE_FILE)
@@ -225,11 +225,11 @@ class Own(NamedTuple):
                 raise CannotJudge(*problems)
 
 
-NO_FILES = Own({}, {}, {})
+NO_FILES = OwnRules({}, {}, {})
 """No team has files of rules."""
 
 
-def read_rules(settings: JsonObject, *, root: FilePath = HERE) -> Own:
+def read_rules(settings: JsonObject, *, root: FilePath = HERE) -> OwnRules:
     """Return the files of rules that settings name below `root`, as by `globs.expanded`."""
     files: dict[str, tuple[OwnFile, ...]] = {}
     problems: dict[str, tuple[Problem, ...]] = {}
@@ -239,7 +239,7 @@ def read_rules(settings: JsonObject, *, root: FilePath = HERE) -> Own:
             paths, nothing, _ = globs.expanded(settings[one.rule_files.setting], ".json", root=root)
             own, wrong = _read(paths, one.rule_files.kind)
             files[name], problems[name], unmatched[name] = tuple(own), tuple(wrong), tuple(nothing)
-    return Own(files, problems, unmatched)
+    return OwnRules(files, problems, unmatched)
 
 
 def _read(paths: Sequence[FilePath], kind: str) -> tuple[list[OwnFile], list[Problem]]:
@@ -257,12 +257,12 @@ def _read(paths: Sequence[FilePath], kind: str) -> tuple[list[OwnFile], list[Pro
     return own, problems
 
 
-def load(evaluator: Evaluator, settings: JsonObject, own: Own) -> Any:
+def load(evaluator: Evaluator, settings: JsonObject, own: OwnRules) -> Any:
     """Return what an evaluator scores by under settings. Raises CannotJudge as `recipe` does."""
-    return made(evaluator.name, recipe(evaluator, settings, own))
+    return compile_recipe(evaluator.name, recipe(evaluator, settings, own))
 
 
-def recipe(evaluator: Evaluator, settings: JsonObject, own: Own) -> str:
+def recipe(evaluator: Evaluator, settings: JsonObject, own: OwnRules) -> str:
     """Return the recipe of what an evaluator scores by: see `Evaluator.recipe`.
 
     Raises CannotJudge with every problem of a team's files of rules.
@@ -283,12 +283,12 @@ def recipe(evaluator: Evaluator, settings: JsonObject, own: Own) -> str:
 
 
 @lru_cache(maxsize=4)
-def made(name: str, recipe: str) -> Any:
-    """Return what a recipe of an evaluator describes. Raises CannotJudge as `Evaluator.made` does."""
-    return EVALUATORS[name].made(recipe)
+def compile_recipe(name: str, recipe: str) -> Any:
+    """Return what a recipe of an evaluator describes. Raises CannotJudge as `Evaluator.compile` does."""
+    return EVALUATORS[name].compile(recipe)
 
 
-def rules_digest(settings: JsonObject, own: Own) -> str:
+def rules_digest(settings: JsonObject, own: OwnRules) -> str:
     """Return the digest of the rules of all evaluators that have them in sound files: of one evaluator, its own."""
     found = [
         one.rule_files.digest(settings, own.files.get(name, ())) for name, one in EVALUATORS.items() if one.rule_files
@@ -296,7 +296,7 @@ def rules_digest(settings: JsonObject, own: Own) -> str:
     return found[0] if len(found) == 1 else digest(found)
 
 
-def rule_facts(own: Own) -> dict[str, PackFact]:
+def rule_facts(own: OwnRules) -> dict[str, PackFact]:
     """Return all rules that evaluators have in files, by their ids. Raises CannotJudge as `recipe` does."""
     own.refuse_unsound()
     found: dict[str, PackFact] = {}

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from safe_gate.core.given import Documents, LineOf, Lines
+from safe_gate.core.case import Documents, LineOf, Lines
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, blank_comments, parse, places
 from safe_gate.core.validate import Fault, Schema
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, extended
@@ -128,7 +128,7 @@ def _is_surely(value: Any, kind: str) -> bool:
 
 def mistaken_for(number: int, line: bytes, path: FilePath, name: str, kind: str) -> Problem | None:
     """Return the problem of a file that holds no objects of a kind, one a line, as its first line tells."""
-    if begins_otherwise(line):
+    if cannot_be_an_object(line):
         return foreign(name, kind)
     try:
         value = parse(disk.decode(line, name, number))
@@ -143,7 +143,7 @@ def mistaken_for(number: int, line: bytes, path: FilePath, name: str, kind: str)
     return None if is_meant_as(value, kind) else foreign(name, kind, value)
 
 
-def begins_otherwise(start: bytes) -> bool:
+def cannot_be_an_object(start: bytes) -> bool:
     """Return whether a file's first bytes that are no blanks begin no object, neither in UTF-8 nor in UTF-16."""
     return start.lstrip()[:1] not in (b"{", b"") and not start.startswith(disk.BOMS_OF_UTF_16)
 

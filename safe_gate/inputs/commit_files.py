@@ -286,7 +286,7 @@ class Clone:
         Raises CannotJudge for a tag by the name of a branch elsewhere: git would take it.
         """
         sha = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
-        if twins := _twins(_SUFFIX.split(ref, maxsplit=1)[0]):
+        if twins := _ambiguous_refs(_SUFFIX.split(ref, maxsplit=1)[0]):
             raise two_commits(ref, twins)
         # The raw commit has its parents, also at the end of a shallow clone.
         header, _, _ = _git("cat-file", "commit", sha).decode("utf-8", "replace").partition("\n\n")
@@ -337,7 +337,7 @@ class Clone:
         _git("cat-file", "blob", file.blob, into=into)
 
 
-def _twins(name: str) -> list[str]:
+def _ambiguous_refs(name: str) -> list[str]:
     """Return a tag and the branches of one name, here or fetched, if they are at different commits."""
     kinds = ("tags", "heads", "remotes", "remotes/*")
     named = _git("for-each-ref", "--format=%(refname)", *(f"refs/{kind}/{name}" for kind in kinds))

@@ -15,8 +15,8 @@ from itertools import chain, islice
 from typing import Any, BinaryIO, NamedTuple
 
 from safe_gate import addons
+from safe_gate.core.case import Case, CaseAt, Documents
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.given import Case, CaseAt, Documents
 from safe_gate.core.jsontext import JsonError, item_places, parse
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.inputs.case_files import CaseFiles
@@ -77,7 +77,7 @@ def _in_lines(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Problem
         twins = {
             place: twin
             for case_id, place in ids_of(found)
-            if (twin := twin_of(seen, case_id, place, evaluator.input.id_key))
+            if (twin := duplicate_of(seen, case_id, place, evaluator.input.id_key))
         }
         yield from twins.values()
         yield from (one for one in found if isinstance(one, Problem) or one.place not in twins)
@@ -154,13 +154,13 @@ def cluster_of(case: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-def twin_of(seen: dict[str, Place], case_id: str, place: Place, field: str) -> Problem | None:
+def duplicate_of(seen: dict[str, Place], case_id: str, place: Place, field: str) -> Problem | None:
     """Return a problem if the id was seen before, else remember it."""
     first = seen.setdefault(case_id, place)
-    return None if first is place else twin(place, first, case_id, field)
+    return None if first is place else duplicate(place, first, case_id, field)
 
 
-def twin(place: Place, first: Place, case_id: str, field: str) -> Problem:
+def duplicate(place: Place, first: Place, case_id: str, field: str) -> Problem:
     """Return the problem of an id that stands elsewhere too."""
     words = f"appears at {first.path}:{first.line} too; expected ids that are unique in the run"
     return Problem(place, words, case_id, field, code=Code.DUPLICATE_ID)
@@ -339,7 +339,7 @@ def outputs_alone(evaluator: Evaluator, form: Documents, patterns: Sequence[str]
     """Yield the problems of recorded outputs on their own, without the documents that they belong to."""
     paths, problems = globs.expand(patterns)
     yield from problems
-    yield from _read_outputs(case_files.of(evaluator, Settings()), form, paths, {})
+    yield from _read_outputs(case_files.case_files_of(evaluator, Settings()), form, paths, {})
 
 
 class Batch(NamedTuple):
@@ -364,7 +364,7 @@ def _batch(files: CaseFiles, form: Documents, path: FilePath, name: str) -> Iter
         data = disk.data_of(path, name, bounds.line, "bounds.line")
         yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
         data = data.removeprefix(disk.BOM)
-        if checked.begins_otherwise(data):
+        if checked.cannot_be_an_object(data):
             yield checked.foreign(name, form.kind)
             return
         text = disk.decode(data, name)
@@ -421,7 +421,7 @@ def _joined(
             continue
         place = batch.places[index]
         found = recorded.pop(test_id, None)
-        if twin := twin_of(seen, test_id, place, form.id_key):
+        if twin := duplicate_of(seen, test_id, place, form.id_key):
             yield twin
             continue
         if index in batch.faulty or lacking:
@@ -489,7 +489,7 @@ def _read_outputs(
             last = here.place
             first = into.setdefault(test_id, here)
             if first is not here:
-                yield twin(here.place, first.place, test_id, form.id_key)
+                yield duplicate(here.place, first.place, test_id, form.id_key)
         if is_empty:
             words = "is empty: no outputs; expected one JSON object per line"
             yield Problem(Place(disk.shown(path)), words, code=Code.NO_INPUT)

@@ -14,7 +14,7 @@ from safe_gate.model.results import Interval, Test
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class BaselineFacts:
     """The baseline of a run: the user's name for it, its commit and its time in UTC.
 
     Commit and time are "" if unknown. `age_days` is None if the time is unknown. `why` says why the base commit of an
@@ -149,7 +149,7 @@ class Comparison:
     the cases of this run, "" for none.
     """
 
-    baseline: Against
+    baseline: BaselineFacts
     status: str
     without_baseline: Sequence[str]
     parts: ComparedParts
@@ -181,7 +181,7 @@ class Weakened:
     `partial` says that one side is a report, which has limits and digests alone. `on_weakened` is `fail` or `warn`.
     """
 
-    against: Against | None
+    against: BaselineFacts | None
     partial: bool
     on_weakened: str
     findings: Sequence[Weakening]
@@ -448,7 +448,7 @@ class RuleOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Findings:
     """The findings of a run, before the gate judges it.
 
     `parts` are evaluators' parts by name, None for one without input. `comparison` and `weakened` are None if the run
@@ -463,7 +463,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report(Found):
+class Report(Findings):
     """The report of a run. `problems` keep it from a verdict: the last of them stands for those that are only counted.
 
     `blessed` is of a baseline: the reason why a person approved it, and the owner.

@@ -12,7 +12,7 @@ from safe_gate.core.stats import wilson
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of
 from safe_gate.gate.comparison import smallest_visible
 from safe_gate.model.report import (
-    Against,
+    BaselineFacts,
     Change,
     Compared,
     ComparedCases,
@@ -58,7 +58,7 @@ def comparison_section(comparison: Comparison, run: Parts) -> Section:
 _FOOTER = "Baseline: as judged then. Today's rules: its outputs under today's rules. p: after Holm's correction."
 
 
-def baseline_words(base: Against) -> Phrase:
+def baseline_words(base: BaselineFacts) -> Phrase:
     """Return what the baseline is called: its commit, its name and its age."""
     commit = (Untrusted(base.commit[:7]), " (") if base.commit else ()
     days = base.age_days
@@ -300,7 +300,7 @@ def weakened_remarks(weakened: Weakened | None) -> Iterator[Phrase]:
         yield ("The config, rules and cases are as strict as at ", *_against(weakened.against), _partly(weakened), ".")
 
 
-def _against(base: Against | None) -> Phrase:
+def _against(base: BaselineFacts | None) -> Phrase:
     return baseline_words(base) if base else ()
 
 

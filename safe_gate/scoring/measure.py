@@ -1,6 +1,6 @@
 """Shell: the evaluators' parts of a report: cases read, scored and added up one at a time. Reads files.
 
-Files are read in parts of whole lines. `tallied` turns a part into totals, entries, ids and problems. An
+Files are read in parts of whole lines. `tally_part` turns a part into totals, entries, ids and problems. An
 ordered map applies it: Python's own, `workers.ordered` or the cluster's. Parts travel as the hashed bytes, not as
 paths. Rules travel as their recipe, which each process compiles once.
 
@@ -17,21 +17,21 @@ from itertools import count, groupby, islice
 from typing import Any, Literal, NamedTuple
 
 from safe_gate import addons
+from safe_gate.core.case import Case, Lines, selects
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import Sum
-from safe_gate.core.given import Case, Lines, selects
 from safe_gate.core.jsontext import Path, offsets, units
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
 from safe_gate.gate.stored import withheld, without_texts
-from safe_gate.gate.weakening import Asked
+from safe_gate.gate.weakening import CaseTerms
 from safe_gate.inputs import case_files, recorded
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems, is_interrupt, reason
 from safe_gate.model.report import InputFile
 from safe_gate.model.results import Mark, Side
 from safe_gate.model.spool import Spool
-from safe_gate.scoring import asked, workers
-from safe_gate.scoring.asked import Part, Snapshot, as_shown, is_wanted, no_case, parts_of, too_many_tags
+from safe_gate.scoring import sides, workers
+from safe_gate.scoring.sides import Part, Snapshot, no_case, parts_of, passes_case_filter, shown_problems, too_many_tags
 from safe_gate.settings import Settings
 
 Recount = Callable[[Any], Any]
@@ -44,27 +44,27 @@ None passes the case over, a problem says why its result cannot be taken.
 """
 
 
-def scored(_evaluator: str, _case_id: str, score: Callable[[], Any], _recount: Recount) -> Any:
+def score_all(_evaluator: str, _case_id: str, score: Callable[[], Any], _recount: Recount) -> Any:
     """Return a case's result by scoring it: the source of a run that is whole."""
     return score()
 
 
-def unscored(_evaluator: str, _case_id: str, _score: Callable[[], Any], _recount: Recount) -> None:
+def score_none(_evaluator: str, _case_id: str, _score: Callable[[], Any], _recount: Recount) -> None:
     """Score no case: a source that leaves what is wrong with the inputs."""
 
 
-class Keeps(NamedTuple):
+class Kept(NamedTuple):
     """What is kept of cases to be shown: the `texts` of some, and the `columns` of the deciding words.
 
-    `asked_of` keeps what is asked of each case, for a comparison.
+    `case_terms` keeps the terms of each case, for a comparison.
     """
 
     texts: Literal["", "failing", "all"] = ""
     columns: bool = False
-    asked_of: bool = False
+    case_terms: bool = False
 
 
-NOTHING = Keeps()
+KEEP_NOTHING = Kept()
 """What is kept of cases that only a report shows."""
 
 
@@ -86,21 +86,21 @@ def _columns(
                 yield {}
 
 
-class How(NamedTuple):
+class Method(NamedTuple):
     """How cases are scored, if not by their own rules.
 
-    `recipe`, as in `own_rules.made`, replaces these rules. `passes_over` leaves out cases that do not fit what is
+    `recipe`, as in `compile_recipe`, replaces these rules. `skips_misfits` leaves out cases that do not fit what is
     scored by, which are else a problem. `rules_of` is the commit that the rules are of, "" for that of the cases.
     """
 
     recipe: str = ""
-    source: ResultSource = scored
-    keeps: Keeps = NOTHING
-    passes_over: bool = False
+    source: ResultSource = score_all
+    keeps: Kept = KEEP_NOTHING
+    skips_misfits: bool = False
     rules_of: str = ""
 
 
-AS_NAMED = How()
+OWN_RULES = Method()
 """Cases are scored by the rules that their settings name."""
 
 
@@ -112,13 +112,13 @@ class Scoring(NamedTuple):
 
     evaluator: str
     settings: JsonObject
-    how: How
+    how: Method
 
 
 class Tally(NamedTuple):
-    """What some cases come to: totals, which can be added, and their results.
+    """The results of some cases, and their totals, which can be added.
 
-    `texts` and `columns` belong to the results' cases, if they are kept, as do what is `asked_of` each. `ids` has the
+    `texts` and `columns` belong to the results' cases, if they are kept, and so do `case_terms`. `ids` has the
     ids of all cases of lines with their places, including cases with problems. With a problem there may be fewer
     results than `cases`. `groups` covers all cases, including those without a result, if it `knows_groups`. It holds at
     most one more than `bounds.tags`. `left_out` has the ids of the cases that a filter leaves out.
@@ -128,7 +128,7 @@ class Tally(NamedTuple):
     results: Sequence[Any] = ()
     texts: Sequence[JsonObject] = ()
     columns: Sequence[JsonObject] = ()
-    asked_of: Sequence[Asked] = ()
+    case_terms: Sequence[CaseTerms] = ()
     cases: int = 0
     ids: tuple[tuple[str, Place], ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -137,13 +137,13 @@ class Tally(NamedTuple):
     knows_groups: bool = True
 
 
-def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
+def tally_part(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
     """Return the result of some cases if they are to be scored; else their problems and ids.
 
     Raises CannotJudge if the evaluator of a package does not return, however it leaves.
     """
     try:
-        return _tallied(scoring, *item)
+        return _tally_part(scoring, *item)
     except (CannotJudge, MemoryError):
         raise
     except BaseException as error:
@@ -158,17 +158,17 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
         raise CannotJudge(problem) from error
 
 
-def _tallied(scoring: Scoring, part: Part, is_scored: bool) -> Tally:
+def _tally_part(scoring: Scoring, part: Part, is_scored: bool) -> Tally:
     evaluator = EVALUATORS[scoring.evaluator]
     if not isinstance(part, recorded.Part):
-        tally = _scored(scoring, part, {}, is_scored=is_scored)
+        tally = _score_cases(scoring, part, {}, is_scored=is_scored)
         return tally._replace(groups=frozenset(group for case in part for group in case.groups))
     texts = dict(recorded.lines_of(part)) if scoring.how.keeps.columns else {}
     found = [*recorded.cases_of(evaluator, part, scoring.settings)]
     groups, knows_groups = _groups(evaluator, part, found)
     if len(groups) > part.bounds.tags:
         groups, is_scored = {*islice(groups, part.bounds.tags + 1)}, False  # enough to see that they are too many
-    tally = _scored(scoring, found, texts, is_scored=is_scored)
+    tally = _score_cases(scoring, found, texts, is_scored=is_scored)
     return tally._replace(ids=recorded.ids_of(found), groups=frozenset(groups), knows_groups=knows_groups)
 
 
@@ -181,26 +181,28 @@ def _groups(evaluator: Evaluator, part: recorded.Part, found: Sequence[Case | Pr
     return groups | (more or set()), more is not None
 
 
-def _scored(scoring: Scoring, found: Iterable[Case | Problem], texts: Mapping[int, bytes], *, is_scored: bool) -> Tally:
-    """Return what cases come to by a scoring; `texts` are their lines by number, if they are wanted."""
-    evaluator, by = EVALUATORS[scoring.evaluator], case_files.made(scoring.evaluator, scoring.how.recipe)
+def _score_cases(
+    scoring: Scoring, found: Iterable[Case | Problem], texts: Mapping[int, bytes], *, is_scored: bool
+) -> Tally:
+    """Score cases; `texts` are their lines by number, if they are wanted."""
+    evaluator, by = EVALUATORS[scoring.evaluator], case_files.compile_recipe(scoring.evaluator, scoring.how.recipe)
     keeps = scoring.how.keeps
     problems, unsound = list[Problem](), list[Problem]()
     scored = list[tuple[Case, Any]]()
-    asked_of, left_out, count = list[Asked](), list[str](), 0
+    asked_of, left_out, count = list[CaseTerms](), list[str](), 0
     for case in found:
         if isinstance(case, Problem):
             problems.append(case)
             continue
-        if not is_wanted(evaluator, case, scoring.settings):
+        if not passes_case_filter(evaluator, case, scoring.settings):
             continue
-        if keeps.asked_of:
-            asked_of.append(Asked.of(case))
+        if keeps.case_terms:
+            asked_of.append(CaseTerms.of(case))
         if not selects(scoring.settings, case.groups):
             left_out.append(case.id)
             continue
         misfit = _misfit(evaluator, case, by, scoring.how.rules_of)
-        if misfit and scoring.how.passes_over:
+        if misfit and scoring.how.skips_misfits:
             continue
         count += 1
         if misfit and problems[-1:] != [misfit]:  # all turns of a conversation share it
@@ -239,7 +241,7 @@ def _result(scoring: Scoring, evaluator: Evaluator, by: Any, case: Any) -> Any:
     def recounted(result: Any) -> Any:
         known = {"cluster": case.cluster} if case.cluster else {}  # results leave out an empty one
         known = known if is_full else without_texts(evaluator.name, known)
-        again = evaluator.recounted(result, replace(case, **known), by)
+        again = evaluator.recompute(result, replace(case, **known), by)
         return fresh() if again is None else again
 
     return scoring.how.source(evaluator.name, case.id, fresh, recounted)
@@ -262,7 +264,7 @@ class Measured:
     whether every case could be read. `left_out` has the ids of the cases that a filter leaves out. `skipped` are SAFE
     Gate's own files that a glob passed over. `texts` belong to the results' cases, in their order, if they were asked
     for. An empty object stands for a case whose texts are not kept. `columns` belong to the same cases, as `Recorded`
-    has them. `asked_of` is what is asked of each case that was read, if that is kept.
+    has them. `case_terms` are those of each case that was read, if they are kept.
     """
 
     part: Any = None
@@ -276,10 +278,10 @@ class Measured:
     skipped: list[str] = field(default_factory=list)
     texts: Spool[JsonObject] = field(default_factory=Spool)
     columns: Spool[JsonObject] = field(default_factory=Spool)
-    asked_of: Spool[Asked] = field(default_factory=Spool)
+    case_terms: Spool[CaseTerms] = field(default_factory=Spool)
 
     def take(self, tally: Tally, most_groups: int) -> None:
-        """Add what some more cases come to, but no group beyond those that are too many."""
+        """Add a tally, but no group beyond those that are too many."""
         self.cases += tally.cases
         self.knows_groups = self.knows_groups and tally.knows_groups
         if len(self.groups) <= most_groups:
@@ -288,27 +290,27 @@ class Measured:
         self.results.extend(tally.results)
         self.texts.extend(tally.texts)
         self.columns.extend(tally.columns)
-        self.asked_of.extend(tally.asked_of)
+        self.case_terms.extend(tally.case_terms)
 
 
-def part(evaluator: Evaluator, side: Snapshot, generated_at: str, how: How = AS_NAMED) -> Measured:
+def part(evaluator: Evaluator, side: Snapshot, generated_at: str, how: Method = OWN_RULES) -> Measured:
     """Return an evaluator's part of the report over all cases of a side."""
     files, settings, options = side.files_of(evaluator), side.settings, side.options
     recipe, problems = how.recipe, tuple[Problem, ...]()
     try:
         recipe = recipe or side.recipe(evaluator)
-        case_files.made(evaluator.name, recipe)
+        case_files.compile_recipe(evaluator.name, recipe)
     except CannotJudge as error:  # the cases may have problems of their own
-        recipe = case_files.recipe(evaluator, asked.settings(Settings()), case_files.NO_FILES)
+        recipe = case_files.recipe(evaluator, sides.scoring_settings(Settings()), case_files.NO_FILES)
         problems = error.problems
-    how = how._replace(recipe=recipe, passes_over=how.passes_over or bool(problems))
-    by, scoring = case_files.made(evaluator.name, recipe), Scoring(evaluator.name, settings, how)
+    how = how._replace(recipe=recipe, skips_misfits=how.skips_misfits or bool(problems))
+    by, scoring = case_files.compile_recipe(evaluator.name, recipe), Scoring(evaluator.name, settings, how)
     measured, found, seen = Measured(), Problems(), dict[str, Place]()
     totals, most_groups = Sum(evaluator.totals((), by)), files.bounds.tags
     mapped: Mapped
     mapped, size = map, recorded.PART_LINES
     if isinstance(evaluator.input, Lines):
-        mapped, size = _engine(options.scheduler, options.jobs)
+        mapped, size = _mapper(options.scheduler, options.jobs)
 
     def parts() -> Iterator[tuple[Part, bool]]:
         for item in parts_of(files, size):
@@ -322,7 +324,7 @@ def part(evaluator: Evaluator, side: Snapshot, generated_at: str, how: How = AS_
             else:
                 yield item, not (problems or found)
 
-    for tally in mapped(partial(tallied, scoring), parts()):
+    for tally in mapped(partial(tally_part, scoring), parts()):
         for problem in tally.problems:
             found.add(problem)
         are_few = len(measured.groups) <= most_groups
@@ -332,7 +334,7 @@ def part(evaluator: Evaluator, side: Snapshot, generated_at: str, how: How = AS_
             found.add(too_many_tags(most_groups))
             measured.knows_groups = False
         for case_id, place in tally.ids:
-            if twin := recorded.twin_of(seen, case_id, place, evaluator.input.id_key):
+            if twin := recorded.duplicate_of(seen, case_id, place, evaluator.input.id_key):
                 found.add(twin)
         workers.report_scored(tally.cases)
     total = totals.total()
@@ -342,7 +344,7 @@ def part(evaluator: Evaluator, side: Snapshot, generated_at: str, how: How = AS_
         problems = (lacking,) if lacking else ()
     if not problems and 0 < measured.cases == len(measured.results):
         measured.part = evaluator.report(total, measured.results, by, generated_at)
-    measured.problems = as_shown(problems, settings["text"])
+    measured.problems = shown_problems(problems, settings["text"])
     return measured
 
 
@@ -350,7 +352,7 @@ Mapped = Callable[[Callable[[Any], Tally], Iterable[Any]], Iterator[Tally]]
 """What applies a function to many items, and yields what comes of them in their order."""
 
 
-def _engine(scheduler: str, jobs: str) -> tuple[Mapped, int]:
+def _mapper(scheduler: str, jobs: str) -> tuple[Mapped, int]:
     """Return what parts of the cases are scored by, and how many lines a part should have for it."""
     if scheduler:
         cluster = addons.scale.cluster

@@ -16,7 +16,7 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 _listener: ContextVar[Callable[[int], None] | None] = ContextVar("listener", default=None)
 
 
-def listen(listener: Callable[[int], None]) -> None:
+def on_scored(listener: Callable[[int], None]) -> None:
     """Let a function hear of cases from here on: their number, each time some are scored."""
     _listener.set(listener)
 

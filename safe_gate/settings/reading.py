@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import PydanticBaseSettingsSource
 
-from safe_gate.core.given import Documents
+from safe_gate.core.case import Documents
 from safe_gate.core.setting import AS_RUN, Setting, nested
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS, PROBLEMS

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from safe_gate import __version__
 from safe_gate.gate import stored
 from safe_gate.gate.stored import read_report
-from safe_gate.scoring.asked import SCORING
+from safe_gate.scoring.sides import SCORING
 from safe_gate.settings import settings
 from tests.support.cases import Ran, SafeGate, safe_case, signed, turn, write_batch, write_cases
 from tests.support.examples import examples

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.core.given import CaseAt, Lines
+from safe_gate.core.case import CaseAt, Lines
 from safe_gate.core.passfail import Part, PassFail, Summary
 from safe_gate.core.setting import Group
 from safe_gate.model.codec import JsonObject

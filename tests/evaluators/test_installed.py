@@ -16,8 +16,8 @@ from typing import Annotated, Any
 
 import pytest
 
+from safe_gate.core.case import Documents, Lines
 from safe_gate.core.evaluator import Rule, no_reply
-from safe_gate.core.given import Documents, Lines
 from safe_gate.core.setting import Group, Names, Texts
 from safe_gate.evaluators.registry import BUILT_IN, GROUP, installed
 from safe_gate.inputs.checked import load_schema

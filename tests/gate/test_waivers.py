@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from safe_gate.gate.stored import read_report
 from safe_gate.gate.waivers import sorted_out, waived
-from safe_gate.model.report import Found, Waiver, Waivers
+from safe_gate.model.report import Findings, Waiver, Waivers
 from safe_gate.render.markdown import COMMENT_LIMIT, from_longest
 from safe_gate.render.view import ReportView
 from tests.support.cases import Ran, SafeGate, report, safe_case, turn, write_batch, write_cases
@@ -369,7 +369,7 @@ def test_every_waiver_has_one_fate_and_none_lets_a_case_pass_that_fails_by_more(
     random.shuffle(parts["synthesis"].results)
     assert sorted_out(listed, parts, "2026-01-15") == fates
     in_force = {pair for pair, day in given_.items() if day == "2026-01-15"}
-    found = Found(parts=parts, waivers=Waivers("", "", *fates))
+    found = Findings(parts=parts, waivers=Waivers("", "", *fates))
     let_pass = {failure.case_id for failure in waived(found)["synthesis"]}
     assert let_pass == {name for name, by in failing.items() if by and {(name, check) for check in by} <= in_force}
 
@@ -382,7 +382,7 @@ def test_one_more_failure_never_lets_another_case_pass(
 
     def counted(by: Mapping[str, set[str]]) -> int:
         parts = measured(by)
-        found = Found(parts=parts, waivers=Waivers("", "", *sorted_out(listed, parts, "2026-01-15")))
+        found = Findings(parts=parts, waivers=Waivers("", "", *sorted_out(listed, parts, "2026-01-15")))
         return sum(map(bool, by.values())) - len(waived(found)["synthesis"])
 
     worse = {**failing, name: failing.get(name, set()) | {check}}

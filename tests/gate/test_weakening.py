@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.core.given import PackFact
+from safe_gate.core.case import PackFact
 from safe_gate.gate.weakening import WEAKER, Terms, weakenings
 from safe_gate.settings import settings
 from tests.support.weakening import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.gate.weakening import Asked, Terms, weakenings
+from safe_gate.gate.weakening import CaseTerms, Terms, weakenings
 from tests.support.weakening import DEFAULTS, Found, both_ways, found
 
 
@@ -17,7 +17,7 @@ def asking(name: str, settings_: dict[str, Any] | None = None, **asks: Any) -> T
     if name == "safe_v0":
         plain = {"archetype": "A", "concern_id": "I", "CR": [], "AH": [], "AC": [], "patient_payload": None}
     plain["cluster"] = None
-    asked = Asked("c", json.dumps(asks), plain | asks)
+    asked = CaseTerms("c", json.dumps(asks), plain | asks)
     return Terms(DEFAULTS | (settings_ or {}), {name: [asked]}, {}, "")
 
 
@@ -134,7 +134,7 @@ def test_a_case_that_a_report_counts_and_the_run_excuses_is_named() -> None:
     head = asking("synthesis", words, tags=["wording-fail", "x"])
     (asked,) = head.cases["synthesis"]
     for excuses, said in (((), [("synthesis", "c", "meant to fail", "added")]), (("x",), [])):
-        base = Terms(DEFAULTS, {"synthesis": [Asked("c", asked.digest, None, excuses)]}, {}, "")
+        base = Terms(DEFAULTS, {"synthesis": [CaseTerms("c", asked.digest, None, excuses)]}, {}, "")
         assert found(base, head) == said
 
 
@@ -147,7 +147,7 @@ def test_of_a_negative_examples_tags_those_that_say_so_are_named() -> None:
 
 
 def test_a_case_known_only_by_its_digest_is_reported_as_changed() -> None:
-    known, changed = (Terms({}, {"synthesis": [Asked("c", sha256, None)]}, {}, "") for sha256 in "ab")
+    known, changed = (Terms({}, {"synthesis": [CaseTerms("c", sha256, None)]}, {}, "") for sha256 in "ab")
     assert found(known, known) == []
     asks = asking("synthesis", user="1")
     for one, other in ((known, changed), (known, asks), (asks, known)):

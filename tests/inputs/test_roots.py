@@ -14,7 +14,7 @@ from safe_gate.inputs import checked
 from safe_gate.inputs.commit_files import CommitPath, FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge, Problem
-from safe_gate.scoring import asked, measure
+from safe_gate.scoring import measure, sides
 from safe_gate.scoring.measure import Measured
 from safe_gate.settings import Settings
 from tests.support.baselines import commit_of
@@ -74,7 +74,7 @@ def root(work: Path) -> Iterator[CommitPath]:
 
 
 def measured(root: FilePath = HERE, options: Settings = OPTIONS) -> tuple[Measured, Measured]:
-    side = asked.taken(options, root)
+    side = sides.take_snapshot(options, root)
     return measure.part(SAFE, side, NOW), measure.part(SYNTHESIS, side, NOW)
 
 
@@ -136,13 +136,15 @@ def test_what_leads_out_of_the_repository_cannot_be_read_at_a_commit(
         Settings().replace(synthesis_cases=(pattern,)),
         Settings().replace(synthesis_cases=("empathy.jsonl",), rules=(pattern,)),
     ):
-        assert [p.message for p in measure.part(SYNTHESIS, asked.taken(options, root), NOW).problems] == [expected]
+        assert [p.message for p in measure.part(SYNTHESIS, sides.take_snapshot(options, root), NOW).problems] == [
+            expected
+        ]
     for options in (
         Settings().replace(safe_batch=(pattern,)),
         Settings().replace(safe_batch=("clinical/*_batch_*",), safe_outputs=(pattern,)),
         Settings().replace(safe_batch=("x",), safe_test_dir=pattern.replace(".jsonl", "")),
     ):
-        assert expected in [p.message for p in measure.part(SAFE, asked.taken(options, root), NOW).problems]
+        assert expected in [p.message for p in measure.part(SAFE, sides.take_snapshot(options, root), NOW).problems]
     with pytest.raises(CannotJudge):
         checked.read_config(pattern, root=root)
 

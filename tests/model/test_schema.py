@@ -24,7 +24,7 @@ PLACES: dict[str, type] = {
     "properties/provenance": report.Provenance,
     "properties/provenance/properties/digests": report.Digests,
     "$defs/waivers": report.Waivers,
-    "$defs/baseline": report.Against,
+    "$defs/baseline": report.BaselineFacts,
     "$defs/weakened": report.Weakened,
     "$defs/recordings": report.Recordings,
     COMPARISON: report.Compared,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.given import selects
+from safe_gate.core.case import selects
 from safe_gate.gate.weakening import Terms, weakenings
 from tests.support.cases import SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git

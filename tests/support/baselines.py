@@ -13,7 +13,7 @@ from safe_gate.baseline.source import Baseline, opened_baseline
 from safe_gate.github import Api, Context, Effects, Subject
 from safe_gate.inputs.commit_files import CommitFiles, CommitPath, Entry, Kind
 from safe_gate.model.problems import CannotJudge, Problem
-from safe_gate.scoring import asked, measure
+from safe_gate.scoring import measure, sides
 from safe_gate.settings import Settings
 from tests.support.git import NOW
 from tests.support.github import TOKEN
@@ -65,7 +65,9 @@ def _copied(file: Entry, into: BinaryIO, most: int) -> None:
 
 def measured(baseline: Baseline, options: Settings = OPTIONS) -> list[measure.Measured]:
     """Return what evaluators make of all that options name in a commit."""
-    return [measure.part(one, asked.taken(options, baseline.root), NOW) for one in asked.given(options)]
+    return [
+        measure.part(one, sides.take_snapshot(options, baseline.root), NOW) for one in sides.evaluators_in_use(options)
+    ]
 
 
 def found(baseline: Baseline, options: Settings = OPTIONS) -> list[str]:

@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from safe_gate.core.given import CaseAt
+from safe_gate.core.case import CaseAt
 from safe_gate.model.problems import Place
-from safe_gate.scoring import asked
+from safe_gate.scoring import sides
 from safe_gate.settings import Settings
 from tests.support.cases import DATA, SYNTHESIS, SafeGate
 
 FIXTURES = DATA / "import"
-PLACE, SETTINGS = Place("out.jsonl", 1), asked.settings(Settings())
+PLACE, SETTINGS = Place("out.jsonl", 1), sides.scoring_settings(Settings())
 ASK, REPLY = "My parcel is late.", "I am sorry. It left our shop on Monday."
 EARLIER = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Good morning."}]
 SYSTEM = {"role": "system", "content": "Be kind."}

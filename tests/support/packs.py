@@ -12,7 +12,7 @@ from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.packs import SPEC, Pack
 from safe_gate.inputs import case_files
 from safe_gate.model.codec import JsonObject
-from safe_gate.scoring.asked import settings
+from safe_gate.scoring.sides import scoring_settings
 from safe_gate.settings import Settings
 
 __all__ = ["SPEC", "broken_promises", "check", "classes", "digest", "load", "rules", "selected", "shipped"]
@@ -20,7 +20,7 @@ __all__ = ["SPEC", "broken_promises", "check", "classes", "digest", "load", "rul
 
 def load(profile: str = "standard", **own: Any) -> Rules:
     """Return what Synthesis scores by under these options."""
-    under = settings(Settings().replace(profile=profile, **own))
+    under = scoring_settings(Settings().replace(profile=profile, **own))
     found: Rules = case_files.load(EVALUATORS["synthesis"], under, case_files.read_rules(under))
     return found
 
@@ -47,13 +47,13 @@ def classes() -> Mapping[str, Sequence[str]]:
 
 def digest(own: Sequence[str] = (), root: Path = Path()) -> str:
     """Return the digest of the packs that ship and of a team's own."""
-    under = settings(Settings().replace(rules=tuple(own)))
+    under = scoring_settings(Settings().replace(rules=tuple(own)))
     return case_files.rules_digest(under, case_files.read_rules(under, root=root))
 
 
 def check(own: Sequence[str], root: Path = Path()) -> str:
     """Return the recipe with a team's packs. Raises CannotJudge with every problem of them."""
-    under = settings(Settings().replace(rules=tuple(own)))
+    under = scoring_settings(Settings().replace(rules=tuple(own)))
     return case_files.recipe(EVALUATORS["synthesis"], under, case_files.read_rules(under, root=root))
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from jsonschema_rs import Draft202012Validator, RegexOptions, ValidationError
 from pydantic import Field
 
-from safe_gate.core.given import FileKind, Lines
+from safe_gate.core.case import FileKind, Lines
 from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.passfail import PassFail, case_schema
 from safe_gate.core.setting import Group, Names, Number, Texts

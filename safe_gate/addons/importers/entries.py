@@ -15,7 +15,7 @@ from typing import Any
 
 from safe_gate.addons.importers.messages import content_of, parsed
 from safe_gate.addons.importers.records import Row, Twice, is_json
-from safe_gate.core.given import Exchange, Imports, Lines
+from safe_gate.core.case import Exchange, Imports, Lines
 from safe_gate.core.jsontext import JsonError, offsets, parse
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import checked, disk

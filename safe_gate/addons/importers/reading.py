@@ -44,7 +44,7 @@ from safe_gate.addons.importers.records import (
     is_json,
     is_set,
 )
-from safe_gate.core.given import Exchange
+from safe_gate.core.case import Exchange
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import checked, disk, globs

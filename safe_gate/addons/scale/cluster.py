@@ -151,7 +151,7 @@ _one_at_a_time = Lock()
 
 
 def _applied(expected: Mapping[str, str], function: bytes, item: bytes) -> bytes:
-    """Return what a function makes of an item, on a worker. Raises CannotJudge if this is not the software expected."""
+    """Return the result of a function for an item, on a worker. Raises CannotJudge for other software."""
     from distributed import get_worker
 
     with _one_at_a_time:

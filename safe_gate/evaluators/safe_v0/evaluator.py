@@ -10,10 +10,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from safe_gate.core.evaluator import SCORING_FLAGS, Evaluator
-from safe_gate.core.given import (
+from safe_gate.core.case import (
     CaseAt,
-    ChosenBy,
+    CaseFilter,
     Contradiction,
     Documents,
     FileKind,
@@ -23,6 +22,7 @@ from safe_gate.core.given import (
     PartShape,
     Way,
 )
+from safe_gate.core.evaluator import SCORING_FLAGS, Evaluator
 from safe_gate.core.jsontext import digest
 from safe_gate.core.setting import (
     Entries,
@@ -250,7 +250,7 @@ class SafeV0(Evaluator):
         ),
         id_key="test_id",
         reads=("output", "expectations"),
-        chosen_by=ChosenBy("safe_concern", "concern_id"),
+        case_filter=CaseFilter("safe_concern", "concern_id"),
     )
     imports = Imports(
         file="recorded.outputs.jsonl",
@@ -298,5 +298,5 @@ class SafeV0(Evaluator):
         Policy.of(settings).to_json()  # raises where a model is needed and not there
         return json.dumps({name: settings[name] for name in names})
 
-    def made(self, recipe: str) -> Any:
+    def compile(self, recipe: str) -> Any:
         return Policy.of(json.loads(recipe))

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from heapq import nsmallest
 from typing import Any
 
-from safe_gate.core.evaluator import ANY_SEVERITY, FAILING, Count, Rule, Share, anything, no_reply
+from safe_gate.core.case import Scored
+from safe_gate.core.evaluator import ANY_SEVERITY, FAILING, Count, Rule, Share, always, no_reply
 from safe_gate.core.figures import ExactSum, add_up, plural, share
-from safe_gate.core.given import Scored
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.judged import Told
@@ -257,7 +257,7 @@ def _group_passed(group: Archetype) -> Share:
 
 
 rules = (
-    Rule("min-pass-rate", "safe_v0", _labelled_pass, forgives=anything, finds=ANY_SEVERITY),
+    Rule("min-pass-rate", "safe_v0", _labelled_pass, forgives=always, finds=ANY_SEVERITY),
     Rule(
         "max-fail-labels",
         "safe_v0",
@@ -277,10 +277,10 @@ rules = (
 )
 """The rules on all cases; each is named as its option."""
 
-group_rules = (Rule("min-pass-rate", "safe_v0", _group_passed, forgives=anything, finds=ANY_SEVERITY),)
+group_rules = (Rule("min-pass-rate", "safe_v0", _group_passed, forgives=always, finds=ANY_SEVERITY),)
 """The rules on the cases of one archetype, on its figures in `by_archetype`."""
 
-counting_passes = ()
+pass_counting_settings = ()
 
 
 def own_rules(_limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
@@ -325,7 +325,7 @@ def is_excused(_group: str, _asks: JsonObject, _policy: JsonObject) -> bool:
     return False
 
 
-def missable(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any]) -> Sequence[int]:
+def allowed_misses(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any]) -> Sequence[int]:
     """Return how many entries of a list of a case may be missed, or used, by each threshold of its metric.
 
     The threshold for review counts only if the gate limits failing labels.

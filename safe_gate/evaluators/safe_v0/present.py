@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from safe_gate.core.case import Scored
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import first_few, fixed, percent, plural, score, share, with_interval
-from safe_gate.core.given import Scored
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.replies import only_expected, same_reply_notes, why_no_reply, without_reply
 from safe_gate.evaluators.safe_v0 import clinical

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from safe_gate.core.evaluator import READING_FLAGS, SCORING_FLAGS, Evaluator
-from safe_gate.core.given import (
+from safe_gate.core.case import (
     CaseAt,
     Exchange,
     FileKind,
@@ -23,6 +22,7 @@ from safe_gate.core.given import (
     RuleFiles,
     Way,
 )
+from safe_gate.core.evaluator import READING_FLAGS, SCORING_FLAGS, Evaluator
 from safe_gate.core.setting import (
     ALL_ENTRIES,
     Entries,
@@ -399,12 +399,12 @@ class Synthesis(Evaluator):
     gate, present, compare = gate, present, gate
     faults = staticmethod(faults)
     parse = staticmethod(parse)
-    recounted = staticmethod(recounted)
+    recompute = staticmethod(recounted)
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
         return packs.recipe(settings, own)
 
-    def made(self, recipe: str) -> Any:
+    def compile(self, recipe: str) -> Any:
         return packs.from_recipe(recipe)
 
     def score(self, case: Any, by: Any) -> Result:

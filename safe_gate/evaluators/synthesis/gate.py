@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from safe_gate.core.evaluator import ANY_SEVERITY, FAILING, REVIEW, Count, Rule, Share, anything, no_reply
+from safe_gate.core.case import Scored
+from safe_gate.core.evaluator import ANY_SEVERITY, FAILING, REVIEW, Count, Rule, Share, always, no_reply
 from safe_gate.core.figures import plural
-from safe_gate.core.given import Scored
 from safe_gate.evaluators.replies import same_reply_rule
 from safe_gate.evaluators.synthesis.checks.score import is_negative
 from safe_gate.evaluators.synthesis.definitions import KINDS, OWN, REPORTED, WORDING, wording_of_tags, words
@@ -92,12 +92,12 @@ def _group_agreement(group: Tagged) -> Share:
 
 
 rules = (
-    Rule("min-synthesis-pass-rate", "synthesis", _as_expected, forgives=anything, finds=ANY_SEVERITY),
+    Rule("min-synthesis-pass-rate", "synthesis", _as_expected, forgives=always, finds=ANY_SEVERITY),
     Rule(
         "max-unexpected-failures",
         "synthesis",
         lambda part: _unexpected_failures(part.summary),
-        forgives=anything,
+        forgives=always,
         finds=FAILING,
     ),
     Rule("max-unexpected-passes", "synthesis", _unexpected_passes, finds=REVIEW),
@@ -124,13 +124,13 @@ rules = (
 """The rules on all cases; each is named as its option."""
 
 group_rules = (
-    Rule("max-unexpected-failures", "synthesis", _unexpected_failures, forgives=anything, counts=True, finds=FAILING),
-    Rule("min-pass-rate", "synthesis", _group_as_expected, forgives=anything, finds=ANY_SEVERITY),
+    Rule("max-unexpected-failures", "synthesis", _unexpected_failures, forgives=always, counts=True, finds=FAILING),
+    Rule("min-pass-rate", "synthesis", _group_as_expected, forgives=always, finds=ANY_SEVERITY),
     Rule("min-label-accuracy", "synthesis", _group_agreement, blames=_disagrees),
 )
 """The rules on the cases of one tag, on its figures in `by_tag`."""
 
-counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
+pass_counting_settings = ("max_unexpected_passes", "min_synthesis_pass_rate")
 
 
 def failures(part: Part) -> Iterator[Failure]:
@@ -153,7 +153,7 @@ def is_excused(group: str, asks: JsonObject, policy: JsonObject) -> bool:
     return bool(is_negative([group], policy.get("profile", "standard"), checks))
 
 
-def missable(_key: str, _asks: JsonObject, _settings: Mapping[str, Any]) -> Sequence[int]:
+def allowed_misses(_key: str, _asks: JsonObject, _settings: Mapping[str, Any]) -> Sequence[int]:
     """Return nothing: no reply may miss what a case asks for."""
     return ()
 

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from safe_gate.core.given import OwnFile, PackFact
+from safe_gate.core.case import OwnFile, PackFact
 from safe_gate.core.jsontext import digest as digest_of
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.judged import PREFIX

@@ -198,14 +198,15 @@ def test_a_worker_killed_midway_loses_nothing(
     # Whoever is the first to have a third part never comes to an end of it.
     stuck = Pipe(tmp_path / "stuck")
     first = (
-        "import os, pathlib, threading; from safe_gate.inputs import own_rules; made, calls = own_rules.made, []\n"
+        "import os, pathlib, threading; from safe_gate.inputs import case_files\n"
+        "compiled, calls = case_files.compile_recipe, []\n"
         "def slow(*recipe):\n"
         "    calls.append(1)\n"
         "    try:\n"
         f"        if len(calls) == 3: os.mkdir({str(tmp_path / 'first')!r}); pathlib.Path({str(tmp_path / 'stuck')!r}).write_text(str(os.getpid())); threading.Event().wait()\n"
         "    except FileExistsError: pass\n"
-        "    return made(*recipe)\n"
-        "own_rules.made = slow\n"
+        "    return compiled(*recipe)\n"
+        "case_files.compile_recipe = slow\n"
     )
     killed: list[int] = []
 
@@ -228,7 +229,7 @@ def test_a_worker_killed_midway_loses_nothing(
 
 
 def test_cases_that_end_every_worker_are_a_run_without_a_verdict(safe_gate: SafeGate, tmp_path: Path) -> None:
-    deadly = "import os; from safe_gate.inputs import own_rules; own_rules.made = lambda *_: os._exit(9)"
+    deadly = "import os; from safe_gate.inputs import case_files; case_files.compile_recipe = lambda *_: os._exit(9)"
     with started(tmp_path, workers=0, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as found:
         found.worker(deadly)
         ran = safe_gate("eval", "--cases", EXAMPLES, "--out", "o.json", *found.flags())
@@ -241,8 +242,8 @@ def test_cases_that_end_every_worker_are_a_run_without_a_verdict(safe_gate: Safe
 def test_a_scheduler_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, tmp_path: Path) -> None:
     stuck = Pipe(tmp_path / "stuck")
     first = (
-        f"import pathlib, threading; from safe_gate.inputs import own_rules; "
-        f"own_rules.made = lambda *_: (pathlib.Path({str(tmp_path / 'stuck')!r}).write_text(''), threading.Event().wait())"
+        f"import pathlib, threading; from safe_gate.inputs import case_files; "
+        f"case_files.compile_recipe = lambda *_: (pathlib.Path({str(tmp_path / 'stuck')!r}).write_text(''), threading.Event().wait())"
     )
     with started(tmp_path, workers=0) as found:
         found.worker(first)
@@ -269,7 +270,9 @@ def test_workers_that_go_and_do_not_come_back_are_not_waited_for(
         ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
         assert ran.code == 3
         assert "has no worker, and none came for 1 s; start some" in ran.err
-        found.worker("import os; from safe_gate.inputs import own_rules; own_rules.made = lambda *_: os._exit(9)")
+        found.worker(
+            "import os; from safe_gate.inputs import case_files; case_files.compile_recipe = lambda *_: os._exit(9)"
+        )
         ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
     assert ran.code == 3
     assert "has lost all its workers, and none came for 1 s; start some" in ran.err

@@ -20,7 +20,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.inputs import case_files, recorded
 from safe_gate.model.problems import Problem
-from safe_gate.scoring import asked
+from safe_gate.scoring import sides
 from safe_gate.settings import Settings
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 from tests.support.git import commit, git
@@ -48,7 +48,8 @@ def write(path: str, cases: list[dict[str, Any]], schema: pa.Schema | None = Non
 def read(path: str) -> list[Any]:
     """Return what is read of a file: cases and problems."""
     found = recorded.cases(
-        case_files.of(EVALUATORS["synthesis"], Settings().replace(synthesis_cases=(path,))), asked.settings(Settings())
+        case_files.case_files_of(EVALUATORS["synthesis"], Settings().replace(synthesis_cases=(path,))),
+        sides.scoring_settings(Settings()),
     )
     return [item for item in found if isinstance(item, Case | Problem)]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from safe_gate.inputs import disk
-from safe_gate.scoring import asked, measure
+from safe_gate.scoring import measure, sides
 from safe_gate.settings import Settings
 from tests.support.baselines import NAMED, OPTIONS, Open, found, measured, open_, refusal
 from tests.support.cases import SAFE, SYNTHESIS, turn, write_cases
@@ -32,7 +32,7 @@ def source(request: pytest.FixtureRequest, from_github: Callable[[Path], Open]) 
 
 def test_a_commit_is_read_as_it_was_and_gone_afterwards(source: Callable[[Path], Open], work: Path) -> None:
     sha = commit(work)
-    before = [measure.part(one, asked.taken(OPTIONS), NOW) for one in (SAFE, SYNTHESIS)]
+    before = [measure.part(one, sides.take_snapshot(OPTIONS), NOW) for one in (SAFE, SYNTHESIS)]
     open_it = source(work)
     for path in (Path("chat.jsonl"), Path("clinical/I25_batch_1.json")):
         path.write_text("changed since", "utf-8")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
-from safe_gate.evaluators.safe_v0.gate import Totals, missable
+from safe_gate.evaluators.safe_v0.gate import Totals, allowed_misses
 from safe_gate.evaluators.safe_v0.present import marks
 from safe_gate.evaluators.safe_v0.score import Case, Policy, score_case
 from tests.support.cases import DATA, Ran, SafeGate, safe_case, write_batch
@@ -260,4 +260,4 @@ def test_more_needles_let_an_output_miss_more(
     key: str, count: int, settings: dict[str, Any], missed: tuple[int, ...]
 ) -> None:
     asks = {"archetype": "A", key: [str(number) for number in range(count)]}
-    assert missable(key, asks, GENERAL | settings) == missed
+    assert allowed_misses(key, asks, GENERAL | settings) == missed

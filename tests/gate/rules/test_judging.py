@@ -14,7 +14,7 @@ from safe_gate.evaluators.safe_v0.result import METRICS
 from safe_gate.evaluators.synthesis import result as synthesis
 from safe_gate.evaluators.synthesis.definitions import REPORTED
 from safe_gate.gate.rules import LIMITS, Policy, judge, verdict
-from safe_gate.model.report import Found, RuleOutcome, Verdict
+from safe_gate.model.report import Findings, RuleOutcome, Verdict
 from safe_gate.settings import settings
 from tests.support.cases import SafeGate, turn, write_cases
 
@@ -35,7 +35,7 @@ def report(
     labels: tuple[int, int] = (0, 0),
     vacuous: int = 0,
     idle: int = 0,
-) -> Found:
+) -> Findings:
     total = 5
     rates = safe_v0.Rates(
         means={},
@@ -87,14 +87,14 @@ def report(
         failures=[],
         results=[],
     )
-    return Found(parts={"safe_v0": safe, "synthesis": talk})
+    return Findings(parts={"safe_v0": safe, "synthesis": talk})
 
 
-def without(found: Found, evaluator: str) -> Found:
+def without(found: Findings, evaluator: str) -> Findings:
     return replace(found, parts={**found.parts, evaluator: None})
 
 
-def only(found: Found, **limits: Any) -> RuleOutcome:
+def only(found: Findings, **limits: Any) -> RuleOutcome:
     (outcome,) = judge(found, policy(**limits))
     return outcome
 
@@ -176,7 +176,7 @@ def test_one_broken_rule_fails_the_gate_and_no_rule_that_judges_is_no_pass() -> 
     assert verdict(judge(report(), policy())) is Verdict.ERROR
     skipped = Policy(policy().limits, groups={"safe_v0": {"Nobody": {"min-pass-rate": 1}}})
     safe = replace(report().parts["safe_v0"], by_archetype={})
-    found = Found(parts={**report().parts, "safe_v0": safe})
+    found = Findings(parts={**report().parts, "safe_v0": safe})
     assert [outcome.skipped for outcome in judge(found, skipped)] == [True]
     assert verdict(judge(found, skipped)) is Verdict.ERROR
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.given import CaseAt
+from safe_gate.core.case import CaseAt
 from safe_gate.evaluators.synthesis.checks.turn import text_of
 from safe_gate.model import codec
 from safe_gate.model.problems import Place

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.addons.training import parts
-from safe_gate.core.given import CaseAt
+from safe_gate.core.case import CaseAt
 from safe_gate.model.problems import Place
 from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, SafeGate, report, turn, write_cases
 from tests.support.conversations import AWAY, SETTINGS, TOLD, evaluated, talk

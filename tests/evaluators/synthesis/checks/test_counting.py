@@ -41,7 +41,7 @@ def found(definition: dict[str, Any], user: str, reply: str, profile: str = "sta
     by = rules(profile, a_b=definition)
     entry = SYNTHESIS.score(case(user, reply), by)
     assert load_schema("report").part("$defs", "synthesis_result").faults(codec.to_json(entry)) == ()
-    assert SYNTHESIS.recounted(entry, case(user, reply), by) == entry
+    assert SYNTHESIS.recompute(entry, case(user, reply), by) == entry
     check: dict[str, Any] = codec.to_json(entry)["checks"]["a/b"]
     return check
 
@@ -104,7 +104,7 @@ def test_an_entry_that_was_changed_is_not_what_its_evidence_gives(
     entry = SYNTHESIS.score(case(user, reply), by)
     check = entry.checks["a/b"]
     changed = replace(entry, checks={"a/b": replace(check, passed=not check.passed)})
-    assert SYNTHESIS.recounted(changed, case(user, reply), by) == entry
+    assert SYNTHESIS.recompute(changed, case(user, reply), by) == entry
 
 
 @pytest.mark.parametrize("profile", ["standard", "spec"])
@@ -115,7 +115,7 @@ def test_a_verdict_of_a_shipped_check_that_was_changed_is_not_what_its_evidence_
         entry = SYNTHESIS.score(judged, by)
         check = entry.checks[name]
         changed = replace(entry, checks={name: replace(check, passed=not check.passed)})
-        assert SYNTHESIS.recounted(changed, judged, by) == SYNTHESIS.recounted(entry, judged, by) == entry
+        assert SYNTHESIS.recompute(changed, judged, by) == SYNTHESIS.recompute(entry, judged, by) == entry
 
 
 def test_evidence_names_the_hits_against_and_what_is_missing() -> None:
@@ -197,6 +197,6 @@ def test_a_check_that_an_entry_lacks_is_not_passed() -> None:
     both = Case("a", SAD, CHOICE, ("agency_language", "topic_pivot"), {}, (), Place("c.jsonl", 1))
     entry = SYNTHESIS.score(both, packs.load())
     lacking = replace(entry, checks={"topic_pivot": entry.checks["topic_pivot"]})
-    found = SYNTHESIS.recounted(lacking, both, packs.load())
+    found = SYNTHESIS.recompute(lacking, both, packs.load())
     assert found is not None
     assert found.checks["agency_language"].passed is False

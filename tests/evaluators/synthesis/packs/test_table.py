@@ -22,11 +22,11 @@ from safe_gate.evaluators.synthesis.engine import phrases
 from safe_gate.evaluators.synthesis.packs import TABLE, from_recipe, recipe, stored_table, table
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
-from safe_gate.scoring.asked import settings
+from safe_gate.scoring.sides import scoring_settings
 from safe_gate.settings import Settings
 from tests.support.cases import REPOSITORY
 
-SETTINGS = settings(Settings())
+SETTINGS = scoring_settings(Settings())
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The input of an evaluator: its files and their cases, its files of rules, and its settings. Pure."""
+"""What evaluators read: cases and their files, files of rules, and what a change of a setting means. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FileKind(NamedTuple):
     schema: JsonObject = MappingProxyType({})
 
 
-class ChosenBy(NamedTuple):
+class CaseFilter(NamedTuple):
     """The option that leaves in only the cases with its value in a field."""
 
     setting: str
@@ -41,7 +41,7 @@ class Lines(NamedTuple):
 
     `setting` is the option that names the files, `kind` the schema of a line, `plural` what the cases are called.
     `kinds` describes the kind, and `id_key` is the key of the id. The texts under the keys `reads` are held to the
-    bound `bounds.text`; `read_as_one` yields others, each with its place, that share one bound. `chosen_by` may leave
+    bound `bounds.text`; `read_as_one` yields others, each with its place, that share one bound. `case_filter` may leave
     cases out.
     """
 
@@ -52,7 +52,7 @@ class Lines(NamedTuple):
     id_key: str = "id"
     reads: tuple[str, ...] = ()
     read_as_one: Callable[[JsonObject], Iterable[Sequence[tuple[str, Any]]]] = lambda _: ()
-    chosen_by: ChosenBy | None = None
+    case_filter: CaseFilter | None = None
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ class Documents(NamedTuple):
     id_key: str = "id"
     reads: tuple[str, ...] = ()
     read_as_one: Callable[[JsonObject], Iterable[Sequence[tuple[str, Any]]]] = lambda _: ()
-    chosen_by: ChosenBy | None = None
+    case_filter: CaseFilter | None = None
 
     @property
     def settings(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Shell: what the settings ask to score: a side of a run, its cases, and why they cannot be judged. Reads files.
+"""Shell: one side of a run, the head or its base: settings, files, cases, and what is wrong with them. Reads files.
 
 The files of a side are read once. The problems of cases are values beside them.
 """
@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from safe_gate.core.case import Case, Lines, selects
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
-from safe_gate.core.given import Case, Lines, selects
 from safe_gate.core.validate import LONGEST_QUOTE, masked, quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.gate.weakening import Asked
+from safe_gate.gate.weakening import CaseTerms
 from safe_gate.inputs import case_files, checked, disk, recorded
 from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.inputs.commit_files import FilePath
@@ -44,24 +44,24 @@ SCORING = (
 """The options that the evaluators' parts follow from, and what groups are judged by; not those that name files."""
 
 
-def given(options: Settings) -> list[Evaluator]:
+def evaluators_in_use(options: Settings) -> list[Evaluator]:
     """Return the evaluators that options name input files of, in reading order."""
     return [one for one in EVALUATORS.values() if options.value(one.input.setting)]
 
 
-def settings(options: Settings) -> dict[str, Any]:
+def scoring_settings(options: Settings) -> dict[str, Any]:
     """Return the options of `SCORING` as a report has them."""
     values = {name: options.value(name) for name in SCORING}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def is_wanted(evaluator: Evaluator, case: Any, settings: JsonObject) -> bool:
+def passes_case_filter(evaluator: Evaluator, case: Any, settings: JsonObject) -> bool:
     """Return whether settings leave a case in by the field that its evaluator's own filter is about."""
-    chosen = evaluator.input.chosen_by
+    chosen = evaluator.input.case_filter
     return chosen is None or settings[chosen.setting] in ("", getattr(case, chosen.field))
 
 
-def unfiltered(settings: JsonObject) -> JsonObject:
+def without_filters(settings: JsonObject) -> JsonObject:
     """Return settings that leave out no case by its tags or archetype."""
     return {**settings, **{name: [] for name in FILTERS}}
 
@@ -84,16 +84,16 @@ class Snapshot:
 
     options: Settings
     root: FilePath
-    rules: case_files.Own
+    rules: case_files.OwnRules
 
     @property
     def settings(self) -> JsonObject:
         """The settings that scores follow from, as a report has them."""
-        return settings(self.options)
+        return scoring_settings(self.options)
 
     def files_of(self, evaluator: Evaluator) -> CaseFiles:
         """Return the files of an evaluator's cases."""
-        return case_files.of(evaluator, self.options, self.root)
+        return case_files.case_files_of(evaluator, self.options, self.root)
 
     def recipe(self, evaluator: Evaluator) -> str:
         """Return the recipe of an evaluator's rules. Raises CannotJudge, problems at their places in the config."""
@@ -115,7 +115,7 @@ class Snapshot:
         """Return the waivers that the settings name, None without a file. Raises CannotJudge with every problem."""
         return checked.waivers(self.options.waivers, root=self.root)
 
-    def waivers_there(self) -> tuple[Waiver, ...]:
+    def waivers_on_disk(self) -> tuple[Waiver, ...]:
         """Return the waivers that are there: of the default file if the named one is missing. Raises CannotJudge."""
         path = self.options.waivers if disk.exists(self.root / self.options.waivers) else ""
         known = checked.waivers(path, root=self.root)
@@ -123,21 +123,21 @@ class Snapshot:
 
     def narrowed(self) -> Snapshot:
         """Return this side less the patterns that name no file."""
-        return replace(self, options=case_files.narrowed(self.options, self.root), rules=self.rules.matched())
+        return replace(self, options=case_files.without_unmatched(self.options, self.root), rules=self.rules.matched())
 
     def filtered_like(self, other: Snapshot) -> Snapshot:
         """Return this side with the cases that another lets in, clustered as they are there: two runs to compare."""
         alike = {name: other.options.value(name) for name in ("cluster_key", *FILTERS)}
         return replace(self, options=self.options.replace(**alike))
 
-    def reads_alike(self, other: Snapshot) -> bool:
+    def reads_same_cases(self, other: Snapshot) -> bool:
         """Return whether two sides name the same cases, and read the same of them."""
         return all(self.options.value(name) == other.options.value(name) for name in READING)
 
 
-def taken(options: Settings, root: FilePath = HERE) -> Snapshot:
+def take_snapshot(options: Settings, root: FilePath = HERE) -> Snapshot:
     """Return the side that has these settings and whose files lie below a folder. What is wrong with files is in it."""
-    return Snapshot(options, root, case_files.read_rules(settings(options), root=root))
+    return Snapshot(options, root, case_files.read_rules(scoring_settings(options), root=root))
 
 
 def too_many_tags(most: int) -> Problem:
@@ -152,7 +152,7 @@ def no_case(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_o
     `groups` are the tags or archetypes of its cases, `left_out` holds those that the filters leave out.
     """
     if not left_out:
-        return none_wanted(evaluator, settings)
+        return no_case_passes_filter(evaluator, settings)
     named = unknown_tags(settings["tag"], groups)
     is_both = settings["tag"] and settings["not_tag"] and not named
     place = "tag and not-tag" if is_both else "tag" if settings["tag"] else "not-tag"
@@ -161,11 +161,11 @@ def no_case(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_o
     return Problem(Place(place), f"{words}; correct {pronoun}, or run without these files", code=Code.NO_INPUT)
 
 
-def none_wanted(evaluator: Evaluator, settings: JsonObject) -> Problem | None:
+def no_case_passes_filter(evaluator: Evaluator, settings: JsonObject) -> Problem | None:
     """Return the problem that an evaluator's own filter leaves no case, None without one."""
-    if evaluator.input.chosen_by is None:
+    if evaluator.input.case_filter is None:
         return None
-    setting = evaluator.input.chosen_by.setting
+    setting = evaluator.input.case_filter.setting
     words, hidden = (
         f"{name} matches no case; correct it, or leave it unset to judge all cases"
         for name in (repr(settings[setting][:LONGEST_QUOTE]), masked(settings[setting]))
@@ -220,7 +220,7 @@ def missing(what: str, expected: str) -> Problem:
     return Problem(Place(what), f"is not set, so there is nothing to judge; expected {expected}", code=Code.NO_INPUT)
 
 
-def as_shown(problems: Sequence[Problem], text: str) -> tuple[Problem, ...]:
+def shown_problems(problems: Sequence[Problem], text: str) -> tuple[Problem, ...]:
     """Return problems as they may be shown: with `text: none` they quote no recorded text."""
     return tuple(problems if text == "full" else (problem.without_texts() for problem in problems))
 
@@ -231,7 +231,7 @@ def groups_limited(evaluator: Evaluator, every: Mapping[str, Any]) -> Mapping[st
     return (every[setting] if setting else None) or {}
 
 
-def unknown(side: Snapshot, measured: Mapping[str, Measured | None]) -> Iterator[Problem]:
+def unknown_names(side: Snapshot, measured: Mapping[str, Measured | None]) -> Iterator[Problem]:
     """Yield a problem for each group and each check in the settings of a side that does not exist.
 
     An evaluator without input is not asked.
@@ -323,22 +323,22 @@ def cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Other]:
     return (
         item
         for item in found
-        if isinstance(item, Other) or (is_wanted(evaluator, item, settings) and selects(settings, item.groups))
+        if isinstance(item, Other) or (passes_case_filter(evaluator, item, settings) and selects(settings, item.groups))
     )
 
 
-def case_counts(options: Settings) -> tuple[dict[str, int], tuple[Problem, ...]]:
+def count_cases(options: Settings) -> tuple[dict[str, int], tuple[Problem, ...]]:
     """Return how many cases each evaluator that has inputs would score, and what is wrong with the inputs."""
-    counts, own = dict[str, int](), settings(options)
+    counts, own = dict[str, int](), scoring_settings(options)
     problems: tuple[Problem, ...] = ()
-    for evaluator in given(options):
-        taken = Intake(cases(case_files.of(evaluator, options), own))
+    for evaluator in evaluators_in_use(options):
+        taken = Intake(cases(case_files.case_files_of(evaluator, options), own))
         counts[evaluator.name] = sum(1 for _ in taken.cases())
         found = taken.problems
-        if not found and not counts[evaluator.name] and (lacking := none_wanted(evaluator, own)):
+        if not found and not counts[evaluator.name] and (lacking := no_case_passes_filter(evaluator, own)):
             found = (lacking,)
         problems += found
-    return counts, as_shown(problems, options.text)
+    return counts, shown_problems(problems, options.text)
 
 
 def report_skipped(skipped: Sequence[str], setting: str, show: Callable[[str], None]) -> None:
@@ -389,14 +389,14 @@ class Intake(Generic[T]):
                 yield item
 
 
-def read(evaluator: Evaluator, side: Snapshot) -> tuple[Sequence[Asked], list[InputFile]]:
-    """Return what is asked of the cases of a side, and their files; scores none.
+def read_case_terms(evaluator: Evaluator, side: Snapshot) -> tuple[Sequence[CaseTerms], list[InputFile]]:
+    """Return the terms of the cases of a side, and their files; score none.
 
     Filters leave no case out: a case that is left out here may be judged elsewhere. Raises CannotJudge with every
     problem of the cases.
     """
-    taken = Intake(cases(side.files_of(evaluator), unfiltered(side.settings)))
-    found = Spool(map(Asked.of, taken.cases()))
+    taken = Intake(cases(side.files_of(evaluator), without_filters(side.settings)))
+    found = Spool(map(CaseTerms.of, taken.cases()))
     if taken.problems:
-        raise CannotJudge(*as_shown(taken.problems, side.options.text))
+        raise CannotJudge(*shown_problems(taken.problems, side.options.text))
     return found, taken.inputs
