@@ -42,7 +42,7 @@ def test_many_failures_are_counted_by_rule_and_tag_before_ten_of_them_are_listed
         "300 cases to look at, by rule:\n",
         "300 cases to look at, by tag or archetype:\n  300  all\n  150  even\n\n",
     )
-    for text in (*counts, "  300  Unverifiable reassurance: reassurance-guarantee/will-be-fine\n"):
+    for text in (*counts, "  300  Unverifiable reassurance: reassurance-guarantee/good-will-come\n"):
         assert text in log
     assert "5 cases to look at, by rule:\n  5  AC missing phrase\n  5  CR missing signal\n" in log
     assert log.index(counts[0]) < log.index(counts[1]) < log.index("│ t0 ") < log.index("\n  t0 (c.jsonl:1)")
@@ -61,7 +61,7 @@ def test_a_rule_that_one_listed_case_breaks_is_not_counted(safe_gate: SafeGate) 
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=reply, tags=[]) for i, reply in enumerate(replies)))
     log = safe_gate("run", "--cases", "c.jsonl").out
     (counts,) = re.findall(r"4 cases to look at, by rule:\n((?:  .*\n)+)", log)
-    assert "  2  Unverifiable reassurance: reassurance-guarantee/will-be-fine\n" in counts
+    assert "  2  Unverifiable reassurance: reassurance-guarantee/good-will-come\n" in counts
     assert "  1  " not in counts
 
 
