@@ -28,7 +28,7 @@ import sys
 from array import array
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, compress, count, pairwise
 from typing import NamedTuple, TypeGuard
@@ -324,22 +324,23 @@ class _State(dict[_Meaning, "_State | None"]):
     """A set of places, with the states that tokens asked for so far lead to.
 
     `labels` are those that lead on. `ends` are the phrases that may end here, each with how many tokens earlier: 1
-    behind `$`, which is no token. `leaps` are the gaps after it, those with a bound apart.
+    behind `$`, which is no token. `leaps` are the gaps after it, those with a bound apart. `is_plain` says that it has
+    neither.
     """
 
-    __slots__ = ("_automaton", "_targets", "ends", "labels", "leaps")
+    __slots__ = ("_automaton", "_targets", "ends", "is_plain", "labels", "leaps")
     __hash__, __eq__ = object.__hash__, object.__eq__  # type: ignore[assignment]
 
     def __init__(self, automaton: Automaton, places: Iterable[int]) -> None:
         super().__init__()
         network, self._automaton = automaton.network, automaton
-        self._targets: dict[int, list[int]] = {}
+        self._targets: dict[int, tuple[int, ...]] = {}
         ends: set[tuple[int, int]] = set()
         bounded: list[tuple[int, int, int]] = []
         unbounded: list[tuple[int, int, int]] = []
         for place in places:
             for label, target in zip(network.labels.row(place), network.targets.row(place), strict=True):
-                self._targets.setdefault(label, []).append(target)
+                self._targets[label] = (*self._targets.get(label, ()), target)
             ends.update((end // 2, end % 2) for end in network.ends.row(place))
             numbers = iter(network.gaps.row(place))
             for gap in zip(numbers, numbers, numbers, strict=True):
@@ -347,13 +348,16 @@ class _State(dict[_Meaning, "_State | None"]):
         self.labels = frozenset(self._targets)
         self.ends = tuple(ends)
         self.leaps = tuple(_Leap(automaton, gaps) for gaps in (bounded, unbounded) if gaps)
+        self.is_plain = not self.ends and not self.leaps
 
     def __missing__(self, meaning: _Meaning) -> _State | None:
         automaton = self._automaton
-        targets = [target for label in self.labels & meaning for target in self._targets[label]]
-        found = automaton.state(frozenset(targets)) if targets else None
-        if found is not None and _LAST in meaning:  # nothing follows
-            found = found.closed() if found.ends else None
+        found = None
+        if not self.labels.isdisjoint(meaning):
+            targets = chain.from_iterable(self._targets[label] for label in self.labels & meaning)
+            found = automaton.state(frozenset(targets))
+            if _LAST in meaning:  # nothing follows
+                found = found.closed() if found.ends else None
         if automaton.room:
             automaton.room -= 1
             self[meaning] = found
@@ -362,7 +366,7 @@ class _State(dict[_Meaning, "_State | None"]):
     def closed(self) -> _State:
         """Return a state with the phrases that end here, from which nothing leads on."""
         found = _State(self._automaton, ())
-        found.ends = self.ends
+        found.ends, found.is_plain = self.ends, False
         return found
 
 
@@ -454,20 +458,24 @@ class Walker:
         `END` is the last token, and stands between sentences.
         """
         walk = _Walk(words, self._meanings)
-        first_tokens = enumerate(map(self._begin.__getitem__, walk.meanings))
-        begins = {start: (state, start + 1) for start, state in first_tokens if state is not None}
+        clauses: Container[int] = {0, *(at + 1 for at, word in enumerate(words[:-1]) if word in _STARTERS)}
         if self._begin.leaps:  # a phrase begins with a gap
-            begins = {start: (self._begin, start) for start in range(len(words))}
-        clauses = [0, *(at + 1 for at in compress(range(len(words) - 1), map(_STARTERS.__contains__, words)))]
-        begins |= {start: (self._begin_after(words, start), start) for start in clauses}
-        for start, (state, at) in sorted(begins.items()):
+            clauses = range(len(words))
+        for start, first in enumerate(map(self._begin.__getitem__, walk.meanings)):
+            state, at = (self._begin_after(words, start), start) if start in clauses else (first, start + 1)
+            if state is None or (state.is_plain and state.labels.isdisjoint(walk.meanings[at])):
+                continue  # as most do
             if ends := walk.ends(state, at):
                 for phrase, end in {phrase: end - back for end, phrase, back in ends}.items():
                     yield PhraseHit(phrase, start, end)
 
     def first(self, words: Sequence[str]) -> PhraseHit | None:
         """Return what begins first in the tokens of a sentence, as long as it goes, if anything does."""
-        return next(self.find((*words, END)), None)
+        words = (*words, END)
+        begin = self._begin_strictly
+        if begin.is_plain and all(map(begin.labels.isdisjoint, map(self._meanings.__getitem__, words))):
+            return None
+        return next(self.find(words), None)
 
     def beginning(self, words: Sequence[str], start: int) -> PhraseHit | None:
         """Return a phrase that begins at a token of a sentence, as long as it goes, if one does."""
