@@ -6,11 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.support.cases import REPOSITORY
+from safe_gate.evaluators.synthesis.packs import files, shipped
 
-FOLDER = REPOSITORY / "safe_gate" / "evaluators" / "synthesis"
-FILES = sorted((FOLDER / "packs").glob("*/*.json"))
-PACKS: dict[str, dict[str, Any]] = {file.stem: json.loads(file.read_text("utf-8")) for file in FILES}
+PACKS: dict[str, dict[str, Any]] = dict(zip((Path(name).stem for name in files()), shipped(), strict=True))
 OWN: dict[str, Any] = {
     "pack": "team-guarantee",
     "check": "unverifiable_reassurance",

@@ -23,7 +23,7 @@ from safe_gate.evaluators.synthesis.checks.turn import BOOKS, Check, Rules, Turn
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS, IN_FAVOUR, REPORTED, SHIPPED, wording_of_tags
 from safe_gate.evaluators.synthesis.engine.numbers import LONG, SHORTEST, Helplines, Numbers, digits_of
 from safe_gate.evaluators.synthesis.engine.phrases import Automaton, compiled, stored, table_key, written
-from safe_gate.evaluators.synthesis.engine.rules import Book, Rule, Vocabulary, contexts
+from safe_gate.evaluators.synthesis.engine.rules import CONTEXTS, Book, Rule, Vocabulary, contexts
 from safe_gate.evaluators.synthesis.engine.tokens import Languages, Spelling
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -37,6 +37,9 @@ SPEC = "spec"
 
 HELPLINES = "helplines.json"
 """The file of this package that lists helplines by country."""
+
+LISTS = "lists.json"
+"""The file of this package with phrases that rules of two packs share; `@name` in a list of a rule stands for one."""
 
 TABLE = "phrases.table"
 """The file of this package that holds the phrases of the packs that ship, compiled. Without it they are compiled."""
@@ -164,8 +167,16 @@ def compiled_patterns(pack: Pack) -> Any:
 
 
 def shipped() -> tuple[Pack, ...]:
-    """Return the packs that ship, in the order of their names."""
-    return tuple(_json(name) for name in files())
+    """Return the packs that ship, in the order of their names, with the lists that rules share written out."""
+    lists = _json(LISTS)
+    return tuple(_written_out(_json(name), lists) for name in files())
+
+
+def _written_out(pack: Pack, lists: Mapping[str, Sequence[str]]) -> Pack:
+    for rule in pack["rules"]:
+        for name in rule.keys() & {"phrases", *CONTEXTS}:
+            rule[name] = [phrase for one in rule[name] for phrase in (lists[one[1:]] if one[0] == "@" else (one,))]
+    return pack
 
 
 def _without(pack: Pack, off: Iterable[str]) -> Pack | None:
@@ -327,7 +338,7 @@ def digest(settings: JsonObject, own: Sequence[OwnFile]) -> str:
     """Return the SHA-256 of all packs and what they build on, and of what is switched off."""
     sha256 = hashlib.sha256()
     off = settings["rules_off"]
-    names = ("classes.json", HELPLINES, "languages.json", "lexicon.json", "pattern_classes.json")
+    names = ("classes.json", HELPLINES, "languages.json", "lexicon.json", LISTS, "pattern_classes.json")
     shipped_files = ((name.rpartition("/")[2], read(name)) for name in (*names, *files()))
     for name, content in (*shipped_files, *((file.name, file.data) for file in own)):
         sha256.update(f"{name}\0".encode("utf-8", "surrogateescape") + content + b"\0")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.turn import Turn
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.engine.rules import Vocabulary
@@ -98,6 +100,12 @@ def test_a_phrase_can_be_read_at_a_glance() -> None:
         for phrase in (rule.get("phrase", ""), *(one for name in lists for one in rule.get(name, ())))
     ]
     assert [(id_, phrase) for id_, phrase in phrases if len(phrase) > 1_500] == []
+
+
+def test_every_shared_list_is_used_by_two_rules() -> None:
+    written = "".join(packs.read(name).decode() for name in packs.files())
+    lists = json.loads(packs.read(packs.LISTS))
+    assert {name: written.count(f'"@{name}"') for name in lists} == dict.fromkeys(lists, 2)
 
 
 def test_the_words_of_rules_are_those_of_phrases_and_of_texts_they_hit() -> None:
