@@ -83,7 +83,7 @@ def rules(
     checks |= defined(own)
     return Rules(
         books={name: Book(f"{name}, {profile}", some, named, table) for name, some in _by_book(packs, profile).items()},
-        patterns=tuple(compiled_patterns(pack) for pack in packs if has_patterns(pack)),
+        patterns=tuple(_patterns(packs)),
         numbers=Numbers([*_numbers(packs, profile)], lambda: Helplines(_json(HELPLINES), **(helplines or {}))),
         spelling=_spelling(),
         languages=_languages(),
@@ -154,16 +154,13 @@ def _counts(rule: JsonObject, profile: str) -> bool:
     return origin is None or (origin == SPEC) == (profile == SPEC) or bool(rule.get("standard"))
 
 
-def has_patterns(pack: Pack) -> bool:
-    """Return whether a rule of a pack has a pattern."""
-    return any("pattern" in rule for rule in pack["rules"])
+def _patterns(packs: Iterable[Pack]) -> Iterator[Any]:
+    """Yield the patterns of packs that have some, compiled. Raises ValueError as `patterns.compile_pack`."""
+    for pack in packs:
+        if any("pattern" in rule for rule in pack["rules"]):
+            from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
 
-
-def compiled_patterns(pack: Pack) -> Any:
-    """Return a pack's patterns, compiled. Raises ValueError as `patterns.compile_pack`."""
-    from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
-
-    return patterns.compile_pack(pack, _json("pattern_classes.json"))
+            yield patterns.compile_pack(pack, _json("pattern_classes.json"))
 
 
 def shipped() -> tuple[Pack, ...]:
@@ -327,7 +324,7 @@ def check(own: Sequence[OwnFile]) -> list[Pack]:
         foreign = ((one, path) for one, path in ids if path[0] == "rules" and not one.startswith(begins))
         broken = [Problem(file.place(*path), words, one, "id") for one, path in foreign]
         broken += _broken_promises(file, pack)
-        problems += broken or (_too_large(file, pack) if has_patterns(pack) else ())
+        problems += broken
     problems += _definition_problems(own)
     if problems:
         raise CannotJudge(*problems)
@@ -367,15 +364,6 @@ def facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
 @cache
 def _digests_of_shipped() -> tuple[tuple[str, str, str], ...]:
     return tuple(chain.from_iterable(map(_digests_of_rules, shipped())))
-
-
-def _too_large(file: OwnFile, pack: Pack) -> Iterator[Problem]:
-    """Yield a problem if patterns that can each run cannot run together."""
-    try:
-        compiled_patterns(pack)
-    except ValueError as error:
-        why = str(error).removeprefix(f"pack {pack['pack']}: ")
-        yield Problem(file.place("rules"), f"cannot run: {why}", pack["pack"])
 
 
 def _broken_promises(file: OwnFile, pack: Pack) -> Iterator[Problem]:

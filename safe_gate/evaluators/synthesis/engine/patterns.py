@@ -1,8 +1,7 @@
 """A team's own rules as regular expressions, compiled and matched against a normalised text.
 
 Pure: the data is parsed JSON that is valid under `schemas/rule-pack.schema.json`. Patterns run on RE2. It is linear
-in the text for any pattern, and looks for all patterns of a pack in one pass. It has no look-around and no
-back-references. It is loaded only if a team has such rules.
+in the text for any pattern. It has no look-around and no back-references. It is loaded only if a team has such rules.
 """
 
 from __future__ import annotations
@@ -56,12 +55,11 @@ class _Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """The patterns of a pack for one field; `any` finds which of them match."""
+    """The patterns of a pack for one field."""
 
     group: str
     field: str
     patterns: tuple[_Pattern, ...]
-    any: Any
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -75,8 +73,7 @@ class Patterns:
         """
         whole = text.text
         seen: set[tuple[str, str, int]] = set()
-        for index in sorted(self.any.Match(text.encoded) or ()):
-            one = self.patterns[index]
+        for one in self.patterns:
             for matched in spans(one.pattern, text):
                 found = whole[slice(*matched)]
                 if not found.strip():
@@ -99,7 +96,6 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
     Raises ValueError naming the rule for a pattern that RE2 refuses or that uses a class nobody defines.
     """
     classes = {**shared_classes, **data.get("classes", {})}
-    any_rule = re2.Set.SearchSet(_ALL)
     patterns = []
     for rule in (rule for rule in data["rules"] if "pattern" in rule):
         try:
@@ -116,7 +112,7 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
                     unless_after=_either(rule.get("unless_after", ()), classes),
                 )
             )
-            _add(any_rule, patterns[-1].pattern)
+            compiled(patterns[-1].pattern)
         except re2.error as error:
             words = f"RE2 refuses it: {_words(error)}; correct it, or write a phrase"
             raise ValueError(f"rule {rule['id']}: pattern: {words}") from error
@@ -124,28 +120,12 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
             raise ValueError(f"rule {rule['id']}: pattern: {_words(error)}") from error
         except KeyError as error:
             raise ValueError(f"rule {rule['id']}: {_words(error)}") from error
-    try:
-        any_rule.Compile()
-    except re2.error:
-        any_rule = _with_more_memory(data["pack"], patterns)
     for one in patterns:
         contexts = [(name, getattr(one, name)) for name in ("unless", "unless_before", "unless_after")]
         for name, pattern in (*one.cancelled_by, *contexts):
             if why := refusal(pattern):
                 raise ValueError(f"rule {one.rule.id}: {name}: {why}")
-    return Patterns(data["group"], data["field"], tuple(patterns), any_rule)
-
-
-def _with_more_memory(pack: str, patterns: Sequence[_Pattern]) -> Any:
-    """Return what finds the rules of a large pack. Raises ValueError for one that is larger still."""
-    any_rule = re2.Set.SearchSet(_LARGE)
-    try:
-        for one in patterns:
-            any_rule.Add(one.pattern)
-        any_rule.Compile()
-    except re2.error as error:
-        raise ValueError(f"pack {pack}: its patterns are too large together; make two packs of it") from error
-    return any_rule
+    return Patterns(data["group"], data["field"], tuple(patterns))
 
 
 def refusal(pattern: str) -> str:
@@ -264,21 +244,6 @@ def _leniently(match: re.Match[str]) -> str:
     return match[0].replace(" ", r" \n") if match[0].startswith("[") else match[0]
 
 
-def _add(patterns: Any, pattern: str) -> None:
-    try:
-        patterns.Add(pattern)
-    except re2.error as error:  # the set only says that something is wrong
-        raise next(_reasons(pattern), error) from None
-
-
-def _reasons(pattern: str) -> Iterator[Exception]:
-    """Yield why RE2 refuses a pattern, if it does."""
-    try:
-        compiled(pattern)
-    except re2.error as error:
-        yield error
-
-
 def _either(patterns: Sequence[str], classes: Mapping[str, Sequence[str]]) -> str:
     either = ""
     for pattern in patterns:
@@ -296,4 +261,4 @@ def _options(memory: int) -> Any:
     return options
 
 
-_ONE, _ALL, _LARGE = _options(256 << 10), _options(8 << 20), _options(64 << 20)
+_ONE, _LARGE = _options(256 << 10), _options(64 << 20)

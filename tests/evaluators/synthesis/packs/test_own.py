@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from safe_gate.evaluators.synthesis.engine import patterns
 from tests.support.cases import GOOD, REPOSITORY, SafeGate, turn, write_cases
 from tests.support.pack_files import OWN, PACKS, write_pack
 
@@ -200,23 +199,6 @@ def test_rules_that_are_off_or_added_are_named_beside_the_verdict(safe_gate: Saf
     assert "Synthesis ran with rule packs from the repository: <code>" in written
     assert 'Synthesis ran with 1 rule or pack off: "agency-negative".' in ran.out
     assert "off: <code>agency-negative</code>." in written
-
-
-def test_rules_that_can_each_run_but_not_together_are_refused(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("_ALL", "_LARGE"):
-        monkeypatch.setattr(getattr(patterns, name), "max_mem", 1 << 18)  # less, so that few rules are too many
-    rules = [
-        OWN["rules"][0] | {"id": f"team-guarantee/r{n}", "pattern": f"refund is certain|foo{n}[a-z]{{1,99}}"}
-        for n in range(100)
-    ]
-    Path("own.json").write_text(json.dumps(OWN | {"rules": rules}), "utf-8")
-    ran = safe_gate("rules", "test", "own.json")
-    assert ran.code == 3
-    assert "own.json:1: team-guarantee: cannot run: its patterns are too large together" in ran.err
-    monkeypatch.setattr(patterns._LARGE, "max_mem", 64 << 20)
-    assert safe_gate("rules", "test", "own.json").code == 0
 
 
 def test_a_match_of_nothing_is_none(safe_gate: SafeGate) -> None:
