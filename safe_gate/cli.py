@@ -34,13 +34,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     _open_streams()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler and current_thread() is main_thread():
         signal.signal(signal.SIGINT, _interrupt)
-    code = _judged(list(sys.argv[1:] if argv is None else argv))
+    code = _run_as_json(list(sys.argv[1:] if argv is None else argv))
     for stream in (sys.stdout, sys.stderr):
-        _written(stream.flush, stream)  # argparse prints too: what is lost at the end makes Python exit with 120
+        _write(stream.flush, stream)  # argparse prints too: what is lost at the end makes Python exit with 120
     return code
 
 
-def _judged(arguments: list[str]) -> int:
+def _run_as_json(arguments: list[str]) -> int:
     """Run a command line. With `--json`, all that it prints is a log, and standard output has what it told."""
     if "--json" not in arguments:
         return _run(arguments, _print, {})
@@ -71,7 +71,7 @@ def _run(arguments: list[str], say: _Print, told: dict[str, Any]) -> int:
         if isinstance(error, KeyboardInterrupt) and error.args == (signal.SIGINT,):  # as `is_interrupt` tells
             return _INTERRUPTED
         with suppress(BaseException):  # the cause may prevent this report too: no memory, no more open files
-            return copy_context().run(_surprised, error, arguments, os.environ, say, told)
+            return copy_context().run(_internal_error, error, arguments, os.environ, say, told)
         say(f"safe-gate: internal error: {type(error).__name__}", sys.stderr)
         return _COULD_NOT_JUDGE
 
@@ -105,7 +105,7 @@ def _main(argv: list[str], environ: Mapping[str, str], say: _Print, told: dict[s
     return _command.run(arguments, argv, environ, say, told)
 
 
-def _surprised(
+def _internal_error(
     error: BaseException, argv: list[str], environ: Mapping[str, str], say: _Print, told: dict[str, Any]
 ) -> int:
     """Report an internal error or lack of memory in a sentence; for `run` also in reports and on GitHub. Returns 3."""
@@ -140,10 +140,10 @@ def _surprised(
 
 def _print(line: str, stream: TextIO) -> OSError | None:
     """Print a line. Return the error if it is lost, as on a full disk."""
-    return _written(partial(print, line, file=stream, flush=True), stream)
+    return _write(partial(print, line, file=stream, flush=True), stream)
 
 
-def _written(write: Callable[[], None], stream: TextIO) -> OSError | None:
+def _write(write: Callable[[], None], stream: TextIO) -> OSError | None:
     """Write to a stream. Return the error if something is lost; what comes later is lost without one."""
     try:
         write()

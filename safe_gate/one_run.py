@@ -80,7 +80,7 @@ def judge(
             scores, inputs = replace(scores, problems=(*scores.problems, *unread)), scores.inputs
             found = _judge_waivers(scores, rules, snapshots, effects, merged)
             compared, past = comparison.compare_with_baseline(
-                base, scores, rules, snapshots, effects.generated_at, waivers.let_pass(found)
+                base, scores, rules, snapshots, effects.generated_at, waivers.waived_ids(found)
             )
             stale = lock.find_stale(base, compared, scores, rules, snapshots)
             found = replace(found, comparison=compared, recordings=stale)
@@ -127,7 +127,7 @@ def _judge_waivers(
     known, unsound = rules.waivers()
     problems = (*scores.problems, *unsound)
     _raise_for(_shard_problems(merged, scores, problems, rules, effects) if merged else problems)
-    judged = waivers.judged(known, scores.parts, effects.generated_at[:10], scores.left_out)
+    judged = waivers.judge(known, scores.parts, effects.generated_at[:10], scores.left_out)
     if judged and rules.base:
         own = {*map(waivers.Waivable.of, snapshots.head.waivers_on_disk())}
         expired, unused = (

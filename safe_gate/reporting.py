@@ -28,7 +28,7 @@ from safe_gate.model.results import NOTHING_RECORDED, Recorded, Untrusted
 from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
 from safe_gate.render.untrusted import plain, quoted
-from safe_gate.render.view import Ranked, ReportView, ranked
+from safe_gate.render.view import Ranked, ReportView, rank
 from safe_gate.scoring import sides
 from safe_gate.settings import Settings
 from safe_gate.settings import settings as every_setting
@@ -194,7 +194,7 @@ def _tell_programs(view: ReportView, written: Sequence[str], effects: Effects) -
     """Tell programs the verdict, its rules, the first cases to look at, and the reports (docs/json.md)."""
 
     def found() -> Iterator[tuple[str, Ranked]]:
-        return ((part.evaluator.name, ranked(part.section.findings, _MOST_TOLD)) for part in view.parts)
+        return ((part.evaluator.name, rank(part.section.findings, _MOST_TOLD)) for part in view.parts)
 
     effects.tell("verdict", view.report.verdict.value)
     effects.tell("rules", lambda: [*map(codec.to_json, view.report.rules)])
@@ -228,7 +228,7 @@ def _next_command(view: ReportView, options: Settings, given: frozenset[str]) ->
     For stale recordings it is the one that follows when they are recorded again.
     """
     broken = [part for part in view.parts if part.is_broken]
-    ids = [one.case_id.text for part in broken for one in ranked(part.section.findings, _MOST_NAMED).first]
+    ids = [one.case_id.text for part in broken for one in rank(part.section.findings, _MOST_NAMED).first]
     compared = view.report.comparison
     if not ids and not compared:  # then the rule itself names cases of this run; the gate's own rules name waivers
         ids = [name for rule in view.broken if rule.evaluator != "gate" for name in rule.names]

@@ -23,7 +23,7 @@ from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import stored
 from safe_gate.gate.comparison import Guards
 from safe_gate.gate.stored import read_report, report_json
-from safe_gate.github import OF_A_HEAD, Api, Context, Effects, is_merge_of_event, root_in_sight
+from safe_gate.github import OF_A_HEAD, Api, Context, Effects, is_merge_of_event, visible_root
 from safe_gate.github.contents import Contents
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.inputs.case_files import files_read, pattern_settings
@@ -146,10 +146,10 @@ def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
 
 def _other_checkouts(options: Settings) -> Iterator[Problem]:
     """Yield the checkouts that have files while the working folder is in none: a commit has other paths."""
-    if root_in_sight(Path.cwd()) is None:
+    if visible_root(Path.cwd()) is None:
         patterns = (pattern for setting, _ in pattern_settings() for pattern in options.value(setting))
         folders = {path.absolute().parent for path in (*files_read(options), *map(Path, patterns))}
-        for root in sorted({root for folder in folders if (root := root_in_sight(folder))}):
+        for root in sorted({root for folder in folders if (root := visible_root(folder))}):
             words = "is a checkout, but the working folder is outside any checkout, so paths differ from the commit's"
             advice = "check out into the working folder itself"
             yield Problem(Place(disk.shown(root)), f"{words}; {advice}", code=Code.BASE_UNAVAILABLE)
@@ -174,7 +174,7 @@ def path_in_commit(spec: str) -> str:
     if not path.is_absolute() and ".." not in path.parts:
         return spec
     here = Path.cwd()
-    if (root := root_in_sight(here)) is None:
+    if (root := visible_root(here)) is None:
         return ""
     there = Path(os.path.normpath(here / path))  # links stay unresolved: the change may have added them
     top = next((above for above in reversed(there.parents) if os.path.realpath(above) == os.path.realpath(root)), None)

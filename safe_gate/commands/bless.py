@@ -23,7 +23,7 @@ from safe_gate.model.report import Report, Verdict, Waiver
 from safe_gate.model.results import Table, Untrusted
 from safe_gate.render import console
 from safe_gate.render.comparison import NEWLY_FAILING, comparison_section
-from safe_gate.render.view import filtered
+from safe_gate.render.view import filter_sentence
 from safe_gate.scoring.sides import FILTERS
 from safe_gate.settings import WAIVERS_FILE
 
@@ -70,7 +70,7 @@ def main(call: Call) -> int:
         raise CannotJudge.at("command line", "has --id or --expires, which need --waivers", Code.USAGE)
     report = source.load_report(call.arguments["report"] or (Path(options.report_dir) / "safe-gate.json").as_posix())
     content, refusal = approved(report, target, call)
-    for phrase in filtered(report.provenance.policy, report.provenance.left_out or {}):
+    for phrase in filter_sentence(report.provenance.policy, report.provenance.left_out or {}):
         effects.out(console.words_of(phrase))
     for sentence in changed_and_gone(report)[0][:_MOST_STALE]:
         effects.out(console.words_of(("Stale: ", *sentence, "; run again to approve the current file")))

@@ -108,11 +108,11 @@ def _head(
 ) -> tuple[ComparedRun, Mapping[str, frozenset[str]], Cases | None]:
     """Return the run to compare, the cases that waivers let pass, and the terms of all. Raises CannotJudge."""
     if new.report is not None:
-        return comparison.compared_report(new.report), waivers.let_pass(new.report), None
+        return comparison.compared_report(new.report), waivers.waived_ids(new.report), None
     measured = comparison.measure_all(snapshots.narrowed(new.root), effects.generated_at)
     parts = comparison.sound_parts(measured)
-    judged = waivers.judged(run.waivers(), parts, effects.generated_at[:10])
-    known = waivers.let_pass(Findings(parts=parts, waivers=judged))
+    judged = waivers.judge(run.waivers(), parts, effects.generated_at[:10])
+    known = waivers.waived_ids(Findings(parts=parts, waivers=judged))
     return comparison.compared_run(parts, run), known, comparison.case_terms_of(measured)
 
 

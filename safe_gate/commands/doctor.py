@@ -74,7 +74,7 @@ def main(call: Call) -> int:
         if options.mode != "publish":  # which reads no case
             problems = (*reporting.untrusted_checkout(options, effects), *problems)
         _show("reads", "A run would read", [*found, ("commit", _commit(effects))], effects)
-    planned = preview.of_publish if options.mode == "publish" else preview.channels
+    planned = preview.publish_facts if options.mode == "publish" else preview.publishing_facts
     seen = preview.github_facts(effects.context, effects.folder, has_token=bool(options.github_token))
     beyond = effects if is_whole else effects._replace(out=lambda _: None)
     _show("github", "GitHub, as far as known without asking it", seen, beyond)
@@ -106,7 +106,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     if options.mode == "publish":
         place = Path(options.report_dir) / HAND_OVER
         try:
-            publishing.left_behind(options, effects.context)
+            publishing.read_hand_over(options, effects.context)
             unread: list[Problem] = []
         except CannotJudge as error:
             unread = [*error.problems]

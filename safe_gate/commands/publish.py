@@ -22,6 +22,6 @@ def main(call: Call) -> int:
     """Post the result in the folder that the command line names. Returns 0 if the comment is up to date, 3 if not."""
     wanted = call.options()
     try:
-        return 0 if publishing.post_later(wanted, call.effects) else 3
+        return 0 if publishing.publish_hand_over(wanted, call.effects) else 3
     except CannotJudge as error:
         return complain(error.problems, call.effects)

@@ -57,13 +57,13 @@ def main(call: Call) -> int:
     found = set[int]()
     for path in call.arguments["reports"]:
         try:
-            found.add(_verified(path, call.effects))
+            found.add(_verify(path, call.effects))
         except CannotJudge as error:
             found.add(complain(error.problems, call.effects))
     return next(code for code in _STANDINGS if code in found)
 
 
-def _verified(path: str, effects: Effects) -> int:
+def _verify(path: str, effects: Effects) -> int:
     """Show whether a report holds, and return the exit code. Raises CannotJudge where that cannot be found out."""
     content, report, recorded = _read(path)
     contents = stored.digests(report)

@@ -89,7 +89,7 @@ def judge(found: Findings, policy: Policy) -> tuple[RuleOutcome, ...]:
     if found.waivers:
         outcomes.append(_waivers_hold(found.waivers))
     if found.comparison is not None:
-        outcomes += comparison.judge(found.comparison.parts, policy.guards, waivers.let_pass(found))
+        outcomes += comparison.judge(found.comparison.parts, policy.guards, waivers.waived_ids(found))
     if found.weakened is not None:
         outcomes += weakening.judge(found.weakened)
     if found.recordings is not None:

@@ -34,7 +34,7 @@ class Waivable(NamedTuple):
         return cls(entry["id"], kind, entry[kind])
 
 
-def sorted_out(waivers: Iterable[Waiver], parts: Parts, today: str) -> tuple[tuple[Waiver, ...], ...]:
+def sort_by_standing(waivers: Iterable[Waiver], parts: Parts, today: str) -> tuple[tuple[Waiver, ...], ...]:
     """Return the waivers that are expired, unused and applied on a day (YYYY-MM-DD), each in the order of ids.
 
     `applied`: the case fails by what is waived. `unused`: it does not, is meant to fail, or is not in
@@ -47,7 +47,7 @@ def sorted_out(waivers: Iterable[Waiver], parts: Parts, today: str) -> tuple[tup
     return expired, unused, tuple(one for one in current if Waivable.of(one) in failed)
 
 
-def judged(
+def judge(
     known: tuple[InputFile, JsonObject] | None,
     parts: Parts,
     today: str,
@@ -61,7 +61,7 @@ def judged(
         return None
     file, content = known
     listed = [one for one in Waiver.listed(content) if not any(one.case_id in ids for ids in left_out.values())]
-    return Waivers(file.path, file.sha256, *sorted_out(listed, parts, today))
+    return Waivers(file.path, file.sha256, *sort_by_standing(listed, parts, today))
 
 
 def failing(parts: Parts) -> set[Waivable]:
@@ -78,12 +78,12 @@ def waived(found: Findings) -> Mapping[str, tuple[Failure, ...]]:
     return {name: tuple(failures.get(name, ())) for name in EVALUATORS}
 
 
-def let_pass(found: Findings) -> Mapping[str, frozenset[str]]:
+def waived_ids(found: Findings) -> Mapping[str, frozenset[str]]:
     """Return by evaluator the ids of the cases that are `waived`."""
     return {name: frozenset(one.case_id for one in failures) for name, failures in waived(found).items()}
 
 
-def left_over(found: Findings) -> Mapping[tuple[str, str], tuple[str, ...]]:
+def unwaived_failures(found: Findings) -> Mapping[tuple[str, str], tuple[str, ...]]:
     """Return the failures of each case that its waivers do not cover, by `case_of`, if any."""
     applied = _applied(found)
     cases = {one[:2] for one in applied}

@@ -138,7 +138,7 @@ Path = tuple[str, ...]
 """Which part of a setting: the entry of a list, the keys that lead to a member of a mapping, () for all of it."""
 
 
-def in_force(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, Path, Any, Any]]:
+def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, Path, Any, Any]]:
     """Yield each part of two runs' settings: name, part, and both values; None is no value.
 
     Where a group has no number of its own, the general one applies.
@@ -172,7 +172,7 @@ def _unset(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
 
 
 def _settings(base: Mapping[str, Any], head: Mapping[str, Any]) -> Iterator[Weakening]:
-    for name, path, before, after in in_force(base, head):
+    for name, path, before, after in changed_parts(base, head):
         way, id_, part = _way(name, path), name.replace("_", "-"), ".".join(path)
         if not _is_weaker(way, before, after):
             continue

@@ -392,7 +392,7 @@ def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:
     if context.event != "pull_request_target":
         return ""
     trusted = {context.sha, context.subject.base_sha} - {""}
-    roots = {root_in_sight(Path(os.path.realpath(path))) for path in paths} - {None}
+    roots = {visible_root(Path(os.path.realpath(path))) for path in paths} - {None}
     foreign = sorted(os.path.relpath(root) for root in roots if root and _head(_git_folder(root)) not in trusted)
     return foreign[0] if foreign else ""
 
@@ -402,18 +402,18 @@ def is_merge_of_event(context: Context) -> bool:
 
     GITHUB_SHA names it there, and no author of a change can choose it. It may have been made for another head.
     """
-    root = root_in_sight(Path.cwd()) if context.event in OF_A_HEAD else None
+    root = visible_root(Path.cwd()) if context.event in OF_A_HEAD else None
     return root is not None and bool(context.sha) and _head(_git_folder(root)) == context.sha
 
 
 def commit_of(folder: Path) -> str:
     """Return the commit that the checkout around a folder is at, "" if there is none."""
-    root = root_in_sight(folder)
+    root = visible_root(folder)
     found = _head(_git_folder(root)) if root else ""
     return found if _SHA.fullmatch(found) else ""
 
 
-def root_in_sight(path: Path) -> Path | None:
+def visible_root(path: Path) -> Path | None:
     """Return what `root` does, None also where nobody may look, for nothing is read from there."""
     with suppress(OSError):
         return root(path)

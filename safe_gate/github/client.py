@@ -153,7 +153,7 @@ class Client:
                 return answer
             if answer.status not in _REPEATED_VERBATIM or "Location" not in answer.headers:
                 message = f"{method} {path}: HTTP {answer.status}{_reason(answer)}"
-                raise self._error(message, _meaning(answer), answer.status, _asked_wait(answer))
+                raise self._error(message, _refusal_of(answer), answer.status, _retry_after(answer))
             url = self._onward(url, answer.headers["Location"], f"{method} {path}: redirected to an address")
         raise self._error(f"{method} {path}: redirected more than {_MOST_REDIRECTS} times")
 
@@ -225,7 +225,7 @@ class Client:
 _MEANINGS = {401: Refusal.CREDENTIALS, 403: Refusal.PERMISSION, 404: Refusal.NOT_FOUND, 422: Refusal.INVALID}
 
 
-def _meaning(answer: _Answer) -> Refusal:
+def _refusal_of(answer: _Answer) -> Refusal:
     """Return what a refusal means. 403 has four meanings: no permission, a lock, and two kinds of rate limit."""
     status, headers = answer.status, answer.headers
     limited = (
@@ -240,7 +240,7 @@ def _meaning(answer: _Answer) -> Refusal:
     return _MEANINGS.get(status, Refusal.UNCLEAR if status >= 500 else Refusal.OTHER)
 
 
-def _asked_wait(answer: _Answer) -> float:
+def _retry_after(answer: _Answer) -> float:
     """Return the seconds that an answer asks to wait for before the next try, 0 if it does not."""
     asked = answer.headers.get("Retry-After", "")
     if asked.isascii() and asked.isdigit():
@@ -249,7 +249,7 @@ def _asked_wait(answer: _Answer) -> float:
     if answer.headers.get("X-RateLimit-Remaining") == "0" and reset.isascii() and reset.isdigit():
         with suppress(ValueError, OverflowError):  # by the server's clock, not by ours
             return max(float(reset[:12]) - parsedate_to_datetime(answer.headers.get("Date", "")).timestamp(), 1.0)
-    return float(_SECONDARY_LIMIT) if _meaning(answer) is Refusal.RATE_LIMIT else 0.0
+    return float(_SECONDARY_LIMIT) if _refusal_of(answer) is Refusal.RATE_LIMIT else 0.0
 
 
 def _origin(url: str) -> tuple[str, str]:

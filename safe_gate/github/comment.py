@@ -119,21 +119,21 @@ def post(
             return Posted("skipped-passed")
         return _create(api, repository, place, draft, author)
 
-    ours = list(_ours(api, place, author, draft.marker.gate))
+    ours = list(_own_comments(api, place, author, draft.marker.gate))
     try:
         return put(ours)
     except ApiError as error:
         if error.refusal is not (Refusal.NOT_FOUND if ours else Refusal.UNCLEAR):
             raise
     # It has been deleted since, or may have been created although no answer came: look before trying once more.
-    found = list(_ours(api, place, author, draft.marker.gate))
+    found = list(_own_comments(api, place, author, draft.marker.gate))
     for comment in found:
         if not ours and comment.marker._replace(text="") == draft.marker:
-            return _oldest(api, repository, found, comment.id, draft) or Posted("created", comment.url)
+            return _keep_oldest(api, repository, found, comment.id, draft) or Posted("created", comment.url)
     return put(found)
 
 
-def _oldest(api: Api, repository: str, ours: Sequence[_Comment], created: int, draft: Draft) -> Posted | None:
+def _keep_oldest(api: Api, repository: str, ours: Sequence[_Comment], created: int, draft: Draft) -> Posted | None:
     """Give way to an older comment of the gate, by its id. Return None if the new comment is the oldest.
 
     Another first run may have created the older one at the same time. It is rewritten before ours is deleted.
@@ -166,7 +166,7 @@ def _update(api: Api, repository: str, ours: Sequence[_Comment], draft: Draft) -
 
 def _rewrite(api: Api, path: str, kept: _Comment, draft: Draft) -> Posted:
     """Replace a comment's text with that of a draft, unless it says the same."""
-    same = _says_the_same(kept, draft)
+    same = _is_same_text(kept, draft)
     if same and draft.marker.run <= kept.marker.run:
         return Posted("unchanged", kept.url)
     if same:  # otherwise a run between the two could overwrite it
@@ -183,7 +183,7 @@ _SAME_GATE = (
 )
 
 
-def _says_the_same(comment: _Comment, draft: Draft) -> bool:
+def _is_same_text(comment: _Comment, draft: Draft) -> bool:
     """Return whether a comment's text may stay: the result is the same, and nobody has edited it.
 
     But for `changes` its links must lead to this commit, too.
@@ -217,7 +217,7 @@ def _login(api: Api) -> str:
         raise
 
 
-def _ours(api: Api, place: str, author: str, gate: str) -> Iterator[_Comment]:
+def _own_comments(api: Api, place: str, author: str, gate: str) -> Iterator[_Comment]:
     """Yield the comments that we wrote for this gate, oldest first."""
     for comment in api.pages(f"{place}?per_page=100"):
         user, body, id_ = comment.get("user"), comment.get("body"), comment.get("id")
@@ -232,7 +232,9 @@ def _create(api: Api, repository: str, place: str, draft: Draft, author: str) ->
     answer = _write(api, "POST", place, draft)
     if isinstance(id_ := answer.get("id"), int):
         with suppress(ApiError):  # the comment is there; the next run deletes a twin
-            if kept := _oldest(api, repository, list(_ours(api, place, author, draft.marker.gate)), id_, draft):
+            if kept := _keep_oldest(
+                api, repository, list(_own_comments(api, place, author, draft.marker.gate)), id_, draft
+            ):
                 return kept
     user = answer.get("user")
     wrote = user.get("login") if isinstance(user, dict) else author

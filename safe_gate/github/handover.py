@@ -110,7 +110,7 @@ def _waivers_again(report: Report, name: str) -> Waivers | None:
     listed = [waiver for _, waiver in found.each()]
     if len({*map(waivers.Waivable.of, listed)}) < len(listed):
         raise CannotJudge(Problem(Place(name), "waives one failure twice; keep one waiver", "", "report.waivers"))
-    return Waivers(found.path, found.sha256, *waivers.sorted_out(listed, report.parts, report.generated_at[:10]))
+    return Waivers(found.path, found.sha256, *waivers.sort_by_standing(listed, report.parts, report.generated_at[:10]))
 
 
 def _policy(policy: Mapping[str, Any], name: str) -> rules.Policy:

@@ -33,7 +33,7 @@ _REASONS = {
 }
 
 
-def no_comment(wanted: Settings, context: Context) -> str:
+def why_no_comment(wanted: Settings, context: Context) -> str:
     """Return why no comment is attempted, "" if one is."""
     if wanted.shard:
         return "skipped-shard"
@@ -46,7 +46,7 @@ def no_comment(wanted: Settings, context: Context) -> str:
     return "skipped-dry-run" if wanted.dry_run else ""
 
 
-def no_sink(wanted: Settings) -> str | None:
+def why_no_sink(wanted: Settings) -> str | None:
     """Return why no sink is attempted, "" if none is on, None if one is attempted."""
     if not wanted.sinks:
         return ""
@@ -57,7 +57,7 @@ def no_sink(wanted: Settings) -> str | None:
 
 def _sinks(wanted: Settings) -> Words:
     """Return where events go, without an address: it may be a secret."""
-    skipped, sinks = no_sink(wanted), wanted.receivers
+    skipped, sinks = why_no_sink(wanted), wanted.receivers
     if skipped is not None:
         return {"": "no: none is set", "skipped-shard": "no: merge sends them"}.get(skipped, "no: this is a dry run")
     places = {"otlp": "OTLP", "webhook": "a webhook"}
@@ -73,12 +73,12 @@ def lost_reports(report_dir: str, context: Context) -> str:
     return "outside the workspace; they are deleted with the action's container, before later steps"
 
 
-def of_publish(wanted: Settings, context: Context) -> Facts:
+def publish_facts(wanted: Settings, context: Context) -> Facts:
     """Return what `publish` would post and write, and why not where it would not."""
     return [("comment", _comment(wanted, context)), ("step outputs", _step_outputs(context))]
 
 
-def channels(wanted: Settings, context: Context) -> Facts:
+def publishing_facts(wanted: Settings, context: Context) -> Facts:
     """Return what a run would publish where, and why not where it would not."""
     dry = "no: this is a dry run" if wanted.dry_run else ""
     annotations = "only for problems; merge adds the rest" if wanted.shard else "yes"
@@ -95,7 +95,7 @@ def channels(wanted: Settings, context: Context) -> Facts:
 
 
 def _comment(wanted: Settings, context: Context) -> str:
-    skipped = no_comment(wanted, context)
+    skipped = why_no_comment(wanted, context)
     number = context.subject.pull_request
     subject = "the open pull request with this head, if any" if number is None else f"pull request #{number}"
     comment = f"no: {_REASONS[skipped]}" if skipped else f"{wanted.comment}, on {subject}"

@@ -27,7 +27,7 @@ from safe_gate.github import (
     preview,
     runner_files,
 )
-from safe_gate.github.runner_files import Annotation, annotated, of_refusal
+from safe_gate.github.runner_files import Annotation, annotations_of, refusal_annotations
 from safe_gate.inputs import disk
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Origin, Report, Verdict
@@ -77,25 +77,25 @@ def publish_run(
     A run that `hands_over` leaves a file for `publish`. The comment comes after everything that needs no server, and
     sinks come last. A slow server must not cost the other results if the job is killed.
     """
-    _warn_of_loss(wanted.report_dir, effects)
+    _warn_of_lost_reports(wanted.report_dir, effects)
     report = view.report
-    wanted = _as_loud_as_before(wanted, report)
+    wanted = _with_base_comment_mode(wanted, report)
     context, origin = effects.context, effects.context.origin(effects.folder, wanted.gate_id)
-    annotations = annotated(view, effects.folder)
+    annotations = annotations_of(view, effects.folder)
     draft, file = None, ""
     if wanted.dry_run:
-        _rehearse(view, annotations, wanted, origin, effects, recorded)
+        _print_dry_run(view, annotations, wanted, origin, effects, recorded)
     elif context.in_actions:
         for one in annotations:
             effects.out(one.command())
-        draft = _drafted(view, wanted.comment, context, origin, job=context.job, recorded=recorded)
+        draft = _draft(view, wanted.comment, context, origin, job=context.job, recorded=recorded)
         if hands_over and not wanted.shard:  # `publish` posts it from the report, which holds no reply
-            left = _drafted(view, wanted.comment, context, origin, job=context.job)
-            file = _leave_behind(report, left, wanted, effects)
+            left = _draft(view, wanted.comment, context, origin, job=context.job)
+            file = _write_hand_over(report, left, wanted, effects)
     if context.summary_file and not wanted.dry_run:
         _append(tuple(markdown.from_longest(view, limit=SUMMARY_LIMIT, origin=origin, recorded=recorded)), effects)
     are_written = _write_outputs({**view.step_outputs, **_paths(paths), "comment-file": file}, effects)
-    posted = comment.Posted(preview.no_comment(wanted, context))
+    posted = comment.Posted(preview.why_no_comment(wanted, context))
     if draft:
         posted = _post(
             draft, wanted, effects, lambda api: comment.pull_request_of(api, context), "skipped-no-pull-request"
@@ -110,14 +110,14 @@ def publish_run(
         _write_outputs({"sink-status": status}, effects)
 
 
-def _as_loud_as_before(wanted: Settings, report: Report) -> Settings:
+def _with_base_comment_mode(wanted: Settings, report: Report) -> Settings:
     """Return what to publish, with the base commit's comment mode: a change must not hide that it weakens the gate."""
     findings = report.weakened.findings if report.weakened else ()
     before = next((one.before for one in findings if (one.kind, one.id) == ("setting", "comment")), None)
     return wanted.replace(comment=before) if before else wanted
 
 
-def _leave_behind(report: Report, draft: comment.Draft, wanted: Settings, effects: Effects) -> str:
+def _write_hand_over(report: Report, draft: comment.Draft, wanted: Settings, effects: Effects) -> str:
     """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
     path = Path(wanted.report_dir) / HAND_OVER
     left = handover.of_run(report, effects.context, effects.folder, wanted.gate_id, draft.marker.above(draft.bodies[0]))
@@ -129,7 +129,7 @@ def _leave_behind(report: Report, draft: comment.Draft, wanted: Settings, effect
     return disk.shown(path)
 
 
-def _rehearse(
+def _print_dry_run(
     view: ReportView,
     annotations: Sequence[Annotation],
     wanted: Settings,
@@ -139,7 +139,7 @@ def _rehearse(
 ) -> None:
     """Print what would be published, in a form in which it does nothing."""
     effects.out("\nDry run: reports and step outputs are written; comment, annotations and summary are not.")
-    planned = preview.channels(wanted.replace(dry_run=False), effects.context)
+    planned = preview.publishing_facts(wanted.replace(dry_run=False), effects.context)
     effects.out(console.facts("Without dry-run, the run would publish", planned))
     for one in annotations:
         place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
@@ -149,7 +149,7 @@ def _rehearse(
 
 def _send(report: Report, wanted: Settings, origin: Origin, effects: Effects) -> str:
     """Send a report's events to the sinks that are on. Return the status for the step outputs."""
-    if (status := preview.no_sink(wanted)) is not None:
+    if (status := preview.why_no_sink(wanted)) is not None:
         return status
     context = effects.context
     url = f"{origin.repository}/actions/runs/{context.run.id}/attempts/{context.run.attempt}" if origin.run else ""
@@ -172,7 +172,7 @@ def _paths(written: Sequence[str]) -> dict[str, str]:
 
 def publish_shard(said: str, path: str, wanted: Settings, effects: Effects) -> None:
     """Publish that a shard is scored, by a summary line and outputs without a verdict."""
-    _warn_of_loss(wanted.report_dir, effects)
+    _warn_of_lost_reports(wanted.report_dir, effects)
     append_to_summary(f"{said}\n", effects, is_dry=wanted.dry_run)
     measured = (output for one in EVALUATORS.values() for output in one.present.figures(None).outputs)
     values = {
@@ -181,9 +181,9 @@ def publish_shard(said: str, path: str, wanted: Settings, effects: Effects) -> N
         **_paths([path]),
         "report-json": path,
         "comment-file": "",
-        "comment-status": preview.no_comment(wanted, effects.context),
+        "comment-status": preview.why_no_comment(wanted, effects.context),
         "comment-url": "",
-        "sink-status": preview.no_sink(wanted) or "",
+        "sink-status": preview.why_no_sink(wanted) or "",
     }
     _write_outputs(values, effects)
 
@@ -191,7 +191,7 @@ def publish_shard(said: str, path: str, wanted: Settings, effects: Effects) -> N
 # --- a run without write access, from a trusted workflow --------------------------------------------
 
 
-def post_later(wanted: Settings, effects: Effects) -> bool:
+def publish_hand_over(wanted: Settings, effects: Effects) -> bool:
     """Post what a run without write access left in the report folder, from a trusted `workflow_run`.
 
     Pull request, commit, run and workflow come from the event and from GitHub's answers. A run is not posted if its
@@ -199,7 +199,7 @@ def post_later(wanted: Settings, effects: Effects) -> bool:
     every problem of what was left.
     """
     try:
-        found, context, draft = left_behind(wanted, effects.context)
+        found, context, draft = read_hand_over(wanted, effects.context)
     except CannotJudge as error:
         publish_refusal(error.problems, effects, is_dry=wanted.dry_run)
         raise
@@ -226,7 +226,7 @@ def post_later(wanted: Settings, effects: Effects) -> bool:
     return posted.status not in _NOT_POSTED
 
 
-def left_behind(wanted: Settings, context: Context) -> tuple[handover.HandOver, Context, comment.Draft]:
+def read_hand_over(wanted: Settings, context: Context) -> tuple[handover.HandOver, Context, comment.Draft]:
     """Return what a run left behind, where that run stood, and its comment. Raises CannotJudge with every problem."""
     path = Path(wanted.report_dir) / HAND_OVER
     place = Place(disk.shown(path))
@@ -237,7 +237,7 @@ def left_behind(wanted: Settings, context: Context) -> tuple[handover.HandOver, 
         # A job that was not run again left it in an earlier attempt.
         theirs = context.of_trigger()._replace(run=found.run)
         origin = theirs.origin(found.folder, wanted.gate_id or found.gate)
-        return found, theirs, _drafted(ReportView.of(found.report), wanted.comment, theirs, origin, job=found.job)
+        return found, theirs, _draft(ReportView.of(found.report), wanted.comment, theirs, origin, job=found.job)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
         words = "has impossible figures; expected a file written by safe-gate run"
         raise CannotJudge(Problem(place, words)) from None
@@ -265,7 +265,7 @@ def _strangers(found: handover.HandOver, place: Place, context: Context) -> Iter
 def publish_refusal(problems: Sequence[Problem], effects: Effects, *, is_dry: bool) -> None:
     """Publish why a run's comment is not posted, as annotations and step outputs."""
     if effects.context.in_actions and not is_dry:
-        for annotation in of_refusal(problems, effects.folder):
+        for annotation in refusal_annotations(problems, effects.folder):
             effects.out(annotation.command())
     _write_outputs({"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}, effects)
 
@@ -273,7 +273,7 @@ def publish_refusal(problems: Sequence[Problem], effects: Effects, *, is_dry: bo
 # --- the comment ------------------------------------------------------------------------------------
 
 
-def _drafted(
+def _draft(
     view: ReportView, mode: str, context: Context, origin: Origin, *, job: str, recorded: Recorded = NOTHING_RECORDED
 ) -> comment.Draft:
     """Return the comment for a report in the setting's mode, in lengths that GitHub may take."""
@@ -292,7 +292,7 @@ def _post(
     draft: comment.Draft, wanted: Settings, effects: Effects, pull_request: Callable[[Api], int | None], without: str
 ) -> comment.Posted:
     """Post the comment where there is one to post; its status is `without` where no pull request is found."""
-    if skipped := preview.no_comment(wanted, effects.context):
+    if skipped := preview.why_no_comment(wanted, effects.context):
         return comment.Posted(skipped)
     try:
         api = effects.connect(wanted.access("publish"))
@@ -346,7 +346,7 @@ def _attempt(what: str, action: Callable[[], None], effects: Effects) -> bool:
     return True
 
 
-def _warn_of_loss(report_dir: str, effects: Effects) -> None:
+def _warn_of_lost_reports(report_dir: str, effects: Effects) -> None:
     """Warn if later steps cannot read the folder of the reports."""
     if lost := preview.lost_reports(report_dir, effects.context):
         _warn(f"The reports in {report_dir} lie {lost}; set report-dir to a folder of the workspace", effects)

@@ -19,7 +19,7 @@ from safe_gate.model.results import Finding, Severity, Untrusted
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.console import problem as problem_line
 from safe_gate.render.untrusted import plain, quoted
-from safe_gate.render.view import ReportView, message, ranked, rule_name
+from safe_gate.render.view import ReportView, message, rank, rule_name
 
 
 def write_outputs(path: str, values: Mapping[str, str]) -> None:
@@ -99,7 +99,7 @@ class Annotation(NamedTuple):
         return f"::{self.level}{' ' if given else ''}{given}::{_data(_cut(self.message))}"
 
 
-def annotated(view: ReportView, folder: str = "") -> tuple[Annotation, ...]:
+def annotations_of(view: ReportView, folder: str = "") -> tuple[Annotation, ...]:
     """Return what a run annotates: broken rules, input problems and cases at their places, failing ones first.
 
     Of each level there are as many as the runner shows, the last one for those that are left out.
@@ -112,19 +112,19 @@ def annotated(view: ReportView, folder: str = "") -> tuple[Annotation, ...]:
     for level, most in _LEVELS.items():
         ours = [one for one in fixed if one.level == level]
         findings = (one for section in view.sections for one in section.findings)
-        found = ranked((one for one in findings if _LEVEL_OF[one.breaks][one.severity] == level), most)
+        found = rank((one for one in findings if _LEVEL_OF[one.breaks][one.severity] == level), most)
         total = len(ours) + found.number + (number(problems) - len(problems)) * (level == "error")
         ours += (_case(finding, level, folder) for finding in found.first)
-        shown += _rolled_up(ours, total, most, noun, "the log and the report")
+        shown += _limit(ours, total, most, noun, "the log and the report")
     return tuple(shown)
 
 
-def of_refusal(problems: Sequence[Problem], folder: str) -> Sequence[Annotation]:
+def refusal_annotations(problems: Sequence[Problem], folder: str) -> Sequence[Annotation]:
     """Return what is annotated where there is no report, but problems: as many as the runner shows."""
-    return _rolled_up(list(_input_problems(problems, folder)), number(problems), MOST, "problem", "the log")
+    return _limit(list(_input_problems(problems, folder)), number(problems), MOST, "problem", "the log")
 
 
-def _rolled_up(ours: Sequence[Annotation], total: int, most: int, noun: str, where: str) -> Sequence[Annotation]:
+def _limit(ours: Sequence[Annotation], total: int, most: int, noun: str, where: str) -> Sequence[Annotation]:
     """Return the first annotations of a level. If there are too many, the last one counts the rest."""
     if total <= most:
         return ours

@@ -377,7 +377,7 @@ _FATES = ("expired", "unused", "applied")
 
 @dataclass(frozen=True, slots=True)
 class Waivers:
-    """The file of waivers that a run was judged by, and what became of each waiver: see `gate.waivers.sorted_out`."""
+    """The waivers of a run: their file, and the standing of each waiver: see `gate.waivers.sort_by_standing`."""
 
     path: str
     sha256: str

@@ -32,7 +32,7 @@ from safe_gate.render.view import (
     conclusion,
     counted,
     message,
-    ranked,
+    rank,
     rule_name,
     state,
 )
@@ -202,7 +202,7 @@ def scorecard(
     `rows`; `everything` leaves out no case. `way` says how to see what is left out.
     """
     wanted = (one for one in section.findings if everything or reviews or one.severity == Severity.FAILING)
-    found = ranked(wanted, len(section.findings) if everything else MOST_EVIDENCE)
+    found = rank(wanted, len(section.findings) if everything else MOST_EVIDENCE)
     return "\n".join(
         (
             *(quoted(note) for note in section.notes),

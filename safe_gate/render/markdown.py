@@ -55,7 +55,7 @@ from safe_gate.render.view import (
     message,
     names,
     problems_table,
-    ranked,
+    rank,
     rule_name,
     state,
 )
@@ -118,7 +118,7 @@ def cut(table: Table, rows: int) -> Iterator[str]:
 
 def ranked_of(shown: Sequence[Section]) -> Ranked:
     """Return the cases to look at of all sections."""
-    return ranked((finding for section in shown for finding in section.findings), ROWS)
+    return rank((finding for section in shown for finding in section.findings), ROWS)
 
 
 def findings_of(found: Ranked, rows: int, origin: Origin, quotes: Quotes = _NO_LINES) -> Iterator[str]:

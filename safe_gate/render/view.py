@@ -13,7 +13,7 @@ from safe_gate.core.evaluator import ANY_SEVERITY, Evaluator
 from safe_gate.core.figures import enumerated, first_few, plural
 from safe_gate.evaluators import registry
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of
-from safe_gate.gate.waivers import case_of, left_over, let_pass
+from safe_gate.gate.waivers import case_of, unwaived_failures, waived_ids
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Problem, in_order
 from safe_gate.model.report import Provenance, Report, RuleOutcome, Verdict, Waiver
@@ -57,7 +57,7 @@ class ReportView:
         Cases that a broken rule counts are marked, a case that waivers let pass is only to review, and what newly fails
         is named as new.
         """
-        report, known = self.report, let_pass(self.report)
+        report, known = self.report, waived_ids(self.report)
         compared = report.comparison.parts if report.comparison else {}
         shown = []
         for evaluator, part in parts_of(report.parts):
@@ -67,7 +67,7 @@ class ReportView:
                 words = f"{section.headline}; {plural(len(waived), 'failing case is', 'failing cases are')} waived"
                 section = section._replace(headline=words, counts=(*section.counts, f"Waived: {len(waived)}"))
             if waived or broken:
-                section = _marked(section, waived, broken, evaluator, part)
+                section = _mark(section, waived, broken, evaluator, part)
             if one := compared.get(evaluator.name):
                 section = with_news(section, evaluator, one)
             shown.append(ShownPart(evaluator, section, bool(broken)))
@@ -90,7 +90,7 @@ class ReportView:
 
         Those of a case with further failures are counted separately: no rule lets it pass.
         """
-        applied, left = self.report.waivers.applied if self.report.waivers else (), left_over(self.report)
+        applied, left = self.report.waivers.applied if self.report.waivers else (), unwaived_failures(self.report)
         idle = [waiver for waiver in applied if case_of(waiver) in left]
         words: Phrase = ()
         if count := len(applied) - len(idle):
@@ -104,7 +104,7 @@ class ReportView:
     @cached_property
     def waivers(self) -> Table:
         """The waivers of the report, those that somebody must see to first."""
-        left = left_over(self.report)
+        left = unwaived_failures(self.report)
 
         def became(waiver: Waiver, fate: str) -> str:
             still = left.get(case_of(waiver), ()) if fate == "applied" else ()
@@ -142,7 +142,7 @@ class ReportView:
                     (f"No baseline is set, so nothing was compared, and these rules judged nothing: {names}.",)
                 )
         own = (remark for one, part in parts_of(report.parts) for remark in one.present.remarks(part, policy))
-        return [*found, *departures(report.provenance), *own]
+        return [*found, *changed_setting_sentences(report.provenance), *own]
 
     @cached_property
     def step_outputs(self) -> Mapping[str, str]:
@@ -158,7 +158,7 @@ class ReportView:
         }
 
 
-def _marked(section: Section, waived: Set[str], broken: Sequence[RuleOutcome], one: Evaluator, part: Any) -> Section:
+def _mark(section: Section, waived: Set[str], broken: Sequence[RuleOutcome], one: Evaluator, part: Any) -> Section:
     """Return a section whose cases say whether a broken rule counts them. A waived one is only to review.
 
     A rule counts cases by name, or by their severity, in its group if it has one.
@@ -261,7 +261,7 @@ MOST_COUNTED = 10
 """How many rules and groups are shown with the number of their cases."""
 
 
-def ranked(findings: Iterable[Finding], most: int) -> Ranked:
+def rank(findings: Iterable[Finding], most: int) -> Ranked:
     """Return the findings that a broken rule counts first, of these what newly fails, then what fails.
 
     Those of the same rank keep their order; all are read and few are held.
@@ -328,7 +328,7 @@ def names(rule: RuleOutcome) -> Phrase:
     return (": ", *first_few(rule.names, len(rule.names))) if rule.names else ()
 
 
-def departures(provenance: Provenance) -> Iterator[Phrase]:
+def changed_setting_sentences(provenance: Provenance) -> Iterator[Phrase]:
     """Yield a sentence for each changed setting that a reader of the report must know."""
     if commit := provenance.policy_commit:
         judged_by = "Judged by the config file, rule packs and waivers of the base commit ("
@@ -337,17 +337,17 @@ def departures(provenance: Provenance) -> Iterator[Phrase]:
 
 
 def _of_settings(policy: Mapping[str, Any], left_out: Mapping[str, int]) -> Iterator[Phrase]:
-    yield from filtered(policy, left_out)
+    yield from filter_sentence(policy, left_out)
     if policy.get("text") == "none":
         yield ("Recorded text is hidden; hashes replace it.",)
 
 
 def filter_of(report: Report) -> Phrase:
     """Return the sentence of `filtered` on a report, an empty one without a filter."""
-    return next(filtered(report.provenance.policy, report.provenance.left_out or {}), ())
+    return next(filter_sentence(report.provenance.policy, report.provenance.left_out or {}), ())
 
 
-def filtered(policy: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[Phrase]:
+def filter_sentence(policy: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[Phrase]:
     """Yield a sentence on the filters of a run and, if known, how many cases they leave out."""
     wanted, unwanted = (policy.get(name) or [] for name in ("tag", "not_tag"))
     if not (wanted or unwanted):

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.gate.stored import read_report
-from safe_gate.gate.waivers import sorted_out, waived
+from safe_gate.gate.waivers import sort_by_standing, waived
 from safe_gate.model.report import Findings, Waiver, Waivers
 from safe_gate.render.markdown import COMMENT_LIMIT, from_longest
 from safe_gate.render.view import ReportView
@@ -363,11 +363,11 @@ def test_every_waiver_has_one_fate_and_none_lets_a_case_pass_that_fails_by_more(
 ) -> None:
     listed = waivers(given_)
     parts = measured(failing)
-    fates = sorted_out(listed, parts, "2026-01-15")
+    fates = sort_by_standing(listed, parts, "2026-01-15")
     assert sorted((one.case_id, one.name) for some in fates for one in some) == sorted(given_)
     random.shuffle(listed)
     random.shuffle(parts["synthesis"].results)
-    assert sorted_out(listed, parts, "2026-01-15") == fates
+    assert sort_by_standing(listed, parts, "2026-01-15") == fates
     in_force = {pair for pair, day in given_.items() if day == "2026-01-15"}
     found = Findings(parts=parts, waivers=Waivers("", "", *fates))
     let_pass = {failure.case_id for failure in waived(found)["synthesis"]}
@@ -382,7 +382,7 @@ def test_one_more_failure_never_lets_another_case_pass(
 
     def counted(by: Mapping[str, set[str]]) -> int:
         parts = measured(by)
-        found = Findings(parts=parts, waivers=Waivers("", "", *sorted_out(listed, parts, "2026-01-15")))
+        found = Findings(parts=parts, waivers=Waivers("", "", *sort_by_standing(listed, parts, "2026-01-15")))
         return sum(map(bool, by.values())) - len(waived(found)["synthesis"])
 
     worse = {**failing, name: failing.get(name, set()) | {check}}

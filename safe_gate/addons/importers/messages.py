@@ -277,12 +277,12 @@ Told = tuple[list[Any], tuple[str, ...]]
 
 def answers_of(output: Any) -> list[Told]:
     """Return each sample of a recorded output, at least one. Raises Refused."""
-    return _told(output, "assistant") or [([], ())]
+    return _spoken(output, "assistant") or [([], ())]
 
 
 def asked_in(given: Any) -> Told:
     """Return a recorded input. Raises Refused."""
-    found = _told(given, "user")
+    found = _spoken(given, "user")
     if len(found) > 1:
         raise Refused(f"has {len(found)} prompts in its input; expected one prompt per record")
     if not (found and found[0][0]):
@@ -290,7 +290,7 @@ def asked_in(given: Any) -> Told:
     return found[0]
 
 
-def _told(value: Any, role: str) -> list[Told]:
+def _spoken(value: Any, role: str) -> list[Told]:
     """Return each sample of what somebody said: text, a message, messages, the parts of a text, or a list of samples.
 
     It may be JSON text, or an object with one of these under a common name.
@@ -317,7 +317,7 @@ def _in_list(value: list[Any], role: str) -> list[Told]:
         return [(value, ())]
     if any(isinstance(one, dict) and "type" in one for one in value):
         return [([{"role": role, "content": value}], ())]
-    return [sample for one in value for sample in _told(one, role)]
+    return [sample for one in value for sample in _spoken(one, role)]
 
 
 def _in_object(value: dict[str, Any], role: str) -> list[Told]:
@@ -339,7 +339,7 @@ def _in_object(value: dict[str, Any], role: str) -> list[Told]:
         raise Refused(f"has answers to {len(held)} prompts; expected one prompt per record")
     flat = held[0] if some and isinstance(held[0], list) else held
     others = beside(value, side, name)
-    return [(messages, (*others, *more)) for one in flat for messages, more in _told(one, role)] or [([], others)]
+    return [(messages, (*others, *more)) for one in flat for messages, more in _spoken(one, role)] or [([], others)]
 
 
 def beside(value: dict[str, Any], side: str, *used: str) -> tuple[str, ...]:

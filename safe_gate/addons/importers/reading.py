@@ -169,18 +169,18 @@ def rows_of(format_: Format, records: Iterable[Record | Refused], mapping: Mappi
             if format_.error and (error := error_of(record.value.get(format_.error))):
                 raise Refused(f"is an error: {error}")
             for item in format_.read(record, seen):
-                yield _placed(item, record, id_, format_, mapping)
+                yield _place(item, record, id_, format_, mapping)
         except Refused as error:
-            yield _placed(error, record, id_, format_, mapping)
+            yield _place(error, record, id_, format_, mapping)
         except RecursionError:
             yield Refused("is nested too deep", record)
     yield from format_.ending(seen)
 
 
-def _placed(item: Sample | Outcome, record: Record, id_: str, format_: Format, mapping: Mapping[str, str]) -> Outcome:
+def _place(item: Sample | Outcome, record: Record, id_: str, format_: Format, mapping: Mapping[str, str]) -> Outcome:
     """Return what becomes of a record, with the record and its id."""
     try:
-        found = _joined(item, record, format_, mapping) if isinstance(item, Sample) else item
+        found = _row_of_exchange(item, record, format_, mapping) if isinstance(item, Sample) else item
     except Refused as error:
         found = error
         error.id = item.id if isinstance(item, Sample) else ""
@@ -190,7 +190,7 @@ def _placed(item: Sample | Outcome, record: Record, id_: str, format_: Format, m
     return found
 
 
-def _joined(one: Sample, record: Record, format_: Format, mapping: Mapping[str, str]) -> Row:
+def _row_of_exchange(one: Sample, record: Record, format_: Format, mapping: Mapping[str, str]) -> Row:
     """Return the row of an exchange. Raises Refused."""
     found = _exchanged(one)
     if found.assistant is None:
@@ -328,7 +328,7 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
                 continue
             if isinstance(item, Row) and item.assistant is None:  # a request, whose reply is elsewhere
                 continue
-            made = item if isinstance(item, Problem) else _made(item, halves, recording.name, request, schema)
+            made = item if isinstance(item, Problem) else _make_line(item, halves, recording.name, request, schema)
             if isinstance(made, Problem):
                 result.problems.add(made)
                 result.lines += [{key: short(made.case_id)}] if made.case_id else []
@@ -374,7 +374,7 @@ def _halves(recordings: Sequence[Recording], request: Request, result: Imported)
     return halves
 
 
-def _made(
+def _make_line(
     row: Row, halves: Mapping[str, tuple[Place, Row]], name: str, request: Request, schema: Schema
 ) -> tuple[JsonObject, Iterable[str], Record] | Problem:
     """Return our line for a row of a file, the parts left out of it, and its record."""

@@ -52,12 +52,12 @@ def send(events: Iterator[Event], run: Run, sink: Sink, timer: Timer) -> None:
             raise SinkError(f"{cause(error)}; {plural(sent, 'event')} sent before") from None
         if result is not LogRecordExportResult.SUCCESS:
             raise SinkError(f"{session.outcome}; {plural(sent, 'event')} sent before")
-        if rejected := _rejected(session.answer):
+        if rejected := _rejected_count(session.answer):
             raise SinkError(f"{plural(rejected, 'event')} rejected; {plural(sent, 'event')} sent before")
         sent += len(batch)
 
 
-def _rejected(answer: bytes) -> int:
+def _rejected_count(answer: bytes) -> int:
     """Return how many records a receiver says it did not take, although it took the request."""
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse

@@ -117,7 +117,7 @@ def _refusal(body: bytes, sink: Sink, timer: Timer) -> str:
     """Post a batch, again where that can help. Return why it was not taken, "" if it was."""
     tries = 0
     while True:
-        why, wait = _posted(body, sink, timer)
+        why, wait = _post_once(body, sink, timer)
         if not why:
             return ""
         tries += 1
@@ -125,7 +125,7 @@ def _refusal(body: bytes, sink: Sink, timer: Timer) -> str:
             return f"{why} after {plural(tries, 'try', 'tries')}"
 
 
-def _posted(body: bytes, sink: Sink, timer: Timer) -> tuple[str, float | None]:
+def _post_once(body: bytes, sink: Sink, timer: Timer) -> tuple[str, float | None]:
     """Post a batch once. Return why it was refused, "" if it was not, and how many seconds the server asks to wait.
 
     None stands for a refusal that no later try changes.

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.core.jsontext import to_json
-from safe_gate.github.runner_files import Annotation, annotated
+from safe_gate.github.runner_files import Annotation, annotations_of
 from safe_gate.model.problems import Place, Problem
 from safe_gate.model.report import Provenance, Report, Tool, Verdict
 from safe_gate.model.results import Untrusted
@@ -212,7 +212,7 @@ NOTHING = Report(
 def test_an_input_problem_is_annotated_without_characters_that_act(path: str, id_: str, field: str, words: str) -> None:
     one = Problem(Place(path, 3), words, id_, field)
     assert not any(map(hides, problem(one)))
-    line = annotated(ReportView(NOTHING, [one]))[0].command()
+    line = annotations_of(ReportView(NOTHING, [one]))[0].command()
     assert "##[" not in line
     assert not any(map(hides, line))
     assert as_the_runner_reads(line)[2] == problem(one)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from safe_gate.core.jsontext import to_json
 from safe_gate.evaluators.registry import parts_of
 from safe_gate.gate.stored import read_report, report_json, withheld
-from safe_gate.github.runner_files import annotated
+from safe_gate.github.runner_files import annotations_of
 from safe_gate.model import codec
 from safe_gate.model.problems import Place, Problem
 from safe_gate.model.report import Report
@@ -148,14 +148,17 @@ def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], Repor
 
 
 def test_annotations_are_as_many_and_each_a_command_of_ours(recorded: Callable[[str], Report]) -> None:
-    levels = [one.level for one in annotated(ReportView(recorded(WORDS)))]
+    levels = [one.level for one in annotations_of(ReportView(recorded(WORDS)))]
 
     @given(hostile_text, st.sampled_from(["", "evals"]))
     @modest
     def check(text: str, folder: str) -> None:
         report = recorded(text)
-        assert [one.level for one in annotated(ReportView(report))] == levels
-        for one in (*annotated(ReportView(report), folder), *annotated(ReportView(report, problems(text)), folder)):
+        assert [one.level for one in annotations_of(ReportView(report))] == levels
+        for one in (
+            *annotations_of(ReportView(report), folder),
+            *annotations_of(ReportView(report, problems(text)), folder),
+        ):
             level, properties, data = as_the_runner_reads(one.command())
             assert (level, data) == (one.level, one.message)
             assert set(properties) <= {"title", "file", "line"}
