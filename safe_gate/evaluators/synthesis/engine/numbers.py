@@ -84,7 +84,7 @@ class Helplines:
         self._names = {code: re.compile(name) for code, name in names.items()}
         places = "|".join(f"(?P<{code}>{name})" for code, name in names.items())
         self._places = re.compile(
-            rf"(?:\b(?:[Ii]n|[Ff]or|[Ff]rom|[Tt]o|[Ss]ince)(?: the)? |(?:^|\n)[\s#*-]*+)(?:{places})"
+            rf"(?:\b(?:[Ii]n|[Ff]or|[Ff]rom|[Tt]o|[Ss]ince)(?: the)? |(?:^|\n)[\s|#*-]*+)(?:{places})"
         )
         self.words = _Words(data)
         self.pairs = frozenset(digits for digits in self._listed if len(digits) == PAIR)
@@ -126,6 +126,7 @@ class _Words:
         signs = r"[\s,:;|*()\"'\u2014-]"
         between = rf"{signs}++(?:{words['between']}|{places}|{call}|{line}|\w+(?:{signs}+or{signs}+\w+)?{signs}+to\b)"
         self.call, self.line = _compiled(call), _compiled(line)
+        self.heading = re.compile(rf"^[\s|*#-]*(?:{places})[\s|*]*[:|-][\s|*]*$")
         self.need = _compiled(_any([*data["words"]["line"], *names]))
         self.named = _compiled(rf"{line}|\b(?:line|number|chat|text)s?\b|\b(?:{'|'.join(_TIMES)})\b|\d")
         self.before = _compiled(rf"(?:{call}|{line})(?:{between}){{0,8}}[\s,:;|*()+\"'\u2014-]*$")
@@ -262,7 +263,7 @@ class Numbers:
         if is_pair:
             return kind == "listed" and is_called
         if kind in ("listed", "elsewhere"):
-            return is_called or len(found.digits) > SHORT
+            return is_called or len(found.digits) > SHORT or words.heading.search(around.before) is not None
         return self._is_offered(found, kind, around, is_called=is_called, in_need=in_need)
 
     def _is_amount(self, found: _Found, kind: str, after: str) -> bool:
