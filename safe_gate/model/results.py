@@ -5,7 +5,6 @@ Recorded text is `Untrusted`: only a renderer may show it.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -324,6 +323,9 @@ def in_notebook(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]
     return f'<table class="tex2jax_ignore mathjax_ignore"><caption>{_inert(title)}</caption>{inside}</table>'
 
 
+_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"}  # `html` takes long to import
+
+
 def _inert(text: str) -> str:
     """Return a text for HTML, with characters that do not show as escapes."""
-    return html.escape("".join(one if one.isprintable() else ascii(one)[1:-1] for one in text))
+    return "".join(_HTML.get(one) or (one if one.isprintable() else ascii(one)[1:-1]) for one in text)

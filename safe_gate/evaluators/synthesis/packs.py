@@ -90,7 +90,7 @@ def rules(
         checks={name: Check.of(name, one) for name, one in checks.items()},
         fields=fields((*packs, *own)),
         by_clause=profile != SPEC,
-        words=Vocabulary(packs, named),
+        words=Vocabulary(packs, named, table),
     )
 
 

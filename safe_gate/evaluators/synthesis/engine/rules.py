@@ -11,12 +11,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
 from safe_gate.core.text.mapped_text import Normalised
-from safe_gate.evaluators.synthesis.engine.phrases import Automaton, Classes, PhraseHit, Walker, walker
+from safe_gate.evaluators.synthesis.engine.phrases import Automaton, Classes, PhraseHit, Walker, compiled, walker
 from safe_gate.evaluators.synthesis.engine.tokens import Reading, Sentence
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
@@ -308,24 +308,26 @@ def _faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
 class Vocabulary:
     """The words in the rules of packs, in lower case: from phrases and from the texts they promise to hit.
 
-    Few texts ask about words, so they are collected when the first one does.
+    Few texts ask about words, so they are collected when the first one does. Phrases of a table have theirs in it.
     """
 
-    def __init__(self, packs: Sequence[JsonObject], classes: Classes) -> None:
-        self._packs, self._classes = packs, classes
+    def __init__(self, packs: Sequence[JsonObject], classes: Classes, table: Automaton | None = None) -> None:
+        self._packs, self._classes, self._table = packs, classes, table
 
     def __contains__(self, word: object) -> bool:
         return word in self._words
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        texts = [text for some in self._classes.values() for text in some]
+        network = self._table.network if self._table else compiled({}, {})
+        known = frozenset(chain.from_iterable(network.lists.values()))
+        texts = [*network.words, *chain.from_iterable(self._classes.values())]
         for pack in self._packs:
-            texts += [text for some in pack.get("classes", {}).values() for text in some]
+            texts += chain.from_iterable(pack.get("classes", {}).values())
             for rule in pack["rules"]:
-                texts += *rule.get("phrases", ()), *rule.get("hit", ())
                 texts += (rule[name] for name in ("phrase", "pattern") if name in rule)
-                texts += (text for name in CONTEXTS for text in rule.get(name, ()))
+                listed = chain.from_iterable(rule.get(name, ()) for name in ("phrases", "hit", *CONTEXTS))
+                texts += (text for text in listed if text not in known)
         return frozenset(_WORD.findall(_NO_WORD.sub(" ", " ".join(texts)).lower()))
 
 
