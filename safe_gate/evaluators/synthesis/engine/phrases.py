@@ -320,6 +320,17 @@ class PhraseHit(NamedTuple):
     end: int
 
 
+class _Place(NamedTuple):
+    """A place of a network: the places that its labels lead to, the phrases that may end at it, and the gaps after it.
+
+    An end is the phrase, and how many tokens earlier it ends; a gap is three numbers, as in `Network.gaps`.
+    """
+
+    targets: Mapping[int, Sequence[int]]
+    ends: Sequence[tuple[int, int]]
+    gaps: Sequence[tuple[int, int, int]]
+
+
 class _State(dict[_Meaning, "_State | None"]):
     """A set of places, with the states that tokens asked for so far lead to.
 
@@ -328,36 +339,25 @@ class _State(dict[_Meaning, "_State | None"]):
     neither.
     """
 
-    __slots__ = ("_automaton", "_targets", "ends", "is_plain", "labels", "leaps")
+    __slots__ = ("_automaton", "_places", "ends", "is_plain", "labels", "leaps")
     __hash__, __eq__ = object.__hash__, object.__eq__  # type: ignore[assignment]
 
     def __init__(self, automaton: Automaton, places: Iterable[int]) -> None:
         super().__init__()
-        network, self._automaton = automaton.network, automaton
-        self._targets: dict[int, tuple[int, ...]] = {}
-        ends: set[tuple[int, int]] = set()
-        bounded: list[tuple[int, int, int]] = []
-        unbounded: list[tuple[int, int, int]] = []
-        for place in places:
-            for label, target in zip(network.labels.row(place), network.targets.row(place), strict=True):
-                self._targets[label] = (*self._targets.get(label, ()), target)
-            ends.update((end // 2, end % 2) for end in network.ends.row(place))
-            numbers = iter(network.gaps.row(place))
-            for gap in zip(numbers, numbers, numbers, strict=True):
-                (bounded if gap[1] else unbounded).append(gap)
-        self.labels = frozenset(self._targets)
-        self.ends = tuple(ends)
-        self.leaps = tuple(_Leap(automaton, gaps) for gaps in (bounded, unbounded) if gaps)
+        self._automaton, self._places = automaton, [*map(automaton.place, places)]
+        gaps = [gap for place in self._places for gap in place.gaps]
+        apart = [[gap for gap in gaps if gap[1]], [gap for gap in gaps if not gap[1]]] if gaps else []
+        self.labels = frozenset[int]().union(*(place.targets for place in self._places))
+        self.ends = tuple({end for place in self._places for end in place.ends})
+        self.leaps = tuple(_Leap(automaton, some) for some in apart if some)
         self.is_plain = not self.ends and not self.leaps
 
     def __missing__(self, meaning: _Meaning) -> _State | None:
-        automaton = self._automaton
-        found = None
-        if not self.labels.isdisjoint(meaning):
-            targets = chain.from_iterable(self._targets[label] for label in self.labels & meaning)
-            found = automaton.state(frozenset(targets))
-            if _LAST in meaning:  # nothing follows
-                found = found.closed() if found.ends else None
+        automaton, common = self._automaton, self.labels & meaning
+        targets = [place.targets[label] for place in self._places for label in common if label in place.targets]
+        found = automaton.state(frozenset(chain.from_iterable(targets))) if targets else None
+        if found is not None and _LAST in meaning:  # nothing follows
+            found = found.closed() if found.ends else None
         if automaton.room:
             automaton.room -= 1
             self[meaning] = found
@@ -410,6 +410,7 @@ class Automaton:
         self.network = network
         self.room = _MOST_STEPS
         self.meanings = Cache(self._meaning)
+        self._places: dict[int, _Place] = {}
         self._states: dict[frozenset[int], _State] = {}
         self._numbers = {word: number for number, word in enumerate(network.words)}
         self._affixes: dict[tuple[int, bool], dict[str, int]] = {}
@@ -417,6 +418,19 @@ class Automaton:
             if "*" in word:
                 self._affixes.setdefault((len(word) - 1, word[-1] == "*"), {})[word.strip("*")] = number
         self._shared: dict[_Meaning, _Meaning] = {}
+
+    def place(self, number: int) -> _Place:
+        """Return a place, given by number."""
+        found = self._places.get(number)
+        if found is None:
+            network = self.network
+            targets: dict[int, list[int]] = {}
+            for label, target in zip(network.labels.row(number), network.targets.row(number), strict=True):
+                targets.setdefault(label, []).append(target)
+            gaps = iter(network.gaps.row(number))
+            ends = [(end // 2, end % 2) for end in network.ends.row(number)]
+            found = self._places[number] = _Place(targets, ends, [*zip(gaps, gaps, gaps, strict=True)])
+        return found
 
     def state(self, places: frozenset[int]) -> _State:
         """Return the state of places, given by number."""
