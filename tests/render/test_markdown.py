@@ -240,7 +240,7 @@ def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize("number", [1, 30, 2_000])
+@pytest.mark.parametrize("number", [1, 30, pytest.param(2_000, marks=pytest.mark.soak)])
 def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"{WIDE} {i}", checks=[WIDE * 40]) for i in range(number)))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3

@@ -251,6 +251,7 @@ def test_without_the_extra_the_error_says_how_to_install_it(
     assert "b.jsonl:1: b: checks" in ran.err
 
 
+@pytest.mark.soak
 def test_pages_that_expand_are_refused(safe_gate: SafeGate) -> None:
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     rows = {"id": ["a", "b"], "user": ["Hi."] * 2, "assistant": ["Hello."] * 2, "x_a": ["a" * (70 << 20)] * 2}

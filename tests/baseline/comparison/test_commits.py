@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import GOOD, Ran, report, turn, write_cases
+from tests.support.cases import GOOD, Ran, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here as commit
 from tests.support.two_runs import ALL, BAD, broken, write
 
@@ -29,6 +29,17 @@ def test_cases_and_config_of_a_commit_are_read_whatever_their_suffix(
     flags = "--synthesis-cases", pattern, "--config", "gate.conf", "--baseline", base
     assert safe_gate("run", *flags, "--max-regressions", "0", "--on-weakened", "fail").code == 1
     assert broken(report()) == {("max-regressions", "synthesis"), ("on-weakened", "gate")}
+
+
+@pytest.mark.parametrize(("name", "pattern"), [("b.JSON", "*.JSON"), ("b.batch", "b.batch")])
+def test_outputs_beside_a_batch_of_a_commit_are_read_whatever_its_suffix(
+    safe_gate: Callable[..., Ran], name: str, pattern: str
+) -> None:
+    case = safe_case("S")
+    write_cases(Path(f"{Path(name).stem}.outputs.jsonl"), {"test_id": "S", "output": case.pop("output")})
+    write_batch(Path(name), case)
+    assert safe_gate("run", "--safe-batch", pattern, "--baseline", commit()).code == 0
+    assert report()["comparison"]["safe_v0"]["cases"]["both"] == 1
 
 
 def test_cases_can_be_clustered_by_a_field_of_their_own(safe_gate: Callable[..., Ran]) -> None:
