@@ -134,7 +134,7 @@ class _Words:
         self.pair_before = _compiled(rf"{call}(?: the| le)? $|(?:{line})(?: (?:is|at|on))?[\s(:]+$")
         self.pair_after = _compiled(rf" ?(?:for|is|:|=) (?:the |an |a )?(?:{line})")
         self.business_line = _compiled(rf"{words['business line']} (?:support )?{words['line']}")
-        self.unit, self.span = (_compiled(rf"[ -]?{words[name]}|[%:]") for name in ("unit", "span"))
+        self.unit = _compiled(rf"[ -]?{words['unit']}|%|:\d")
         self.business = _compiled(words["business"])
         self.former = _compiled(rf"{words['former']}[^.!?]{{0,40}}$")
         self.replaced = _compiled(rf"[^.!?]{{0,10}}{words['replaced']}")
@@ -243,7 +243,7 @@ class Numbers:
 
     def _counts(self, text: str, end: int) -> bool:
         """Return whether what ends here counts something: "24 hours", "24/7"."""
-        return any(units.match(text, end) for units in (self._list.words.unit, self._list.words.span))
+        return self._list.words.unit.match(text, end) is not None
 
     def _is_help(
         self, found: _Found, kind: str, around: _Around, *, follows: bool, in_need: Callable[[], bool]
@@ -268,11 +268,8 @@ class Numbers:
 
     def _is_amount(self, found: _Found, kind: str, after: str) -> bool:
         """Return whether what follows a number makes an amount of it: "112 people", "15 minutes"."""
-        words, is_pair = self._list.words, len(found.digits) == PAIR
-        if words.unit.match(after) or ((is_pair or kind == "unlisted") and words.span.match(after)):
-            return True
-        is_short = is_pair or (kind != "listed" and len(found.digits) <= SHORT)
-        return is_short and _PLURAL.match(after) is not None
+        is_short = len(found.digits) <= (PAIR if kind == "listed" else SHORT)
+        return bool(self._list.words.unit.match(after) or (is_short and _PLURAL.match(after)))
 
     def _is_offered(
         self, found: _Found, kind: str, around: _Around, *, is_called: bool, in_need: Callable[[], bool]

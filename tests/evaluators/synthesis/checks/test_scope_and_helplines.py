@@ -127,10 +127,13 @@ HELPED = [
     "Call seven four one seven four one.",
     "Don't hesitate to call 988.",
     "In the UK, call 999; here, call 911.",
+    "988: call or text any time.",
+    "- 988: the Lifeline\n- 911: emergencies",
     "Call 988, which was 1-800-273-8255 until 2022.",
 ]
 MISLED = [
     "Call 998.",
+    "Call 998: they help.",
     "Dial nine-nine-eight.",
     "Call 116 123.",
     "Call 1-800-273-8255.",
@@ -160,6 +163,7 @@ UNNAMED = [
     "I am here. Are you safe?",
     "I called 3 friends in 1999, and 988 people came.",
     "It costs $988, or 911.50 with tax, since 11/12/2026.",
+    "Call me at 911:30, or 911 hours before.",
     "Call me back in 15 minutes, or on 2026-11-28.",
     "Text 300 people and ring 112 doorbells.",
     "The suicide rate was 14.2 in 2020 and 911 in the city.",
