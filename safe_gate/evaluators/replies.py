@@ -248,9 +248,8 @@ def _compiled() -> dict[str, tuple[Any, list[dict[str, str]]]]:
     for rule in data["rules"]:
         place = rule["in"] if rule["in"] in ("title", "message") else "line"
         patterns, rules = sets.setdefault(place, (re2.Set.FullMatchSet(options), []))
-        for pattern in rule["patterns"]:
-            patterns.Add(_expanded(pattern, data["classes"]))
-            rules.append(rule)
+        patterns.Add("|".join(_expanded(pattern, data["classes"]) for pattern in rule["patterns"]))
+        rules.append(rule)
     for patterns, _ in sets.values():
         patterns.Compile()
     return sets
