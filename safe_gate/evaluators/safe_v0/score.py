@@ -317,7 +317,7 @@ def _look_for(needles: Sequence[str], haystack: str) -> tuple[tuple[str, ...], t
 def _but_for_typography(needles: Sequence[str], entries: Sequence[str]) -> tuple[str, ...]:
     """Return the needles that match no entry literally, but one without regard to typography.
 
-    It is what `normalising` makes uniform: quotes, blanks, line breaks, invisible characters, composition, markup.
+    It is what `normalise` makes uniform: quotes, blanks, line breaks, invisible characters, composition, markup.
     """
     if not (needles and _TYPOGRAPHY.search("".join((*needles, *entries)))):
         return ()
