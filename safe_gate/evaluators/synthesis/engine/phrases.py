@@ -483,13 +483,13 @@ class Walker:
                 for phrase, end in {phrase: end - back for end, phrase, back in ends}.items():
                     yield PhraseHit(phrase, start, end)
 
-    def first(self, words: Sequence[str]) -> PhraseHit | None:
-        """Return what begins first in the tokens of a sentence, as long as it goes, if anything does."""
-        words = (*words, END)
+    def first(self, words: Sequence[str], start: int, end: int) -> PhraseHit | None:
+        """Return what begins first in some tokens of a sentence, as long as it goes there, if anything does."""
+        words = (*words[start:end], END)
         begin = self._begin_strictly
         if begin.is_plain and all(map(begin.labels.isdisjoint, map(self._meanings.__getitem__, words))):
             return None
-        return next(self.find(words), None)
+        return next((PhraseHit(hit.phrase, start + hit.start, start + hit.end) for hit in self.find(words)), None)
 
     def beginning(self, words: Sequence[str], start: int) -> PhraseHit | None:
         """Return a phrase that begins at a token of a sentence, as long as it goes, if one does."""

@@ -35,10 +35,9 @@ CONTEXTS = ("unless", "unless_near", "unless_before", "unless_after", "before", 
 class Rule:
     """Phrases with the conditions under which they count.
 
-    - `unless`: phrases that must not be in the clause.
-    - `unless_near`: phrases that must not be within twelve tokens of a match.
-    - `unless_before`, `unless_after`: phrases that must not be right beside it.
-    - `before`, `after`: one of these phrases must be right before, or right after, it.
+    - `around`: phrases for the surroundings of a match, by the names of `CONTEXTS`. Those of `unless` must not be in
+      its clause, of `unless_near` within twelve tokens, of `unless_before` and `unless_after` right beside it. One of
+      `before` must be right before it, and one of `after` right after it.
     - `cancelled_by`: word classes that must not be earlier in the clause.
     - `unless_message`: groups that the person's message must not have.
     - `unless_told`: the message must not have told what a match says: a clause of `told` with the same words.
@@ -64,13 +63,8 @@ class Rule:
     origin: str
     inside: int
     total: int
-    unless: tuple[str, ...] = ()
-    unless_near: tuple[str, ...] = ()
-    unless_before: tuple[str, ...] = ()
-    unless_after: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    is_own: bool = False
+    around: Mapping[str, tuple[str, ...]]
+    is_own: bool
 
     @classmethod
     def of(cls, rule: JsonObject, pack: JsonObject, *, is_own: bool = False) -> Rule:
@@ -84,8 +78,7 @@ class Rule:
 
         origin = rule.get("origin", "")
         inside, total = origin["learned"] if isinstance(origin, dict) else (0, 0)
-        is_pattern = "pattern" in rule  # its contexts are patterns too
-        contexts = {} if is_pattern else {name: written(rule[name]) for name in CONTEXTS if name in rule}
+        names = () if "pattern" in rule else CONTEXTS  # those of a pattern are patterns too
         return cls(
             id=rule["id"],
             group=pack["group"],
@@ -101,14 +94,14 @@ class Rule:
             origin="learned" if isinstance(origin, dict) else origin,
             inside=inside,
             total=total,
+            around={name: written(rule[name]) for name in names if rule.get(name)},
             is_own=is_own,
-            **contexts,
         )
 
     @property
     def contexts(self) -> list[tuple[str, ...]]:
         """The lists of phrases in its conditions."""
-        return [*(getattr(self, name) for name in CONTEXTS), *((phrase,) for _, phrase in self.cancelled_by)]
+        return [*self.around.values(), *((phrase,) for _, phrase in self.cancelled_by)]
 
 
 def _inlined(phrase: str, classes: Mapping[str, Sequence[str]]) -> str:
@@ -139,8 +132,7 @@ class Match(NamedTuple):
 
 def contexts(rules: Iterable[Rule]) -> dict[str, Sequence[str]]:
     """Return the contexts of rules, as the lists of a network."""
-    found = [context for rule in rules for context in rule.contexts if context]
-    return {_list_of(context): context for context in found}
+    return {_list_of(context): context for rule in rules for context in rule.contexts}
 
 
 def _list_of(context: Sequence[str]) -> str:
@@ -225,18 +217,17 @@ class Book:
             yield Match(rule, *span, (number, sentence.clause(at)), by, words)
 
     def _conditions_of(self, rule: Rule) -> _Conditions | None:
-        names = tuple((name, self._context((phrase,))) for name, phrase in rule.cancelled_by)
-        every = _Conditions(names, *(self._context(getattr(rule, name)) for name in CONTEXTS))
-        found = self._conditions[rule] = every if any(every) else None
+        names = [(name, self._context((phrase,))) for name, phrase in rule.cancelled_by]
+        around = {name: self._context(phrases) for name, phrases in rule.around.items()}
+        found = self._conditions[rule] = _Conditions(names, around) if names or around else None
         return found
 
-    def _context(self, phrases: tuple[str, ...]) -> Walker | None:
-        if phrases and phrases not in self._contexts:
-            is_known = self._table and _list_of(phrases) in self._table.network.lists
-            self._contexts[phrases] = (
-                Walker(self._table, _list_of(phrases)) if self._table and is_known else walker(phrases, self._classes)
-            )
-        return self._contexts.get(phrases)
+    def _context(self, phrases: tuple[str, ...]) -> Walker:
+        if phrases not in self._contexts:
+            table, name = self._table, _list_of(phrases)
+            is_known = table and name in table.network.lists
+            self._contexts[phrases] = Walker(table, name) if table and is_known else walker(phrases, self._classes)
+        return self._contexts[phrases]
 
 
 class RuleHit(NamedTuple):
@@ -257,46 +248,43 @@ def _wordings(text: Normalised, reading: Reading, sentences: Mapping[int, Senten
 class _Conditions(NamedTuple):
     """The conditions of a rule, ready to be looked for: see `Rule`."""
 
-    cancelled_by: tuple[tuple[str, Walker | None], ...]
-    unless: Walker | None
-    unless_near: Walker | None
-    unless_before: Walker | None
-    unless_after: Walker | None
-    before: Walker | None
-    after: Walker | None
+    cancelled_by: Sequence[tuple[str, Walker]]
+    around: Mapping[str, Walker]
 
     def stand(self, words: Sequence[str], start: int, end: int) -> bool:
         """Return whether what must be beside a phrase stands there."""
-        if self.before and not self.before.ending(words, start):
+        before, after = self.around.get("before"), self.around.get("after")
+        if before and not before.ending(words, start):
             return False
-        return not self.after or self.after.beginning(words, end) is not None
+        return not after or after.beginning(words, end) is not None
 
     def cancel(self, sentence: Sentence, start: int, end: int) -> tuple[str, PhraseHit] | None:
         """Return the part of a sentence that cancels a match, and its place, if there is one."""
-        words = sentence.words
-        beside = None
-        if self.cancelled_by or self.unless:
-            clause = sentence.clause(start)
-            for name, phrases in self.cancelled_by:
-                if phrases and (earlier := phrases.first(words[clause:start])):
-                    return name, PhraseHit(0, clause + earlier.start, clause + earlier.end)
-            if self.unless and (inside := self.unless.first(words[clause : sentence.clause_end(end)])):
-                beside = PhraseHit(0, clause + inside.start, clause + inside.end)
-        if not beside and self.unless_near:
-            begin = max(0, start - _NEAR)
-            if near := self.unless_near.first(words[begin : end + _NEAR]):
-                beside = PhraseHit(0, begin + near.start, begin + near.end)
-        if not beside and self.unless_before:
-            beside = self.unless_before.ending(words, start)
-        if not beside and self.unless_after:
-            beside = self.unless_after.beginning(words, end)
-        return ("unless", beside) if beside else None
+        words, clause = sentence.words, sentence.clause(start)
+        for name, phrases in self.cancelled_by:
+            if found := phrases.first(words, clause, start):
+                return name, found
+        for name, phrases in self.around.items():
+            match name:
+                case "unless":
+                    found = phrases.first(words, clause, sentence.clause_end(end))
+                case "unless_near":
+                    found = phrases.first(words, max(0, start - _NEAR), end + _NEAR)
+                case "unless_before":
+                    found = phrases.ending(words, start)
+                case "unless_after":
+                    found = phrases.beginning(words, end)
+                case _:
+                    continue
+            if found:
+                return "unless", found
+        return None
 
 
 def _faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
     """Yield the problems of phrases and contexts of rules, each with its rule and field."""
     for rule in rules:
-        fields = {name: getattr(rule, name) for name in ("phrases", *CONTEXTS)}
+        fields = {"phrases": rule.phrases, **rule.around}
         fields["cancelled_by"] = tuple(phrase for _, phrase in rule.cancelled_by)
         for field, phrases in fields.items():
             try:

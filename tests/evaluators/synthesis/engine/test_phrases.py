@@ -166,8 +166,8 @@ def test_all_phrases_at_once_find_what_each_finds_alone_without_an_automaton(
                 one[1:] for one in naive(phrase, words)
             ), phrase
     firsts = [one.start for one in found]
-    assert (together.first(words) is None) == (not found)
-    assert not found or together.first(words).start == min(firsts)  # type: ignore[union-attr]
+    assert (together.first(words, 0, len(words)) is None) == (not found)
+    assert not found or together.first(words, 0, len(words)).start == min(firsts)  # type: ignore[union-attr]
 
 
 @given(PHRASES, st.lists(st.sampled_from(WORDS), max_size=10), st.data())
