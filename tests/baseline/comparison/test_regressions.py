@@ -56,6 +56,7 @@ def test_a_change_of_rules_is_no_regression_of_the_outputs(safe_gate: Callable[.
     changes = report()["comparison"]["safe_v0"]["changes"]
     assert {(one["change"], *one["because"]) for one in changes} == {("still failing", "rules")}
     assert "S-0 (b.json:1) fails by today's rules" in done.out
+    assert "<br>fails by today's rules" in Path("reports/safe-gate.md").read_text()
     assert "0 newly failing, 0 fixed, 6 still failing, 6 of them by today's rules alone" in done.out
     row = next(line for line in done.out.splitlines() if line.startswith("║ SAFE v0: pass "))
     assert [cell.strip() for cell in row.strip("║").split("│")][1:6] == [
