@@ -109,6 +109,14 @@ def test_limits_of_an_archetype_replace_the_general_ones() -> None:
     assert found(limited, terms(archetypes={"A": {"max-unexpected-failures": 2}}))[0][3] == "looser"
 
 
+@pytest.mark.parametrize("name", ["tags", "archetypes"])
+def test_making_a_group_optional_is_reported(name: str) -> None:
+    limit = {"min-pass-rate": 1.0}
+    strict, optional = (terms(**{name: {"crisis": limit | more}}) for more in ({}, {"optional": True}))
+    assert both_ways(strict, optional) == ([("setting", name, "crisis.optional", "added")], [])
+    assert found(strict, terms(**{name: {"crisis": limit | {"optional": False}}})) == []
+
+
 def with_rules(off: tuple[str, ...] = (), **rules: PackFact) -> Terms:
     return Terms(DEFAULTS | {"rules_off": off}, {}, {name.replace("__", "/"): rule for name, rule in rules.items()}, "")
 
