@@ -113,12 +113,8 @@ def test_ids_rules_spans_and_hashes_are_shown(published: Callable[..., dict[str,
         assert "S-1" in found[name]
     for text in (found["log"], found["safe-gate.json"]):
         assert stand_in(TERM) in text
-        assert "reassurance-guarantee/will-be-fine" in text
-    hit, _ = [
-        hit
-        for hit in report["synthesis"]["results"][0]["checks"]["unverifiable_reassurance"]["guarantee_hits"]
-        if hit["rule"] == "reassurance-guarantee/will-be-fine"
-    ]
+        assert "reassurance-guarantee/good-will-come" in text
+    hit = report["synthesis"]["results"][0]["checks"]["unverifiable_reassurance"]["guarantee_hits"][0]
     assert hit["text"] == stand_in("You'll definitely be fine")
     assert f'at assistant {hit["start"]} to {hit["end"]} "{hit["text"]}"' in found["log"]
 
