@@ -327,7 +327,7 @@ def digest(value: Any) -> str:
 def digest_of_all(digests: Iterable[str]) -> str:
     """Return the digest of many digests, whatever their order; how often each occurs counts.
 
-    >>> of_all(["b", "a"]) == of_all(["a", "b"]) != of_all(["a", "a", "b"])
+    >>> digest_of_all(["b", "a"]) == digest_of_all(["a", "b"]) != digest_of_all(["a", "a", "b"])
     True
     """
     return digest_of_sum(sum(map(addend, digests)))

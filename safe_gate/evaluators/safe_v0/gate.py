@@ -330,10 +330,10 @@ def allowed_misses(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any
 
     The threshold for review counts only if the gate limits failing labels.
 
-    >>> [missable("CR", {"CR": ["fever"] * count}, {"thresholds": {"CR": {"pass": 0.8}}}) for count in (1, 4, 5)]
+    >>> [allowed_misses("CR", {"CR": ["fever"] * count}, {"thresholds": {"CR": {"pass": 0.8}}}) for count in (1, 4, 5)]
     [(0,), (0,), (1,)]
     >>> thresholds = {"AH": {"pass": 1.0, "review": 0.5}}
-    >>> missable("AH", {"AH": ["fault", "zebra"]}, {"thresholds": thresholds, "max_fail_labels": 0})
+    >>> allowed_misses("AH", {"AH": ["fault", "zebra"]}, {"thresholds": thresholds, "max_fail_labels": 0})
     (0, 1)
     """
     if key not in METRICS or (key == "AH" and settings.get("strict_ah")):

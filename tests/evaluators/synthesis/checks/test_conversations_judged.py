@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.case import CaseAt
-from safe_gate.evaluators.synthesis.checks.turn import text_of
+from safe_gate.evaluators.synthesis.checks.turn import read_as_one, text_of
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from tests.support import packs
@@ -273,3 +273,9 @@ def test_marks_quote_messages(safe_gate: SafeGate) -> None:
         case | {"marks": {"leaves": ["I feel awful"]}},
         'marks.leaves[0]: is "I feel awful", which is not in a message of role assistant',
     )
+
+
+def test_user_messages_between_replies_are_read_as_one_text() -> None:
+    said = [("user", "a"), ("user", "b"), ("assistant", "c"), ("assistant", "d"), ("user", "e")]
+    case = {"messages": [{"role": role, "content": text} for role, text in said]}
+    assert list(read_as_one(case)) == [[("messages[0]", "a"), ("messages[1]", "b")], [("messages[4]", "e")]]
