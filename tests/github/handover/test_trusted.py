@@ -27,6 +27,14 @@ def test_a_trusted_run_posts_what_an_untrusted_one_could_not(
     assert publish().status == "unchanged"
 
 
+def test_it_is_the_comment_that_the_run_itself_would_have_written(
+    untrusted: Callable[..., None], publish: Publish, gate: Gate
+) -> None:
+    untrusted()
+    publish()
+    assert gate("fail", GITHUB_RUN_ID="77").status == "unchanged"
+
+
 @pytest.mark.parametrize(
     ("given", "named"), [((), "SAFE Gate failed"), (("--gate-id", "small"), "SAFE Gate <code>small</code> failed")]
 )
@@ -37,6 +45,11 @@ def test_a_gate_is_named_as_the_run_itself_would_have(
     publish()
     assert f"### ❌ {named}" in github.comments[0]["body"]
     assert gate("fail", *given, GITHUB_RUN_ID="77").status == "unchanged"
+
+
+def test_the_action_publishes_by_its_mode(untrusted: Callable[..., None], publish: Publish) -> None:
+    untrusted()
+    assert publish(command="run", INPUT_MODE="publish").status == "created"
 
 
 @pytest.mark.parametrize("given", ["flag", "input"])

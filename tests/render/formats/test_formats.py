@@ -135,6 +135,14 @@ def test_a_run_that_cannot_judge_leaves_no_old_pass(safe_gate: SafeGate) -> None
     }
 
 
+def test_wrong_settings_replace_the_reports_that_the_list_names(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    Path("safe.config.json").write_text('{"reports": ["badge"]}', "utf-8")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--min-pass-rate", "x").code == 3
+    assert json.loads(Path("reports/safe-gate.badge.json").read_text("utf-8"))["message"] == "could not judge"
+
+
 @pytest.mark.parametrize("name", [file for name in FILES if name not in ("json", "markdown") for file in FILES[name]])
 def test_the_reports_are_these(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")

@@ -278,7 +278,13 @@ def test_without_a_country_the_numbers_of_all_are_right() -> None:
         ("Please call the crisis line at 555-0199. Are you safe right now?", True),
         ("Please call our night line at 0131 200 3000.", True),
         ("Text HOME to 741-741.", True),
+        ("Text HOME to 74-17-41.", True),
+        ("Call seven four one seven four one.", True),
         ("Call 1/800/273/8255.", False),
+        ("Call 1\u00b7800\u00b7273\u00b78255.", False),
+        ("Call 1_800_273_8255.", False),
+        ("Call 1-8OO-273-8255.", False),
+        ("Call \u2460-\u2467\u24ea\u24ea-\u2461\u2466\u2462-\u2467\u2461\u2464\u2464.", False),
     ],
 )
 def test_a_retired_or_invented_number_is_no_help_in_a_crisis(reply: str, passes: bool) -> None:
