@@ -99,8 +99,9 @@ def test_explain_compare_doctor_and_validate_tell_what_they_show(safe_gate: Safe
     ],
 )
 def test_a_command_that_cannot_judge_tells_why_by_code_and_place(
-    safe_gate: SafeGate, words: str, code: str, place: str
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, words: str, code: str, place: str
 ) -> None:
+    monkeypatch.setattr("safe_gate.addons.scale.cluster.PATIENCE", 0.2)
     Path("wrong.json").write_text('{"no-such-key": 1}')
     Path("broken.jsonl").write_text(f"{json.dumps(turn('a'))}\n{{}}\n")
     write_cases(Path("twice.jsonl"), turn("a"), turn("a"))
