@@ -128,6 +128,7 @@ def test_the_sdist_holds_what_a_build_and_a_user_need(source: Path) -> None:
     assert not any(name.startswith(("tests/", "data/", ".git/")) for name in found)
 
 
+@pytest.mark.soak
 def test_the_wheel_of_the_sdist_holds_every_file_of_the_package(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     assert files("safe_gate") | {f"safe_gate/{name}" for name in files("schemas")} <= names
