@@ -441,9 +441,19 @@ def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
         elif "defines" in pack:
             seen[pack["check"]] = file.path
     for file in checked:
+        yield from _unknown_conditions(file, named | groups)
         if "defines" in file.content:
             for field, words in _ill(file.content, named | groups):
                 yield Problem(file.place(*field.split(".")), words, file.content["pack"], field)
+
+
+def _unknown_conditions(file: OwnFile, groups: Iterable[str]) -> Iterator[Problem]:
+    """Yield a problem for each group in a condition of a rule that no pack has: the rule would never count."""
+    known = sorted(groups)
+    for index, rule in enumerate(file.content.get("rules", ())):
+        for group in sorted(rule.get("only_if", {}).keys() - {*known}):
+            words = f"{quote(group)} is not a group of clauses{suggestion(group, known)}"
+            yield Problem(file.place("rules", index, "only_if"), words, rule["id"], "only_if")
 
 
 def _of_group(file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str, tuple[str, str]]) -> Iterator[Problem]:

@@ -165,6 +165,10 @@ def test_a_pack_that_names_shipped_groups_alone_needs_no_rules(safe_gate: SafeGa
             [pack("acme", rules=[rule("acme", "percent off", "percent off") | {"id": "acme/no-discounts"}])],
             "is the id of another rule, pack or check",
         ),
+        (
+            [pack(rules=[rule("acme-discount", "percent off", "percent off") | {"only_if": {"vulnerabilty": True}}])],
+            'only_if: "vulnerabilty" is not a group of clauses (did you mean "vulnerability"?)',
+        ),
     ],
 )
 def test_a_problem_in_a_definition_is_reported_at_its_place(
