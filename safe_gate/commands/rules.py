@@ -124,7 +124,7 @@ def _train(patterns: Sequence[str], side: sides.Snapshot, out: str, effects: Eff
 
 
 def _cases(patterns: Sequence[str]) -> list[Any]:
-    files = case_files.case_files_of(_SYNTHESIS, Settings())._replace(patterns=tuple(patterns))
+    files = case_files.files_of(_SYNTHESIS, Settings())._replace(patterns=tuple(patterns))
     taken = sides.Intake(recorded.cases(files, sides.scoring_settings(Settings())))
     cases = list(taken.cases())
     if taken.problems:

@@ -172,7 +172,7 @@ def _joined(evaluator: Evaluator, form: Documents, given: Sequence[str], outputs
     # None is named where each is found beside its document: naming one, as --outputs does, ends that search.
     named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
     if given:
-        files = case_files.case_files_of(evaluator, Settings())
+        files = case_files.files_of(evaluator, Settings())
         yield from recorded.cases(files._replace(patterns=tuple(given), outputs=tuple(named)), {})
     if alone:
         yield from recorded.outputs_alone(evaluator, form, alone)

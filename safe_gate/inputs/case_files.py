@@ -53,7 +53,7 @@ class CaseFiles(NamedTuple):
     root: FilePath
 
 
-def case_files_of(evaluator: Evaluator, options: Settings, root: FilePath = HERE) -> CaseFiles:
+def files_of(evaluator: Evaluator, options: Settings, root: FilePath = HERE) -> CaseFiles:
     """Return the files of cases that options name for an evaluator."""
     form = evaluator.input
     documents = form if isinstance(form, Documents) else None
@@ -83,7 +83,7 @@ def search(options: Settings, setting: str, patterns: Sequence[str], root: FileP
     """Return the files that patterns of a setting name."""
     for one in EVALUATORS.values():
         if one.input.setting == setting:
-            return expanded(case_files_of(one, options, root)._replace(patterns=tuple(patterns)))
+            return expanded(files_of(one, options, root)._replace(patterns=tuple(patterns)))
     return globs.expanded(patterns, dict(pattern_settings())[setting], root=root)
 
 

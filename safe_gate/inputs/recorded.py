@@ -339,7 +339,7 @@ def outputs_alone(evaluator: Evaluator, form: Documents, patterns: Sequence[str]
     """Yield the problems of recorded outputs on their own, without the documents that they belong to."""
     paths, problems = globs.expand(patterns)
     yield from problems
-    yield from _read_outputs(case_files.case_files_of(evaluator, Settings()), form, paths, {})
+    yield from _read_outputs(case_files.files_of(evaluator, Settings()), form, paths, {})
 
 
 class Batch(NamedTuple):

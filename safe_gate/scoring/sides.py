@@ -93,7 +93,7 @@ class Snapshot:
 
     def files_of(self, evaluator: Evaluator) -> CaseFiles:
         """Return the files of an evaluator's cases."""
-        return case_files.case_files_of(evaluator, self.options, self.root)
+        return case_files.files_of(evaluator, self.options, self.root)
 
     def recipe(self, evaluator: Evaluator) -> str:
         """Return the recipe of an evaluator's rules. Raises CannotJudge, problems at their places in the config."""
@@ -332,7 +332,7 @@ def count_cases(options: Settings) -> tuple[dict[str, int], tuple[Problem, ...]]
     counts, own = dict[str, int](), scoring_settings(options)
     problems: tuple[Problem, ...] = ()
     for evaluator in evaluators_in_use(options):
-        taken = Intake(cases(case_files.case_files_of(evaluator, options), own))
+        taken = Intake(cases(case_files.files_of(evaluator, options), own))
         counts[evaluator.name] = sum(1 for _ in taken.cases())
         found = taken.problems
         if not found and not counts[evaluator.name] and (lacking := no_case_passes_filter(evaluator, own)):

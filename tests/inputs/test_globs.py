@@ -49,7 +49,7 @@ def commit(folder: str, entries: Iterable[Entry]) -> Iterator[CommitPath]:
 
 def named(pattern: str, root: FilePath) -> set[str]:
     """Return the paths of the files that a pattern names as cases or as batches, from the working folder."""
-    found = case_files.expanded(case_files.case_files_of(SAFE, Settings().replace(safe_batch=(pattern,)), root)).paths
+    found = case_files.expanded(case_files.files_of(SAFE, Settings().replace(safe_batch=(pattern,)), root)).paths
     every = [*globs.expanded([pattern], root=root)[0], *found]
     return {
         one.path.as_posix() if isinstance(one, CommitPath) else one.relative_to(str(root)).as_posix() for one in every

@@ -48,7 +48,7 @@ def write(path: str, cases: list[dict[str, Any]], schema: pa.Schema | None = Non
 def read(path: str) -> list[Any]:
     """Return what is read of a file: cases and problems."""
     found = recorded.cases(
-        case_files.case_files_of(EVALUATORS["synthesis"], Settings().replace(synthesis_cases=(path,))),
+        case_files.files_of(EVALUATORS["synthesis"], Settings().replace(synthesis_cases=(path,))),
         sides.scoring_settings(Settings()),
     )
     return [item for item in found if isinstance(item, Case | Problem)]
