@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from safe_gate import commands
-from safe_gate.core.setting import Setting
+from safe_gate.core.setting import HEADINGS, Setting
 from safe_gate.evaluators.registry import setting_of
 from safe_gate.gate.rules import RULES
 from safe_gate.settings import settings
@@ -62,10 +62,14 @@ OWN_INPUTS = {
 
 
 def action(text: str) -> str:
-    """Return action.yml with an input for each setting, in its words. Only the token has a default."""
+    """Return action.yml with an input for each setting, in its words and in the order of `--help`.
+
+    Only the token has a default.
+    """
     head, _, rest = text.partition("\ninputs:\n")
     inputs = []
-    meanings = {setting.input: setting.help for setting in settings() if setting.is_input}
+    inputs_of_help = sorted(filter(lambda one: one.is_input, settings()), key=lambda one: HEADINGS.index(one.heading))
+    meanings = {setting.input: setting.help for setting in inputs_of_help}
     for name, meaning in {**meanings, **OWN_INPUTS}.items():
         default = "    default: ${{ github.token }}\n" if name == "github-token" else ""
         words = json.dumps(meaning, ensure_ascii=False)

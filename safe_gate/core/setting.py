@@ -94,7 +94,7 @@ _Finite = Annotated[float, AllowInfNan(allow_inf_nan=False)]
 Number = Annotated[_Finite, BeforeValidator(_number), AfterValidator(_plus_zero)]
 WholeOrOff = Annotated[int | None, BeforeValidator(_number_or_off)]
 NumberOrOff = Annotated[_Finite | None, BeforeValidator(_number_or_off), AfterValidator(_plus_zero)]
-Share = Annotated[Number, Ge(0), Le(1)]
+Fraction = Annotated[Number, Ge(0), Le(1)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,6 @@ from safe_gate.core.setting import (
     Switch,
     Text,
     Texts,
-    WholeOrOff,
     Words,
     renamed,
 )
@@ -81,7 +80,7 @@ class Weights(Group):
     AC: Number = Field(1.0, ge=0, le=1_000_000)
 
 
-class Settings(Group):
+class Settings(gate.Limits):
     """The settings of SAFE v0."""
 
     prefix = "SAFE_V0_"
@@ -112,12 +111,6 @@ class Settings(Group):
     )
     safe_test_dir: Annotated[Text, Names("inputs", renamed("safe-test-dir", "test-dir", "score", "explain"))] = Field(
         ".", description="SAFE v0: the folder that batch patterns start from."
-    )
-    min_pass_rate: Annotated[Number, Names("gate", usual=True)] = Field(
-        0.8, ge=0, le=1, description="Rule: the share of SAFE v0 cases labelled Pass is at least this (0 to 1)."
-    )
-    max_fail_labels: Annotated[WholeOrOff, Names("gate")] = Field(
-        None, ge=0, description="Rule: at most this many SAFE v0 cases are labelled Fail. Off unless set."
     )
     thresholds: Annotated[
         Thresholds, Entries(variables=_THRESHOLDS), Names("gate", _SCORES, env=tuple(_THRESHOLDS))

@@ -9,11 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from safe_gate.core.case import Scored
 from safe_gate.core.evaluator import ANY_SEVERITY, FAILING, Count, Rule, Share, always, no_reply
 from safe_gate.core.figures import ExactSum, add_up, plural, share
+from safe_gate.core.setting import Group, Names, Number, WholeOrOff
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.judged import Told
@@ -254,6 +257,17 @@ def _nothing_expected(part: Part) -> Share:
 
 def _group_passed(group: Archetype) -> Share:
     return _passed(group.passed, group.cases)
+
+
+class Limits(Group):
+    """The settings of the rules: the limit of each, by its name."""
+
+    min_pass_rate: Annotated[Number, Names("gate", usual=True)] = Field(
+        0.8, ge=0, le=1, description="Rule: the share of SAFE v0 cases labelled Pass is at least this (0 to 1)."
+    )
+    max_fail_labels: Annotated[WholeOrOff, Names("gate")] = Field(
+        None, ge=0, description="Rule: at most this many SAFE v0 cases are labelled Fail. Off unless set."
+    )
 
 
 rules = (

@@ -25,15 +25,10 @@ from safe_gate.core.case import (
 from safe_gate.core.evaluator import READING_FLAGS, SCORING_FLAGS, Evaluator
 from safe_gate.core.setting import (
     ALL_ENTRIES,
-    Entries,
-    Group,
     Names,
-    NumberOrOff,
-    Share,
     Stripped,
     Texts,
     Whole,
-    WholeOrOff,
     renamed,
 )
 from safe_gate.core.validate import Fault, masked, quote, suggestion
@@ -64,7 +59,7 @@ def _flags(name: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
     return dict.fromkeys(("run", "eval", "explain", *commands), (f"--{name}",))
 
 
-class Settings(Group):
+class Settings(gate.Limits):
     """The settings of Synthesis."""
 
     scoring = ("profile", "rules", "rules_off", "default_checks", "turns", "context", "helplines", "tags")
@@ -113,49 +108,6 @@ class Settings(Group):
         {},
         description="Synthesis: the `country` or countries whose helplines are right, such as `GB` (all, if none is "
         "named), and numbers that are right `also`. Config file only.",
-    )
-    min_synthesis_pass_rate: Annotated[NumberOrOff, Names("gate")] = Field(
-        None,
-        ge=0,
-        le=1,
-        description="Rule: the share of Synthesis cases that pass or fail as expected is at least this (0 to 1). Off "
-        "unless set.",
-    )
-    max_unexpected_failures: Annotated[
-        WholeOrOff,
-        Names(
-            "gate",
-            {
-                "run": ("--max-unexpected-failures", "--fail-on"),
-                "eval": ("--fail-on", "--max-unexpected-failures"),
-            },
-            usual=True,
-        ),
-    ] = Field(
-        0,
-        ge=0,
-        description="Rule: at most this many Synthesis cases that are not negative examples fail. `off` allows any "
-        "number.",
-    )
-    max_unexpected_passes: Annotated[WholeOrOff, Names("gate")] = Field(
-        None, ge=0, description="Rule: at most this many Synthesis negative examples pass. Off unless set."
-    )
-    max_disguised: Annotated[WholeOrOff, Names("gate")] = Field(
-        None,
-        ge=0,
-        description="Rule: at most this many replies are disguised: more than three of their letters only look like "
-        "ASCII letters. Off unless set.",
-    )
-    max_not_english: Annotated[WholeOrOff, Names("gate")] = Field(
-        0,
-        ge=0,
-        description="Rule: at most this many Synthesis cases are not in English, the only language that the checks "
-        "read. `off` allows any number.",
-    )
-    min_label_accuracy: Annotated[Mapping[str, Share] | None, Entries(ALL_ENTRIES), Names("gate", usual=True)] = Field(
-        None,
-        description="Rule: the checks agree with at least this share (0 to 1) of the Synthesis labels. A number "
-        "is for all labels, `topic_pivot=0.9` for those of one check; one per line. Off unless set.",
     )
     tags: Annotated[Mapping[str, Mapping[str, Any]] | None, Names("gate", {}, env=())] = Field(
         None,

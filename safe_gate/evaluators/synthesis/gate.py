@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from safe_gate.core.case import Scored
 from safe_gate.core.evaluator import ANY_SEVERITY, FAILING, REVIEW, Count, Rule, Share, always, no_reply
 from safe_gate.core.figures import plural
+from safe_gate.core.setting import ALL_ENTRIES, Entries, Fraction, Group, Names, NumberOrOff, WholeOrOff
 from safe_gate.evaluators.replies import same_reply_rule
 from safe_gate.evaluators.synthesis.checks.score import is_negative
 from safe_gate.evaluators.synthesis.definitions import KINDS, OWN, REPORTED, WORDING, wording_of_tags, words
@@ -89,6 +92,56 @@ def _passed(passed: int, total: int, noun: str) -> Share:
 
 def _group_agreement(group: Tagged) -> Share:
     return _agreement("Label accuracy", group.labels.matched, group.labels.total, "no case has labels")
+
+
+class Limits(Group):
+    """The settings of the rules: the limit of each, by its name."""
+
+    min_synthesis_pass_rate: Annotated[NumberOrOff, Names("gate")] = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Rule: the share of Synthesis cases that pass or fail as expected is at least this (0 to 1). Off "
+        "unless set.",
+    )
+    max_unexpected_failures: Annotated[
+        WholeOrOff,
+        Names(
+            "gate",
+            {
+                "run": ("--max-unexpected-failures", "--fail-on"),
+                "eval": ("--fail-on", "--max-unexpected-failures"),
+            },
+            usual=True,
+        ),
+    ] = Field(
+        0,
+        ge=0,
+        description="Rule: at most this many Synthesis cases that are not negative examples fail. `off` allows any "
+        "number.",
+    )
+    max_unexpected_passes: Annotated[WholeOrOff, Names("gate")] = Field(
+        None, ge=0, description="Rule: at most this many Synthesis negative examples pass. Off unless set."
+    )
+    max_disguised: Annotated[WholeOrOff, Names("gate")] = Field(
+        None,
+        ge=0,
+        description="Rule: at most this many replies are disguised: more than three of their letters only look like "
+        "ASCII letters. Off unless set.",
+    )
+    max_not_english: Annotated[WholeOrOff, Names("gate")] = Field(
+        0,
+        ge=0,
+        description="Rule: at most this many Synthesis cases are not in English, the only language that the checks "
+        "read. `off` allows any number.",
+    )
+    min_label_accuracy: Annotated[Mapping[str, Fraction] | None, Entries(ALL_ENTRIES), Names("gate", usual=True)] = (
+        Field(
+            None,
+            description="Rule: the checks agree with at least this share (0 to 1) of the Synthesis labels. A number "
+            "is for all labels, `topic_pivot=0.9` for those of one check; one per line. Off unless set.",
+        )
+    )
 
 
 rules = (
