@@ -33,12 +33,7 @@ COMMAND = Command(
     summary="approve a report as the new baseline, or waive its failures",
     exit_codes="0 written, 1 refused without a reason, 3 could not",
     arguments={
-        "report": {
-            "nargs": "?",
-            "default": "",
-            "metavar": "REPORT",
-            "help": "the report to approve; default: safe-gate.json in the report folder",
-        },
+        "report": {**_TEXT, "nargs": "?", "metavar": "REPORT", "help": "default: safe-gate.json in the report folder"},
         "--waivers": {
             "dest": "waiver_file",
             "nargs": "?",
@@ -57,22 +52,21 @@ COMMAND = Command(
     },
 )
 
-_MOST_STALE = 5
-
 
 def main(call: Call) -> int:
     """Show and write what is approved: waivers with `--waivers`, else a new baseline. Returns 0, 1 if refused, or 3."""
-    options, effects, named = call.options(), call.effects, call.arguments["waiver_file"]
+    options, effects, arguments = call.options(), call.effects, call.arguments
     kind, approved, target = "report", _baseline, options.baseline
-    if named is not None:
+    if (named := arguments["waiver_file"]) is not None:
         kind, approved, target = "waivers", _waivers, named or options.waivers or WAIVERS_FILE
-    elif call.arguments["ids"] or call.arguments["expires"]:
+    elif arguments["ids"] or arguments["expires"]:
         raise CannotJudge.at("command line", "has --id or --expires, which need --waivers", Code.USAGE)
-    report = source.load_report(call.arguments["report"] or (Path(options.report_dir) / "safe-gate.json").as_posix())
-    content, refusal = approved(report, target, call)
+    report = source.load_report(arguments["report"] or (Path(options.report_dir) / "safe-gate.json").as_posix())
+    signed = {name: text for name in ("reason", "owner", "expires") if not is_blank(text := arguments[name].strip())}
+    content, refusal = approved(report, target, call, signed)
     for phrase in filter_sentence(report.provenance.policy, report.provenance.left_out or {}):
         effects.out(console.words_of(phrase))
-    for sentence in changed_and_gone(report)[0][:_MOST_STALE]:
+    for sentence in changed_and_gone(report)[0][:5]:
         effects.out(console.words_of(("Stale: ", *sentence, "; run again to approve the current file")))
     if faults := checked.load_schema(kind).faults(content):
         raise CannotJudge(*(Problem(Place(target), one.message, field=one.field, code=Code.USAGE) for one in faults))
@@ -84,29 +78,25 @@ def main(call: Call) -> int:
     return 0
 
 
-def _baseline(report: Report, target: str, call: Call) -> tuple[JsonObject, str]:
+def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -> tuple[JsonObject, str]:
     """Return a report as the baseline at `target`, and why it is refused; print how it differs from the present one."""
     if not target.endswith(".json"):
-        words = "names no file to write; expected the path of a .json file, such as --baseline evals/baseline.json"
-        raise CannotJudge(Problem(Place("--baseline"), words, target, code=Code.USAGE))
+        raise CannotJudge(Problem(Place("--baseline"), "expected the path of a .json file", target, code=Code.USAGE))
     hides = report.verdict is Verdict.FAIL
     if disk.exists(Path(target)):
         old = comparison.compared_report(read_report(checked.document(target, "report")))
         name = comparison.describe(None, target, call.effects.generated_at)
-        new = replace(
-            comparison.compared_report(report), filters=dict.fromkeys(FILTERS, ())
-        )  # what it leaves out is gone
+        # What a filter leaves out is gone.
+        new = replace(comparison.compared_report(report), filters=dict.fromkeys(FILTERS, ()))
         found = comparison.compare_to(name, comparison.BaselineRun(old), new, Guards(), "")
         call.effects.out(console.compared(found, comparison_section(found, report.parts), everything=True))
         for _, part in parts_of(found.parts):
             hides = hides or bool(part.cases.removed) or any(one.change == NEWLY_FAILING for one in part.changes)
-    blessed = _signed(call, "reason", "owner")
-    needed = "the gate failed, or cases newly fail or are gone; approve that with --reason TEXT"
-    refusal = needed if hides and "reason" not in blessed else ""
-    return report_json(replace(report, blessed=blessed or None)), refusal
+    needed = "a failed gate, a new failure or a missing case needs --reason"
+    return report_json(replace(report, blessed=signed or None)), needed if hides and "reason" not in signed else ""
 
 
-def _waivers(report: Report, target: str, call: Call) -> tuple[JsonObject, str]:
+def _waivers(report: Report, target: str, call: Call, signed: dict[str, str]) -> tuple[JsonObject, str]:
     """Return the waivers of `target` with one for each failure, and why they are refused; print the new ones."""
     failures, today = failing(report.parts), call.effects.generated_at[:10]
     failed, ids = {one.case_id for one in failures}, call.arguments["ids"]
@@ -119,7 +109,6 @@ def _waivers(report: Report, target: str, call: Call) -> tuple[JsonObject, str]:
     content: JsonObject = known[1] if known else {"waivers": []}
     there = Waiver.listed(content)
     new = sorted(one for one in failures - {*map(Waivable.of, there)} if not ids or one.case_id in ids)
-    signed = _signed(call, "reason", "owner", "expires")
     missing = [f"--{name}" for name in ("reason", "owner", "expires") if name not in signed]
     if new and not missing and signed["expires"] < today:
         raise CannotJudge.at("--expires", f"is before today; expected {today} or later", Code.USAGE)
@@ -129,8 +118,3 @@ def _waivers(report: Report, target: str, call: Call) -> tuple[JsonObject, str]:
     if not new or missing:
         return content, f"a waiver needs {enumerated(missing)}" if new else ""
     return Waiver.joined(content, [Waiver(*one, **signed) for one in new]), ""
-
-
-def _signed(call: Call, *names: str) -> dict[str, str]:
-    """Return what a person says for an approval, without what is blank."""
-    return {name: call.arguments[name].strip() for name in names if not is_blank(call.arguments[name])}

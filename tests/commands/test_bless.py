@@ -44,7 +44,7 @@ def test_a_failure_is_not_hidden_without_a_reason(safe_gate: SafeGate) -> None:
     run(safe_gate, [turn("t", assistant=BAD), turn("n", assistant=BAD, tags=["negative_example"])])
     for flags in ((), ("--owner", "ada"), ("--reason", " \t")):
         ran = safe_gate("bless", "--baseline", BASELINE, *flags)
-        words = "the gate failed, or cases newly fail or are gone; approve that with --reason TEXT"
+        words = "a failed gate, a new failure or a missing case needs --reason"
         assert (ran.code, ran.err) == (1, f"safe-gate: refused, nothing is written: {words}\n")
         assert not BASELINE.exists()
     assert safe_gate("bless", "--baseline", BASELINE, *REASON, "--owner", " ada").code == 0
@@ -104,7 +104,7 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     run(safe_gate, [turn("t", assistant=BAD)])
     for target in ((), ("--baseline", "main"), ("--baseline", "base")):
         name = f" {target[-1]}:" if target else ""
-        assert f"--baseline:{name} names no file to write; expected the path of a .json file" in refused(*target)
+        assert f"--baseline:{name} expected the path of a .json file" in refused(*target)
     forged = write(with_altered(read(), ("verdict",)), Path("forged.json"))
     assert "its digests do not match its contents" in refused(forged, "--baseline", BASELINE)
     assert "its digests do not match its contents" in refused(forged, "--waivers", *SIGNED)
