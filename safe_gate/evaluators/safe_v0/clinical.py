@@ -11,10 +11,11 @@ et al., A simple algorithm for identifying negated findings, 2001; Harkema et al
   to the end of the brackets or clause that it begins: "PMH: AF (on apixaban), COPD".
 - `ends` end what a trigger covers: those of a kind for that kind, the others for all. A `new clause` ends it for all
   kinds but hypothetical: what follows "if" may be a whole clause.
+- A trigger in brackets covers nothing after them. What covered the words before them goes on.
 - `pseudo` are no triggers, though they hold the words of one. What follows them is affirmed: "no change in the rash".
 - In a trigger, `{name}` stands for any of `words`, `#` for a number, `YYYY` for a year, `|` for the end of a clause,
-  perhaps after adverbs. `?x` is a question mark right before a word, `*` any word that is no trigger, `*ed` any word
-  with that ending. Two `fillers` or words in -ly may stand between its words.
+  perhaps after adverbs. `?x` is a question mark that asks of the next word, `*` any word that is no trigger, `*ed` any
+  word with that ending. Two `fillers` or words in -ly may stand between its words.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ _FORM = re.compile(r"(?=..?[aeiouy]|[aeiouy])(.{3,})(?:ing|(?<!e)ed)")
 _PART = re.compile(r"\{([^{}]+)\}('s)?|([^ {}]+)")
 _UNREAD = frozenset("-\u2014\"'")  # typography, which no phrase depends on
 _JOINING = frozenset(".,:/-\u2014^")
+_BEFORE_QUERY = frozenset(".,;:(")  # a blank may follow a question mark after these: "Imp: ? PE"
 _LIMITS = frozenset("<>\u2264\u2265")
 _ALL = sys.maxsize
 # How far the roles of triggers reach: the most words after a comma, and in all.
@@ -167,7 +169,7 @@ class Note:
         self._text = self._normalised.text
         found = [one for one in _TOKEN.finditer(self._text) if one[0] not in _UNREAD]
         self._spans = [one.span() for one in found]
-        self._words = [_word(one[0].lower(), self._text[one.end() : one.end() + 1]) for one in found]
+        self._words = [_word(one, before, self._text) for before, one in zip([None, *found], found, strict=False)]
 
     def occurrences(self, phrase: Note) -> Iterator[Occurrence]:
         """Yield where a phrase occurs, its last word perhaps in another form. Occurrences do not overlap.
@@ -252,8 +254,8 @@ class Note:
             if starts and begin >= starts[0]:
                 while starts and begin >= starts[0]:
                     starts.popleft()
-                if text[begin].islower() and self._ends_with_initial(place):
-                    continue  # "C. diff"
+                if self._words[max(0, place - 1)] == "?x" or (text[begin].islower() and self._ends_with_initial(place)):
+                    continue  # "? PE", "C. diff"
                 is_entry = gap.strip() in ("-", "\u2014") or self._words[place] in ("*", "\u2022")
                 is_listed = is_entry and place > 0 and (is_listed or self._words[place - 1] == ":")
                 (entries if is_listed else sentences).add(place)
@@ -344,10 +346,15 @@ class Note:
         sentences, _, dashed = self._cuts
         begins = {found.start: found for found in self._found}
         cover, scope, lifted_until = list[str](), _NO_SCOPE, frozenset[str]()
+        outside: _Scope | None = None  # what covers the words before brackets, and after them
         for place, word in enumerate(self._words):
             found = begins.get(place)
             if place in sentences or place in dashed:
-                scope, lifted_until = _NO_SCOPE, frozenset()
+                scope, outside, lifted_until = _NO_SCOPE, None, frozenset()
+            if word == "(" and not found:
+                outside = scope
+            elif word == ")" and outside:
+                scope, outside = outside, None
             is_lifted = found is not None and _Effect(kind, "lifts") in found.effects
             if scope.trigger and not is_lifted:
                 if self._is_joined(place):
@@ -413,9 +420,12 @@ class _Scope(NamedTuple):
 _NO_SCOPE = _Scope("")
 
 
-def _word(typed: str, following: str) -> str:
-    """Return a word, number or sign as it is compared."""
-    if typed == "?" and following.isalnum():
+def _word(found: re.Match[str], before: re.Match[str] | None, text: str) -> str:
+    """Return a word, number or sign as it is compared. `before` is the one before it."""
+    typed, following = found[0].lower(), text[found.end() : found.end() + 2]
+    if before is None or before[0] in _BEFORE_QUERY:
+        following = following.removeprefix(" ")
+    if typed == "?" and following[:1].isalnum():
         return "?x"
     return typed.replace(",", "") if _THOUSANDS.fullmatch(typed) else typed
 

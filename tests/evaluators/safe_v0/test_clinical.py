@@ -48,7 +48,7 @@ def test_precision_and_recall_of_a_voice_are_at_least_95_percent(voice: str) -> 
     assert right / sum(one["counts"] for one in sentences) >= 0.95, "recall"
 
 
-@pytest.mark.parametrize("style", ["nursing", "veterinary"])
+@pytest.mark.parametrize("style", ["nursing", "oncology", "radiology", "triage", "veterinary"])
 def test_precision_and_recall_of_other_styles_are_at_least_90_percent(style: str) -> None:
     text = (REPOSITORY / f"data/safe_v0/clinical-{style}.jsonl").read_text("utf-8")
     sentences = [json.loads(line) for line in text.splitlines()]
@@ -117,6 +117,8 @@ def test_what_ends_a_scope_ends_it() -> None:
         ("Return if fever.", "fever", ("hypothetical", "if")),
         ("W/o fever.", "fever", ("negated", "w/o")),
         ("?fever", "fever", ("hypothetical", "?")),
+        ("Imp: ? PE, sepsis.", "PE", ("hypothetical", "?")),
+        ("Denies pain (had some) or fever.", "fever", ("negated", "denies")),
         ("History of asthma.", "asthma", ("past", "history of")),
         ("Rash in 2011.", "rash", ("past", "in YYYY")),
         ("1500 mg given.", "500 mg", ("part", "1500 mg")),
@@ -217,6 +219,9 @@ def test_typography_and_the_form_of_the_last_word_make_no_difference(sentence: s
         ("Wasn't able to rule out a stroke.", "stroke"),
         ("Difficult to exclude appendicitis.", "appendicitis"),
         ("PMH: asthma (takes salbutamol, montelukast).", "montelukast"),
+        ("Dip: +ve for nitrites.", "nitrites"),
+        ("(? TIA) weak left arm", "weak left arm"),
+        ("Seen by crew (no fever) rash on legs", "rash"),
     ],
 )
 def test_what_is_affirmed_beside_a_trigger_counts(sentence: str, phrase: str) -> None:
