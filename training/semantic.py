@@ -13,7 +13,7 @@ from pathlib import Path
 from tables import share
 
 from safe_gate.evaluators.safe_v0.result import SIMILARITY
-from safe_gate.evaluators.safe_v0.semantic import alike
+from safe_gate.evaluators.safe_v0.semantic import most_similar
 
 THRESHOLDS = (0.3, 0.35, 0.4, SIMILARITY, 0.5, 0.55, 0.6, 0.7)
 SENTENCES = 10
@@ -23,13 +23,13 @@ def main() -> None:
     """Print a table by threshold, how many pairs are told apart, and the time of a text."""
     lines = Path(__file__).parents[1].joinpath("data/safe_v0/semantic.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
-    alike(["ready"], ["ready"], [])
+    most_similar(["ready"], ["ready"], [])
     start = time.process_time()
-    found = [(row["counts"], alike([row["phrase"]], [row["sentence"]], [])[0]) for row in rows]
+    found = [(row["counts"], most_similar([row["phrase"]], [row["sentence"]], [])[0]) for row in rows]
     cost = (time.process_time() - start) / (1.5 * len(rows))  # a phrase has two sentences
     pairs = list(zip(found[::2], found[1::2], strict=True))
     others = [
-        alike([row["phrase"]], [rows[(2 * at + 2 + 38 * step + step % 2) % len(rows)]["sentence"]], [])[0]
+        most_similar([row["phrase"]], [rows[(2 * at + 2 + 38 * step + step % 2) % len(rows)]["sentence"]], [])[0]
         for at, row in enumerate(rows[::2])
         for step in range(SENTENCES)
     ]

@@ -22,7 +22,7 @@ from safe_gate import __version__, commands, github
 from safe_gate.core import jsontext
 from safe_gate.core.setting import HEADINGS, Setting
 from safe_gate.core.validate import suggestion
-from safe_gate.evaluators.registry import EVALUATORS, PROBLEMS
+from safe_gate.evaluators.registry import EVALUATORS, INSTALL_PROBLEMS
 from safe_gate.github import Effects, time_of
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.commit_files import FilePath
@@ -268,7 +268,7 @@ def parsed(argv: Sequence[str]) -> dict[str, Any] | CannotJudge | None:
     except _AnsweredError:
         return None
     except CannotJudge as error:
-        return CannotJudge(*PROBLEMS, *error.problems)  # an evaluator that cannot be used may have the flag
+        return CannotJudge(*INSTALL_PROBLEMS, *error.problems)  # an evaluator that cannot be used may have the flag
 
 
 def _arguments(argv: Sequence[str]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ _MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class JudgeVerdict:
     """A recorded verdict, who gave it and why, "" for no reason. `expected` is the label of people, None for none."""
 
     passed: Annotated[bool, key("pass")]
@@ -40,18 +40,18 @@ class Verdict:
         return ("judged by ", Untrusted(self.by), *((": ", Untrusted(self.reason)) if self.reason else ()))
 
 
-def recorded(case: JsonObject) -> dict[str, Verdict]:
+def recorded_verdicts(case: JsonObject) -> dict[str, JudgeVerdict]:
     """Return the verdicts of a case by the names of their checks, without labels."""
     return {
-        PREFIX + name: Verdict(one["passed"], one["by"], one.get("why", ""))
+        PREFIX + name: JudgeVerdict(one["passed"], one["by"], one.get("why", ""))
         for name, one in case.get("judged", {}).items()
         if not name.startswith("x_")
     }
 
 
-def faults(case: JsonObject, labels: JsonObject, *path: str | int) -> Iterator[Fault]:
+def label_faults(case: JsonObject, labels: JsonObject, *path: str | int) -> Iterator[Fault]:
     """Yield the problems of the labels at a path of a case: of a verdict that it lacks, or null."""
-    known = recorded(case)
+    known = recorded_verdicts(case)
     for name, label in labels.items():
         if name.startswith(PREFIX) and name not in known:
             words = "labels a verdict that is not recorded; add it under judged, or remove the label"
@@ -60,7 +60,7 @@ def faults(case: JsonObject, labels: JsonObject, *path: str | int) -> Iterator[F
             yield Fault((*path, name), "is null, but a judge's verdict always applies; expected true or false")
 
 
-class Told(NamedTuple):
+class CountedVerdict(NamedTuple):
     """A verdict as it is counted: its check, whether it passes the reply, and what people say, None for no label."""
 
     check: str
@@ -78,7 +78,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class JudgeFigures:
     """The verdicts of a check: how many pass and fail, the first judges by name, and how far people agree.
 
     `confusion` counts the labels by what people say and what the judge says. `agreement` is a share, `kappa` is
@@ -94,7 +94,9 @@ class Figures:
     corrected: Annotated[Estimate | None, key("corrected_pass_rate")]
 
 
-def figures(told: Counter[Told], cases: Iterable[Mapping[str, Verdict]]) -> dict[str, Figures]:
+def judge_figures(
+    told: Counter[CountedVerdict], cases: Iterable[Mapping[str, JudgeVerdict]]
+) -> dict[str, JudgeFigures]:
     """Return the figures of each check by name, of verdicts as they are counted and of those of each case."""
     judges: dict[str, set[str]] = {check: set() for check in sorted({one.check for one in told})}
     for verdicts in cases if judges else ():
@@ -103,14 +105,16 @@ def figures(told: Counter[Told], cases: Iterable[Mapping[str, Verdict]]) -> dict
     return {check: _figures(check, told, tuple(sorted(named)[:_MOST_NAMED])) for check, named in judges.items()}
 
 
-def _figures(check: str, told: Counter[Told], judges: tuple[str, ...]) -> Figures:
-    good, bad, unlabelled = ((told[Told(check, True, said)], told[Told(check, False, said)]) for said in _SAID)
+def _figures(check: str, told: Counter[CountedVerdict], judges: tuple[str, ...]) -> JudgeFigures:
+    good, bad, unlabelled = (
+        (told[CountedVerdict(check, True, said)], told[CountedVerdict(check, False, said)]) for said in _SAID
+    )
     passed, failed = map(sum, zip(good, bad, unlabelled, strict=True))
     agreed, labels = good[0] + bad[1], sum((*good, *bad))
     alike, rate = kappa(*good, *bad), None
     if labels >= LEAST_LABELS:
         rate = corrected(passed, passed + failed, (good[0], sum(good)), (bad[1], sum(bad)))
-    return Figures(
+    return JudgeFigures(
         passed,
         failed,
         judges,
@@ -125,7 +129,7 @@ _SAID = (True, False, None)
 _VERDICTS = ("passed", "failed")
 
 
-def sentences(found: Mapping[str, Figures]) -> Iterator[str]:
+def judge_sentences(found: Mapping[str, JudgeFigures]) -> Iterator[str]:
     """Yield a sentence on each check: how many verdicts pass, and how far people agree with them."""
     for check, one in found.items():
         verdicts = one.passed + one.failed
@@ -143,7 +147,7 @@ def sentences(found: Mapping[str, Figures]) -> Iterator[str]:
         yield "; ".join(told)
 
 
-def explained(check: str) -> Explained:
+def explanation_of(check: str) -> Explained:
     """Return the explanation of a check."""
     asks = f"The judge that the team recorded says that the output passes {check.removeprefix(PREFIX)}."
     return Explained(check, asks, "Read the reason. If the judge is wrong, label the case, and waive the failure.")

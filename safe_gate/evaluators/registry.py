@@ -37,11 +37,11 @@ _TAKEN = _COMMANDS | {
 """The names that keys of reports, kinds of findings and commands have: an evaluator's command has its name."""
 
 
-def installed(known: Mapping[str, Evaluator]) -> tuple[dict[str, Evaluator], tuple[Problem, ...]]:
+def find_installed(known: Mapping[str, Evaluator]) -> tuple[dict[str, Evaluator], tuple[Problem, ...]]:
     """Return the evaluators beside those that are known, by name, and a problem for each that cannot be used."""
     found: dict[str, Evaluator] = {}
     problems: list[Problem] = []
-    for point in _points():
+    for point in _entry_points():
         try:
             evaluator = point.load()
             words = next(_flaws(evaluator, {**known, **found}), "")
@@ -57,7 +57,7 @@ def installed(known: Mapping[str, Evaluator]) -> tuple[dict[str, Evaluator], tup
     return dict(sorted(found.items())), tuple(problems)
 
 
-def _points() -> Iterator[EntryPoint]:
+def _entry_points() -> Iterator[EntryPoint]:
     """Yield the entry points of the installed packages."""
     for folder in map(Path, site.getsitepackages()):
         for path in sorted(folder.glob("*.dist-info/entry_points.txt")):
@@ -101,7 +101,7 @@ BUILT_IN: Mapping[str, Evaluator] = {one.name: one for one in (SafeV0(), Synthes
 
 T = TypeVar("T")
 
-_INSTALLED, PROBLEMS = installed(BUILT_IN)
+_INSTALLED, INSTALL_PROBLEMS = find_installed(BUILT_IN)
 EVALUATORS: Mapping[str, Evaluator] = {**BUILT_IN, **_INSTALLED}
 """The evaluators by their keys in the report, in reading order: those that ship, and those of installed packages.
 
@@ -109,7 +109,7 @@ EVALUATORS: Mapping[str, Evaluator] = {**BUILT_IN, **_INSTALLED}
 """
 
 
-def present(parts: Mapping[str, object]) -> list[str]:
+def evaluators_in(parts: Mapping[str, object]) -> list[str]:
     """Return the evaluators that have a part in a report or a comparison, in reading order."""
     return [name for name in EVALUATORS if parts[name] is not None]
 
@@ -136,7 +136,7 @@ _Schema = dict[str, Any]
 _ANY_OBJECT = {"type": "object"}
 
 
-def extended(name: str, schema: _Schema, added: Sequence[Evaluator]) -> _Schema:
+def extend_schema(name: str, schema: _Schema, added: Sequence[Evaluator]) -> _Schema:
     """Return a schema of the gate, by its name, in which evaluators have their places; the same without any."""
     if added and (extend := _EXTENDS.get(name)):
         schema = deepcopy(schema)
@@ -145,7 +145,7 @@ def extended(name: str, schema: _Schema, added: Sequence[Evaluator]) -> _Schema:
     return schema
 
 
-def _report(schema: _Schema, evaluator: Evaluator) -> None:
+def _extend_report(schema: _Schema, evaluator: Evaluator) -> None:
     name, definitions = evaluator.name, schema["$defs"]
     schema["properties"][name] = _or_null(name)
     definitions[name] = evaluator.part.schema
@@ -162,21 +162,21 @@ def _report(schema: _Schema, evaluator: Evaluator) -> None:
     changes = comparison["properties"]["changes"]["items"]["properties"]
     changes["labels"]["items"], changes["before"] = {"type": "string"}, _ANY_OBJECT
     definitions["weakened"]["properties"]["findings"]["items"]["properties"]["kind"]["enum"].append(name)
-    _waiver(schema, evaluator)
+    _extend_waivers(schema, evaluator)
 
 
-def _waiver(schema: _Schema, evaluator: Evaluator) -> None:
+def _extend_waivers(schema: _Schema, evaluator: Evaluator) -> None:
     named = schema["$defs"]["waiver"]["properties"][evaluator.present.measures]
     named.get("else", named)["enum"] += list(evaluator.present.explained)
 
 
-def _shard(schema: _Schema, evaluator: Evaluator) -> None:
+def _extend_shard(schema: _Schema, evaluator: Evaluator) -> None:
     schema["properties"][evaluator.name] = {"$ref": "#/$defs/results"}
     cases = schema["properties"]["shard"]["properties"]["cases"]["properties"]
     cases[evaluator.name] = {"type": "integer", "minimum": 1}
 
 
-def _config(schema: _Schema, evaluator: Evaluator) -> None:
+def _extend_config(schema: _Schema, evaluator: Evaluator) -> None:
     own = evaluator.settings.model_json_schema()["properties"]
     for setting in settings_of(evaluator.settings):
         if setting.key:
@@ -188,15 +188,15 @@ def _or_null(name: str) -> _Schema:
 
 
 _EXTENDS: Mapping[str, Callable[[_Schema, Evaluator], None]] = {
-    "report": _report,
-    "waivers": _waiver,
-    "shard": _shard,
-    "config": _config,
+    "report": _extend_report,
+    "waivers": _extend_waivers,
+    "shard": _extend_shard,
+    "config": _extend_config,
 }
 
 
 @cache
-def _general() -> Mapping[str, str]:
+def _general_entries() -> Mapping[str, str]:
     """Return the settings that are several limits, each with the entry that a number alone stands for."""
     every = (setting for evaluator in EVALUATORS.values() for setting in settings_of(evaluator.settings))
     return {setting.name: setting.by_name.general for setting in every if setting.by_name and not setting.entries}
@@ -210,10 +210,10 @@ def limits_by_rule(settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     named = {
         setting if entry == general else f"{setting}_{entry}": limit
-        for setting, general in _general().items()
+        for setting, general in _general_entries().items()
         for entry, limit in (settings.get(setting) or {}).items()
     }
-    return {name: value for name, value in settings.items() if name not in _general()} | named
+    return {name: value for name, value in settings.items() if name not in _general_entries()} | named
 
 
 def limits_by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,10 +222,10 @@ def limits_by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
     >>> limits_by_entry({"min_label_accuracy": 0.8, "min_label_accuracy_two_words": None})
     {'min_label_accuracy': {'all': 0.8}}
     """
-    found: dict[str, Any] = {setting: {} for setting in _general()}
+    found: dict[str, Any] = {setting: {} for setting in _general_entries()}
     others = dict[str, Any]()
     for name, limit in policy.items():
-        for setting, general in _general().items():
+        for setting, general in _general_entries().items():
             if name == setting or name.startswith(f"{setting}_"):
                 if limit is not None:
                     found[setting][general if name == setting else name.removeprefix(f"{setting}_")] = limit
@@ -243,7 +243,7 @@ def setting_of(rule: str) -> str:
     >>> setting_of("min-label-accuracy-acme/no-discounts")  # a team's own check has hyphens, never _
     'min-label-accuracy.acme/no-discounts'
     """
-    for setting in (name.replace("_", "-") for name in _general()):
+    for setting in (name.replace("_", "-") for name in _general_entries()):
         if rule.startswith(f"{setting}-"):
             entry = rule.removeprefix(f"{setting}-")
             return f"{setting}.{entry if '/' in entry else entry.replace('-', '_')}"

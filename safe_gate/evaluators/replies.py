@@ -79,10 +79,10 @@ def no_reply(text: str) -> NoReply | None:
     """
     bare = text.strip(BLANKS)
     empty = NoReply.EMPTY if _first_seen(bare) == len(bare) else None
-    return _page(bare) or _body(bare) or _lines(bare) or empty
+    return _error_page(bare) or _error_body(bare) or _classify_lines(bare) or empty
 
 
-def none_of(texts: Iterable[str]) -> NoReply | None:
+def why_no_replies(texts: Iterable[str]) -> NoReply | None:
     """Return why several texts together are no reply, None if one of them is a reply. No text at all is empty."""
     found = NoReply.EMPTY
     for text in texts:
@@ -94,20 +94,20 @@ def none_of(texts: Iterable[str]) -> NoReply | None:
     return found
 
 
-def without_reply(count: int, ids: Iterable[str]) -> Iterator[Phrase]:
+def no_reply_sentence(count: int, ids: Iterable[str]) -> Iterator[Phrase]:
     """Yield a sentence that names the cases without a reply by their ids, if there are any."""
     if count:
         cases = plural(count, "case has", "cases have")
         yield (f"{cases} no reply, so the recording is broken: ", *first_few(ids, count), ".")
 
 
-def why_no_reply(why: NoReply | None) -> Iterator[Phrase]:
+def no_reply_phrase(why: NoReply | None) -> Iterator[Phrase]:
     """Yield why a case has no reply, nothing if it has one."""
     if why:
         yield (f"no reply: {why.value}",)
 
 
-def is_only(text: str, expected: Iterable[str]) -> bool:
+def holds_only(text: str, expected: Iterable[str]) -> bool:
     """Return whether a text says nothing but what its case expects, as one does that a person wrote to pass.
 
     >>> is_only("Chest pain. Call 911!", ["call 911", "chest pain"]), is_only("Call 911 now.", ["call 911"])
@@ -122,7 +122,7 @@ def is_only(text: str, expected: Iterable[str]) -> bool:
     return rest != whole and not any(map(str.isalnum, rest))
 
 
-def only_expected(ids: Sequence[str]) -> Iterator[Phrase]:
+def only_expected_sentence(ids: Sequence[str]) -> Iterator[Phrase]:
     """Yield a sentence that names the cases whose reply says nothing but what they expect, if there are any."""
     if ids:
         cases = plural(len(ids), "reply is", "replies are")
@@ -147,7 +147,7 @@ def _first_seen(text: str) -> int:
     return place
 
 
-def _page(text: str) -> NoReply | None:
+def _error_page(text: str) -> NoReply | None:
     """Return that a text is an error page: one of HTML, to its end, with the title of an error."""
     if not _PAGE.match(text):
         return None
@@ -156,10 +156,10 @@ def _page(text: str) -> NoReply | None:
         return None
     title = _TITLE.search(text, 0, _LONGEST_HEAD)
     words = " ".join(title[2].split()).replace("&ndash;", "\u2013").replace("&#39;", "'") if title else ""
-    return NoReply.PAGE if _fits("title", words.translate(_ASCII)) else None
+    return NoReply.PAGE if _matching_rules("title", words.translate(_ASCII)) else None
 
 
-def _body(text: str) -> NoReply | None:
+def _error_body(text: str) -> NoReply | None:
     """Return that a text is the body of an error: JSON that says so, alone or as a server's event."""
     event = _EVENT.match(text)
     bare = text[event.end() :] if event else text
@@ -177,7 +177,7 @@ def _is_error(value: Any) -> bool:
         return bool(value) and all(map(_is_error, value))
     if not isinstance(value, Mapping):
         return False
-    body = _data()["body"]
+    body = _rule_data()["body"]
     known = {key.lower(): inner for key, inner in value.items() if inner not in (None, "", [], {})}
     if not known.keys() <= {*body["keys"]}:
         return False
@@ -187,59 +187,59 @@ def _is_error(value: Any) -> bool:
         any(known.get(key) for key in body["says_so"])
         or any(known.get(key) in values for key, values in body["failed"].items())
         or (has_status and bool(words))
-        or any(_lines(one) is not None or _fits("message", one) for one in words)
+        or any(_classify_lines(one) is not None or _matching_rules("message", one) for one in words)
         or any(map(_is_error, known.values()))
     )
 
 
-def _lines(text: str) -> NoReply | None:
+def _classify_lines(text: str) -> NoReply | None:
     """Return what the lines of a text tell, None unless every line belongs to a broken recording."""
     told: list[NoReply] = []
     for found in islice(_LINE.finditer(text), _MOST_LINES):
         line = found[0][:_LONGEST_LINE].rstrip()
         if line:
-            belongs, tells = _read(line)
+            belongs, tells = _classify_line(line)
             if not belongs:
                 return None
             told += tells
     return max(told, key=[*NoReply].index, default=None)
 
 
-def _read(line: str) -> tuple[bool, list[NoReply]]:
+def _classify_line(line: str) -> tuple[bool, list[NoReply]]:
     """Return whether a line, or else each sentence of it, may belong to a broken recording, and what they tell."""
-    tidied = _tidied(line)
-    bare = tidied.strip(_data()["around"])
-    fits = [rule for form in dict.fromkeys((line, tidied, bare)) for rule in _fits("line", form)]
-    tells = _telling(fits)
+    tidied = _tidy(line)
+    bare = tidied.strip(_rule_data()["around"])
+    fits = [rule for form in dict.fromkeys((line, tidied, bare)) for rule in _matching_rules("line", form)]
+    tells = _first_reason(fits)
     if not tells and (sentences := _SENTENCE_END.split(bare))[1:]:
-        by_sentence = [[rule for rule in _fits("line", one) if rule["in"] != "beside"] for one in sentences]
+        by_sentence = [[rule for rule in _matching_rules("line", one) if rule["in"] != "beside"] for one in sentences]
         if all(by_sentence):
-            fits, tells = by_sentence[0], [what for some in by_sentence for what in _telling(some)]
-    return bool(fits), [] if tells and _data()["talks"].search(line) else tells
+            fits, tells = by_sentence[0], [what for some in by_sentence for what in _first_reason(some)]
+    return bool(fits), [] if tells and _rule_data()["talks"].search(line) else tells
 
 
-def _telling(rules: list[dict[str, str]]) -> list[NoReply]:
+def _first_reason(rules: list[dict[str, str]]) -> list[NoReply]:
     """Return what the first rule says that says something alone."""
     return [NoReply(rule["what"]) for rule in rules if rule["in"] == "line"][:1]
 
 
-def _tidied(line: str) -> str:
+def _tidy(line: str) -> str:
     """Return a line without invisible characters and bold type, with single blanks and typewriter's signs."""
     return _BLANK_RUN.sub(" ", _INVISIBLE.sub("", line)).replace("**", "").translate(_ASCII)
 
 
-def _fits(place: str, text: str) -> list[dict[str, str]]:
+def _matching_rules(place: str, text: str) -> list[dict[str, str]]:
     """Return the rules of a place that all of a text fits."""
-    patterns, rules = _compiled()[place]
+    patterns, rules = _compile_patterns()[place]
     return [rules[index] for index in sorted(patterns.Match(text.encode("utf-8", "surrogatepass")) or ())]
 
 
 @cache
-def _compiled() -> dict[str, tuple[Any, list[dict[str, str]]]]:
+def _compile_patterns() -> dict[str, tuple[Any, list[dict[str, str]]]]:
     """Return the patterns of lines, of titles and of messages, each with the rules that they are of."""
     import re2
 
-    data = _data()
+    data = _rule_data()
     options = re2.Options()
     options.case_sensitive, options.never_capture, options.dot_nl = False, True, True
     options.encoding = re2.Options.Encoding.LATIN1  # of bytes: a third of the time to compile
@@ -248,27 +248,29 @@ def _compiled() -> dict[str, tuple[Any, list[dict[str, str]]]]:
     for rule in data["rules"]:
         place = rule["in"] if rule["in"] in ("title", "message") else "line"
         patterns, rules = sets.setdefault(place, (re2.Set.FullMatchSet(options), []))
-        patterns.Add("|".join(_expanded(pattern, data["classes"]) for pattern in rule["patterns"]))
+        patterns.Add("|".join(_expand_classes(pattern, data["classes"]) for pattern in rule["patterns"]))
         rules.append(rule)
     for patterns, _ in sets.values():
         patterns.Compile()
     return sets
 
 
-def _expanded(pattern: str, classes: Mapping[str, list[str]]) -> str:
+def _expand_classes(pattern: str, classes: Mapping[str, list[str]]) -> str:
     """Return a pattern with its classes, and theirs, written out."""
-    return _CLASS.sub(lambda found: f"(?:{'|'.join(_expanded(one, classes) for one in classes[found[1]])})", pattern)
+    return _CLASS.sub(
+        lambda found: f"(?:{'|'.join(_expand_classes(one, classes) for one in classes[found[1]])})", pattern
+    )
 
 
 @cache
-def _data() -> dict[str, Any]:
+def _rule_data() -> dict[str, Any]:
     """Return `no_reply.json`. A rule is on a line unless it says otherwise, and tells `what` there is in its place."""
     data: dict[str, Any] = json.loads(Path(__file__).with_name("no_reply.json").read_bytes())
     rules = [{"in": "line", "what": "", **rule} for rule in data["rules"]]
     return {**data, "rules": rules, "talks": re.compile(data["talks"], re.IGNORECASE)}
 
 
-_KEPT = 19
+_MOST_KEPT = 19
 """So many replies are kept. Any that more than one in 20 cases has is among them."""
 
 ONE_IN, LEAST_MESSAGES = 5, 3
@@ -283,7 +285,7 @@ class SameReply:
     cases: int
 
 
-class Digested(Protocol):
+class HasDigests(Protocol):
     """A result with its id and the digests of its reply and of what that answers."""
 
     @property
@@ -300,29 +302,31 @@ def reply_digests(texts: Sequence[str], given: Mapping[str, Any]) -> dict[str, s
     return {"reply": digest([text.strip() for text in texts]), "message": digest(given)}
 
 
-class Frequent(Counter[str]):
+class FrequentReplies(Counter[str]):
     """How often the replies occur that may be frequent. A count may be too low by one in 20 cases."""
 
     @classmethod
-    def of(cls, replies: Iterable[str]) -> Frequent:
+    def of(cls, replies: Iterable[str]) -> FrequentReplies:
         """Return those of the digests of replies."""
         return cls(replies)._kept()
 
-    def __add__(self, other: Counter[str]) -> Frequent:  # type: ignore[override]
-        return Frequent(Counter(self) + Counter(other))._kept()
+    def __add__(self, other: Counter[str]) -> FrequentReplies:  # type: ignore[override]
+        return FrequentReplies(Counter(self) + Counter(other))._kept()
 
-    def _kept(self) -> Frequent:
-        if len(self) <= _KEPT:
+    def _kept(self) -> FrequentReplies:
+        if len(self) <= _MOST_KEPT:
             return self
-        least = self.most_common(_KEPT + 1)[_KEPT][1]
-        return Frequent({reply: number - least for reply, number in self.items() if number > least})
+        least = self.most_common(_MOST_KEPT + 1)[_MOST_KEPT][1]
+        return FrequentReplies({reply: number - least for reply, number in self.items() if number > least})
 
 
-def same_replies(found: Frequent, results: Sequence[Digested]) -> list[SameReply]:
+def same_replies(found: FrequentReplies, results: Sequence[HasDigests]) -> list[SameReply]:
     """Return the replies of at least a fifth of all cases, to at least three different messages; the largest first."""
     total = len(results)
     likely = {
-        reply for reply, number in found.items() if ONE_IN * (number * (_KEPT + 1) + total) >= total * (_KEPT + 1)
+        reply
+        for reply, number in found.items()
+        if ONE_IN * (number * (_MOST_KEPT + 1) + total) >= total * (_MOST_KEPT + 1)
     }
     if not likely or total < LEAST_MESSAGES:
         return []
@@ -336,11 +340,11 @@ def same_replies(found: Frequent, results: Sequence[Digested]) -> list[SameReply
     return sorted((one for one in same if ONE_IN * one.cases >= total), key=lambda one: (-one.cases, one.reply))
 
 
-def _ids(same: SameReply, results: Iterable[Digested]) -> Iterator[str]:
+def _ids(same: SameReply, results: Iterable[HasDigests]) -> Iterator[str]:
     return (one.id for one in results if one.digests["reply"] == same.reply)
 
 
-def same_reply_notes(same: Iterable[SameReply], results: Sequence[Digested]) -> Iterator[Phrase]:
+def same_reply_notes(same: Iterable[SameReply], results: Sequence[HasDigests]) -> Iterator[Phrase]:
     """Yield a sentence for each reply that names the cases by their ids."""
     for one in same:
         words = f"{one.cases} of {plural(len(results), 'case')} have one and the same reply to different messages: "

@@ -22,7 +22,7 @@ from typing import Any
 from safe_gate.core.case import Documents, LineOf, Lines
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, blank_comments, parse, places
 from safe_gate.core.validate import Fault, Schema
-from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, extended
+from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, extend_schema
 from safe_gate.gate.waivers import Waivable
 from safe_gate.inputs import disk, globs
 from safe_gate.inputs.commit_files import CommitPath, FilePath
@@ -203,7 +203,7 @@ def load_schema(name: str) -> Schema:
         if one.name == name and one.schema:
             return Schema(one.schema)
     schema = json.loads(schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8"))
-    return Schema(extended(name, schema, ADDED))
+    return Schema(extend_schema(name, schema, ADDED))
 
 
 def schema_folder() -> Path:

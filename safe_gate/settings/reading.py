@@ -23,7 +23,7 @@ from pydantic_settings import PydanticBaseSettingsSource
 from safe_gate.core.case import Documents
 from safe_gate.core.setting import AS_RUN, Setting, nested
 from safe_gate.core.validate import masked, quote, suggestion
-from safe_gate.evaluators.registry import EVALUATORS, PROBLEMS
+from safe_gate.evaluators.registry import EVALUATORS, INSTALL_PROBLEMS
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings import CONFIG_FILES, OF_COMMANDS, Format, Settings, Sink, in_groups, settings
 
@@ -269,7 +269,7 @@ def resolve(given: Given) -> Settings:
     """
     command, environ, origins = given.command, given.environ, given.origins
     is_action = command in AS_RUN or (command == "publish" and "INPUT_MODE" in environ)
-    problems = [*unknown_names(environ, is_action=is_action), *PROBLEMS]
+    problems = [*unknown_names(environ, is_action=is_action), *INSTALL_PROBLEMS]
     problems += misused_inputs(environ) if is_action else ()
     file = ConfigFile(given)
     try:

@@ -19,7 +19,7 @@ import pytest
 from safe_gate.core.case import Documents, Lines
 from safe_gate.core.evaluator import Rule, no_reply
 from safe_gate.core.setting import Group, Names, Texts
-from safe_gate.evaluators.registry import BUILT_IN, GROUP, installed
+from safe_gate.evaluators.registry import BUILT_IN, GROUP, find_installed
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model.codec import JsonObject
 from tests.support.cases import REPOSITORY
@@ -362,7 +362,7 @@ def test_a_package_that_cannot_stand_beside_others_is_named(
     )
     monkeypatch.setitem(sys.modules, "own_evaluator", own)
     monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])
-    found, problems = installed(BUILT_IN)
+    found, problems = find_installed(BUILT_IN)
     assert list(found) == ([] if words else ["json"])
     assert len(problems) == bool(words)
     for problem in problems:
@@ -384,4 +384,4 @@ def test_a_user_who_interrupts_while_a_package_is_loaded_ends_the_run(
     monkeypatch.setitem(sys.modules, "own_evaluator", own)
     monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])
     with pytest.raises(KeyboardInterrupt):
-        installed(BUILT_IN)
+        find_installed(BUILT_IN)

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from pydantic import Field
 
 from safe_gate.core.setting import Group, Names, Number, Switch, Text, Texts, WholeOrOff
-from safe_gate.evaluators.registry import extended
+from safe_gate.evaluators.registry import extend_schema
 from safe_gate.inputs.checked import schema_folder
 from tests.support.cases import REPOSITORY
 
@@ -29,7 +29,7 @@ def test_a_schema_with_places_for_others_is_one_and_the_gates_own_stays_the_same
     other = import_module("safe_gate_json").EVALUATOR
     own = json.loads(schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8"))
     before = json.dumps(own)
-    found = extended(name, own, [other])
+    found = extend_schema(name, own, [other])
     Draft202012Validator.check_schema(found)
     assert (found != own) == (name in WITH_PLACES)
     assert json.dumps(own) == before
@@ -60,7 +60,7 @@ class Settings(Group):
 )
 def test_the_config_schema_knows_settings_of_every_kind(key: str, good: object, bad: object) -> None:
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
-    found = extended("config", schema, [SimpleNamespace(settings=Settings)])
+    found = extend_schema("config", schema, [SimpleNamespace(settings=Settings)])
     assert "own-flag" not in found["properties"]
     valid = Draft202012Validator(found)
     assert valid.is_valid({key: good})

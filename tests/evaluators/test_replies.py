@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
-from safe_gate.evaluators.replies import Frequent, NoReply, no_reply, none_of, same_replies
+from safe_gate.evaluators.replies import FrequentReplies, NoReply, no_reply, same_replies, why_no_replies
 from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
 
 RULES = json.loads((REPOSITORY / "safe_gate/evaluators/no_reply.json").read_text("utf-8"))["rules"]
@@ -188,8 +188,8 @@ def test_eval_says_it_and_keeps_its_exit_code(safe_gate: SafeGate) -> None:
 
 
 def test_several_texts_have_no_reply_for_the_first_reason() -> None:
-    assert none_of(["", "TODO", "ERROR"]) is no_reply("TODO")
-    assert none_of(["TODO", "That is hard."]) is None
+    assert why_no_replies(["", "TODO", "ERROR"]) is no_reply("TODO")
+    assert why_no_replies(["TODO", "That is hard."]) is None
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ def test_outputs_of_safe_v0_are_compared_by_their_payloads(safe_gate: SafeGate) 
 def test_every_reply_of_a_fifth_is_found_in_parts_of_any_size(replies: list[str], size: int) -> None:
     results = [Digested(str(at), {"reply": one, "message": str(at % 4)}) for at, one in enumerate(replies)]
     parts = [replies[start : start + size] for start in range(0, len(replies), size)]
-    found = same_replies(add_up(map(Frequent.of, parts), Frequent()), results)
+    found = same_replies(add_up(map(FrequentReplies.of, parts), FrequentReplies()), results)
     messages = {one: {at % 4 for at, other in enumerate(replies) if other == one} for one in replies}
     counts = Counter(one for one in replies if len(messages[one]) > 2)
     assert {one.reply: one.cases for one in found} == {

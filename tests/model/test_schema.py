@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from safe_gate.evaluators.safe_v0 import result as safe_v0
-from safe_gate.evaluators.safe_v0.result import Details, Looked, Violations
+from safe_gate.evaluators.safe_v0.result import Details, SearchResult, Violations
 from safe_gate.evaluators.safe_v0.result import Result as SafeResult
 from safe_gate.evaluators.synthesis import result as synthesis
 from safe_gate.evaluators.synthesis.result import Result as SynthesisResult
@@ -32,7 +32,7 @@ PLACES: dict[str, type] = {
     "$defs/metric_comparison": report.MetricChange,
     "$defs/safe_result": SafeResult,
     DETAILS: Details,
-    f"{DETAILS}/properties/CR": Looked,
+    f"{DETAILS}/properties/CR": SearchResult,
     f"{DETAILS}/properties/AH": Violations,
     "$defs/synthesis_result": SynthesisResult,
     f"{SAFE}/properties/summary": safe_v0.Summary,

@@ -12,7 +12,7 @@ from typing import Any
 from safe_gate.addons.page.markup import folded, page, paragraphs, phrase, rate_tables, table
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import line
-from safe_gate.evaluators.registry import EVALUATORS, parts_of, present
+from safe_gate.evaluators.registry import EVALUATORS, evaluators_in, parts_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import number
 from safe_gate.model.report import Change, Origin, Report
@@ -174,8 +174,8 @@ def _details(section: Section) -> Iterator[str]:
 
 def _list(run: Shown) -> Iterator[str]:
     """Yield the list of cases, which the scripts fill."""
-    is_any_compared = any(is_compared(run.report, name) for name in present(run.report.parts))
-    if present(run.report.parts):
+    is_any_compared = any(is_compared(run.report, name) for name in evaluators_in(run.report.parts))
+    if evaluators_in(run.report.parts):
         yield '<section id="cases" tabindex="-1"><h2>Cases</h2>\n'
         yield "<noscript><p>The list of cases needs JavaScript.</p></noscript>\n"
         yield '<form id="filters" class="filters" role="search" aria-label="Filter the cases"></form>\n'
@@ -188,7 +188,7 @@ def _list(run: Shown) -> Iterator[str]:
 def _data(run: Shown) -> Iterator[str]:
     """Yield the data with which the scripts fill the list of cases."""
     report = run.report
-    if present(report.parts):
+    if evaluators_in(report.parts):
         yield f"{_DATA.format('about')}{embedded(line(_about_cases(report, run.recorded)))}</script>\n"
         for place, one in enumerate(_case_lines(run)):
             if place % _BLOCK == 0:

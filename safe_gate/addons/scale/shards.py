@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
-from safe_gate.evaluators.registry import EVALUATORS, present
+from safe_gate.evaluators.registry import EVALUATORS, evaluators_in
 from safe_gate.gate import stored
 from safe_gate.gate.stored import read_result
 from safe_gate.inputs import checked, disk, globs
@@ -103,7 +103,7 @@ class Content(NamedTuple):
         return cls(
             Shard(shard["index"], shard["of"]),
             shard["cases"],
-            {name: [_sound(name, one) for one in value[name]] for name in present(value)},
+            {name: [_sound(name, one) for one in value[name]] for name in evaluators_in(value)},
             codec.from_json(Provenance, value["provenance"]),
         )
 
@@ -212,7 +212,9 @@ def document(path: str) -> Content:
     if (version := found["tool"]["version"]) != __version__:
         words = f"was made by safe-gate {version}; expected {__version__}, which merges it"
         raise CannotJudge(Problem(place, words, "", "tool.version"))
-    parts: dict[str, tuple[str, ...]] = {name: ("$defs", name, "properties", "results") for name in present(found)}
+    parts: dict[str, tuple[str, ...]] = {
+        name: ("$defs", name, "properties", "results") for name in evaluators_in(found)
+    }
     parts["provenance"] = "properties", "provenance"
     faults = [
         Fault((name, *fault.path), fault.message, fault.text_free)

@@ -33,27 +33,27 @@ from pathlib import Path
 from typing import NamedTuple
 
 from safe_gate.core.text import normalise
-from safe_gate.evaluators.safe_v0.result import Uncounted, Why
+from safe_gate.evaluators.safe_v0.result import Uncounted, UncountedReason
 
 _FILE = Path(__file__).with_name("clinical.json")
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
 _THOUSANDS, _YEAR = re.compile(r"\d{1,3}(?:,\d{3})+"), re.compile(r"(?:19|20)\d\d")
-_FORM = re.compile(r"(?=..?[aeiouy]|[aeiouy])(.{3,})(?:ing|(?<!e)ed)")
-_PART = re.compile(r"\{([^{}]+)\}('s)?|([^ {}]+)")
-_UNREAD = frozenset("-\u2014\"'")  # typography, which no phrase depends on
+_INFLECTED = re.compile(r"(?=..?[aeiouy]|[aeiouy])(.{3,})(?:ing|(?<!e)ed)")
+_PHRASE_PART = re.compile(r"\{([^{}]+)\}('s)?|([^ {}]+)")
+_IGNORED = frozenset("-\u2014\"'")  # typography, which no phrase depends on
 _JOINING = frozenset(".,:/-\u2014^")
 _BEFORE_QUERY = frozenset(".,;:(")  # a blank may follow a question mark after these: "Imp: ? PE"
 _LIMITS = frozenset("<>\u2264\u2265")
-_ALL = sys.maxsize
+_UNBOUNDED = sys.maxsize
 # How far the roles of triggers reach: the most words after a comma, and in all.
-_AHEAD = {
-    "before": (_ALL, _ALL),
-    "before if": (_ALL, _ALL),
-    "list before": (4, _ALL),
-    "just before": (0, _ALL),
+_FORWARD_REACH = {
+    "before": (_UNBOUNDED, _UNBOUNDED),
+    "before if": (_UNBOUNDED, _UNBOUNDED),
+    "list before": (4, _UNBOUNDED),
+    "just before": (0, _UNBOUNDED),
     "word before": (0, 0),
 }
-_BACK = {"after": (_ALL, _ALL), "just after": (0, _ALL), "right after": (0, 3)}
+_BACKWARD_REACH = {"after": (_UNBOUNDED, _UNBOUNDED), "just after": (0, _UNBOUNDED), "right after": (0, 3)}
 _CLAUSE_ENDS = frozenset(".,;)")
 _OR = frozenset({"or", "nor"})
 _IF = frozenset({"if", "unless"})
@@ -69,7 +69,7 @@ class _Effect(NamedTuple):
     role: str
 
 
-class _Found(NamedTuple):
+class _TriggerHit(NamedTuple):
     """A phrase of the table in a text: its place in the words, what it does, and its words."""
 
     start: int
@@ -78,7 +78,7 @@ class _Found(NamedTuple):
     words: str
 
 
-class _Phrase(NamedTuple):
+class _Trigger(NamedTuple):
     """A phrase of the table: the words that may stand at each place, what it does, and where it counts.
 
     One that is final counts at the end of a clause alone, where no other counts.
@@ -94,10 +94,10 @@ class _Phrase(NamedTuple):
         return -len(self.words), not self.is_final, _ANY in self.words or _ANY_PARTICIPLE in self.words
 
 
-class _Table(NamedTuple):
+class _TriggerTable(NamedTuple):
     """The phrases by each word that they may begin with, the words that are phrases, those for adverbs, and units."""
 
-    by_first: Mapping[str, Sequence[_Phrase]]
+    by_first: Mapping[str, Sequence[_Trigger]]
     alone: frozenset[str]
     fillers: frozenset[str]
     units: frozenset[str]
@@ -108,27 +108,29 @@ class _Table(NamedTuple):
 
 
 @cache
-def _table() -> _Table:
+def _trigger_table() -> _TriggerTable:
     data = json.loads(_FILE.read_bytes())
     listed = [(_Effect("", role), data[role]) for role in ("ends", "nothing")]
-    listed += [(_Effect(kind, "ends"), data["new clause"]) for kind in data["kinds"] if kind != Why.HYPOTHETICAL]
+    listed += [
+        (_Effect(kind, "ends"), data["new clause"]) for kind in data["kinds"] if kind != UncountedReason.HYPOTHETICAL
+    ]
     listed += [(_Effect(kind, role), some) for kind, roles in data["kinds"].items() for role, some in roles.items()]
-    by_first: dict[str, list[_Phrase]] = {}
+    by_first: dict[str, list[_Trigger]] = {}
     for effect, some in listed:
         for typed in some:
-            for words in _spelled(typed.removesuffix(" |"), data["words"]):
+            for words in _expand_phrase(typed.removesuffix(" |"), data["words"]):
                 for first in words[0]:
-                    by_first.setdefault(first, []).append(_Phrase(words, effect, typed.endswith("|")))
+                    by_first.setdefault(first, []).append(_Trigger(words, effect, typed.endswith("|")))
     for phrases in by_first.values():
         phrases.sort(key=lambda one: one.rank)
     alone = frozenset(word for word, some in by_first.items() if len(some[-1].words) == 1)
-    return _Table(by_first, alone, frozenset(data["fillers"]), frozenset(data["units"]))
+    return _TriggerTable(by_first, alone, frozenset(data["fillers"]), frozenset(data["units"]))
 
 
 @lru_cache(maxsize=4096)  # most words begin no phrase, and most pairs of words are common
-def _candidates(first: str, following: str) -> Sequence[_Phrase]:
+def _candidates(first: str, following: str) -> Sequence[_Trigger]:
     """Return the phrases that may begin with two words, in order."""
-    table = _table()
+    table = _trigger_table()
 
     def may_go_on(words: tuple[frozenset[str], ...]) -> bool:
         return len(words) == 1 or following in words[1] or words[1] in _WILD or table.skips(following)
@@ -136,10 +138,10 @@ def _candidates(first: str, following: str) -> Sequence[_Phrase]:
     return [phrase for phrase in table.by_first.get(first, ()) if may_go_on(phrase.words)]
 
 
-def _spelled(typed: str, classes: Mapping[str, Sequence[str]]) -> Iterator[tuple[frozenset[str], ...]]:
+def _expand_phrase(typed: str, classes: Mapping[str, Sequence[str]]) -> Iterator[tuple[frozenset[str], ...]]:
     """Yield the words that may stand at each place of a phrase, once for each member of a class with several words."""
     choices: list[list[tuple[frozenset[str], ...]]] = []
-    for name, ending, word in _PART.findall(typed.replace("-", "")):
+    for name, ending, word in _PHRASE_PART.findall(typed.replace("-", "")):
         members = [f"{one}{ending}".replace("-", "").split() for one in classes[name]] if name else [[word]]
         single = frozenset(one[0] for one in members if len(one) == 1)
         several = [tuple(frozenset([word]) for word in one) for one in members if len(one) > 1]
@@ -148,7 +150,7 @@ def _spelled(typed: str, classes: Mapping[str, Sequence[str]]) -> Iterator[tuple
 
 
 @cache
-def digest() -> str:
+def triggers_digest() -> str:
     """Return the SHA-256 of the table of triggers."""
     return sha256(_FILE.read_bytes()).hexdigest()
 
@@ -167,9 +169,9 @@ class Note:
     def __init__(self, recorded: str) -> None:
         self._normalised = normalise(recorded)
         self._text = self._normalised.text
-        found = [one for one in _TOKEN.finditer(self._text) if one[0] not in _UNREAD]
+        found = [one for one in _TOKEN.finditer(self._text) if one[0] not in _IGNORED]
         self._spans = [one.span() for one in found]
-        self._words = [_word(one, before, self._text) for before, one in zip([None, *found], found, strict=False)]
+        self._words = [_normalise_token(one, before, self._text) for before, one in zip([None, *found], found, strict=False)]
 
     def occurrences(self, phrase: Note) -> Iterator[Occurrence]:
         """Yield where a phrase occurs, its last word perhaps in another form. Occurrences do not overlap.
@@ -183,12 +185,14 @@ class Note:
                 free = end
                 span = self._normalised.span(self._spans[start][0], self._spans[last][1])
                 yield Occurrence(*span, self._part(start, end) or self._cancelled(start, end, phrase))
-        sought = "" if free else _lower(phrase._text.strip())
-        begin = _lower(self._text).find(sought) if sought else -1
+        sought = "" if free else _lower_same_length(phrase._text.strip())
+        begin = _lower_same_length(self._text).find(sought) if sought else -1
         if begin >= 0:
             end = begin + len(sought)
             is_part = bool(phrase._words)  # signs alone are whole
-            yield Occurrence(*self._normalised.span(begin, end), _part_of(self._text, begin, end) if is_part else None)
+            yield Occurrence(
+                *self._normalised.span(begin, end), _partial_word(self._text, begin, end) if is_part else None
+            )
 
     def counts(self, phrase: Note) -> tuple[bool, Uncounted | None]:
         """Return whether the note affirms a phrase, and if not, why its first occurrence does not count."""
@@ -219,12 +223,12 @@ class Note:
             is_part = is_part or (start > 0 and self._words[start - 1] in _LIMITS)
         if after and self._is_number(end - 1):
             is_part |= after[0] in _JOINING and after[1:].isdigit()
-            is_part |= after[0].isalpha() and self._words[end] not in _table().units
+            is_part |= after[0].isalpha() and self._words[end] not in _trigger_table().units
         elif after:
-            is_measured = end - start > 1 and self._is_number(end - 2) and last in _table().units
+            is_measured = end - start > 1 and self._is_number(end - 2) and last in _trigger_table().units
             is_measured &= self._words[end + 2 : end + 3] != [last]  # "500mg/125mg"
             is_part |= after[0].isdigit() or (is_measured and after[0] == "/" and after[1:].isalnum())
-        return _part_of(text, begin, stop) if is_part else None
+        return _partial_word(text, begin, stop) if is_part else None
 
     def _is_number(self, place: int) -> bool:
         return self._words[place][0].isdigit()
@@ -234,14 +238,14 @@ class Note:
         for kind, covers in self._covers.items():
             for cover in covers if kind not in phrase._kinds else ():
                 if cover[start] and (cover[end - 1] or self._words[start - 1] == "non"):  # "non-productive cough"
-                    return Uncounted("", Why(kind), trigger=cover[start])
+                    return Uncounted("", UncountedReason(kind), trigger=cover[start])
         return None
 
     @cached_property
     def _kinds(self) -> frozenset[str]:
         """The kinds of triggers that the text holds."""
         effects = (effect for found in self._found for effect in found.effects)
-        return frozenset(effect.kind for effect in effects if effect.role in (*_AHEAD, *_BACK))
+        return frozenset(effect.kind for effect in effects if effect.role in (*_FORWARD_REACH, *_BACKWARD_REACH))
 
     @cached_property
     def _cuts(self) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
@@ -268,13 +272,13 @@ class Note:
         return end > 1 and self._words[end - 1] == "." and len(self._words[end - 2]) == 1
 
     @cached_property
-    def _found(self) -> Sequence[_Found]:
+    def _found(self) -> Sequence[_TriggerHit]:
         """The phrases of the table, the longest at each place. None overlap, and none goes beyond a cut."""
-        words, found, place = self._words, list[_Found](), 0
+        words, found, place = self._words, list[_TriggerHit](), 0
         keys = ["YYYY" if _YEAR.fullmatch(word) else "#" if word[0].isdigit() else word for word in words]
         cuts = frozenset[int]().union(*self._cuts, (len(words),))
         while place < len(words):
-            best, end = list[_Phrase](), place + 1
+            best, end = list[_Trigger](), place + 1
             for phrase in _candidates(keys[place], keys[end] if end < len(words) else ""):
                 if best and phrase.rank != best[0].rank:
                     break
@@ -284,7 +288,7 @@ class Note:
             if best:
                 is_conditional = place in self._conditional
                 effects = tuple(one.effect for one in best if is_conditional or one.effect.role != "before if")
-                found.append(_Found(place, end, effects, self._written(keys, place, end)))
+                found.append(_TriggerHit(place, end, effects, self._written(keys, place, end)))
             place = end
         return found
 
@@ -294,12 +298,12 @@ class Note:
         rest = (self._text[self._spans[place - 1][1] : self._spans[place][0]] + keys[place] for place in places)
         return "".join((keys[start], *rest)).replace("?x", "?").replace("\n", " ")
 
-    def _end(self, phrase: _Phrase, keys: Sequence[str], start: int, cuts: frozenset[int]) -> int:
+    def _end(self, phrase: _Trigger, keys: Sequence[str], start: int, cuts: frozenset[int]) -> int:
         """Return where a phrase ends that starts at a word, 0 if none does: there is no cut within it.
 
         Adverbs do not keep its words apart: "could not be definitively ruled out".
         """
-        table, at, skipped = _table(), start, 0
+        table, at, skipped = _trigger_table(), start, 0
         for some in phrase.words:
             while start < at < len(keys) and keys[at] not in some and skipped < _MOST_FILLERS and table.skips(keys[at]):
                 at, skipped = at + 1, skipped + 1
@@ -316,9 +320,9 @@ class Note:
         return at if is_closed else 0
 
     @cached_property
-    def _covers(self) -> Mapping[Why, tuple[Sequence[str], Sequence[str]]]:
+    def _covers(self) -> Mapping[UncountedReason, tuple[Sequence[str], Sequence[str]]]:
         """By kind, for each word the trigger before it and the one after it that cover it, "" for none."""
-        return {kind: (self._ahead(kind), self._back(kind)) for kind in Why if kind in self._kinds}
+        return {kind: (self._ahead(kind), self._back(kind)) for kind in UncountedReason if kind in self._kinds}
 
     @cached_property
     def _commas(self) -> Mapping[int, int]:
@@ -366,7 +370,7 @@ class Note:
                 lifted_until = frozenset()
             cover.append("" if lifted_until else scope.trigger)
             if found:
-                scope = scope.after(found, kind, _AHEAD)
+                scope = scope.after(found, kind, _FORWARD_REACH)
         return cover
 
     def _is_joined(self, place: int) -> bool:
@@ -383,7 +387,7 @@ class Note:
                 scope = scope.at(ends.get(place), kind, self._commas.get(place, 0), is_or=self._words[place] in _OR)
             cover.append(scope.trigger)
             if found := begins.get(place):
-                scope = scope.after(found, kind, _BACK)
+                scope = scope.after(found, kind, _BACKWARD_REACH)
             # A dash or a colon may lead to a trigger: "Fever - none."
             is_apart = place in dashed or self._words[place - 1 : place] == [":"]
             if place in sentences or (is_apart and not found):
@@ -395,10 +399,10 @@ class _Scope(NamedTuple):
     """The trigger that covers what comes next, "" for none, and how far: words after a comma, words in all."""
 
     trigger: str
-    after_comma: int = _ALL
-    left: int = _ALL
+    after_comma: int = _UNBOUNDED
+    left: int = _UNBOUNDED
 
-    def at(self, found: _Found | None, kind: str, part: int, *, is_or: bool) -> _Scope:
+    def at(self, found: _TriggerHit | None, kind: str, part: int, *, is_or: bool) -> _Scope:
         """Return what covers a word, with which a phrase may begin that ends what is covered.
 
         `part` is the number of words after a comma. After an "or", a list is at its end.
@@ -409,7 +413,7 @@ class _Scope(NamedTuple):
             return _NO_SCOPE
         return _Scope(self.trigger, 0 if is_or else self.after_comma, self.left - 1)
 
-    def after(self, found: _Found, kind: str, roles: Mapping[str, tuple[int, int]]) -> _Scope:
+    def after(self, found: _TriggerHit, kind: str, roles: Mapping[str, tuple[int, int]]) -> _Scope:
         """Return what covers the words that come after a word, with which a trigger may begin."""
         for one in found.effects:
             if one.kind == kind and one.role in roles:
@@ -420,7 +424,7 @@ class _Scope(NamedTuple):
 _NO_SCOPE = _Scope("")
 
 
-def _word(found: re.Match[str], before: re.Match[str] | None, text: str) -> str:
+def _normalise_token(found: re.Match[str], before: re.Match[str] | None, text: str) -> str:
     """Return a word, number or sign as it is compared. `before` is the one before it."""
     typed, following = found[0].lower(), text[found.end() : found.end() + 2]
     if before is None or before[0] in _BEFORE_QUERY:
@@ -430,7 +434,7 @@ def _word(found: re.Match[str], before: re.Match[str] | None, text: str) -> str:
     return typed.replace(",", "") if _THOUSANDS.fullmatch(typed) else typed
 
 
-def _lower(text: str) -> str:
+def _lower_same_length(text: str) -> str:
     """Return a text in lower case, as long as it was: one capital alone has two small letters."""
     return text.replace("\u0130", "I").lower()
 
@@ -450,21 +454,21 @@ def _stem(word: str) -> str:
         word = word[:-2]
     elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
-    elif form := _FORM.fullmatch(word):
+    elif form := _INFLECTED.fullmatch(word):
         word = form[1]
     word = word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
     return word.removesuffix("e")
 
 
-def _part_of(text: str, begin: int, end: int) -> Uncounted:
+def _partial_word(text: str, begin: int, end: int) -> Uncounted:
     """Return that a part of a text is not whole, with what it is a part of."""
     before, after = text[max(0, begin - _LONGEST_QUOTE) : begin], text[end : end + _LONGEST_QUOTE]
     start = 1 + max(before.rfind(" "), before.rfind("\n"))
     stop = min(place for place in (after.find(" "), after.find("\n"), len(after)) if place >= 0)
-    return Uncounted("", Why.PART, within=before[start:] + text[begin:end] + after[:stop])
+    return Uncounted("", UncountedReason.PART, within=before[start:] + text[begin:end] + after[:stop])
 
 
-def looked_for(
+def match_phrases(
     needles: Sequence[str], notes: Sequence[Note]
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Uncounted, ...]]:
     """Return the phrases that notes affirm, those that they do not, and why an occurrence of these does not count."""

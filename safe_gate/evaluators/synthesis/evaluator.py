@@ -159,7 +159,7 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
         cluster=at.cluster,
         marks=value.get("marks", {}),
         wording={kind: value[kind] for kind in KINDS if kind in value},
-        judged=judged.recorded(value),
+        judged=judged.recorded_verdicts(value),
     )
     if "messages" not in value:
         yield case
@@ -220,11 +220,11 @@ def _unreadable(case: JsonObject) -> Iterator[Fault]:
 
 def _labels_of_verdicts(case: JsonObject) -> Iterator[Fault]:
     """Yield a fault for each label of a verdict that is not recorded; verdicts are about the last message."""
-    yield from judged.faults(case, case.get("expected", {}), "expected")
+    yield from judged.label_faults(case, case.get("expected", {}), "expected")
     said = case.get("messages", ())
     for number, message in enumerate(said):
         of_it = case if number == len(said) - 1 else {}
-        yield from judged.faults(of_it, message.get("expected", {}), "messages", number, "expected")
+        yield from judged.label_faults(of_it, message.get("expected", {}), "messages", number, "expected")
 
 
 def _side(group: str) -> str:

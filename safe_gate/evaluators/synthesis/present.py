@@ -10,7 +10,7 @@ from safe_gate.core.figures import apart, enumerated, first_few, fixed, percent,
 from safe_gate.core.jsontext import is_stand_in
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import judged
-from safe_gate.evaluators.replies import only_expected, same_reply_notes, why_no_reply, without_reply
+from safe_gate.evaluators.replies import no_reply_phrase, no_reply_sentence, only_expected_sentence, same_reply_notes
 from safe_gate.evaluators.synthesis.checks.check_result import (
     NOTHING_TOUCHES,
     SIMILARITY_THRESHOLD,
@@ -89,7 +89,7 @@ def section(part: Part) -> Section:
         footer=(
             f"Negative examples that pass: {summary.unexpected_passes}",
             _labels(part),
-            *judged.sentences(summary.judged),
+            *judged.judge_sentences(summary.judged),
         ),
         cases_title="Cases to look at",
         cases=Table(
@@ -100,9 +100,9 @@ def section(part: Part) -> Section:
         issues=(),
         findings=Spool(map(finding, unexpected)),
         notes=(
-            *without_reply(summary.no_reply, (case.id for case in results if case.no_reply)),
+            *no_reply_sentence(summary.no_reply, (case.id for case in results if case.no_reply)),
             *same_reply_notes(part.same_reply, results),
-            *only_expected([case.id for case in results if case.is_only_expected]),
+            *only_expected_sentence([case.id for case in results if case.is_only_expected]),
             *_disguised(summary.disguised, results),
             *_foreign(summary.not_english, results),
             *_idle(summary.by_check, summary.cases),
@@ -312,7 +312,7 @@ measures, reply = "check", "assistant"
 def explanation(by: str) -> Explained:
     """Return the explanation of a check, also of one that a pack defines or a judge decides."""
     if by.startswith(judged.PREFIX):
-        return judged.explained(by)
+        return judged.explanation_of(by)
     return explained.get(by) or Explained(
         by, f"The reply passes {by}, a check of this repository.", f"Read the evidence. {_IF_WRONG}"
     )
@@ -345,7 +345,7 @@ def judgements(_part: Any, case: Result) -> Iterator[Judgement]:
 
 def _doubts(case: Result) -> Iterator[Phrase]:
     """Yield why nobody may rely on the verdicts of a case."""
-    yield from why_no_reply(case.no_reply)
+    yield from no_reply_phrase(case.no_reply)
     if case.disguised_letters:
         yield (f"{case.disguised_letters} disguised letters, read as the ones they look like",)
     if unread := case.foreign:
@@ -484,7 +484,7 @@ def _decided(name: str, check: CheckResult) -> Phrase:
             return _FLAT[name](sides) if sides.is_flat else _counted(sides)
         case Wording() as wording:
             return _wording(wording)
-        case judged.Verdict() as verdict:
+        case judged.JudgeVerdict() as verdict:
             return (*verdict.words, ".")
         case pivot:
             return _pivot(pivot, is_earlier=check.is_earlier)

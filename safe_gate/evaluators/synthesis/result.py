@@ -13,8 +13,8 @@ from typing import Annotated, Any
 from safe_gate.core.figures import share
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import judged
-from safe_gate.evaluators.judged import Estimate, Figures, Told, Verdict
-from safe_gate.evaluators.replies import Frequent, NoReply, SameReply, same_replies
+from safe_gate.evaluators.judged import CountedVerdict, Estimate, JudgeFigures, JudgeVerdict
+from safe_gate.evaluators.replies import FrequentReplies, NoReply, SameReply, same_replies
 from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, Sides, Wording
 from safe_gate.evaluators.synthesis.definitions import SHIPPED, in_order
 from safe_gate.evaluators.synthesis.engine.tokens import Language, is_foreign
@@ -82,7 +82,7 @@ class Result:
     def reads_foreign(self, name: str) -> bool:
         """Return whether a check reads a text in another language."""
         evidence = self.checks[name].evidence
-        if isinstance(evidence, Wording | Verdict):  # the words are the team's own, and the judge's
+        if isinstance(evidence, Wording | JudgeVerdict):  # the words are the team's own, and the judge's
             return False
         if isinstance(evidence, Sides) and not evidence.is_flat:
             groups: Collection[str] = evidence.applies
@@ -91,10 +91,10 @@ class Result:
         return is_foreign(("user", "assistant") if groups else ("assistant",), self.language)
 
     @property
-    def judged(self) -> Mapping[str, Verdict]:
+    def judged(self) -> Mapping[str, JudgeVerdict]:
         """The recorded verdicts by the names of their checks."""
         found = ((name, check.evidence) for name, check in self.checks.items())
-        return {name: one for name, one in found if isinstance(one, Verdict)}
+        return {name: one for name, one in found if isinstance(one, JudgeVerdict)}
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ def _found(check: CheckResult) -> Iterator[str]:
     for one in check.evidence.unmet if isinstance(check.evidence, Wording) else ():
         if not one.hits:
             yield f"not found: {' or '.join(words for _, words in one.of)}"
-    if isinstance(check.evidence, Verdict):
+    if isinstance(check.evidence, JudgeVerdict):
         yield f'judged by "{check.evidence.by}": "{check.evidence.reason}"'
 
 
@@ -230,7 +230,7 @@ class Summary:
     label_accuracy: Accuracy
     label_accuracy_by_check: Mapping[str, Accuracy]
     quality: Annotated[LabelQuality, key("label_quality")]
-    judged: Mapping[str, Figures] = field(default_factory=dict)
+    judged: Mapping[str, JudgeFigures] = field(default_factory=dict)
 
     @property
     def as_expected(self) -> int:
@@ -303,12 +303,12 @@ class Totals:
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     labels: Counter[tuple[str, bool]] = field(default_factory=Counter)
     confusion: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
-    judged: Counter[Told] = field(default_factory=Counter)
+    judged: Counter[CountedVerdict] = field(default_factory=Counter)
     not_english: int = 0
     no_reply: int = 0
     disguised: int = 0
     unlabelled: int = 0
-    replies: Frequent = field(default_factory=Frequent, compare=False)
+    replies: FrequentReplies = field(default_factory=FrequentReplies, compare=False)
 
     @classmethod
     def of(cls, results: Iterable[Result]) -> Totals:
@@ -318,7 +318,7 @@ class Totals:
         verdicts: Counter[tuple[str, str]] = Counter()
         matched: Counter[tuple[str, bool]] = Counter()
         confusion: Counter[tuple[str, str, str, str]] = Counter()
-        told: Counter[Told] = Counter()
+        told: Counter[CountedVerdict] = Counter()
         not_english = no_reply = disguised = unlabelled = 0
         replies: list[str] = []
         for case in results:
@@ -335,14 +335,14 @@ class Totals:
                 for tag in ("", *(tag for tag in tags if tag)):
                     confusion[name, tag, _VERDICTS[label.expected], _VERDICTS[label.actual]] += 1
             for name, verdict in case.judged.items():
-                told[Told(name, verdict.passed, labels[name].expected if name in labels else None)] += 1
+                told[CountedVerdict(name, verdict.passed, labels[name].expected if name in labels else None)] += 1
             not_english += bool(case.foreign)
             no_reply += bool(case.no_reply)
             disguised += bool(case.disguised_letters)
             unlabelled += not labels
             replies.append(case.digests["reply"])
         counts = not_english, no_reply, disguised, unlabelled
-        return cls(cases, by_tag, verdicts, matched, confusion, told, *counts, Frequent.of(replies))
+        return cls(cases, by_tag, verdicts, matched, confusion, told, *counts, FrequentReplies.of(replies))
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
@@ -407,7 +407,7 @@ def report(totals: Totals, results: Sequence[Result]) -> Part:
         quality=LabelQuality(
             quality(""), {tag: quality(tag) for tag in sorted({tag for _, tag, _, _ in totals.confusion} - {""})}
         ),
-        judged=judged.figures(totals.judged, (case.judged for case in results)),
+        judged=judged.judge_figures(totals.judged, (case.judged for case in results)),
     )
     idle = sum(number for (_, verdict), number in totals.verdicts.items() if verdict == _VERDICTS[None])
     verdicts, unlabelled = totals.verdicts.total(), totals.unlabelled

@@ -56,8 +56,8 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     """Return a function that installs a model and returns the digests of its files."""
 
     def forget() -> None:
-        semantic._model.cache_clear()
-        semantic._vector.cache_clear()
+        semantic._load_model.cache_clear()
+        semantic._embed.cache_clear()
 
     def install(seed: int = 1, *, without: str = "") -> dict[str, str]:
         header: dict[str, Any] = {
@@ -161,7 +161,7 @@ def test_a_missing_model_is_one_error(safe_gate: SafeGate, model: Model, lacks: 
         model(without="model.safetensors" if lacks == "weights" else "")
     if lacks == "archive":
         tmp_path.joinpath("packages/all_minilm_l6_v2/model.zip").write_bytes(b"no archive")
-    semantic._model.cache_clear()
+    semantic._load_model.cache_clear()
     write_batch(Path("b.json"), case("fever", "Fever."))
     ran = safe_gate(*RUN, "--safe-match", "semantic")
     needs = "needs a sentence model; install safe-gate[semantic] (6 GB), or only its weights and NumPy (150 MB, "
@@ -197,7 +197,7 @@ def test_hostile_sentences_are_escaped_cut_and_withheld(safe_gate: SafeGate, mod
 
 def test_the_model_is_read_and_never_run(model: Model) -> None:
     model()
-    assert semantic.digests()
+    assert semantic.model_digests()
     assert "all_minilm_l6_v2" not in sys.modules
 
 
@@ -222,12 +222,12 @@ def test_nothing_within_the_margin_of_the_threshold_counts(similarity: int, thre
 )
 def test_a_text_is_cut_into_known_pieces(text: str, pieces: list[str]) -> None:
     known = {word: at for at, word in enumerate(WORDS)}
-    assert semantic._ids(text, known) == [known[one] for one in ("[CLS]", *pieces, "[SEP]")]
+    assert semantic._token_ids(text, known) == [known[one] for one in ("[CLS]", *pieces, "[SEP]")]
 
 
 def test_the_error_function_is_close() -> None:
     values = [step / 100 for step in range(-600, 601)]
-    found = semantic._erf(semantic._numpy().array(values))
+    found = semantic._erf(semantic._import_numpy().array(values))
     assert all(abs(one - math.erf(value)) < 2e-7 for one, value in zip(found, values, strict=True))
 
 

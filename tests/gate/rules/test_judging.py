@@ -54,7 +54,7 @@ def report(
         rates=rates,
         by_archetype={},
         by_batch={},
-        vacuity=safe_v0.Vacuity(safe_v0.Vacuous(total=3 * total, vacuous=vacuous, share=0), {}),
+        vacuity=safe_v0.Vacuity(safe_v0.VacuousScores(total=3 * total, vacuous=vacuous, share=0), {}),
         no_reply=0,
         same_reply=(),
         near_misses=0,

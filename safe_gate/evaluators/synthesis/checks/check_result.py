@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from safe_gate.core.figures import apart, first_few, fixed, plural
 from safe_gate.core.jsontext import is_stand_in
-from safe_gate.evaluators.judged import Verdict
+from safe_gate.evaluators.judged import JudgeVerdict
 from safe_gate.evaluators.synthesis.definitions import FIELDS
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject, key
@@ -174,7 +174,7 @@ ENOUGH_SHARED: Mapping[str, int] = {TURNS_AWAY: 3, ELSEWHERE_ONLY: 3, TOO_FEW_SH
 SIMILARITY_THRESHOLD = 0.45
 """At this token cosine similarity or above, a reply stays with the topic (spec, Topic Pivot)."""
 
-Evidence = Pivot | Sides | Wording | Verdict
+Evidence = Pivot | Sides | Wording | JudgeVerdict
 
 
 def _check_json(check: CheckResult, own: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def _check_fields(value: JsonObject) -> dict[str, Any]:
     groups = {name.removesuffix(_HITS): hits for name, hits in value.items() if name.endswith(_HITS)}
     evidence: Any
     if "by" in value:
-        evidence = codec.from_json(Verdict, value)
+        evidence = codec.from_json(JudgeVerdict, value)
     elif "asked" in value:
         evidence = codec.from_json(Wording, {"asked": value["asked"]})
     elif "similarity" in value:
@@ -249,7 +249,7 @@ class CheckResult:
     is_earlier: bool = False
 
     @classmethod
-    def recorded(cls, verdict: Verdict) -> CheckResult:
+    def recorded(cls, verdict: JudgeVerdict) -> CheckResult:
         """Return the result that a recorded verdict is."""
         return cls(verdict.passed, applicable=True, evidence=verdict)
 
@@ -356,7 +356,7 @@ def evidence(name: str, check: CheckResult) -> Iterator[Phrase]:
             return _FLAT[name](sides) if sides.is_flat else _counted(sides)
         case Wording() as wording:
             return of_wording(wording)
-        case Verdict() as verdict:
+        case JudgeVerdict() as verdict:
             return iter([verdict.words])
         case pivot:
             return _pivot(pivot, is_earlier=check.is_earlier)
@@ -367,7 +367,7 @@ def causes(check: CheckResult) -> Iterator[str]:
     match check.evidence:
         case Wording() as wording:
             yield from (one.kind for one in wording.unmet)
-        case Verdict(by=by):
+        case JudgeVerdict(by=by):
             yield by
         case _:
             yield from (hit.rule for hit in hits_against(check))

@@ -14,8 +14,8 @@ from typing import Any
 
 from safe_gate.core.jsontext import digest
 from safe_gate.core.text.mapped_text import similarity
-from safe_gate.evaluators.judged import Verdict
-from safe_gate.evaluators.replies import is_only, no_reply, reply_digests
+from safe_gate.evaluators.judged import JudgeVerdict
+from safe_gate.evaluators.replies import holds_only, no_reply, reply_digests
 from safe_gate.evaluators.synthesis.checks import wording
 from safe_gate.evaluators.synthesis.checks.check_result import (
     NOTHING_TOUCHES,
@@ -57,7 +57,7 @@ class Case:
     marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     talk: Talk | None = None
     wording: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    judged: Mapping[str, Verdict] = field(default_factory=dict)
+    judged: Mapping[str, JudgeVerdict] = field(default_factory=dict)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -212,7 +212,7 @@ def _placed(found: CheckResult, talk: Talk, read: Sequence[Message]) -> CheckRes
     def place(hits: Sequence[Hit]) -> tuple[Hit, ...]:
         return tuple(placed(hit, talk.reply, read) for hit in hits)
 
-    evidence = found.evidence if isinstance(found.evidence, Verdict) else found.evidence.placed(place)
+    evidence = found.evidence if isinstance(found.evidence, JudgeVerdict) else found.evidence.placed(place)
     return replace(found, evidence=evidence, cancelled=place(found.cancelled))
 
 
@@ -251,7 +251,7 @@ def result_of(
         cluster=case.cluster,
         no_reply=no_reply(case.assistant),
         disguised_letters=disguised if disguised > _FEW_LETTERS else 0,
-        is_only_expected=is_only(
+        is_only_expected=holds_only(
             case.assistant, [one for one in case.wording.get("must_contain", ()) if isinstance(one, str)]
         ),
     )
@@ -284,9 +284,9 @@ def recounted(shown: Result, case: Case, rules: Rules) -> Result:
     return result_of(case, language, checks, negative, shown.disguised_letters)
 
 
-def _told_again(one: Verdict, shown: CheckResult | None) -> CheckResult:
+def _told_again(one: JudgeVerdict, shown: CheckResult | None) -> CheckResult:
     """Return the result of a recorded verdict, with the reason that an entry shows: it may be withheld there."""
-    reason = shown.evidence.reason if shown and isinstance(shown.evidence, Verdict) else ""
+    reason = shown.evidence.reason if shown and isinstance(shown.evidence, JudgeVerdict) else ""
     return CheckResult.recorded(replace(one, reason=reason))
 
 
