@@ -171,7 +171,8 @@ class Note:
         self._text = self._normalised.text
         found = [one for one in _TOKEN.finditer(self._text) if one[0] not in _IGNORED]
         self._spans = [one.span() for one in found]
-        self._words = [_normalise_token(one, before, self._text) for before, one in zip([None, *found], found, strict=False)]
+        befores = [None, *found[:-1]]
+        self._words = [_normalise_token(*pair, self._text) for pair in zip(found, befores, strict=True)]
 
     def occurrences(self, phrase: Note) -> Iterator[Occurrence]:
         """Yield where a phrase occurs, its last word perhaps in another form. Occurrences do not overlap.
