@@ -171,8 +171,8 @@ class Note:
         self._text = self._normalised.text
         found = [one for one in _TOKEN.finditer(self._text) if one[0] not in _IGNORED]
         self._spans = [one.span() for one in found]
-        befores = [None, *found[:-1]]
-        self._words = [_normalise_token(*pair, self._text) for pair in zip(found, befores, strict=True)]
+        pairs = zip(found, [None, *found], strict=False)
+        self._words = [_normalise_token(one, before, self._text) for one, before in pairs]
 
     def occurrences(self, phrase: Note) -> Iterator[Occurrence]:
         """Yield where a phrase occurs, its last word perhaps in another form. Occurrences do not overlap.
