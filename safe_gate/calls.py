@@ -28,8 +28,8 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem, reason
 from safe_gate.model.report import RuleOutcome, Verdict
 from safe_gate.model.results import in_notebook
 from safe_gate.render import console
-from safe_gate.render.untrusted import quoted
-from safe_gate.render.view import conclusion, message, rule_name, state
+from safe_gate.render.untrusted import quote_phrase
+from safe_gate.render.view import rule_message, rule_name, rule_state, rules_summary
 from safe_gate.settings import Settings, reading
 from safe_gate.settings import settings as every_setting
 from safe_gate.settings.reading import IN_PYTHON
@@ -52,7 +52,7 @@ class GateError(Exception):
     """
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__(console.problems(problems))
+        super().__init__(console.problem_lines(problems))
         self.problems = tuple(problems)
 
 
@@ -84,11 +84,11 @@ class Run:
 
     @property
     def _words(self) -> str:
-        return f"{self.verdict.value}, {conclusion(read_report(self.report))}"
+        return f"{self.verdict.value}, {rules_summary(read_report(self.report))}"
 
     def _repr_html_(self) -> str:
         """Return the verdict and the rules as a notebook shows them."""
-        rows = [(rule_name(rule), state(rule), quoted(message(rule))) for rule in self.rules]
+        rows = [(rule_name(rule), rule_state(rule), quote_phrase(rule_message(rule))) for rule in self.rules]
         return in_notebook(f"Gate: {self._words}", ("rule", "outcome", "found"), rows)
 
 

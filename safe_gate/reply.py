@@ -259,4 +259,4 @@ _ALL: Mapping[str, tuple[str, ...]] = {}
 def _refusal(problems: Iterable[Problem]) -> ValueError:
     from safe_gate.render import console
 
-    return ValueError("\n".join(map(console.problem, problems)))
+    return ValueError("\n".join(map(console.problem_line, problems)))

@@ -27,8 +27,8 @@ from safe_gate.model.report import InputFile, Origin, Provenance, Report, Tool, 
 from safe_gate.model.results import NOTHING_RECORDED, Recorded, Untrusted
 from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
-from safe_gate.render.untrusted import plain, quoted
-from safe_gate.render.view import Ranked, ReportView, rank
+from safe_gate.render.untrusted import plain, quote_phrase
+from safe_gate.render.view import RankedFindings, ReportView, rank
 from safe_gate.scoring import sides
 from safe_gate.settings import Settings
 from safe_gate.settings import settings as every_setting
@@ -74,7 +74,7 @@ def provenance_without_rules(inputs: Sequence[InputFile], options: Settings, eff
 def reports_of(options: Settings) -> dict[Path, Draw]:
     """Return what draws each of a run's reports, by its path."""
     folder = Path(options.report_dir)
-    return {folder / name: draw for name, draw in formats.files(options.reports)}
+    return {folder / name: draw for name, draw in formats.format_files(options.reports)}
 
 
 def unread_reports_of(options: Settings) -> dict[Path, Draw]:
@@ -105,7 +105,7 @@ def begin(options: Settings, effects: Effects, reports: Mapping[Path, Draw], jud
         raise OverwriteError(taken)
     words = "run did not finish, so there is no result; run again"
     judged = without_verdict((Problem(Place("safe-gate"), words, code=Code.NOT_FINISHED),), judging_options, effects)
-    shown = formats.Shown(ReportView.of(judged.report), _origin(options, effects))
+    shown = formats.RenderedRun(ReportView.of(judged.report), _origin(options, effects))
     for path, draw in reports.items():
         disk.write_or_remove(path, draw(shown))
     if reports and not options.shard:
@@ -116,26 +116,26 @@ def begin(options: Settings, effects: Effects, reports: Mapping[Path, Draw], jud
 def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mapping[Path, Draw]) -> Judged:
     """Print, write and publish a report; return what it is by then: another one if it cannot be written."""
     origin, problems = _origin(options, effects), judged.problems
-    shown = formats.Shown(ReportView(judged.report, problems), origin, judged.recorded)
+    shown = formats.RenderedRun(ReportView(judged.report, problems), origin, judged.recorded)
     written: list[str] = []
     try:
         disk.write_all({path: draw(shown) for path, draw in reports.items()})
         written = [disk.shown(path) for path in reports]
     except CannotJudge as error:
         judged = without_verdict((*problems, *error.problems), options, effects)
-        shown = formats.Shown(ReportView(judged.report, judged.problems), origin)
+        shown = formats.RenderedRun(ReportView(judged.report, judged.problems), origin)
         for path, draw in reports.items():
             disk.write_or_remove(path, draw(shown))  # never leave an old pass
     if judged.problems:
-        effects.err(console.problems(judged.problems))
+        effects.err(console.problem_lines(judged.problems))
     elif options.quiet:
-        effects.out(console.verdict(shown.view, names_rules=True))
+        effects.out(console.verdict_line(shown.view, names_rules=True))
     else:
         for card in console.scorecards(shown.view):
             effects.out(card)
-        effects.out(console.rules(shown.view))
+        effects.out(console.rules_text(shown.view))
     if written and not options.quiet:
-        effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
+        effects.out(f"Reports: {', '.join(console.path_text(path) for path in written)}")
     hands_over = not overwritten((_hand_over(options),), options)
     if options.dry_run or options.sinks or effects.context.has_runner:
         github.publishing.publish_run(shown.view, options, written, effects, shown.recorded, hands_over=hands_over)
@@ -193,7 +193,7 @@ _MOST_NAMED = 3
 def _tell_programs(view: ReportView, written: Sequence[str], effects: Effects) -> None:
     """Tell programs the verdict, its rules, the first cases to look at, and the reports (docs/json.md)."""
 
-    def found() -> Iterator[tuple[str, Ranked]]:
+    def found() -> Iterator[tuple[str, RankedFindings]]:
         return ((part.evaluator.name, rank(part.section.findings, _MOST_TOLD)) for part in view.parts)
 
     effects.tell("verdict", view.report.verdict.value)
@@ -210,8 +210,8 @@ def _tell_programs(view: ReportView, written: Sequence[str], effects: Effects) -
                 "found": one.what,
                 "breaks_rule": one.breaks,
                 "since_baseline": one.news,
-                "evidence": [*map(quoted, one.evidence)],
-                "baseline_evidence": [*map(quoted, one.before)],
+                "evidence": [*map(quote_phrase, one.evidence)],
+                "baseline_evidence": [*map(quote_phrase, one.before)],
             }
             for name, some in found()
             for one in some.first

@@ -80,10 +80,10 @@ def score(
 
 def texts_to_keep(options: Settings) -> Kept:
     """Return what is kept: the page shows the texts of all cases, the comment a line of those that fail."""
-    columns = formats.show_columns(options.reports)
+    columns = formats.needs_columns(options.reports)
     if options.text != "full":
         return Kept("", columns)
-    return Kept("all" if formats.show_texts(options.reports) else "failing", columns)
+    return Kept("all" if formats.needs_texts(options.reports) else "failing", columns)
 
 
 def recorded_texts(scores: Scores, found: Comparison | None, past: BaselineRun | None, options: Settings) -> Recorded:

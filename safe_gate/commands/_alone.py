@@ -33,7 +33,7 @@ def show(call: Call, part: Any, section: Section, options: Settings) -> None:
     if not options.quiet:
         out(console.scorecard(section, everything=call.arguments["verbose"]))
         if file:
-            out(f"Report: {console.path_words(file)}")
+            out(f"Report: {console.path_text(file)}")
 
 
 def score(

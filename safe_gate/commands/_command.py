@@ -200,7 +200,7 @@ def refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> 
 def complain(problems: Sequence[Problem], effects: Effects, verb: str = "judge") -> int:
     """Print all problems, because no report holds them, and what could not be done. Return the exit code for that."""
     effects.tell("problems", problems)
-    effects.err(console.problems(problems, verb))
+    effects.err(console.problem_lines(problems, verb))
     return Verdict.ERROR.exit_code
 
 
@@ -452,7 +452,7 @@ def coloured(text: str) -> str:
 
 def printer(environ: Mapping[str, str], printed: _Say) -> _Say:
     """Return a function that prints a line. On a terminal the line has colours and replaces the progress line."""
-    console.fit(shutil.get_terminal_size().columns)  # 80 where it goes elsewhere, unless COLUMNS says more
+    console.limit_width(shutil.get_terminal_size().columns)  # 80 where it goes elsewhere, unless COLUMNS says more
     if not (environ.get("FORCE_COLOR") or sys.stdout.isatty() or sys.stderr.isatty()):
         return printed
     shown = Progress(sys.stderr)

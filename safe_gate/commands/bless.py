@@ -65,16 +65,16 @@ def main(call: Call) -> int:
     signed = {name: text for name in ("reason", "owner", "expires") if not is_blank(text := arguments[name].strip())}
     content, refusal = approved(report, target, call, signed)
     for phrase in filter_sentence(report.provenance.policy, report.provenance.left_out or {}):
-        effects.out(console.words_of(phrase))
+        effects.out(console.phrase_line(phrase))
     for sentence in changed_and_gone(report)[0][:5]:
-        effects.out(console.words_of(("Stale: ", *sentence, "; run again to approve the current file")))
+        effects.out(console.phrase_line(("Stale: ", *sentence, "; run again to approve the current file")))
     if faults := checked.load_schema(kind).faults(content):
         raise CannotJudge(*(Problem(Place(target), one.message, field=one.field, code=Code.USAGE) for one in faults))
     if refusal:
         effects.err(f"safe-gate: refused, nothing is written: {refusal}")
         return 1
     disk.write(Path(target), jsontext.to_json(content))
-    effects.out(f"Written: {console.path_words(target)}")
+    effects.out(f"Written: {console.path_text(target)}")
     return 0
 
 
@@ -89,7 +89,7 @@ def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -
         # What a filter leaves out is gone.
         new = replace(comparison.compared_report(report), filters=dict.fromkeys(FILTERS, ()))
         found = comparison.compare_to(name, comparison.BaselineRun(old), new, Guards(), "")
-        call.effects.out(console.compared(found, comparison_section(found, report.parts), everything=True))
+        call.effects.out(console.comparison_text(found, comparison_section(found, report.parts), everything=True))
         for _, part in parts_of(found.parts):
             hides = hides or bool(part.cases.removed) or any(one.change == NEWLY_FAILING for one in part.changes)
     needed = "a failed gate, a new failure or a missing case needs --reason"
@@ -113,7 +113,7 @@ def _waivers(report: Report, target: str, call: Call, signed: dict[str, str]) ->
     if new and not missing and signed["expires"] < today:
         raise CannotJudge.at("--expires", f"is before today; expected {today} or later", Code.USAGE)
     if rows := tuple((Untrusted(one.case_id), one.name) for one in new):
-        call.effects.out(console.table(Table(("Case", "Fails by"), "<<", rows)))
+        call.effects.out(console.table_text(Table(("Case", "Fails by"), "<<", rows)))
     call.effects.out(f"{plural(len(new), 'waiver')} to add, {len(there)} there already.")
     if not new or missing:
         return content, f"a waiver needs {enumerated(missing)}" if new else ""

@@ -91,11 +91,11 @@ def main(call: Call) -> int:
     if out:
         disk.write(Path(out), jsontext.to_json(made))
     if not options.quiet:
-        for table in console.weakened(weakened):
+        for table in console.weakened_text(weakened):
             effects.out(table)
         section = comparison_section(found, side.parts)
-        effects.out(console.compared(found, section, everything=call.arguments["verbose"]))
-        effects.out(console.outcomes(outcomes))
+        effects.out(console.comparison_text(found, section, everything=call.arguments["verbose"]))
+        effects.out(console.outcomes_table(outcomes))
     verdict = rules.verdict(outcomes)
     said = found.status if verdict is Verdict.PASS else verdict.value
     effects.tell("verdict", verdict.value)

@@ -86,7 +86,7 @@ def main(call: Call) -> int:
 
 def _show(name: str, title: str, found: Facts, effects: Effects) -> None:
     effects.tell(name, {key: _text(words) for key, words in found})
-    effects.out(console.facts(title, found))
+    effects.out(console.facts_text(title, found))
 
 
 def _text(words: Words) -> str:

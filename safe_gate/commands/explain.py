@@ -15,7 +15,7 @@ from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import CaseResult, Judgement, Mark, Outcome, Phrase, Side, Untrusted
-from safe_gate.render.untrusted import plain, quoted
+from safe_gate.render.untrusted import plain, quote_phrase
 from safe_gate.scoring import sides
 
 COMMAND = Command(
@@ -193,7 +193,7 @@ def shown(one: Explanation) -> str:
     meant = " as expected: it is a negative example" if outcome.passed else ", though it is a negative example"
     words = outcome.words + meant * outcome.is_meant_to_fail
     lines = [f"{plain(Untrusted(outcome.id))} ({plain(Untrusted(place.path))}:{place.line}): {words}"]
-    lines += [f"  {quoted(note)}" for note in one.notes]
+    lines += [f"  {quote_phrase(note)}" for note in one.notes]
     numbers, titles = _numbers(one), one.evaluator.present.fields_of(one.result, one.texts)
     for name, text in one.texts.items():
         spans = {span: number for span, number in numbers.items() if span[0] == name}
@@ -211,15 +211,15 @@ def as_json(one: Explanation) -> dict[str, Any]:
         "source": {"path": one.result.place.path, "line": one.result.place.line},
         "label": one.outcome.words,
         "passed": one.outcome.passed,
-        "notes": [quoted(note) for note in one.notes],
+        "notes": [quote_phrase(note) for note in one.notes],
         "texts": dict(one.texts),
         "judgements": {
             judgement.by: {
                 "title": one.evaluator.present.explanation(judgement.by).title,
                 "label": judgement.label,
                 **({} if judgement.score is None else {"score": judgement.score}),
-                "decision": quoted(_decision(one, judgement)),
-                "evidence": [quoted(phrase) for phrase in judgement.evidence],
+                "decision": quote_phrase(_decision(one, judgement)),
+                "evidence": [quote_phrase(phrase) for phrase in judgement.evidence],
                 "marks": [
                     {
                         "field": mark.field,
@@ -229,7 +229,7 @@ def as_json(one: Explanation) -> dict[str, Any]:
                         "side": mark.side.value,
                         "says": mark.says,
                         **({"rule": mark.rule} if mark.rule else {}),
-                        **({"why": quoted(mark.why)} if mark.why else {}),
+                        **({"why": quote_phrase(mark.why)} if mark.why else {}),
                     }
                     for mark in one.marks
                     if mark.by == judgement.by
@@ -278,15 +278,17 @@ def _judged(one: Explanation, judgement: Judgement, numbers: Mapping[_Span, int]
         number = f"[{numbers[_span(mark)]}] " if _span(mark) in numbers and mark.side is not Side.CANCELLED else ""
         quote = f'"{plain(Untrusted(mark.text), _LONGEST_QUOTE)}"'
         yield f"  {mark.says:>{width}}  {number}{quote}{_reason(mark)}"
-    decision, rules = quoted(_decision(one, judgement)), {mark.rule for mark in found}
+    decision, rules = quote_phrase(_decision(one, judgement)), {mark.rule for mark in found}
     if not judgement.hits:  # hits are among the marks
-        yield from (f"  {quoted(phrase)}" for phrase in judgement.evidence if not _is_said(phrase, decision, rules))
+        yield from (
+            f"  {quote_phrase(phrase)}" for phrase in judgement.evidence if not _is_said(phrase, decision, rules)
+        )
     yield f"  {decision}"
 
 
 def _is_said(phrase: Phrase, decision: str, rules: Set[str]) -> bool:
     """Return whether a decision gives the reason that a phrase begins with, or marks by these rules show its quotes."""
-    reason = quoted(phrase[:1]).rstrip(" :")
+    reason = quote_phrase(phrase[:1]).rstrip(" :")
     has_rule = any(isinstance(one, Untrusted) and one.text in rules for one in phrase)
     return has_rule or bool(reason and reason in decision)
 
@@ -295,7 +297,7 @@ def _reason(mark: Mark) -> str:
     """Return the rule of a mark, and why it does not count: rules as written, words of the text in quotation marks."""
     rule = f"  {plain(Untrusted(mark.rule))}" if mark.rule else ""
     if mark.side is not Side.CANCELLED:
-        return f"{rule} ({quoted(mark.why)})" if mark.why else rule
+        return f"{rule} ({quote_phrase(mark.why)})" if mark.why else rule
     *first, last = mark.why
     is_quote = bool(first) and isinstance(last, Untrusted) and first[-1] == ": "
     before = "".join(plain(one, 60) for one in first)

@@ -46,10 +46,10 @@ def main(call: Call) -> int:
         folder / f"{NAME}.md": (text := addons.page.history.summary(moments, notes)),
     }
     disk.write_all(written)
-    effects.out(console.table(addons.page.history.runs_table(moments, with_labels=False)))
+    effects.out(console.table_text(addons.page.history.runs_table(moments, with_labels=False)))
     for note in notes:
-        effects.out(console.words_of(note))
-    effects.out(f"Written: {', '.join(console.path_words(disk.shown(path)) for path in written)}")
+        effects.out(console.phrase_line(note))
+    effects.out(f"Written: {', '.join(console.path_text(disk.shown(path)) for path in written)}")
     publishing.append_to_summary(text, effects, is_dry=options.dry_run)
     return 0
 

@@ -84,11 +84,11 @@ def main(call: Call) -> int:
     _check_target(arguments)
     imported = addons.importers.read(arguments["sources"], request)
     for name, title, count in imported.found:
-        say(f"{console.path_words(name)}: {title}, {plural(count, 'case')}")
+        say(f"{console.path_text(name)}: {title}, {plural(count, 'case')}")
     for what, count in sorted(imported.left_out.items()):
-        say(f"Left out: {console.path_words(what)} ({plural(count, 'record')})")
+        say(f"Left out: {console.path_text(what)} ({plural(count, 'record')})")
     if imported.unlike:
-        some = console.names([*imported.unlike])
+        some = console.join_names([*imported.unlike])
         say(f"One id, different messages: {some}; each became a sample; is it the right id? If not: --map id=FIELD")
     if imported.problems and not (arguments["skip_invalid"] and imported.is_whole):
         code = complain(imported.problems.kept(), effects, COMMAND.verb)
@@ -96,7 +96,7 @@ def main(call: Call) -> int:
         effects.err(f"Nothing is written{hint}")
         return code
     if imported.problems:
-        effects.err(console.refusals(imported.problems.kept()))
+        effects.err(console.refusal_lines(imported.problems.kept()))
     if not imported.count:
         words = "has no record that can become a case; nothing is written"
         raise CannotJudge.at("safe-gate import", words, Code.NO_INPUT)
@@ -112,15 +112,13 @@ def main(call: Call) -> int:
             effects.out(addons.importers.as_json(entry, ascii_only=True))
     else:
         disk.write(Path(out), (addons.importers.as_json(entry) + "\n" for entry in made))
-    say(
-        f"Written: {'standard output' if out == _STREAM else console.path_words(out)}, {plural(imported.count, 'case')}"
-    )
+    say(f"Written: {'standard output' if out == _STREAM else console.path_text(out)}, {plural(imported.count, 'case')}")
     return 0
 
 
 def _shown(update: addons.importers.Update, path: str) -> Iterator[str]:
     """Yield what an update did, a line for each kind of thing."""
-    file = console.path_words(path)
+    file = console.path_text(path)
     yield f"Updated: {file}, {plural(update.changed, 'reply', 'replies')} of {update.known} changed"
     for ids, words in (
         ([*update.recorded], "New, not in the file"),
@@ -130,7 +128,7 @@ def _shown(update: addons.importers.Update, path: str) -> Iterator[str]:
         (update.unfit, f"No longer valid, as safe-gate validate {file} says"),
     ):
         if ids:
-            yield f"{words}: {len(ids)} ({console.names(ids, _MOST_IDS)})"
+            yield f"{words}: {len(ids)} ({console.join_names(ids, _MOST_IDS)})"
 
 
 def _request(arguments: Mapping[str, Any]) -> addons.importers.Request:

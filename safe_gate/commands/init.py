@@ -108,7 +108,7 @@ def _why_kept(path: Path) -> str:
     if path.name in CONFIG_FILES:
         return next((f"{name} exists" for name in CONFIG_FILES if os.path.lexists(name)), "")
     if path.parent == _WORKFLOWS:
-        return next((f"{console.path_words(name)} runs SAFE Gate" for name in _workflows_with_the_gate()), "")
+        return next((f"{console.path_text(name)} runs SAFE Gate" for name in _workflows_with_the_gate()), "")
     return ""
 
 
@@ -171,6 +171,6 @@ def _where(platforms: list[str], folder: str) -> Iterator[str]:
         how = "add the git remote on GitHub or GitLab, or create the folder .github"
         yield f"No workflow for CI: {how}, and run safe-gate init again"
     elif folder:
-        config = console.path_words(folder + _config())
+        config = console.path_text(folder + _config())
         for name in platforms:
             yield f"{_MOVES[name]} {config}, because the working folder is not the top of the repository"

@@ -61,6 +61,6 @@ def main(call: Call) -> int:
     for path, entry in new.items():
         kept_id = "" if call.arguments["model"] else ", kept from the old entry"
         model = f"model {plain(Untrusted(entry.model))}{kept_id}" if entry.model else "no model named"
-        call.effects.out(f"{console.path_words(path)}: {plural(len(entry.sources), 'source')}, {model}")
+        call.effects.out(f"{console.path_text(path)}: {plural(len(entry.sources), 'source')}, {model}")
     call.effects.out(f"Written: {LOCK_FILE}")
     return 0

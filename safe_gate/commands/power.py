@@ -13,7 +13,7 @@ from safe_gate.core.figures import percent, plural
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import Table
-from safe_gate.render.console import table
+from safe_gate.render.console import table_text
 from safe_gate.scoring import sides
 
 _MOST_CASES = 1_000_000  # more would take long to compute
@@ -110,7 +110,7 @@ def foresight(
         _FALSE_ALARMS.format(percent(stats.FLIPPED)),
         _FAILURE_RATE,
     )
-    shown = table(Table(header, "<" + ">" * len(counts), rows))
+    shown = table_text(Table(header, "<" + ">" * len(counts), rows))
     return "\n".join((shown, *(fill(line, _WIDTH) for line in words)))
 
 

@@ -91,7 +91,7 @@ _ORIGINS = {"spec": "spec", "hand": "hand-written", "": "own"}
 
 
 def _drawn(shown: Iterable[Table | str]) -> str:
-    return "\n".join(console.drawn(one, "simple_outline") if isinstance(one, Table) else one for one in shown)
+    return "\n".join(console.draw_table(one, "simple_outline") if isinstance(one, Table) else one for one in shown)
 
 
 def _test(paths: Sequence[str], effects: Effects) -> None:
@@ -116,7 +116,7 @@ def _train(patterns: Sequence[str], side: sides.Snapshot, out: str, effects: Eff
     if out:
         for path, pack in zip(paths, lesson.packs, strict=True):
             disk.write(path, jsontext.pack_json(pack))
-    names = " ".join(console.path_words(path.as_posix()) for path in paths)
+    names = " ".join(console.path_text(path.as_posix()) for path in paths)
     if names and out:
         effects.out(f"Written: {names}\nTo use them: --rules {names}, or their names under `rules` in the config.")
     else:

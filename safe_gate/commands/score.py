@@ -79,7 +79,7 @@ def _write(call: Call, part: Part, section: Section, options: Settings) -> None:
             path = Path(options.report_dir) / f"{_stem(part)}.{suffix}"
         refuse_to_overwrite("--report-dir", str(path), files_read(options))
         disk.write(path, drawn[name]())
-        out(f"Report: {console.path_words(disk.shown(path))}")
+        out(f"Report: {console.path_text(disk.shown(path))}")
 
 
 def _stem(part: Part) -> str:

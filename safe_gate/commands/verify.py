@@ -93,7 +93,7 @@ def _verify(path: str, effects: Effects) -> int:
         return "holds" if found == getattr(recorded, name) else f"gives {found[:12]}"
 
     rows = ((name, one[:12], held(name, contents), held(name, made)) for name, one in asdict(recorded).items())
-    effects.out(console.table(Table(("Digest", "Recorded", "Its contents", "Its files"), "<<<<", tuple(rows))))
+    effects.out(console.table_text(Table(("Digest", "Recorded", "Its contents", "Its files"), "<<<<", tuple(rows))))
     added = sorted([*_of_an_earlier_state(report), *(["blessed"] if report.blessed is not None else [])])
     remarks: list[Phrase] = [*changed, *gone]
     remarks += (
@@ -105,8 +105,8 @@ def _verify(path: str, effects: Effects) -> int:
     if again and added:
         remarks.append((f"Not recomputed: {', '.join(added)}.",))
     for remark in remarks:
-        effects.out(console.words_of(remark))
-    effects.out(f"{console.path_words(path)}: {_STANDINGS[code]} ({reason})")
+        effects.out(console.phrase_line(remark))
+    effects.out(f"{console.path_text(path)}: {_STANDINGS[code]} ({reason})")
     return code
 
 

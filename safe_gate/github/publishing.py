@@ -93,7 +93,9 @@ def publish_run(
             left = _draft(view, wanted.comment, context, origin, job=context.job)
             file = _write_hand_over(report, left, wanted, effects)
     if context.summary_file and not wanted.dry_run:
-        _append(tuple(markdown.from_longest(view, limit=SUMMARY_LIMIT, origin=origin, recorded=recorded)), effects)
+        _append(
+            tuple(markdown.scorecards_by_length(view, limit=SUMMARY_LIMIT, origin=origin, recorded=recorded)), effects
+        )
     are_written = _write_outputs({**view.step_outputs, **_paths(paths), "comment-file": file}, effects)
     posted = comment.Posted(preview.why_no_comment(wanted, context))
     if draft:
@@ -140,9 +142,9 @@ def _print_dry_run(
     """Print what would be published, in a form in which it does nothing."""
     effects.out("\nDry run: reports and step outputs are written; comment, annotations and summary are not.")
     planned = preview.publishing_facts(wanted.replace(dry_run=False), effects.context)
-    effects.out(console.facts("Without dry-run, the run would publish", planned))
+    effects.out(console.facts_text("Without dry-run, the run would publish", planned))
     for one in annotations:
-        place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
+        place = f" {console.path_text(one.file)}:{one.line}" if one.file else ""
         effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
     _show(markdown.scorecard(view, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded), effects)
 
@@ -284,7 +286,7 @@ def _draft(
         run=context.run,
         result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
     )
-    bodies = tuple(markdown.from_longest(view, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded))
+    bodies = tuple(markdown.scorecards_by_length(view, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded))
     return comment.Draft(marker, bodies, mode, view.report.verdict is Verdict.PASS)
 
 

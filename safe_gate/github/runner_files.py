@@ -17,9 +17,9 @@ from safe_gate.model.problems import Place, Problem, in_order, number
 from safe_gate.model.report import RuleOutcome
 from safe_gate.model.results import Finding, Severity, Untrusted
 from safe_gate.render import SUMMARY_LIMIT
-from safe_gate.render.console import problem as problem_line
-from safe_gate.render.untrusted import plain, quoted
-from safe_gate.render.view import ReportView, message, rank, rule_name
+from safe_gate.render.console import problem_line
+from safe_gate.render.untrusted import plain, quote_phrase
+from safe_gate.render.view import ReportView, rank, rule_message, rule_name
 
 
 def write_outputs(path: str, values: Mapping[str, str]) -> None:
@@ -135,7 +135,7 @@ def _limit(ours: Sequence[Annotation], total: int, most: int, noun: str, where: 
 def _broken_rules(broken: Sequence[RuleOutcome]) -> Iterator[Annotation]:
     """Yield the first broken rules, to leave room for cases."""
     for rule in broken[:_MOST_RULES]:
-        yield Annotation("error", quoted(message(rule)), f"SAFE Gate: {rule_name(rule)}")
+        yield Annotation("error", quote_phrase(rule_message(rule)), f"SAFE Gate: {rule_name(rule)}")
     if more := len(broken[_MOST_RULES:]):
         words = f"{plural(more, 'more rule is', 'more rules are')} broken: see the log and the report"
         yield Annotation("error", words, "SAFE Gate")
@@ -149,7 +149,7 @@ def _input_problems(problems: Sequence[Problem], folder: str) -> Iterator[Annota
 
 def _case(finding: Finding, level: str, folder: str) -> Annotation:
     what = finding.what + f" ({finding.news})" * bool(finding.news)
-    message = "\n".join((what, *(quoted(phrase) for phrase in finding.evidence)))
+    message = "\n".join((what, *(quote_phrase(phrase) for phrase in finding.evidence)))
     placed = _at(finding.place, level, message, f"SAFE Gate: {plain(finding.case_id)}", folder)
     if placed.file:
         return placed

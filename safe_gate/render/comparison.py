@@ -36,9 +36,9 @@ _LAST = ("Worse", "Better", "p")
 def comparison_section(comparison: Comparison, run: Parts) -> Section:
     """Return a comparison as a section; `run` has the evaluators' parts of the run that is compared."""
     parts = [*parts_of(comparison.parts)]
-    rows = tuple(_row(evaluator, metric) for evaluator, part in parts for metric in part.metrics)
+    rows = tuple(_metric_row(evaluator, metric) for evaluator, part in parts for metric in part.metrics)
     return Section(
-        title=("Compared with ", *baseline_words(comparison.baseline)),
+        title=("Compared with ", *describe_baseline(comparison.baseline)),
         headline=headline(comparison),
         counts=(headline(comparison),),
         metrics=Table(
@@ -49,16 +49,16 @@ def comparison_section(comparison: Comparison, run: Parts) -> Section:
         footer=(" ".join((_FOOTER, *filter(None, (evaluator.compare.compared_on for evaluator, _ in parts)))),),
         cases_title="",
         cases=Table((), "", ()),
-        issues=tuple(_issues([part.cases for _, part in parts])),
-        findings=tuple(_changed(parts, run)),
-        notes=tuple(notes(comparison)),
+        issues=tuple(_cases_by_change([part.cases for _, part in parts])),
+        findings=tuple(_changed_findings(parts, run)),
+        notes=tuple(comparison_notes(comparison)),
     )
 
 
 _FOOTER = "Baseline: as judged then. Today's rules: its outputs under today's rules. p: after Holm's correction."
 
 
-def baseline_words(base: BaselineFacts) -> Phrase:
+def describe_baseline(base: BaselineFacts) -> Phrase:
     """Return what the baseline is called: its commit, its name and its age."""
     commit = (Untrusted(base.commit[:7]), " (") if base.commit else ()
     days = base.age_days
@@ -98,7 +98,7 @@ def _passes_by_rules(change: Change) -> bool:
     return change.change == "still passing" and not change.passed[0]
 
 
-def notes(comparison: Comparison) -> Iterator[Phrase]:
+def comparison_notes(comparison: Comparison) -> Iterator[Phrase]:
     """Yield what to know before reading a figure: what the comparison shows, and what it cannot show."""
     if comparison.status == "none":
         base = comparison.baseline
@@ -114,14 +114,14 @@ def notes(comparison: Comparison) -> Iterator[Phrase]:
     if comparison.status == "warn":
         yield ("Unproven drop: a metric fell, but by less than min-drop or not beyond chance.",)
     if comparison.status == "inconclusive":
-        yield (_blindness(comparison),)
+        yield (_detectable_drop_note(comparison),)
     if key := comparison.cluster_key:
         of_all = [part.metrics[0] for _, part in parts_of(comparison.parts) if part.metrics]
         groups = plural(sum(metric.units for metric in of_all), "group")
         grouped = plural(sum(metric.cases for metric in of_all), "case")
         yield ("Cases are grouped by ", Untrusted(key), f": {groups} of {grouped}.")
     for _, part in parts_of(comparison.parts):
-        yield from _judges(part.judges)
+        yield from _changed_judges(part.judges)
     unseparated = sum(part.cases.unseparated for _, part in parts_of(comparison.parts))
     if unseparated:
         cases = plural(unseparated, "case")
@@ -132,7 +132,7 @@ def notes(comparison: Comparison) -> Iterator[Phrase]:
 _MOST_JUDGES = 3
 
 
-def _judges(changes: Sequence[JudgeChange]) -> Iterator[Phrase]:
+def _changed_judges(changes: Sequence[JudgeChange]) -> Iterator[Phrase]:
     """Yield a sentence on each of the first checks that another judge judges now: that is a change of the rules."""
     for one in changes[:_MOST_JUDGES]:
         both = f"; of {one.unseparated} the output or the expectations changed too" if one.unseparated else ""
@@ -142,7 +142,7 @@ def _judges(changes: Sequence[JudgeChange]) -> Iterator[Phrase]:
         yield (f"{plural(more, 'more judge')} changed.",)
 
 
-def with_news(section: Section, evaluator: Evaluator, part: Compared) -> Section:
+def mark_changes(section: Section, evaluator: Evaluator, part: Compared) -> Section:
     """Return a section whose findings say what is new about them, and what was found in the baseline."""
     changes = {change.id: change for change in part.changes}
     added = {one.id for one in part.cases.added}
@@ -163,7 +163,7 @@ _FIXED_BY_RULES = "fixed by today's rules"
 _NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
 
 
-def _blindness(comparison: Comparison) -> str:
+def _detectable_drop_note(comparison: Comparison) -> str:
     if not any(part.cases.both for _, part in parts_of(comparison.parts)):
         return "No case id is in both runs: nothing was compared."
     smallest = smallest_visible(comparison.parts)
@@ -173,7 +173,7 @@ def _blindness(comparison: Comparison) -> str:
     return f"Inconclusive: no relevant drop was seen, but the cases cannot detect a drop below {points} points."
 
 
-def _row(evaluator: Evaluator, metric: MetricChange) -> tuple[str, ...]:
+def _metric_row(evaluator: Evaluator, metric: MetricChange) -> tuple[str, ...]:
     interval, p, mean = metric.interval, metric.p_adjusted, metric.head
     same, is_share = metric.worse == metric.better == 0, metric.test is Test.SIGN
     bounds = wilson(round(mean * metric.cases), metric.cases) if is_share else ()
@@ -181,22 +181,22 @@ def _row(evaluator: Evaluator, metric: MetricChange) -> tuple[str, ...]:
         f"{evaluator.title}: {metric.metric.replace('_', ' ')}",
         *(percent(mean, 1) for mean in (metric.baseline, metric.today)),
         with_interval(mean, *bounds) if bounds else percent(mean, 1),
-        _signed(metric.today - metric.baseline),
-        _signed(metric.head - metric.today),
-        f"{_signed(interval.low)} to {_signed(interval.high)}" if interval and not same else "",
+        _signed_points(metric.today - metric.baseline),
+        _signed_points(metric.head - metric.today),
+        f"{_signed_points(interval.low)} to {_signed_points(interval.high)}" if interval and not same else "",
         str(metric.worse),
         str(metric.better),
         "" if same else fixed(p, 3) if p >= 0.001 else "below 0.001",
     )
 
 
-def _signed(share: float) -> str:
+def _signed_points(share: float) -> str:
     """Return a difference of shares in points, with its sign."""
     points = fixed(abs(100 * share), 1)
     return points if float(points) == 0 else f"{'+' if share > 0 else '-'}{points}"
 
 
-def _issues(cases: Sequence[ComparedCases]) -> Iterator[tuple[str, Phrase]]:
+def _cases_by_change(cases: Sequence[ComparedCases]) -> Iterator[tuple[str, Phrase]]:
     """Yield the cases by outcome, the first few by name."""
     named = {
         "Removed": [one.id for some in cases for one in some.removed],
@@ -208,14 +208,14 @@ def _issues(cases: Sequence[ComparedCases]) -> Iterator[tuple[str, Phrase]]:
             yield f"{title} ({len(ids)})", first_few(ids, len(ids))
 
 
-def _changed(parts: Sequence[tuple[Evaluator, Compared]], run: Parts) -> Iterator[Finding]:
+def _changed_findings(parts: Sequence[tuple[Evaluator, Compared]], run: Parts) -> Iterator[Finding]:
     """Yield the cases that changed, those that newly fail first, with their evidence before and now."""
     found = []
     for evaluator, part in parts:
         own = run[evaluator.name] if part.changes else None
         results = {one.id: one for one in results_of(own)}
         found += [
-            (_SHOWN.index(change.change), _finding(evaluator, change, change.before, results[change.id]))
+            (_SHOWN.index(change.change), _changed_finding(evaluator, change, change.before, results[change.id]))
             for change in part.changes
             if change.before is not None
         ]
@@ -223,7 +223,7 @@ def _changed(parts: Sequence[tuple[Evaluator, Compared]], run: Parts) -> Iterato
         yield finding
 
 
-def _finding(evaluator: Evaluator, change: Change, before: Any, result: CaseResult) -> Finding:
+def _changed_finding(evaluator: Evaluator, change: Change, before: Any, result: CaseResult) -> Finding:
     whole = next(iter(evaluator.compare.metrics))  # the yes or no that the change itself shows
     moved = [
         f"{metric.replace('_', ' ')} {_score(was)} to {_score(is_)}"
@@ -271,16 +271,16 @@ def weakened_headline(weakened: Weakened | None) -> Phrase:
     if not weakened or not weakened.findings:
         return ()
     ways = plural(len(weakened.findings), "way")
-    return (f" in {ways}, compared with ", *_against(weakened.against), _partly(weakened))
+    return (f" in {ways}, compared with ", *_weakened_since(weakened.against), _partly_checked(weakened))
 
 
 def weakened_table(findings: Sequence[Weakening]) -> Table:
     """Return these ways in which the gate got weaker, with values before and after where there are any."""
     header = ("Weaker", "Which", "Part", "Change", "Before", "After")
-    return without_empty_columns(header, [_weakened_row(one) for one in findings])
+    return drop_empty_columns(header, [_weakened_row(one) for one in findings])
 
 
-def without_empty_columns(header: Sequence[str], rows: Sequence[tuple[Words, ...]]) -> Table:
+def drop_empty_columns(header: Sequence[str], rows: Sequence[tuple[Words, ...]]) -> Table:
     """Return rows as a table of those columns in which any row has something."""
     told = [place for place in range(len(header)) if any(row[place] for row in rows)]
     return Table(
@@ -297,14 +297,19 @@ def weakened_remarks(weakened: Weakened | None) -> Iterator[Phrase]:
     if weakened.against is None:
         yield ("Unknown whether this change weakens the gate: the base commit could not be read.",)
     else:
-        yield ("The config, rules and cases are as strict as at ", *_against(weakened.against), _partly(weakened), ".")
+        yield (
+            "The config, rules and cases are as strict as at ",
+            *_weakened_since(weakened.against),
+            _partly_checked(weakened),
+            ".",
+        )
 
 
-def _against(base: BaselineFacts | None) -> Phrase:
-    return baseline_words(base) if base else ()
+def _weakened_since(base: BaselineFacts | None) -> Phrase:
+    return describe_baseline(base) if base else ()
 
 
-def _partly(weakened: Weakened) -> str:
+def _partly_checked(weakened: Weakened) -> str:
     return " (a report shows only limits and digests)" if weakened.partial else ""
 
 
@@ -316,12 +321,12 @@ def _weakened_row(finding: Weakening) -> tuple[Words, ...]:
         Untrusted(finding.id) if finding.id else "all",
         Untrusted(finding.field) if finding.field else "",
         finding.what,
-        _shown_value(before, off),
-        _shown_value(after, off),
+        _display_value(before, off),
+        _display_value(after, off),
     )
 
 
-def _shown_value(value: Any, off: str) -> Words:
+def _display_value(value: Any, off: str) -> Words:
     if value is None or value == []:
         return off
     if isinstance(value, list):

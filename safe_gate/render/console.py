@@ -19,22 +19,22 @@ from safe_gate.model.results import Phrase, Section, Severity, Table, Untrusted,
 from safe_gate.render.comparison import (
     WEAKENED,
     WEAKENED_ROWS,
-    notes,
+    comparison_notes,
     weakened_headline,
     weakened_remarks,
     weakened_table,
 )
-from safe_gate.render.untrusted import plain, quoted
+from safe_gate.render.untrusted import plain, quote_phrase
 from safe_gate.render.view import (
     MOST_COUNTED,
-    Ranked,
+    RankedFindings,
     ReportView,
-    conclusion,
-    counted,
-    message,
+    finding_counts,
     rank,
+    rule_message,
     rule_name,
-    state,
+    rule_state,
+    rules_summary,
 )
 
 _ALIGN = {"<": "left", ">": "right", "^": "center"}
@@ -43,7 +43,7 @@ _NARROWEST = 8  # columns that a cell keeps on a terminal that is too narrow for
 _columns: ContextVar[int] = ContextVar("columns", default=0)
 
 
-def drawn(table: Table, form: str, indent: str = "") -> str:
+def draw_table(table: Table, form: str, indent: str = "") -> str:
     """Return a table in a format of `tabulate`, as wide as `fit` allows, its lines after an indent.
 
     A cell that is longer is broken. With too many columns for that, each row is text.
@@ -56,7 +56,7 @@ def drawn(table: Table, form: str, indent: str = "") -> str:
     room = _columns.get() - len(indent) - 3 * len(headers) - 1 if _columns.get() else inf  # less blanks and lines
     if sum(_widths([headers, *rows])) > room:
         headers = list(table.header)
-    widest = _fitting([headers, *rows], room)
+    widest = _shrink_widths([headers, *rows], room)
     if widest and sum(widest) > room:
         return "\n".join(_as_text(headers, row) for row in rows)
     text = tabulate.tabulate(
@@ -80,14 +80,14 @@ def _as_text(headers: Sequence[str], row: Sequence[str]) -> str:
         fact = f"{name.strip()} {cell.strip()}"
         if not cell.strip():
             continue
-        if len(lines) > 1 and width(lines[-1]) + width(fact) + 3 <= _columns.get():
+        if len(lines) > 1 and display_width(lines[-1]) + display_width(fact) + 3 <= _columns.get():
             lines[-1] += f" · {fact}"
         else:
             lines.append(f"  {fact}")
     return "\n".join(lines)
 
 
-def boxed(table: Table, min_widths: Sequence[int] = ()) -> list[str]:
+def draw_box(table: Table, min_widths: Sequence[int] = ()) -> list[str]:
     """Return the lines of a boxed table at full width, without the box's top and bottom.
 
     Every `eval` shows one, so it is drawn without `tabulate`.
@@ -104,13 +104,13 @@ def boxed(table: Table, min_widths: Sequence[int] = ()) -> list[str]:
 def _cells(table: Table, min_widths: Sequence[int]) -> list[list[str]]:
     """Return the cells of a table, its header first, which is as wide as its columns must be."""
     header = [
-        centre(name, columns) if sign == "^" else fill(name, columns)
+        centre(name, columns) if sign == "^" else pad(name, columns)
         for name, columns, sign in zip(table.header, min_widths or (0,) * len(table.header), table.align, strict=True)
     ]
     return [header, *([plain(cell, 60) for cell in row] for row in table.rows)]
 
 
-def fit(columns: int) -> None:
+def limit_width(columns: int) -> None:
     """Limit the width of tables in this context, in columns; 0 is no limit."""
     _columns.set(columns)
 
@@ -121,10 +121,10 @@ def most_columns() -> int:
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(width, cells)) for cells in zip(*rows, strict=True)]
+    return [max(map(display_width, cells)) for cells in zip(*rows, strict=True)]
 
 
-def _fitting(rows: Sequence[Sequence[str]], room: float) -> list[int] | None:
+def _shrink_widths(rows: Sequence[Sequence[str]], room: float) -> list[int] | None:
     """Return the widths of a table's columns, None if it fits. The widest columns shrink first."""
     widths = _widths(rows)
     if sum(widths) <= room:
@@ -134,7 +134,7 @@ def _fitting(rows: Sequence[Sequence[str]], room: float) -> list[int] | None:
     return widths
 
 
-def width(text: str) -> int:
+def display_width(text: str) -> int:
     """Return how many columns a text takes on a terminal."""
     if _NARROW.fullmatch(text):
         return len(text)
@@ -143,18 +143,18 @@ def width(text: str) -> int:
     return max(wcswidth(text), 0)
 
 
-def fill(text: str, columns: int) -> str:
+def pad(text: str, columns: int) -> str:
     """Return a text padded on the right to a width of columns."""
-    return text + " " * (columns - width(text))
+    return text + " " * (columns - display_width(text))
 
 
 def centre(text: str, columns: int) -> str:
     """Return a text centred in a width of columns."""
-    room = columns - width(text)
+    room = columns - display_width(text)
     return " " * (room // 2) + text + " " * (room - room // 2)
 
 
-_PAD = {"<": fill, ">": lambda text, columns: " " * (columns - width(text)) + text, "^": centre}
+_PAD = {"<": pad, ">": lambda text, columns: " " * (columns - display_width(text)) + text, "^": centre}
 
 
 MOST_EVIDENCE = 10
@@ -168,7 +168,7 @@ MOST_ROWS = 100
 _REPORT = "see the JSON report"
 _VERBOSE = f"{_REPORT}, or --verbose"  # score, eval and compare have it, run and merge have not
 
-_MARKS = {"ok": "ok", "warning": "warning", "broken": "BROKEN", "skipped": "skipped"}
+_STATE_MARKS = {"ok": "ok", "warning": "warning", "broken": "BROKEN", "skipped": "skipped"}
 
 
 def scorecards(view: ReportView) -> Iterator[str]:
@@ -177,7 +177,7 @@ def scorecards(view: ReportView) -> Iterator[str]:
     One with a broken rule shows its Review cases' evidence too.
     """
     report = view.report
-    yield from weakened(report.weakened)
+    yield from weakened_text(report.weakened)
     for _, section, is_broken in view.parts:
         yield scorecard(section, reviews=is_broken, rows=MOST_EVIDENCE, way=_REPORT)
     if report.comparison is not None:
@@ -190,7 +190,7 @@ def scorecards(view: ReportView) -> Iterator[str]:
         others = view.comparison and view.comparison._replace(
             findings=[one for one in view.comparison.findings if (one.case_id.text, one.place) not in shown]
         )
-        yield compared(report.comparison, others, way=_REPORT)
+        yield comparison_text(report.comparison, others, way=_REPORT)
 
 
 def scorecard(
@@ -205,94 +205,96 @@ def scorecard(
     found = rank(wanted, len(section.findings) if everything else MOST_EVIDENCE)
     return "\n".join(
         (
-            *(quoted(note) for note in section.notes),
+            *(quote_phrase(note) for note in section.notes),
             *_box(section),
-            *_counted(found),
-            *_rest(section, way, rows, everything=everything),
-            *_evidence(found, way),
+            *_count_lines(found),
+            *_detail_lines(section, way, rows, everything=everything),
+            *_finding_lines(found, way),
             "",
         )
     )
 
 
-def weakened(found: Weakened | None) -> Iterator[str]:
+def weakened_text(found: Weakened | None) -> Iterator[str]:
     """Yield the weakenings of the gate, if any."""
     if found and (headline := weakened_headline(found)):
         findings = found.findings
         table, more = weakened_table(findings[:WEAKENED_ROWS]), len(findings) - WEAKENED_ROWS
         yield "\n".join(
             (
-                f"{WEAKENED}{quoted(headline)}",
-                drawn(table, "simple_outline"),
+                f"{WEAKENED}{quote_phrase(headline)}",
+                draw_table(table, "simple_outline"),
                 *([f"... and {more} more: see the JSON report"] if more > 0 else ()),
                 "",
             )
         )
 
 
-def compared(comparison: Comparison, section: Section | None, *, everything: bool = False, way: str = _VERBOSE) -> str:
+def comparison_text(
+    comparison: Comparison, section: Section | None, *, everything: bool = False, way: str = _VERBOSE
+) -> str:
     """Return the comparison with a baseline, its section as a scorecard; without a baseline sentences that say so."""
     if section is None:
-        return "".join(f"{quoted(note)}\n" for note in notes(comparison))
+        return "".join(f"{quote_phrase(note)}\n" for note in comparison_notes(comparison))
     return scorecard(section, everything=everything, way=way)
 
 
-def rules(view: ReportView) -> str:
+def rules_text(view: ReportView) -> str:
     """Return the known failures, the gate's rules with what was found, and the verdict as the last line."""
     lines = [
-        outcomes(view.report.rules),
-        *map(quoted, view.remarks),
-        *map(quoted, weakened_remarks(view.report.weakened)),
+        outcomes_table(view.report.rules),
+        *map(quote_phrase, view.remarks),
+        *map(quote_phrase, weakened_remarks(view.report.weakened)),
     ]
     if view.waivers.rows:
-        known = f"Known failures: {quoted(view.known_failures) or 'none is waived'}"
-        lines = [known, *_drawn(view.waivers, MOST_ROWS, _REPORT), "", *lines]
-    return "\n".join((*lines, verdict(view)))
+        known = f"Known failures: {quote_phrase(view.known_failures) or 'none is waived'}"
+        lines = [known, *_table_lines(view.waivers, MOST_ROWS, _REPORT), "", *lines]
+    return "\n".join((*lines, verdict_line(view)))
 
 
-def verdict(view: ReportView, *, names_rules: bool = False) -> str:
+def verdict_line(view: ReportView, *, names_rules: bool = False) -> str:
     """Return the verdict as a line, with the names of the broken rules if nothing else has them."""
     broken = dict.fromkeys(map(rule_name, view.broken)) if names_rules else ()
     named = f": {', '.join(broken)}" if broken else ""
-    return f"Gate: {view.report.verdict.upper()} ({conclusion(view.report)}{named})"
+    return f"Gate: {view.report.verdict.upper()} ({rules_summary(view.report)}{named})"
 
 
-def outcomes(rules: Sequence[RuleOutcome]) -> str:
+def outcomes_table(rules: Sequence[RuleOutcome]) -> str:
     """Return what was found for each rule as a table."""
-    rows = tuple((rule_name(rule), _MARKS[state(rule)], quoted(message(rule))) for rule in rules)
-    return drawn(Table(("Rule", "Outcome", "Found"), "<<<", rows), "simple_outline")
+    rows = tuple((rule_name(rule), _STATE_MARKS[rule_state(rule)], quote_phrase(rule_message(rule))) for rule in rules)
+    return draw_table(Table(("Rule", "Outcome", "Found"), "<<<", rows), "simple_outline")
 
 
 def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
     """Return settings with their values and where these came from."""
     shown = tuple((name, value, there or source) for name, value, source, there in rows)
-    return drawn(Table(("Setting", "Value", "From"), "<<<", shown), "simple_outline")
+    return draw_table(Table(("Setting", "Value", "From"), "<<<", shown), "simple_outline")
 
 
-def table(found: Table) -> str:
+def table_text(found: Table) -> str:
     """Return a table of at most `MOST_ROWS` rows, and how many more there are."""
-    return "\n".join(_drawn(found, MOST_ROWS))
+    return "\n".join(_table_lines(found, MOST_ROWS))
 
 
-def _drawn(found: Table, most: int, way: str = "") -> Iterator[str]:
+def _table_lines(found: Table, most: int, way: str = "") -> Iterator[str]:
     """Yield a table of at most so many rows, and how many more there are; `way` says how to see them."""
-    yield drawn(found._replace(rows=found.rows[:most]), "simple_outline")
+    yield draw_table(found._replace(rows=found.rows[:most]), "simple_outline")
     if (more := len(found.rows) - most) > 0:
         yield f"... and {more} more{': ' * bool(way)}{way}"
 
 
-def words_of(phrase: Phrase) -> str:
+def phrase_line(phrase: Phrase) -> str:
     """Return a phrase as a line, with its recorded text escaped."""
     return "".join(plain(words) for words in phrase)
 
 
-def facts(title: str, found: Sequence[tuple[str, Words]]) -> str:
+def facts_text(title: str, found: Sequence[tuple[str, Words]]) -> str:
     """Return a title and under it named facts, one a line."""
     width = max(len(name) for name, _ in found)
     return "\n".join((f"\n{title}:", *(f"  {name:<{width}}  {plain(words)}" for name, words in found)))
 
 
-def problems(found: Sequence[Problem], verb: str = "judge") -> str:
+def problem_lines(found: Sequence[Problem], verb: str = "judge") -> str:
     """Return problems as lines `path:line: id: field: message`, each kind once, then how many there are.
 
     `verb` says what could not be done. Of a few lines in one file, the last line has the numbers.
@@ -302,15 +304,15 @@ def problems(found: Sequence[Problem], verb: str = "judge") -> str:
     is_one_file = len({place.path for place in places}) == 1
     where = f" at {' and '.join(named)}" if len(named) == len(places) <= _MOST_LINES and is_one_file else ""
     last = f"could not {verb}: {plural(number(found), 'problem')}; correct the input{where} and run again"
-    return "\n".join((*_kinds(found), f"safe-gate: {last}"))
+    return "\n".join((*_group_by_kind(found), f"safe-gate: {last}"))
 
 
-def refusals(found: Sequence[Problem]) -> str:
+def refusal_lines(found: Sequence[Problem]) -> str:
     """Return the problems of records that are skipped as lines, each kind once, then how many there are."""
-    return "\n".join((*_kinds(found), f"Skipped: {plural(number(found), 'record')} that cannot become a case"))
+    return "\n".join((*_group_by_kind(found), f"Skipped: {plural(number(found), 'record')} that cannot become a case"))
 
 
-def _kinds(found: Sequence[Problem]) -> list[str]:
+def _group_by_kind(found: Sequence[Problem]) -> list[str]:
     """Return the first problem of each kind by files, how many there are and where the first others are."""
     files: dict[str, dict[Kind, list[Problem]]] = {}
     for one in in_order(found):
@@ -320,97 +322,99 @@ def _kinds(found: Sequence[Problem]) -> list[str]:
         alike = list(kinds.values())
         for ones in alike[:MOST_PROBLEMS]:
             named = (one.case_id or (f"line {one.place.line}" if one.place.line else "") for one in ones)
-            also = names([*dict.fromkeys(named)][1:])
+            also = join_names([*dict.fromkeys(named)][1:])
             times = f" ({number(ones)} times{': also ' * bool(also)}{also})" if number(ones) > 1 else ""
-            lines.append(problem(ones[0]) + times)
+            lines.append(problem_line(ones[0]) + times)
         if hidden := sum(map(number, alike[MOST_PROBLEMS:])):
             lines.append(f"... and {hidden} more in {plain(Untrusted(path))}")
     return lines
 
 
-def names(some: Sequence[str], most: int = _MOST_OTHERS) -> str:
+def join_names(some: Sequence[str], most: int = _MOST_OTHERS) -> str:
     """Return recorded names that are not empty in a line, of many the first ones."""
     shown = ", ".join(plain(Untrusted(name)) for name in some[:most] if name)
     return shown + ", ..." * (len(some) > most)
 
 
-def problem(one: Problem) -> str:
+def problem_line(one: Problem) -> str:
     """Return one problem as a line."""
     parts = (
-        _place(one.place.path, one.place.line),
+        _place_text(one.place.path, one.place.line),
         *(plain(Untrusted(part)) for part in (one.case_id, one.field) if part),
         plain(Untrusted(one.message), 500),
     )
     return ": ".join(parts)
 
 
-def path_words(path: str) -> str:
+def path_text(path: str) -> str:
     """Return a path as a line may show it."""
     return plain(Untrusted(path), 500)
 
 
-def _place(path: str, line: int) -> str:
+def _place_text(path: str, line: int) -> str:
     return plain(Untrusted(path)) + (f":{line}" if line else "")
 
 
 def _box(section: Section) -> Iterator[str]:
-    title = words_of(section.title)
+    title = phrase_line(section.title)
     counts, footer = "    ".join(section.counts), "    ".join(section.footer)
-    metrics = boxed(section.metrics)
-    lacking = max(width(line) for line in (title, counts, footer)) + 4 - width(metrics[0])
+    metrics = draw_box(section.metrics)
+    lacking = max(display_width(line) for line in (title, counts, footer)) + 4 - display_width(metrics[0])
     if lacking > 0:  # the last column takes up what the longest line needs
         widths = section.metrics.min_widths or (0,) * len(section.metrics.header)
-        last = max(width(str(row[-1])) for row in (section.metrics.header, *section.metrics.rows))
-        metrics = boxed(section.metrics, (*widths[:-1], max(widths[-1], last) + lacking))
-    inner = width(metrics[0]) - 2
+        last = max(display_width(str(row[-1])) for row in (section.metrics.header, *section.metrics.rows))
+        metrics = draw_box(section.metrics, (*widths[:-1], max(widths[-1], last) + lacking))
+    inner = display_width(metrics[0]) - 2
     if 0 < most_columns() < inner + 2:
         below = chain.from_iterable(wrap(one, most_columns()) for one in section.footer)
-        yield from (title, *section.counts, drawn(section.metrics, "simple_outline"), *below)
+        yield from (title, *section.counts, draw_table(section.metrics, "simple_outline"), *below)
         return
     yield f"╔{'═' * inner}╗"
     yield f"║{centre(title, inner)}║"
     yield f"╠{'═' * inner}╣"
-    yield f"║ {fill(counts, inner - 1)}║"
+    yield f"║ {pad(counts, inner - 1)}║"
     yield f"╠{'═' * inner}╣"
     yield from metrics
     yield f"╠{'═' * inner}╣"
-    yield f"║ {fill(footer, inner - 1)}║"
+    yield f"║ {pad(footer, inner - 1)}║"
     yield f"╚{'═' * inner}╝"
 
 
-def _rest(section: Section, way: str, rows: int, *, everything: bool) -> Iterator[str]:
+def _detail_lines(section: Section, way: str, rows: int, *, everything: bool) -> Iterator[str]:
     """Yield the cases, the issues and the tables behind the scorecard."""
     if section.cases.rows:
         most = len(section.cases.rows) if everything else rows
-        yield from ("", f"{section.cases_title}:", *_drawn(section.cases, most, way))
+        yield from ("", f"{section.cases_title}:", *_table_lines(section.cases, most, way))
     if section.issues:
-        yield from ("", "Top Issues:", *(f"  {title}: {quoted(phrase)}" for title, phrase in section.issues))
+        yield from ("", "Top Issues:", *(f"  {title}: {quote_phrase(phrase)}" for title, phrase in section.issues))
     for title, table in section.details if everything else ():
-        yield from ("", f"{title}:", drawn(table, "simple_outline"))
+        yield from ("", f"{title}:", draw_table(table, "simple_outline"))
 
 
-def _evidence(found: Ranked, way: str) -> Iterator[str]:
+def _finding_lines(found: RankedFindings, way: str) -> Iterator[str]:
     """Yield the first cases to look at with their evidence."""
     if found.first:
         yield from ("", "Evidence:")
     for finding in found.first:
-        where = _place(finding.place.path, finding.place.line)
+        where = _place_text(finding.place.path, finding.place.line)
         news = f" ({finding.news})" if finding.news else ""
         yield f"  {plain(finding.case_id)} ({where}) {finding.what}{news}"
         if finding.before:  # in columns, whose lines begin with a border: a broken cell is no workflow command
-            rows = [tuple(map(quoted, pair)) for pair in zip_longest(finding.before, finding.evidence, fillvalue=())]
-            yield drawn(Table(("Baseline", "This run"), "<<", rows), "simple_outline", "    ")
+            rows = [
+                tuple(map(quote_phrase, pair)) for pair in zip_longest(finding.before, finding.evidence, fillvalue=())
+            ]
+            yield draw_table(Table(("Baseline", "This run"), "<<", rows), "simple_outline", "    ")
         else:
-            yield from (f"    {quoted(phrase)}" for phrase in finding.evidence)
+            yield from (f"    {quote_phrase(phrase)}" for phrase in finding.evidence)
     if len(found.first) < found.number:
         yield f"  ... and {found.number - len(found.first)} more: {way}"
 
 
-def _counted(found: Ranked) -> Iterator[str]:
+def _count_lines(found: RankedFindings) -> Iterator[str]:
     """Yield counts of the cases to look at by cause and by group, unless they are few."""
-    for noun, counts in counted(found):
+    for noun, counts in finding_counts(found):
         yield from ("", f"{found.number} cases to look at, by {noun}:")
         for phrase, cases in counts[:MOST_COUNTED]:
-            yield f"  {cases:>{len(str(counts[0][1]))}}  {words_of(phrase)}"
+            yield f"  {cases:>{len(str(counts[0][1]))}}  {phrase_line(phrase)}"
         if len(counts) > MOST_COUNTED:
             yield f"  ... and {len(counts) - MOST_COUNTED} more"

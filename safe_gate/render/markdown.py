@@ -34,9 +34,9 @@ from safe_gate.render.comparison import (
     NEWLY_FAILING,
     WEAKENED,
     WEAKENED_ROWS,
-    baseline_words,
+    comparison_notes,
+    describe_baseline,
     headline,
-    notes,
     weakened_headline,
     weakened_remarks,
     weakened_table,
@@ -46,18 +46,18 @@ from safe_gate.render.view import (
     LONGEST_PROBLEM,
     MOST_COUNTED,
     NO_VERDICT,
-    Ranked,
+    RankedFindings,
     ReportView,
     ShownPart,
-    about,
-    conclusion,
-    counted,
-    message,
-    names,
+    blamed_names,
+    finding_counts,
     problems_table,
     rank,
+    rule_message,
     rule_name,
-    state,
+    rule_state,
+    rule_subject,
+    rules_summary,
 )
 
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
@@ -80,7 +80,7 @@ ROWS = HELD
 """Rows a table has at most."""
 
 
-def way_on(origin: Origin) -> str:
+def source_links(origin: Origin) -> str:
     """Return links to the judged commit and to the run that judged it."""
     commit = f" · commit {_link(short_commit(origin.commit), origin, f'commit/{origin.commit}')}"
     run = f" · {_link(f'run {origin.run} with its artifacts', origin, f'actions/runs/{origin.run}#artifacts')}"
@@ -109,27 +109,27 @@ def alert(kind: str, lines: Iterable[str]) -> Iterator[str]:
     yield ""
 
 
-def cut(table: Table, rows: int) -> Iterator[str]:
+def first_rows(table: Table, rows: int) -> Iterator[str]:
     """Yield the first rows of a table, and how many more there are."""
-    yield from table_of(Table(table.header, table.align, table.rows[:rows]))
-    yield from left_out(len(table.rows) - rows)
+    yield from table_lines(Table(table.header, table.align, table.rows[:rows]))
+    yield from left_out_line(len(table.rows) - rows)
     yield ""
 
 
-def ranked_of(shown: Sequence[Section]) -> Ranked:
+def rank_sections(shown: Sequence[Section]) -> RankedFindings:
     """Return the cases to look at of all sections."""
     return rank((finding for section in shown for finding in section.findings), ROWS)
 
 
-def findings_of(found: Ranked, rows: int, origin: Origin, quotes: Quotes = _NO_LINES) -> Iterator[str]:
+def finding_lines(found: RankedFindings, rows: int, origin: Origin, quotes: Quotes = _NO_LINES) -> Iterator[str]:
     """Yield the cases to look at, each with its evidence and its place."""
     if not found.number:
         return
-    for noun, counts in counted(found):
-        shown = " · ".join(f"{words_of(phrase)} **{cases}**" for phrase, cases in counts[:MOST_COUNTED])
+    for noun, counts in finding_counts(found):
+        shown = " · ".join(f"{phrase_line(phrase)} **{cases}**" for phrase, cases in counts[:MOST_COUNTED])
         more = f" · … and {len(counts) - MOST_COUNTED} more" if len(counts) > MOST_COUNTED else ""
         yield from (f"By {noun}: {shown}{more}", "")
-    yield from table_of(
+    yield from table_lines(
         Table(
             ("", "Case", "What", "Evidence"),
             "^<<<",
@@ -144,7 +144,7 @@ def findings_of(found: Ranked, rows: int, origin: Origin, quotes: Quotes = _NO_L
             ),
         )
     )
-    yield from left_out(found.number - rows)
+    yield from left_out_line(found.number - rows)
     yield ""
 
 
@@ -152,47 +152,47 @@ def _evidence(finding: Finding, quotes: Quotes) -> str:
     """Return the line of the reply that decides, if any, and the evidence that is no sum: a line needs none."""
     line = quotes.get((finding.case_id.text, finding.place))
     shown = [
-        words_of(phrase)
+        phrase_line(phrase)
         for phrase in finding.evidence
         if not (line is not None and all(isinstance(words, str) and _ARITHMETIC.search(words) for words in phrase))
     ]
     return (quotation(line) if line else "") + "<br>".join(shown)
 
 
-def counts_of(section: Section) -> Iterator[str]:
+def count_lines(section: Section) -> Iterator[str]:
     """Yield how many cases a section has, by outcome."""
     yield from (" · ".join(section.counts), "")
 
 
-def metrics_of(section: Section) -> Iterator[str]:
+def metric_lines(section: Section) -> Iterator[str]:
     """Yield what a section measured."""
-    yield from (*table_of(section.metrics), "")
+    yield from (*table_lines(section.metrics), "")
 
 
-def details_of(section: Section, rows: int) -> Iterator[str]:
+def detail_lines(section: Section, rows: int) -> Iterator[str]:
     """Yield the rest of a section: its cases, issues and tables, limited to `rows`."""
     yield from (" · ".join(section.footer), "")
     if section.cases.rows:
-        yield from (f"{section.cases_title}:", "", *cut(section.cases, rows))
+        yield from (f"{section.cases_title}:", "", *first_rows(section.cases, rows))
     if section.issues:
-        yield from (*(f"- {title}: {words_of(phrase)}" for title, phrase in section.issues), "")
+        yield from (*(f"- {title}: {phrase_line(phrase)}" for title, phrase in section.issues), "")
     for title, table in section.details:
-        yield from (*fold(title, cut(table, rows)), "")
+        yield from (*fold(title, first_rows(table, rows)), "")
 
 
-def notes_of(section: Section) -> Iterator[str]:
+def note_lines(section: Section) -> Iterator[str]:
     """Yield what a reader must know of a section."""
     for note in section.notes:
-        yield from (words_of(note), "")
+        yield from (phrase_line(note), "")
 
 
-def left_out(number: int) -> Iterator[str]:
+def left_out_line(number: int) -> Iterator[str]:
     """Yield how many rows are left out, if any."""
     if number > 0:
         yield from ("", f"… and {number} more: see the JSON report.")
 
 
-def table_of(table: Table, longest: int = LONGEST) -> Iterator[str]:
+def table_lines(table: Table, longest: int = LONGEST) -> Iterator[str]:
     """Yield the lines of a table; `longest` characters of a recorded text are shown."""
     yield _row(table.header)
     yield _row([_ALIGN[sign] for sign in table.align])
@@ -204,7 +204,7 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def words_of(phrase: Phrase) -> str:
+def phrase_line(phrase: Phrase) -> str:
     """Return a phrase with its recorded text escaped."""
     return "".join(markdown(words) for words in phrase)
 
@@ -252,13 +252,13 @@ def _deciding_line(evaluator: Evaluator, part: Any, result: CaseResult, texts: J
     told = [one for one in cancelled if any(phrase[-len(one.why) :] == one.why for phrase in failing[one.by])]
     if marks := against or told:
         field = marks[0].field
-        return around(texts[field], [(one.start, one.end) for one in marks if one.field == field])
+        return quote_around(texts[field], [(one.start, one.end) for one in marks if one.field == field])
     shown = evaluator.present
     reply = shown.reply if shown.reply in texts else [*shown.fields_of(result, texts)][-1]
-    return around(texts[reply], [])
+    return quote_around(texts[reply], [])
 
 
-def around(text: str, spans: Sequence[tuple[int, int]]) -> Quote:
+def quote_around(text: str, spans: Sequence[tuple[int, int]]) -> Quote:
     r"""Return a line of a text around the first of some spans, at most 200 characters in whole words.
 
     >>> [(piece.text, decides) for piece, decides in around("a  line\nof words", [(8, 10)])]
@@ -295,10 +295,10 @@ _GROUPS = 10
 
 _CASES_ALONE = "Only the cases to look at fit here; the JSON report has the rest."
 _COUNTS_ALONE = "Only the counts fit here; the JSON report has the cases."
-_NAMELESS = "Only the rules fit here; the JSON report has everything else."
+_MINIMAL = "Only the rules fit here; the JSON report has everything else."
 
 
-def from_longest(
+def scorecards_by_length(
     view: ReportView, *, limit: int, origin: Origin = NOWHERE, recorded: Recorded = NOTHING_RECORDED
 ) -> Iterator[str]:
     """Yield the report for a reviewer in the lengths that fit, longest first, for a place that may refuse one.
@@ -313,11 +313,11 @@ def from_longest(
     names take a few thousand bytes whatever the limit. Cases link to their lines in the repository of the `origin`. The
     last line links to its commit and its run. A case shows a line of its reply, if its text is `recorded`.
     """
-    found = ranked_of(view.sections)
+    found = rank_sections(view.sections)
     quotes = deciding_lines(view.report.parts, recorded, found.first)
 
     def draw(rows: int, *, folded: bool = False) -> str:
-        return "\n".join(_lines(view, found, quotes, origin, rows, folded=folded)) + "\n"
+        return "\n".join(_report_lines(view, found, quotes, origin, rows, folded=folded)) + "\n"
 
     def exceeds(text: str) -> bool:
         return len(text.encode("utf-8", "replace")) > limit
@@ -330,77 +330,77 @@ def from_longest(
     if rows:
         yield draw(rows)
     counts = draw(0)
-    yield "\n".join(_nameless(view, origin)) + "\n" if exceeds(counts) else counts
+    yield "\n".join(_minimal_lines(view, origin)) + "\n" if exceeds(counts) else counts
 
 
 def scorecard(view: ReportView, *, limit: int, origin: Origin = NOWHERE, recorded: Recorded = NOTHING_RECORDED) -> str:
-    """Return the longest of the `from_longest`."""
-    return next(from_longest(view, limit=limit, origin=origin, recorded=recorded))
+    """Return the longest of the `scorecards_by_length`."""
+    return next(scorecards_by_length(view, limit=limit, origin=origin, recorded=recorded))
 
 
 def section_report(section: Section) -> str:
     """Return one evaluator's scorecard as a document of its own."""
     return "\n".join(
         (
-            f"# {words_of(section.title)}",
+            f"# {phrase_line(section.title)}",
             "",
-            *counts_of(section),
-            *notes_of(section),
-            *metrics_of(section),
-            *details_of(section, ROWS),
-            *findings_of(ranked_of([section]), ROWS, NOWHERE),
+            *count_lines(section),
+            *note_lines(section),
+            *metric_lines(section),
+            *detail_lines(section, ROWS),
+            *finding_lines(rank_sections([section]), ROWS, NOWHERE),
         )
     )
 
 
-def _lines(
-    view: ReportView, found: Ranked, quotes: Quotes, origin: Origin, rows: int, *, folded: bool
+def _report_lines(
+    view: ReportView, found: RankedFindings, quotes: Quotes, origin: Origin, rows: int, *, folded: bool
 ) -> Iterator[str]:
     """Yield the report with what is `folded` or without, tables of at most `rows` rows; with none, counts alone."""
     report = view.report
     yield from _heading(view, origin)
     if view.problems:
-        yield from _problems(view.problems, rows, origin)
-    yield from _broken(view)
-    yield from _weakened(report.weakened, rows, folded=folded)
+        yield from _problem_lines(view.problems, rows, origin)
+    yield from _broken_rule_lines(view)
+    yield from _weakened_lines(report.weakened, rows, folded=folded)
     if compared := report.comparison:
-        yield f"**Compared with {words_of(baseline_words(compared.baseline))}** · {headline(compared)}  "
-        yield from (*(f"{words_of(note)}  " for note in notes(compared)), "")
+        yield f"**Compared with {phrase_line(describe_baseline(compared.baseline))}** · {headline(compared)}  "
+        yield from (*(f"{phrase_line(note)}  " for note in comparison_notes(compared)), "")
     if view.known_failures:
-        yield from (f"**Known failures** · {words_of(view.known_failures)}", "")
+        yield from (f"**Known failures** · {phrase_line(view.known_failures)}", "")
     yield from _headlines(view)
     yield ""
     for sentence in view.remarks:
-        yield from (words_of(sentence), "")
+        yield from (phrase_line(sentence), "")
     if rows and found.number:
-        findings = findings_of(found, rows, origin, quotes)
+        findings = finding_lines(found, rows, origin, quotes)
         if report.verdict is Verdict.PASS:
             yield from fold("<b>Cases to look at</b> · within what the rules allow", findings)
         else:
             yield from (f"**Cases to look at** · {found.number}", "", *findings)
     if folded:
-        yield from _folds(view, rows, origin)
+        yield from _detail_folds(view, rows, origin)
     elif view.parts:
         yield _CASES_ALONE if rows else _COUNTS_ALONE
     yield from _footer(report, origin)
 
 
-def _nameless(view: ReportView, origin: Origin) -> Iterator[str]:
+def _minimal_lines(view: ReportView, origin: Origin) -> Iterator[str]:
     """Yield verdict, broken rules and counts, with no recorded name but the gate's and the baseline's."""
     yield from _heading(view, origin)
     if view.problems:
-        yield from _problems(view.problems, 0, origin)
-    yield from _broken(view, named=False)
-    yield from _weakened(view.report.weakened, 0, folded=False)
+        yield from _problem_lines(view.problems, 0, origin)
+    yield from _broken_rule_lines(view, named=False)
+    yield from _weakened_lines(view.report.weakened, 0, folded=False)
     yield from (f"{_headline(part)}  " for part in view.parts)
-    yield from ("", _NAMELESS)
+    yield from ("", _MINIMAL)
     yield from _footer(view.report, origin)
 
 
 def _heading(view: ReportView, origin: Origin) -> Iterator[str]:
     gate = f" {markdown(Untrusted(origin.gate))}" if origin.gate else ""
     verdict = view.report.verdict
-    yield from (f"### {_ICONS[verdict]} SAFE Gate{gate} {_VERDICTS[verdict]} · {conclusion(view.report)}", "")
+    yield from (f"### {_ICONS[verdict]} SAFE Gate{gate} {_VERDICTS[verdict]} · {rules_summary(view.report)}", "")
 
 
 def _footer(report: Report, origin: Origin) -> Iterator[str]:
@@ -408,51 +408,51 @@ def _footer(report: Report, origin: Origin) -> Iterator[str]:
     tool, digests = report.tool, report.provenance.digests
     proof = f" · digest <code>{digests.all[:12]}</code>" if digests else ""
     same = "the same inputs give the same result"
-    yield f"<sub>{tool.name} {tool.version}{proof} · {same}{way_on(origin)}</sub>"
+    yield f"<sub>{tool.name} {tool.version}{proof} · {same}{source_links(origin)}</sub>"
 
 
 def _headlines(view: ReportView) -> Iterator[str]:
     """Yield a line an evaluator, with its figures if one of its rules is broken."""
     for part in view.parts:
         if part.is_broken:
-            yield from (_headline(part), "", *notes_of(part.section), *metrics_of(part.section))
+            yield from (_headline(part), "", *note_lines(part.section), *metric_lines(part.section))
         else:
-            yield from (f"{words}  " for words in (_headline(part), *map(words_of, part.section.notes)))
+            yield from (f"{words}  " for words in (_headline(part), *map(phrase_line, part.section.notes)))
 
 
 def _headline(part: ShownPart) -> str:
     return f"**{part.evaluator.title}** · {part.section.headline}"
 
 
-def _folds(view: ReportView, rows: int, origin: Origin) -> Iterator[str]:
+def _detail_folds(view: ReportView, rows: int, origin: Origin) -> Iterator[str]:
     """Yield the details. The figures of an evaluator with a broken rule are above."""
     for _, section, is_broken in view.parts:
-        measured = () if is_broken else metrics_of(section)
-        details = (*counts_of(section), *measured, *details_of(section, rows))
-        yield from fold(f"<b>{words_of(section.title)}</b>", details)
+        measured = () if is_broken else metric_lines(section)
+        details = (*count_lines(section), *measured, *detail_lines(section, rows))
+        yield from fold(f"<b>{phrase_line(section.title)}</b>", details)
     if view.comparison:
-        yield from _changes(view.comparison, rows, origin)
+        yield from _comparison_lines(view.comparison, rows, origin)
     if view.waivers.rows:
-        yield from fold("<b>Known failures</b> · the waivers and their state", cut(view.waivers, rows))
+        yield from fold("<b>Known failures</b> · the waivers and their state", first_rows(view.waivers, rows))
     if view.report.rules:
-        yield from fold("<b>Rules</b> · limits and results", _rules(view.report, rows))
+        yield from fold("<b>Rules</b> · limits and results", _rule_lines(view.report, rows))
 
 
-def _changes(section: Section, rows: int, origin: Origin) -> Iterator[str]:
+def _comparison_lines(section: Section, rows: int, origin: Origin) -> Iterator[str]:
     """Yield the comparison with a baseline in full, folded."""
     both = [
         one._replace(evidence=(*(("before: ", *was) for was in one.before), *(("now: ", *now) for now in one.evidence)))
         for one in section.findings
     ]
     details = (
-        *metrics_of(section),
-        *details_of(section, rows),
-        *findings_of(ranked_of([section._replace(findings=both)]), rows, origin),
+        *metric_lines(section),
+        *detail_lines(section, rows),
+        *finding_lines(rank_sections([section._replace(findings=both)]), rows, origin),
     )
-    yield from fold(f"<b>{words_of(section.title)}</b>", details)
+    yield from fold(f"<b>{phrase_line(section.title)}</b>", details)
 
 
-def _broken(view: ReportView, *, named: bool = True) -> Iterator[str]:
+def _broken_rule_lines(view: ReportView, *, named: bool = True) -> Iterator[str]:
     """Yield the broken rules in words, then those that only warn, what was found in bold."""
     warned = [rule for rule in view.report.rules if rule.warns]
     for kind, rules in (("CAUTION", view.broken), ("WARNING", warned)):
@@ -460,7 +460,7 @@ def _broken(view: ReportView, *, named: bool = True) -> Iterator[str]:
         lines = []
         for rule in (*of_all, *of_groups[:_GROUPS]):
             detail = f": {rule.detail}" if rule.detail else ""
-            group, blamed = (words_of(about(rule)), words_of(names(rule))) if named else ("", "")
+            group, blamed = (phrase_line(rule_subject(rule)), phrase_line(blamed_names(rule))) if named else ("", "")
             lines.append(f"- {group}**{rule.found}**{detail}{blamed} (`{rule_name(rule)}`)")
         if len(of_groups) > _GROUPS:
             lines.append(f"- and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report")
@@ -468,35 +468,35 @@ def _broken(view: ReportView, *, named: bool = True) -> Iterator[str]:
             yield from alert(kind, lines)
 
 
-def _weakened(weakened: Weakened | None, rows: int, *, folded: bool) -> Iterator[str]:
+def _weakened_lines(weakened: Weakened | None, rows: int, *, folded: bool) -> Iterator[str]:
     """Yield the weakenings of the gate: the first ones open, the rest folded."""
     if not weakened or not (headline := weakened_headline(weakened)):
         return
-    yield from alert("WARNING", [f"**{WEAKENED}**{words_of(headline)}"])
+    yield from alert("WARNING", [f"**{WEAKENED}**{phrase_line(headline)}"])
     if rows:
         findings = weakened.findings
         others = findings[WEAKENED_ROWS:]
-        yield from table_of(weakened_table(findings[:WEAKENED_ROWS]))
+        yield from table_lines(weakened_table(findings[:WEAKENED_ROWS]))
         if others and folded:
-            yield from ("", *fold(f"… and {len(others)} more", cut(weakened_table(others), rows)))
+            yield from ("", *fold(f"… and {len(others)} more", first_rows(weakened_table(others), rows)))
         else:
-            yield from left_out(len(others))
+            yield from left_out_line(len(others))
         yield ""
 
 
-def _rules(report: Report, rows: int) -> Iterator[str]:
-    judged = tuple((f"`{rule_name(r)}`", words_of(message(r)), _MARKS[state(r)]) for r in report.rules)
-    yield from cut(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
+def _rule_lines(report: Report, rows: int) -> Iterator[str]:
+    judged = tuple((f"`{rule_name(r)}`", phrase_line(rule_message(r)), _MARKS[rule_state(r)]) for r in report.rules)
+    yield from first_rows(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
     for sentence in weakened_remarks(report.weakened):
-        yield from (words_of(sentence), "")
+        yield from (phrase_line(sentence), "")
 
 
-def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterator[str]:
+def _problem_lines(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterator[str]:
     commit = f" on commit {short_commit(origin.commit)}" if origin.commit else ""
     yield from alert("WARNING", [f"No verdict{commit}: {NO_VERDICT}."])
     if rows:
         table = problems_table(problems)
-        yield from table_of(table._replace(rows=table.rows[:rows]), LONGEST_PROBLEM)
-        yield from (*left_out(number(problems) - rows), "")
+        yield from table_lines(table._replace(rows=table.rows[:rows]), LONGEST_PROBLEM)
+        yield from (*left_out_line(number(problems) - rows), "")
     else:
         yield from (f"{plural(number(problems), 'problem')}: see the JSON report.", "")

@@ -32,7 +32,7 @@ def plain(words: Words, longest: int = LONGEST) -> str:
     """
     if isinstance(words, str):
         return words
-    text = visible(words.text, longest)
+    text = escape_invisible(words.text, longest)
     # The runner reads commands at a line's start after blanks, and its old `##[` anywhere in a line
     # (actions/runner, ActionCommand.TryParseV2 and TryParse).
     text = text.replace("##[", "#\\x23[")
@@ -51,7 +51,7 @@ def markdown(words: Words, longest: int = LONGEST) -> str:
     """
     if isinstance(words, str):
         return words
-    shown = visible(words.text, longest)
+    shown = escape_invisible(words.text, longest)
     return f"<code>{''.join(map(_entity, shown)) or ' '}</code>"
 
 
@@ -70,9 +70,9 @@ def quotation(pieces: Iterable[tuple[Untrusted, bool]]) -> str:
 
 
 def _prose(piece: Untrusted) -> str:
-    text = visible(piece.text, len(piece.text))
+    text = escape_invisible(piece.text, len(piece.text))
     return "".join(
-        f"<span>{_entities(part)}</span>" if place % 2 else _entities(part)
+        f"<span>{_as_entities(part)}</span>" if place % 2 else _as_entities(part)
         for place, part in enumerate(_JOINTS.split(text))
     )
 
@@ -82,7 +82,7 @@ def _prose(piece: Untrusted) -> str:
 _JOINTS = re.compile(r"([#$%&*+/<=>@\[\\\]^_`{|}~]|[.:-](?!\s)|(?<=[A-Za-z])[0-9]{1,6}|[0-9A-Fa-f]{6}(?=[0-9A-Fa-f]))")
 
 
-def _entities(text: str) -> str:
+def _as_entities(text: str) -> str:
     return "".join(c if c.isalnum() or c in " ,'" or ord(c) > 0x7F else f"&#{ord(c)};" for c in text)
 
 
@@ -108,11 +108,11 @@ def html(words: Words, longest: int = LONGEST) -> str:
     >>> html(Untrusted("<a b='&'>"))
     '&lt;a b=&#39;&amp;&#39;&gt;'
     """
-    text = words if isinstance(words, str) else visible(words.text, longest)
+    text = words if isinstance(words, str) else escape_invisible(words.text, longest)
     return text if text.isalnum() else text.translate(_XML)
 
 
-def embedded(json_text: str) -> str:
+def embedded_json(json_text: str) -> str:
     r"""Return JSON for a `<script>` that holds data: no text in it ends the element or begins a comment.
 
     The strings are the same, so whoever shows them must escape them.
@@ -126,7 +126,7 @@ def embedded(json_text: str) -> str:
 _IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}
 
 
-def cell(words: Words, longest: int = LONGEST) -> str:
+def spreadsheet_cell(words: Words, longest: int = LONGEST) -> str:
     """Return words for a cell of a spreadsheet, which takes none of them for a formula.
 
     A formula begins with one of a few signs, even after blanks. An apostrophe before it makes it text (OWASP, CSV
@@ -165,12 +165,12 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 _RESERVED = {byte: f"%{byte:02X}" for byte in range(256) if byte not in _UNRESERVED}
 
 
-def quoted(phrase: Iterable[Words]) -> str:
+def quote_phrase(phrase: Iterable[Words]) -> str:
     """Return a phrase for a terminal with recorded text in double quotes."""
     return "".join(f'"{plain(words)}"' if isinstance(words, Untrusted) else words for words in phrase)
 
 
-def visible(text: str, longest: int) -> str:
+def escape_invisible(text: str, longest: int) -> str:
     """Return a text cut to length, with every character that does not show written as an escape."""
     cut = text if len(text) <= longest else text[:longest] + "…"
     if cut.isascii() and cut.isprintable():

@@ -19,7 +19,7 @@ from safe_gate.model.problems import Problem, in_order
 from safe_gate.model.report import Provenance, Report, RuleOutcome, Verdict, Waiver
 from safe_gate.model.results import Cause, Finding, Phrase, Section, Severity, Table, Untrusted, Words
 from safe_gate.model.spool import Spool
-from safe_gate.render.comparison import NEWLY_FAILING, comparison_section, with_news, without_empty_columns
+from safe_gate.render.comparison import NEWLY_FAILING, comparison_section, drop_empty_columns, mark_changes
 
 
 class ShownPart(NamedTuple):
@@ -67,9 +67,9 @@ class ReportView:
                 words = f"{section.headline}; {plural(len(waived), 'failing case is', 'failing cases are')} waived"
                 section = section._replace(headline=words, counts=(*section.counts, f"Waived: {len(waived)}"))
             if waived or broken:
-                section = _mark(section, waived, broken, evaluator, part)
+                section = _mark_findings(section, waived, broken, evaluator, part)
             if one := compared.get(evaluator.name):
-                section = with_news(section, evaluator, one)
+                section = mark_changes(section, evaluator, one)
             shown.append(ShownPart(evaluator, section, bool(broken)))
         return shown
 
@@ -158,7 +158,9 @@ class ReportView:
         }
 
 
-def _mark(section: Section, waived: Set[str], broken: Sequence[RuleOutcome], one: Evaluator, part: Any) -> Section:
+def _mark_findings(
+    section: Section, waived: Set[str], broken: Sequence[RuleOutcome], one: Evaluator, part: Any
+) -> Section:
     """Return a section whose cases say whether a broken rule counts them. A waived one is only to review.
 
     A rule counts cases by name, or by their severity, in its group if it has one.
@@ -204,10 +206,10 @@ def problems_table(problems: Sequence[Problem]) -> Table:
         for one in in_order(problems)
     )
     rows = [tuple(Untrusted(text) if text else "" for text in row) for row in texts]
-    return without_empty_columns(("Place", "Case", "Field", "Problem"), rows)
+    return drop_empty_columns(("Place", "Case", "Field", "Problem"), rows)
 
 
-def conclusion(report: Report) -> str:
+def rules_summary(report: Report) -> str:
     """Return how many rules hold, were skipped and warn, in words: `1 of 2 rules broken, 1 skipped`."""
     skipped, warns = sum(rule.skipped for rule in report.rules), sum(rule.warns for rule in report.rules)
     total = len(report.rules) - skipped - warns
@@ -220,7 +222,7 @@ def conclusion(report: Report) -> str:
     return ", ".join(filter(None, (words, *beside)))
 
 
-def state(rule: RuleOutcome) -> str:
+def rule_state(rule: RuleOutcome) -> str:
     """Return what became of a rule: `ok`, `warning`, `broken` or `skipped`."""
     if rule.skipped:
         return "skipped"
@@ -236,13 +238,13 @@ def section_alone(name: str, part: Any, settings: JsonObject, left_out: int) -> 
     """
     section = EVALUATORS[name].present.section(part)
     notes = (
-        *_of_settings(settings, {name: left_out} if left_out else {}),
+        *_setting_sentences(settings, {name: left_out} if left_out else {}),
         *EVALUATORS[name].present.remarks(part, settings),
     )
     return section._replace(notes=(*section.notes, *notes))
 
 
-class Ranked(NamedTuple):
+class RankedFindings(NamedTuple):
     """The first findings by rank, the number of all, and their number by cause and group.
 
     What counts most comes first; a finding counts once for each of its causes and groups.
@@ -261,7 +263,7 @@ MOST_COUNTED = 10
 """How many rules and groups are shown with the number of their cases."""
 
 
-def rank(findings: Iterable[Finding], most: int) -> Ranked:
+def rank(findings: Iterable[Finding], most: int) -> RankedFindings:
     """Return the findings that a broken rule counts first, of these what newly fails, then what fails.
 
     Those of the same rank keep their order; all are read and few are held.
@@ -279,7 +281,7 @@ def rank(findings: Iterable[Finding], most: int) -> Ranked:
     first = nsmallest(
         most, counted(), lambda one: (not one.breaks, one.news != NEWLY_FAILING, one.severity != Severity.FAILING)
     )
-    return Ranked(
+    return RankedFindings(
         first,
         number,
         sorted(causes.items(), key=lambda one: (-one[1], one[0])),
@@ -287,7 +289,7 @@ def rank(findings: Iterable[Finding], most: int) -> Ranked:
     )
 
 
-def counted(found: Ranked) -> Iterator[tuple[str, Sequence[tuple[Phrase, int]]]]:
+def finding_counts(found: RankedFindings) -> Iterator[tuple[str, Sequence[tuple[Phrase, int]]]]:
     """Yield each way to count the cases to look at, with its values and numbers. Yield nothing for few cases.
 
     A value that one case alone has is left out if all cases are shown.
@@ -310,12 +312,12 @@ def rule_name(rule: RuleOutcome) -> str:
     return registry.setting_of(rule.rule)
 
 
-def message(rule: RuleOutcome) -> Phrase:
+def rule_message(rule: RuleOutcome) -> Phrase:
     """Return what a rule found, with the name of its group and of what broke it, if any."""
-    return (*about(rule), rule.message, *names(rule))
+    return (*rule_subject(rule), rule.message, *blamed_names(rule))
 
 
-def about(rule: RuleOutcome) -> Phrase:
+def rule_subject(rule: RuleOutcome) -> Phrase:
     """Return the name of the group of cases or of the recording that a rule is about, nothing if it is about all."""
     if not rule.group:
         return ()
@@ -323,7 +325,7 @@ def about(rule: RuleOutcome) -> Phrase:
     return (f"{noun.capitalize()} ", Untrusted(rule.group), ": ")
 
 
-def names(rule: RuleOutcome) -> Phrase:
+def blamed_names(rule: RuleOutcome) -> Phrase:
     """Return the first names that broke a rule, if any."""
     return (": ", *first_few(rule.names, len(rule.names))) if rule.names else ()
 
@@ -333,16 +335,16 @@ def changed_setting_sentences(provenance: Provenance) -> Iterator[Phrase]:
     if commit := provenance.policy_commit:
         judged_by = "Judged by the config file, rule packs and waivers of the base commit ("
         yield (judged_by, Untrusted(commit[:7]), "), not those of this change.")
-    yield from _of_settings(provenance.policy, provenance.left_out or {})
+    yield from _setting_sentences(provenance.policy, provenance.left_out or {})
 
 
-def _of_settings(policy: Mapping[str, Any], left_out: Mapping[str, int]) -> Iterator[Phrase]:
+def _setting_sentences(policy: Mapping[str, Any], left_out: Mapping[str, int]) -> Iterator[Phrase]:
     yield from filter_sentence(policy, left_out)
     if policy.get("text") == "none":
         yield ("Recorded text is hidden; hashes replace it.",)
 
 
-def filter_of(report: Report) -> Phrase:
+def report_filter_sentence(report: Report) -> Phrase:
     """Return the sentence of `filtered` on a report, an empty one without a filter."""
     return next(filter_sentence(report.provenance.policy, report.provenance.left_out or {}), ())
 

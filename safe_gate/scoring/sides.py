@@ -25,7 +25,7 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 from safe_gate.model.report import InputFile, Waiver
 from safe_gate.model.spool import Spool
-from safe_gate.render.untrusted import quoted
+from safe_gate.render.untrusted import quote_phrase
 from safe_gate.settings import Settings
 
 if TYPE_CHECKING:
@@ -345,7 +345,7 @@ def report_skipped(skipped: Sequence[str], setting: str, show: Callable[[str], N
     """Print which of our own files the globs of a setting skipped, if any; no report depends on them."""
     if skipped:
         count = plural(len(skipped), "file")
-        named = quoted(first_few(skipped, len(skipped), _MOST_SKIPPED))
+        named = quote_phrase(first_few(skipped, len(skipped), _MOST_SKIPPED))
         show(f"safe-gate: skipped {count} of its own that {setting} matches: {named}")
 
 

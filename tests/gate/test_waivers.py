@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from safe_gate.gate.stored import read_report
 from safe_gate.gate.waivers import sort_by_standing, waived
 from safe_gate.model.report import Findings, Waiver, Waivers
-from safe_gate.render.markdown import COMMENT_LIMIT, from_longest
+from safe_gate.render.markdown import COMMENT_LIMIT, scorecards_by_length
 from safe_gate.render.view import ReportView
 from tests.support.cases import Ran, SafeGate, report, safe_case, turn, write_batch, write_cases
 
@@ -251,7 +251,7 @@ def test_a_waiver_that_does_not_hold_breaks_the_gate_and_is_named(
 def test_what_is_waived_is_in_the_first_lines_and_in_a_table(run: Callable[..., Ran]) -> None:
     write_waivers(*ALL, *waive("old", "CR", expires="2025-01-01", reason="|x|", owner="@org"))
     ran = run()
-    texts = list(from_longest(ReportView(read_report(report())), limit=COMMENT_LIMIT))
+    texts = list(scorecards_by_length(ReportView(read_report(report())), limit=COMMENT_LIMIT))
     for text in texts:
         assert "**Known failures** · 5 waived, the first until <code>2026-01-20</code>" in text.split("\n")[:7]
     table = [line for line in texts[0].split("\n") if "| <code>old</code> | CR |" in line or "in force |" in line]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from safe_gate.inputs import globs
-from safe_gate.render.untrusted import visible
+from safe_gate.render.untrusted import escape_invisible
 from tests.support.cases import BAD, SafeGate, safe_case, turn, write_batch, write_cases
 
 OUTPUT = safe_case("x")["output"]
@@ -219,8 +219,8 @@ def test_a_name_that_no_file_can_have_is_a_problem_of_its_setting(safe_gate: Saf
     Path("safe.config.json").write_text(json.dumps({"waivers": path}), "utf-8")
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
-    assert f"{visible(path, 9)}: cannot be read: no file can have this name" in ran.err
+    assert f"{escape_invisible(path, 9)}: cannot be read: no file can have this name" in ran.err
     Path("safe.config.json").write_text(json.dumps({"report-dir": path}), "utf-8")
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
-    assert ran.err.startswith(f"{visible(path, 9)}/safe-gate.json: cannot be written: ")
+    assert ran.err.startswith(f"{escape_invisible(path, 9)}/safe-gate.json: cannot be written: ")

@@ -32,9 +32,9 @@ CELLS = st.text(alphabet="aB 1│\u4e2d\u00e9\U0001f642", max_size=6)
 )
 def test_a_boxed_table_is_what_tabulate_draws(rows: list[tuple[str, ...]], align: list[str], widths: list[int]) -> None:
     table = Table(("A", "Bcd", "\u4e2d"), "".join(align), tuple(rows), tuple(widths))
-    lines = console.boxed(table)
+    lines = console.draw_box(table)
     assert len({wcswidth(line) for line in lines}) == 1
-    assert lines == console.drawn(table, BOX).split("\n")  # type: ignore[arg-type]
+    assert lines == console.draw_table(table, BOX).split("\n")  # type: ignore[arg-type]
 
 
 def test_a_table_with_too_many_columns_for_a_terminal_is_text() -> None:
@@ -42,8 +42,8 @@ def test_a_table_with_too_many_columns_for_a_terminal_is_text() -> None:
     table = Table(header, "<" + ">" * 6, (("agency language", "90.5%", "80.2% (70.1 to 85.5)", "", "3", "1", "20"),))
 
     def drawn() -> str:
-        console.fit(44)
-        return console.drawn(table, "simple_outline")
+        console.limit_width(44)
+        return console.draw_table(table, "simple_outline")
 
     assert copy_context().run(drawn).split("\n") == [
         "agency language",

@@ -14,7 +14,7 @@ from safe_gate.gate.stored import read_report
 from safe_gate.github.runner_files import append_summary
 from safe_gate.model.report import Origin, Report
 from safe_gate.render import SUMMARY_LIMIT
-from safe_gate.render.markdown import COMMENT_LIMIT, from_longest, scorecard
+from safe_gate.render.markdown import COMMENT_LIMIT, scorecard, scorecards_by_length
 from safe_gate.render.view import ReportView
 from tests.support.cases import GOOD, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
@@ -118,7 +118,7 @@ def test_of_a_failed_gate_what_holds_is_folded(
     write_cases(Path("c.jsonl"), turn("t", **({"assistant": "You should know."} if safe_passes else {})))
     assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl").code == 1
     report = last_report()
-    full, failures, _ = from_longest(ReportView(report), limit=SUMMARY_LIMIT)
+    full, failures, _ = scorecards_by_length(ReportView(report), limit=SUMMARY_LIMIT)
     at_once = full[: full.index("<details>")]
     for text in (at_once, failures):
         assert f"| {opened} |" in text
@@ -138,7 +138,7 @@ def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Call
         (Origin(home, run=7), f" · {run}"),
         (Origin("", commit=sha, run=7), ""),
     ):
-        for text in from_longest(ReportView(report), limit=SUMMARY_LIMIT, origin=origin):
+        for text in scorecards_by_length(ReportView(report), limit=SUMMARY_LIMIT, origin=origin):
             assert text.endswith(f"the same inputs give the same result{links}</sub>\n")
 
 
@@ -146,7 +146,7 @@ def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Call
 @pytest.mark.parametrize("number", [1, 60, pytest.param(300, marks=pytest.mark.soak)])
 def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., Report], number: int) -> None:
     report = judged(number)
-    full, failures, counts = from_longest(ReportView(report), limit=10 * SUMMARY_LIMIT, origin=ORIGIN)
+    full, failures, counts = scorecards_by_length(ReportView(report), limit=10 * SUMMARY_LIMIT, origin=ORIGIN)
     assert len(full) > len(failures) > len(counts)
     for text in (full, failures, counts):
         assert_whole(text)
@@ -158,7 +158,7 @@ def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., Repo
     assert "Only the counts fit here" in counts
     assert size(counts) < COUNTS_LIMIT
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, 20_000, COUNTS_LIMIT):
-        texts = list(from_longest(ReportView(report), limit=limit, origin=ORIGIN))
+        texts = list(scorecards_by_length(ReportView(report), limit=limit, origin=ORIGIN))
         assert texts[-1] == counts
         assert texts == sorted(texts, key=size, reverse=True)
         assert texts[0] == scorecard(ReportView(report), limit=limit, origin=ORIGIN)
@@ -169,7 +169,7 @@ def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., Repo
 
 def test_a_text_of_exactly_the_limit_is_taken_and_one_byte_more_is_not(judged: Callable[..., Report]) -> None:
     report = judged(3)
-    full, failures, counts = from_longest(ReportView(report), limit=COMMENT_LIMIT)
+    full, failures, counts = scorecards_by_length(ReportView(report), limit=COMMENT_LIMIT)
     assert full.encode() > full.encode()[: len(full)]  # more bytes than characters
     for longer, shorter in ((full, failures), (failures, "")):
         exact = len(longer.encode())
@@ -224,7 +224,7 @@ def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_
     report = last_report()
     origin = Origin("https://github.com/octo/app", commit="f00d", gate=name)
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, 2 * COUNTS_LIMIT):
-        texts = list(from_longest(ReportView(report), limit=limit, origin=origin))
+        texts = list(scorecards_by_length(ReportView(report), limit=limit, origin=origin))
         assert all(size(text) <= limit for text in texts)
         for text in texts:
             (heading, _, caution, rule, *_) = text.split("\n")
@@ -247,7 +247,7 @@ def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
     report = last_report()
     problems = report.problems
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, COUNTS_LIMIT):
-        texts = list(from_longest(ReportView(report, problems), limit=limit))
+        texts = list(scorecards_by_length(ReportView(report, problems), limit=limit))
         assert all(size(text) <= limit for text in texts)
         assert all(
             text.startswith("### ⚠️ SAFE Gate has no verdict · could not judge\n\n> [!WARNING]") for text in texts
@@ -256,7 +256,7 @@ def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
             "\n> No verdict: the input or the settings have problems, so the gate did not pass." in text
             for text in texts
         )
-    (of_a_commit, *_) = from_longest(ReportView(report, problems), limit=SUMMARY_LIMIT, origin=ORIGIN)
+    (of_a_commit, *_) = scorecards_by_length(ReportView(report, problems), limit=SUMMARY_LIMIT, origin=ORIGIN)
     assert "\n> No verdict on commit <code>f00d</code>: the input" in of_a_commit
     assert re.search(rf"^{number} problems?: see the JSON report\.$", texts[-1], re.MULTILINE)
 

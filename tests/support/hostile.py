@@ -17,7 +17,7 @@ from markdown_it.rules_core import text_join
 
 from safe_gate.gate.stored import read_report
 from safe_gate.model.report import Origin
-from safe_gate.render.markdown import COMMENT_LIMIT, from_longest
+from safe_gate.render.markdown import COMMENT_LIMIT, scorecards_by_length
 from safe_gate.render.view import ReportView
 from tests.support.cases import DATA, Ran
 from tests.support.formats import ALL
@@ -161,7 +161,7 @@ def step_outputs(text: str) -> dict[str, str]:
 def comments(report: Mapping[str, Any]) -> list[str]:
     """Return the texts that the pull request's comment on a report may have, the longest last."""
     stored = read_report(report)
-    return list(from_longest(ReportView.of(stored), limit=COMMENT_LIMIT, origin=ORIGIN))[::-1]
+    return list(scorecards_by_length(ReportView.of(stored), limit=COMMENT_LIMIT, origin=ORIGIN))[::-1]
 
 
 def commands_in(log: str) -> list[str]:

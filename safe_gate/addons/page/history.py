@@ -202,6 +202,6 @@ def summary(moments: Sequence[Moment], notes: Sequence[Phrase]) -> str:
     """Return the history as Markdown: the latest runs as a table."""
     found, more = runs_table(moments), len(moments) - _SHOWN
     lines = [f"### SAFE Gate history · {title(moments)}", ""]
-    lines += [line for note in notes for line in (markdown.words_of(note), "")]
-    lines += [*markdown.table_of(found._replace(rows=found.rows[-_SHOWN:])), ""]
+    lines += [line for note in notes for line in (markdown.phrase_line(note), "")]
+    lines += [*markdown.table_lines(found._replace(rows=found.rows[-_SHOWN:])), ""]
     return "\n".join([*lines, *([f"… and {plural(more, 'earlier run')}: see the page.", ""] if more > 0 else [])])

@@ -20,26 +20,26 @@ from safe_gate.model.results import Judgement, Mark, Phrase, Recorded, Section, 
 from safe_gate.render.comparison import (
     NEWLY_FAILING,
     WEAKENED,
-    baseline_words,
+    comparison_notes,
+    describe_baseline,
     headline,
-    notes,
     weakened_headline,
     weakened_remarks,
     weakened_table,
 )
-from safe_gate.render.formats import JudgedCase, Shown, is_compared, judged_cases
-from safe_gate.render.untrusted import address, embedded, html
+from safe_gate.render.formats import JudgedCase, RenderedRun, is_compared, judged_cases
+from safe_gate.render.untrusted import address, embedded_json, html
 from safe_gate.render.view import (
     LONGEST_PROBLEM,
     NO_VERDICT,
     VERDICTS,
     ReportView,
-    about,
-    conclusion,
-    names,
+    blamed_names,
     problems_table,
     rule_name,
-    state,
+    rule_state,
+    rule_subject,
+    rules_summary,
 )
 
 _STATES = {"ok": "holds", "warning": "warns", "broken": "broken", "skipped": "skipped"}
@@ -47,7 +47,7 @@ _SCRIPTS = ("text.js", "case.js", "list.js")
 _BLOCK = 1_000  # cases of one element: a browser holds no text of more than half a gigabyte
 
 
-def _draw(run: Shown) -> Iterator[str]:
+def _draw(run: RenderedRun) -> Iterator[str]:
     title = f"SAFE Gate: {VERDICTS[run.report.verdict]}"
     return page(title, chain(_body(run), _data(run)), _SCRIPTS)
 
@@ -56,7 +56,7 @@ FILES = {"safe-gate.html": _draw}
 SHOWS_TEXTS = True
 
 
-def _body(run: Shown) -> Iterator[str]:
+def _body(run: RenderedRun) -> Iterator[str]:
     view, report = run.view, run.report
     yield '<a class="skip" href="#cases">Skip to the cases</a>\n'
     yield from _header(view, run.origin)
@@ -87,7 +87,7 @@ def _header(view: ReportView, origin: Origin) -> Iterator[str]:
     if provenance.digests:
         facts.append(("digest ", Untrusted(provenance.digests.all[:12])))
     yield f'<header class="verdict {html(verdict)}"><div>\n<p class="name">SAFE Gate</p>\n'
-    yield f"<h1>{VERDICTS[verdict].capitalize()}</h1>\n<p>{html(conclusion(view.report))}</p>\n"
+    yield f"<h1>{VERDICTS[verdict].capitalize()}</h1>\n<p>{html(rules_summary(view.report))}</p>\n"
     yield f'<p class="facts">{" · ".join(map(phrase, facts))}</p>\n</div></header>\n'
 
 
@@ -104,15 +104,15 @@ def _rules(view: ReportView) -> Iterator[str]:
         yield '<section><h2>Rules of the gate</h2>\n<ul class="rules">\n'
         compared = parts_of(report.comparison.parts) if report.comparison else ()
         gone = {(evaluator.name, one.id) for evaluator, part in compared for one in part.cases.removed}
-        for rule in sorted(report.rules, key=lambda one: _ORDER.index(state(one))):
-            became = state(rule)
+        for rule in sorted(report.rules, key=lambda one: _ORDER.index(rule_state(one))):
+            became = rule_state(rule)
             links = "".join(
                 f'<a href="#case={address(one.text.encode("utf-8", "replace"))}">{phrase((one,))}</a>'
                 if isinstance(one, Untrusted) and (rule.evaluator, one.text) not in gone
                 else phrase((one,))
-                for one in names(rule)
+                for one in blamed_names(rule)
             )
-            said = f"{phrase(about(rule))}{html(rule.message)}{links}"
+            said = f"{phrase(rule_subject(rule))}{html(rule.message)}{links}"
             yield f'<li class="{became}"><span class="state">{_STATES[became]}</span> <span>{said}'
             yield f' <span class="muted">{html(rule_name(rule))}</span></span></li>\n'
         yield "</ul>\n"
@@ -135,9 +135,9 @@ def _compared(view: ReportView) -> Iterator[str]:
     comparison, section = view.report.comparison, view.comparison
     if comparison is None:
         return
-    against = phrase(baseline_words(comparison.baseline))
+    against = phrase(describe_baseline(comparison.baseline))
     yield f"<section><h2>Compared with {against}</h2>\n<p>{html(headline(comparison))}</p>\n"
-    yield from paragraphs(notes(comparison))
+    yield from paragraphs(comparison_notes(comparison))
     if section:
         yield from table(section.metrics, "Metrics of both runs")
         yield f'<p class="muted">{html("    ".join(section.footer))}</p>\n'
@@ -172,7 +172,7 @@ def _details(section: Section) -> Iterator[str]:
 # --- cases --------------------------------------------------------------------------------------
 
 
-def _list(run: Shown) -> Iterator[str]:
+def _list(run: RenderedRun) -> Iterator[str]:
     """Yield the list of cases, which the scripts fill."""
     is_any_compared = any(is_compared(run.report, name) for name in evaluators_in(run.report.parts))
     if evaluators_in(run.report.parts):
@@ -185,15 +185,15 @@ def _list(run: Shown) -> Iterator[str]:
         yield '<button id="more" type="button" hidden>Show more</button>\n</section>\n'
 
 
-def _data(run: Shown) -> Iterator[str]:
+def _data(run: RenderedRun) -> Iterator[str]:
     """Yield the data with which the scripts fill the list of cases."""
     report = run.report
     if evaluators_in(report.parts):
-        yield f"{_DATA.format('about')}{embedded(line(_about_cases(report, run.recorded)))}</script>\n"
+        yield f"{_DATA.format('about')}{embedded_json(line(_about_cases(report, run.recorded)))}</script>\n"
         for place, one in enumerate(_case_lines(run)):
             if place % _BLOCK == 0:
                 yield "</script>\n" * bool(place) + _DATA.format("cases")
-            yield f"{embedded(one)}\n"
+            yield f"{embedded_json(one)}\n"
         yield "</script>\n"
 
 
@@ -237,7 +237,7 @@ def _about_cases(report: Report, recorded: Recorded) -> dict[str, Any]:
     }
 
 
-def _case_lines(run: Shown) -> Iterator[str]:
+def _case_lines(run: RenderedRun) -> Iterator[str]:
     """Yield a line of JSON for each case; one is held at a time."""
     texts = {name: iter(some) for name, some in run.recorded.now.items()}
     compared = parts_of(run.report.comparison.parts) if run.report.comparison else ()

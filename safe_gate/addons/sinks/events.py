@@ -13,7 +13,7 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import number
 from safe_gate.model.report import Report
 from safe_gate.model.results import CaseResult, Untrusted
-from safe_gate.render.untrusted import plain, quoted
+from safe_gate.render.untrusted import plain, quote_phrase
 
 VERDICT = "safe.gate.verdict"
 """The type of the event of a run."""
@@ -84,7 +84,7 @@ def _of_case(evaluator: Evaluator, part: Any, result: CaseResult, timestamp: str
                 f"{evaluator.name}.{one.by}",
                 one.outcome,
                 one.score,
-                "; ".join(map(quoted, one.evidence))[:_LONGEST] if with_text else "",
+                "; ".join(map(quote_phrase, one.evidence))[:_LONGEST] if with_text else "",
             )
             for one in judgements
         ),

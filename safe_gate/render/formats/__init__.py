@@ -25,11 +25,11 @@ from safe_gate.model.report import NOWHERE, Origin, Report, Waiver
 from safe_gate.model.results import NOTHING_RECORDED, CaseResult, Finding, Judgement, Recorded, Severity, Untrusted
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.markdown import scorecard
-from safe_gate.render.untrusted import plain, quoted
+from safe_gate.render.untrusted import plain, quote_phrase
 from safe_gate.render.view import ReportView
 
 
-class Shown(NamedTuple):
+class RenderedRun(NamedTuple):
     """What the files of a run are drawn from: its report and where it comes from.
 
     `recorded` are the texts of its cases, for a format that shows them.
@@ -45,49 +45,52 @@ class Shown(NamedTuple):
         return self.view.report
 
 
-Draw = Callable[[Shown], Iterable[str]]
+Draw = Callable[[RenderedRun], Iterable[str]]
 """Gives the text of a file in pieces."""
 
 
-def _json(run: Shown) -> Iterator[str]:
+def _json(run: RenderedRun) -> Iterator[str]:
     """Yield the report itself, the one that can be a baseline."""
     return pieces(report_json(run.report, iter))
 
 
-def _markdown(run: Shown) -> Iterator[str]:
+def _markdown(run: RenderedRun) -> Iterator[str]:
     view = ReportView.of(run.report) if run.report.problems else run.view  # a report has the first problems alone
     yield scorecard(view, limit=SUMMARY_LIMIT, recorded=run.recorded)
 
 
-_HERE: Mapping[str, Mapping[str, Draw]] = {"json": {"safe-gate.json": _json}, "markdown": {"safe-gate.md": _markdown}}
+_BUILT_IN: Mapping[str, Mapping[str, Draw]] = {
+    "json": {"safe-gate.json": _json},
+    "markdown": {"safe-gate.md": _markdown},
+}
 
 
-def show_texts(formats: Iterable[str]) -> bool:
+def needs_texts(formats: Iterable[str]) -> bool:
     """Return whether any of some formats needs the recorded texts of a run."""
     return _any(formats, "SHOWS_TEXTS")
 
 
-def show_columns(formats: Iterable[str]) -> bool:
+def needs_columns(formats: Iterable[str]) -> bool:
     """Return whether any format needs the columns of the deciding words."""
     return _any(formats, "SHOWS_COLUMNS")
 
 
 def _any(formats: Iterable[str], flag: str) -> bool:
-    return any(getattr(_module(name), flag, False) for name in formats if name not in _HERE)
+    return any(getattr(_module(name), flag, False) for name in formats if name not in _BUILT_IN)
 
 
 def _module(name: str) -> ModuleType:
     return addons.page.report if name == "html" else import_module(f"{__name__}.{name}")
 
 
-def files(formats: Iterable[str]) -> Iterator[tuple[str, Draw]]:
+def format_files(formats: Iterable[str]) -> Iterator[tuple[str, Draw]]:
     """Yield the files of formats by name with what draws each, every format once."""
     for name in dict.fromkeys(formats):
-        drawn: Mapping[str, Draw] = _HERE[name] if name in _HERE else _module(name).FILES
+        drawn: Mapping[str, Draw] = _BUILT_IN[name] if name in _BUILT_IN else _module(name).FILES
         yield from drawn.items()
 
 
-WHOLE = "case"
+WHOLE_CASE = "case"
 """The name used if no metric or check is the cause, as for a case without a reply."""
 
 
@@ -120,7 +123,7 @@ class JudgedCase:
         found = [] if self.excused_by else [one for one in self.judgements if one.severity]
         if not found and self.finding:
             what, severity = self.finding.what, self.finding.severity
-            found = [Judgement(WHOLE, what, severity, evidence=self.finding.evidence)]
+            found = [Judgement(WHOLE_CASE, what, severity, evidence=self.finding.evidence)]
         yield from found
 
     def level(self, judgement: Judgement) -> str:
@@ -139,7 +142,7 @@ def judged_cases(view: ReportView) -> Iterator[JudgedCase]:
         waivers.setdefault(case_of(waiver), {})[waiver.name] = waiver
     policy = report.provenance.policy
     for (evaluator, part), section in zip(parts_of(report.parts), view.sections, strict=True):
-        changes = _changes(report, evaluator.name)
+        changes = _changes_by_id(report, evaluator.name)
         findings = iter(section.findings)  # those of some cases, in the order of all
         finding = next(findings, None)
         for one in results_of(part):
@@ -170,12 +173,12 @@ LONGEST_MESSAGE = 1_000
 """Characters that a message about a case has at most."""
 
 
-def message_of(case: JudgedCase, judgement: Judgement) -> str:
+def judgement_message(case: JudgedCase, judgement: Judgement) -> str:
     """Return in a line what a metric or check says of a case, with its evidence."""
-    title = "" if judgement.by == WHOLE else f"{case.evaluator.present.explanation(judgement.by).title}: "
+    title = "" if judgement.by == WHOLE_CASE else f"{case.evaluator.present.explanation(judgement.by).title}: "
     figure = "" if judgement.score is None else f" {judgement.score:.2f}"
     head = f"{plain(Untrusted(case.id))}: {title}{judgement.label}{figure}"
-    return "; ".join((head, *map(quoted, judgement.evidence)))[:LONGEST_MESSAGE]
+    return "; ".join((head, *map(quote_phrase, judgement.evidence)))[:LONGEST_MESSAGE]
 
 
 def repository_path(place: Place, folder: str) -> str:
@@ -188,7 +191,7 @@ def is_compared(report: Report, name: str) -> bool:
     return bool(report.comparison and report.comparison.parts[name])
 
 
-def _changes(report: Report, name: str) -> dict[str, str]:
+def _changes_by_id(report: Report, name: str) -> dict[str, str]:
     """Return what became of an evaluator's cases since the baseline, by id, of those that are not as before."""
     part = report.comparison and report.comparison.parts[name]
     if not part:

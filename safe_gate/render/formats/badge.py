@@ -9,23 +9,23 @@ from collections.abc import Iterator
 
 from safe_gate.core.jsontext import line
 from safe_gate.model.report import Report, Verdict
-from safe_gate.render.formats import Shown
+from safe_gate.render.formats import RenderedRun
 from safe_gate.render.untrusted import xml
-from safe_gate.render.view import conclusion
+from safe_gate.render.view import rules_summary
 
 _LABEL = "SAFE Gate"
 _COLORS = {"pass": ("brightgreen", "#2a7f2e"), "fail": ("red", "#c0392b"), "error": ("lightgrey", "#6b6b6b")}
 _PADDING = 6  # pixels beside a text
 
 
-def _json(run: Shown) -> Iterator[str]:
+def _json(run: RenderedRun) -> Iterator[str]:
     report = run.report
     name, _ = _COLORS[report.verdict]
     shown = {"schemaVersion": 1, "label": _LABEL, "message": _message(report), "color": name}
     yield f"{line(shown | ({'isError': True} if report.verdict is Verdict.ERROR else {}))}\n"
 
 
-def _svg(run: Shown) -> Iterator[str]:
+def _svg(run: RenderedRun) -> Iterator[str]:
     report = run.report
     _, color = _COLORS[report.verdict]
     message = _message(report)
@@ -52,4 +52,4 @@ FILES = {"safe-gate.badge.svg": _svg, "safe-gate.badge.json": _json}
 
 
 def _message(report: Report) -> str:
-    return "passed" if report.verdict is Verdict.PASS else conclusion(report)
+    return "passed" if report.verdict is Verdict.PASS else rules_summary(report)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from safe_gate.evaluators.registry import parts_of
 from safe_gate.model.results import Untrusted
-from safe_gate.render.formats import JudgedCase, Shown, judged_cases
-from safe_gate.render.untrusted import cell, plain, quoted
+from safe_gate.render.formats import JudgedCase, RenderedRun, judged_cases
+from safe_gate.render.untrusted import plain, quote_phrase, spreadsheet_cell
 
 _LONGEST = 32_000  # Excel takes 32,767 characters
 _BOM = "\ufeff"
@@ -21,13 +21,13 @@ class _Echo:
         return text
 
 
-def _draw(run: Shown) -> Iterator[str]:
+def _draw(run: RenderedRun) -> Iterator[str]:
     writer = csv.writer(_Echo())
     measures = [by for evaluator, part in parts_of(run.report.parts) for by in evaluator.present.measured(part)]
     header = ("evaluator", "id", "path", "line", "label", "passed", "groups", *measures, "waived", "change")
     yield _BOM + writer.writerow((*header, "evidence"))
     for case in judged_cases(run.view):
-        yield writer.writerow([cell(one[:_LONGEST]) for one in _row(case, measures)])
+        yield writer.writerow([spreadsheet_cell(one[:_LONGEST]) for one in _row(case, measures)])
 
 
 FILES = {"safe-gate.cases.csv": _draw}
@@ -35,18 +35,18 @@ FILES = {"safe-gate.cases.csv": _draw}
 
 def _row(case: JudgedCase, measures: Sequence[str]) -> Iterator[str]:
     yield case.evaluator.name
-    yield _name(case.id)
-    yield _name(case.place.path)
+    yield _plain_name(case.id)
+    yield _plain_name(case.place.path)
     yield str(case.place.line)
     yield case.label
     yield "yes" if case.passed else "no"
-    yield "; ".join(map(_name, case.groups))
+    yield "; ".join(map(_plain_name, case.groups))
     said = {one.by: one.label if one.score is None else repr(one.score) for one in case.judgements}
     yield from (said.get(by, "") for by in measures)
     yield "; ".join(sorted(case.waivers))
     yield case.change
-    yield "; ".join(quoted(phrase) for one in case.to_see() for phrase in one.evidence)
+    yield "; ".join(quote_phrase(phrase) for one in case.to_see() for phrase in one.evidence)
 
 
-def _name(text: str) -> str:
+def _plain_name(text: str) -> str:
     return plain(Untrusted(text), _LONGEST)

@@ -11,14 +11,14 @@ from safe_gate.core.jsontext import digest, line
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 from safe_gate.model.results import Untrusted
-from safe_gate.render.formats import LONGEST_MESSAGE, Shown, judged_cases, message_of, repository_path
-from safe_gate.render.untrusted import plain, quoted
-from safe_gate.render.view import ReportView, message, rule_name
+from safe_gate.render.formats import LONGEST_MESSAGE, RenderedRun, judged_cases, judgement_message, repository_path
+from safe_gate.render.untrusted import plain, quote_phrase
+from safe_gate.render.view import ReportView, rule_message, rule_name
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 
 
-def _draw(run: Shown) -> Iterator[str]:
+def _draw(run: RenderedRun) -> Iterator[str]:
     separator = "[\n"
     for issue in _issues(run.view, run.origin.folder):
         yield f"{separator}{line(issue)}"
@@ -38,11 +38,11 @@ def _issues(view: ReportView, folder: str) -> Iterator[JsonObject]:
     for rule in view.broken:
         key = ["rule", rule.evaluator, rule.rule, rule.group]
         path = repository_path(Place(report.provenance.inputs[0].path), folder)  # an issue must have one
-        yield _issue(f"gate/{rule_name(rule)}", quoted(message(rule)), key, "blocker", path, 1)
+        yield _issue(f"gate/{rule_name(rule)}", quote_phrase(rule_message(rule)), key, "blocker", path, 1)
     for case in judged_cases(view):
         for one in case.to_see():
             if one.by not in case.waivers:
-                words, name = message_of(case, one), case.evaluator.name
+                words, name = judgement_message(case, one), case.evaluator.name
                 severity = _SEVERITIES[case.level(one)]
                 path = repository_path(case.place, folder)
                 yield _issue(f"{name}/{one.by}", words, [name, case.id, one.by], severity, path, case.place.line)

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from safe_gate.core.jsontext import line
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Judgement
-from safe_gate.render.formats import JudgedCase, Shown, judged_cases
-from safe_gate.render.untrusted import quoted
+from safe_gate.render.formats import JudgedCase, RenderedRun, judged_cases
+from safe_gate.render.untrusted import quote_phrase
 
 
-def _draw(run: Shown) -> Iterator[str]:
+def _draw(run: RenderedRun) -> Iterator[str]:
     for case in judged_cases(run.view):
         row = {
             "evaluator": case.evaluator.name,
@@ -40,7 +40,7 @@ def _judgement(case: JudgedCase, one: Judgement) -> JsonObject:
     return {
         "label": one.label,
         **({} if one.score is None else {"score": one.score}),
-        "evidence": [quoted(phrase) for phrase in one.evidence],
+        "evidence": [quote_phrase(phrase) for phrase in one.evidence],
         "hits": [hit.as_quote() for hit in one.hits],
         **({"waiver": told} if told else {}),
     }

@@ -13,9 +13,9 @@ from safe_gate.core.figures import plural
 from safe_gate.model.problems import Place, Problem
 from safe_gate.model.report import Report, Waiver
 from safe_gate.model.results import Severity, Untrusted
-from safe_gate.render.formats import WHOLE, JudgedCase, Shown, judged_cases
-from safe_gate.render.untrusted import plain, quoted, xml
-from safe_gate.render.view import filter_of, message, rule_name
+from safe_gate.render.formats import WHOLE_CASE, JudgedCase, RenderedRun, judged_cases
+from safe_gate.render.untrusted import plain, quote_phrase, xml
+from safe_gate.render.view import report_filter_sentence, rule_message, rule_name
 
 
 class _Test(NamedTuple):
@@ -28,16 +28,18 @@ class _Test(NamedTuple):
     details: Sequence[str] = ()
 
 
-def _draw(run: Shown) -> Iterator[str]:
+def _draw(run: RenderedRun) -> Iterator[str]:
     report = run.report
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="SAFE Gate">\n'
     facts = [("version", report.tool.version)]
-    if words := filter_of(report):
-        facts.append(("filter", quoted(words)))
-    yield _suite("gate", "gate", [*_rules(report), *map(_input, report.problems)], facts)
+    if words := report_filter_sentence(report):
+        facts.append(("filter", quote_phrase(words)))
+    yield _suite("gate", "gate", [*_rule_tests(report), *map(_problem_test, report.problems)], facts)
     for case in judged_cases(run.view):
         properties = [*_properties(case)]
-        yield _suite(_whole(case.id), case.evaluator.name, [*_tests(case)], properties, _whole(case.place.path))
+        yield _suite(
+            _full_name(case.id), case.evaluator.name, [*_case_tests(case)], properties, _full_name(case.place.path)
+        )
     yield "</testsuites>\n"
 
 
@@ -70,23 +72,23 @@ def _test(test: _Test) -> str:
     return f'{start}>\n<{test.outcome}{kind} message="{xml(test.why)}">{details}</{test.outcome}>\n</testcase>'
 
 
-def _rules(report: Report) -> Iterator[_Test]:
+def _rule_tests(report: Report) -> Iterator[_Test]:
     for rule in report.rules:
         group = f" {plain(Untrusted(rule.group))}" if rule.group else ""
         outcome = "skipped" if rule.skipped else "" if rule.passed else "failure"
-        words = quoted(message(rule))
+        words = quote_phrase(rule_message(rule))
         yield _Test("gate.rules", f"{rule_name(rule)} {rule.evaluator}{group}", outcome, words, (words,))
 
 
-def _input(problem: Problem) -> _Test:
-    name = _where(problem.place) + f" {plain(Untrusted(problem.case_id))}" * bool(problem.case_id)
+def _problem_test(problem: Problem) -> _Test:
+    name = _place_line(problem.place) + f" {plain(Untrusted(problem.case_id))}" * bool(problem.case_id)
     more = f" (and {plural(problem.count - 1, 'more problem')})" if problem.count > 1 else ""
     field = f"{plain(Untrusted(problem.field))}: " if problem.field else ""
     words = f"{field}{plain(Untrusted(problem.message), 500)}{more}"
     return _Test("gate.input", name, "error", words, (words,))
 
 
-def _tests(case: JudgedCase) -> Iterator[_Test]:
+def _case_tests(case: JudgedCase) -> Iterator[_Test]:
     """Yield a test for each metric or check, and one for a case that a broken rule counts whole."""
     for one in case.judgements:
         outcome, why = "", ""
@@ -99,13 +101,13 @@ def _tests(case: JudgedCase) -> Iterator[_Test]:
         elif one.severity is Severity.FAILING:
             figure = "" if one.score is None else f" {one.score:.2f}"
             outcome, why = "failure", f"{case.evaluator.present.explanation(one.by).title}{figure}: {one.label}"
-        details = [_where(case.place), *map(quoted, one.evidence)] if outcome else []
-        yield _Test(f"{case.evaluator.name}.{one.by}", f"{_whole(case.id)} {one.by}", outcome, why, details)
+        details = [_place_line(case.place), *map(quote_phrase, one.evidence)] if outcome else []
+        yield _Test(f"{case.evaluator.name}.{one.by}", f"{_full_name(case.id)} {one.by}", outcome, why, details)
     for one in case.to_see():
-        if one.by == WHOLE and case.finding and case.finding.breaks:
-            details = [_where(case.place), *map(quoted, one.evidence)]
-            name = f"{_whole(case.id)} {WHOLE}"
-            yield _Test(f"{case.evaluator.name}.{WHOLE}", name, "failure", one.label, details)
+        if one.by == WHOLE_CASE and case.finding and case.finding.breaks:
+            details = [_place_line(case.place), *map(quote_phrase, one.evidence)]
+            name = f"{_full_name(case.id)} {WHOLE_CASE}"
+            yield _Test(f"{case.evaluator.name}.{WHOLE_CASE}", name, "failure", one.label, details)
 
 
 def _properties(case: JudgedCase) -> Iterator[tuple[str, str]]:
@@ -128,10 +130,10 @@ def _waived(waiver: Waiver) -> str:
     return f"waived until {expires} by {owner}: {reason}"
 
 
-def _where(place: Place) -> str:
-    return _whole(place.path) + f":{place.line}" * bool(place.line)
+def _place_line(place: Place) -> str:
+    return _full_name(place.path) + f":{place.line}" * bool(place.line)
 
 
-def _whole(text: str) -> str:
+def _full_name(text: str) -> str:
     """Return a recorded name in full: two that differ late stay two."""
     return plain(Untrusted(text), len(text))

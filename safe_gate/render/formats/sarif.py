@@ -19,9 +19,17 @@ from safe_gate.model.problems import Place
 from safe_gate.model.report import Report, Verdict, Waiver
 from safe_gate.model.results import Explained, Judgement, Recorded, Severity, Untrusted
 from safe_gate.render.comparison import NEWLY_FAILING
-from safe_gate.render.formats import WHOLE, JudgedCase, Shown, is_compared, judged_cases, message_of, repository_path
-from safe_gate.render.untrusted import address, plain, quoted, sarif
-from safe_gate.render.view import ReportView, filter_of, message, rule_name
+from safe_gate.render.formats import (
+    WHOLE_CASE,
+    JudgedCase,
+    RenderedRun,
+    is_compared,
+    judged_cases,
+    judgement_message,
+    repository_path,
+)
+from safe_gate.render.untrusted import address, plain, quote_phrase, sarif
+from safe_gate.render.view import ReportView, report_filter_sentence, rule_message, rule_name
 
 _MOST = 5_000
 _MOST_BYTES = 9_000_000  # of results; what else there is takes little
@@ -34,12 +42,12 @@ _WHOLE = Explained(
 )
 
 
-def _draw(source: Shown) -> Iterator[str]:
+def _draw(source: RenderedRun) -> Iterator[str]:
     view, (_, folder, *_), recorded = source
     report = view.report
     rules = _rules(report)
     index = {rule["id"]: place for place, rule in enumerate(rules)}
-    results, left_out = _first(_ranked(view, folder, index, recorded))
+    results, left_out = _first_results(_ranked_results(view, folder, index, recorded))
     driver = {"name": "SAFE Gate", "version": report.tool.version, "rules": rules}
     run = {
         "tool": {"driver": driver},
@@ -48,8 +56,8 @@ def _draw(source: Shown) -> Iterator[str]:
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "invocations": [_invocation(report, folder, left_out)],
     }
-    if words := filter_of(report):
-        run["properties"] = {"filter": quoted(words)}
+    if words := report_filter_sentence(report):
+        run["properties"] = {"filter": quote_phrase(words)}
     yield f'{{"$schema": {line(_SCHEMA)}, "version": "2.1.0", "runs": [{{\n'
     yield from (f"{line(key)}: {line(value)},\n" for key, value in run.items())
     yield '"results": ['
@@ -64,9 +72,9 @@ _ROOT = "%SRCROOT%"
 
 def _rules(report: Report) -> list[dict[str, Any]]:
     explained = {
-        f"{one.name}/{by}": _WHOLE if by == WHOLE else one.present.explanation(by)
+        f"{one.name}/{by}": _WHOLE if by == WHOLE_CASE else one.present.explanation(by)
         for one, part in parts_of(report.parts)
-        for by in (*one.present.measured(part), WHOLE)
+        for by in (*one.present.measured(part), WHOLE_CASE)
     }
     return [
         {
@@ -85,7 +93,7 @@ def _rules(report: Report) -> list[dict[str, Any]]:
 # --- results ------------------------------------------------------------------------------------
 
 
-class _Ranked(NamedTuple):
+class _RankedResult(NamedTuple):
     """A result as JSON, after its sort keys: its rank and its place in the report."""
 
     rank: tuple[bool, bool, bool, bool]
@@ -93,7 +101,7 @@ class _Ranked(NamedTuple):
     text: str
 
 
-def _first(found: Iterator[_Ranked]) -> tuple[list[str], int]:
+def _first_results(found: Iterator[_RankedResult]) -> tuple[list[str], int]:
     """Return the first results by rank, as many as there may be, and how many are left out."""
     number = count()
     texts: list[str] = []
@@ -106,7 +114,9 @@ def _first(found: Iterator[_Ranked]) -> tuple[list[str], int]:
     return texts, next(number) - len(texts)
 
 
-def _ranked(view: ReportView, folder: str, index: Mapping[str, int], recorded: Recorded) -> Iterator[_Ranked]:
+def _ranked_results(
+    view: ReportView, folder: str, index: Mapping[str, int], recorded: Recorded
+) -> Iterator[_RankedResult]:
     columns = {name: iter(some) for name, some in recorded.columns.items()}
     is_any_compared = any(is_compared(view.report, name) for name in EVALUATORS)
     place = count()
@@ -120,7 +130,7 @@ def _ranked(view: ReportView, folder: str, index: Mapping[str, int], recorded: R
                 result["baselineState"] = state if is_compared(view.report, case.evaluator.name) else "new"
             is_new, is_failing = case.change == NEWLY_FAILING, one.severity is Severity.FAILING
             rank = (one.by in case.waivers, not breaks, not is_new, not is_failing)
-            yield _Ranked(rank, next(place), line(result))
+            yield _RankedResult(rank, next(place), line(result))
 
 
 def _result(
@@ -133,7 +143,7 @@ def _result(
         "ruleId": rule,
         "ruleIndex": index[rule],
         "level": case.level(one),
-        "message": {"text": sarif(message_of(case, one))},
+        "message": {"text": sarif(judgement_message(case, one))},
         "locations": [
             {
                 **_location(case.place, folder, span),
@@ -177,7 +187,9 @@ _STATES = {
 
 
 def _invocation(report: Report, folder: str, left_out: int) -> dict[str, Any]:
-    said = [_notification("error", f"{quoted(message(rule))} ({rule_name(rule)})") for rule in report.broken()]
+    said = [
+        _notification("error", f"{quote_phrase(rule_message(rule))} ({rule_name(rule)})") for rule in report.broken()
+    ]
     if left_out:
         words = f"{plural(left_out, 'more result')} left out, least important first; the JSON report has all."
         said = [_notification("warning", words), *said]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from safe_gate.evaluators.safe_v0.present import marks
 from safe_gate.model.results import Side, Untrusted
-from safe_gate.render.untrusted import embedded, html
+from safe_gate.render.untrusted import embedded_json, html
 from tests.support.browser import Browser
 from tests.support.cases import BAD, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.formats import html as read_page
@@ -122,7 +122,7 @@ def _without(text: str, spans: list[list[int]]) -> list[str]:
 
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5))
 def test_data_ends_no_element_and_stays_the_same(value: Any) -> None:
-    text = embedded(json.dumps(value))
+    text = embedded_json(json.dumps(value))
     assert not set("<>&") & set(text)
     assert json.loads(text) == value
 

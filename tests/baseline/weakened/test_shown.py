@@ -54,12 +54,12 @@ def test_at_most_ten_ways_are_shown_and_the_others_folded(safe_gate: SafeGate, b
     assert shown.count("| Synthesis case |") == 10
     assert folded.split("</details>")[0].count("| Synthesis case |") == 2
     without = next(
-        one for one in markdown.from_longest(ReportView(read_report(report())), limit=len(text.encode()) - 1)
+        one for one in markdown.scorecards_by_length(ReportView(read_report(report())), limit=len(text.encode()) - 1)
     )
     assert without.count("| Synthesis case |") == 10
     assert "… and 2 more: see the JSON report." in without
     assert "... and 2 more: see the JSON report" in ran.out
-    counts = [*markdown.from_longest(ReportView(read_report(report())), limit=10)][-1]
+    counts = [*markdown.scorecards_by_length(ReportView(read_report(report())), limit=10)][-1]
     assert "**This change weakens the gate** in 12 ways" in counts
     assert "| Synthesis case |" not in counts
 
@@ -193,7 +193,7 @@ def test_a_stored_report_may_name_anything(safe_gate: SafeGate, base: str) -> No
     finding = {"kind": "rule", "id": evil, "field": evil, "what": "changed", "before": [evil], "after": evil}
     made = report()
     stored = read_report(made | {"weakened": made["weakened"] | {"findings": [finding]}})
-    for text in markdown.from_longest(ReportView(stored), limit=markdown.COMMENT_LIMIT):
+    for text in markdown.scorecards_by_length(ReportView(stored), limit=markdown.COMMENT_LIMIT):
         assert "<img" not in text
         assert "@octo" not in text
     for text in console.scorecards(ReportView(stored)):

@@ -31,7 +31,7 @@ def test_a_format_is_a_choice() -> None:
     assert {path.stem for path in folder.glob("*.py")} <= {*setting.choices, "__init__"}
     schema = json.loads((REPOSITORY / "schemas/config.schema.json").read_text("utf-8"))
     assert tuple(schema["$defs"]["reports"]["items"]["enum"]) == setting.choices
-    assert {name: tuple(file for file, _ in formats.files([name])) for name in setting.choices} == FILES
+    assert {name: tuple(file for file, _ in formats.format_files([name])) for name in setting.choices} == FILES
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,9 @@ def test_where_one_file_cannot_be_written_none_says_that_the_gate_passed(safe_ga
     no_verdict = json.loads(Path("report.json").read_text("utf-8"))
     Path("reports/safe-gate.sarif").write_text(
         "".join(
-            dict(formats.files(["sarif"]))["safe-gate.sarif"](formats.Shown(ReportView.of(read_report(no_verdict))))
+            dict(formats.format_files(["sarif"]))["safe-gate.sarif"](
+                formats.RenderedRun(ReportView.of(read_report(no_verdict)))
+            )
         )
     )
     found = read()
@@ -105,8 +107,8 @@ def test_no_file_is_replaced_before_all_are_written(safe_gate: SafeGate, monkeyp
         found = {path.name: path.read_text("utf-8") for path in Path("reports").glob("safe-gate*")}
         seen.append(found)
 
-    real = formats.files
-    monkeypatch.setattr(formats, "files", lambda names: [*real(names), ("safe-gate.last", watched)])
+    real = formats.format_files
+    monkeypatch.setattr(formats, "format_files", lambda names: [*real(names), ("safe-gate.last", watched)])
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
     unfinished = seen[-1]
     assert set(unfinished) == {"safe-gate.json", "safe-gate.md", "safe-gate.last"}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.model.results import Untrusted
-from safe_gate.render.untrusted import cell, sarif, xml
+from safe_gate.render.untrusted import sarif, spreadsheet_cell, xml
 from tests.support.cases import BAD
 from tests.support.formats import FORMULA
 from tests.support.judged_run import CHECKS, properties
@@ -78,6 +78,6 @@ def test_tables_have_every_case(judged: Any) -> None:
 def test_a_text_is_one_cell_that_is_no_formula_and_legal_xml(text: str) -> None:
     from xml.etree import ElementTree
 
-    assert not any(one.lstrip(' "').startswith(FORMULA) for one in cell(Untrusted(text)).split(";"))
+    assert not any(one.lstrip(' "').startswith(FORMULA) for one in spreadsheet_cell(Untrusted(text)).split(";"))
     assert ElementTree.fromstring(f'<a b="{xml(Untrusted(text))}"/>').get("b") is not None
-    assert "##[" not in xml(Untrusted(text)) + cell(Untrusted(text)) + sarif(Untrusted(text))
+    assert "##[" not in xml(Untrusted(text)) + spreadsheet_cell(Untrusted(text)) + sarif(Untrusted(text))

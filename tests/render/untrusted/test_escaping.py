@@ -19,8 +19,8 @@ from safe_gate.github.runner_files import Annotation, annotations_of
 from safe_gate.model.problems import Place, Problem
 from safe_gate.model.report import Provenance, Report, Tool, Verdict
 from safe_gate.model.results import Untrusted
-from safe_gate.render.console import problem
-from safe_gate.render.untrusted import LONGEST, markdown, plain, quotation, quoted, visible
+from safe_gate.render.console import problem_line
+from safe_gate.render.untrusted import LONGEST, escape_invisible, markdown, plain, quotation, quote_phrase
 from safe_gate.render.view import ReportView
 from tests.support.examples import examples
 from tests.support.hostile import Page
@@ -34,14 +34,14 @@ modest = examples(few=60, many=200)
 @given(any_text)
 @modest
 def test_no_character_that_acts_or_hides_reaches_a_reader(text: str) -> None:
-    for shown in (plain(Untrusted(text)), markdown(Untrusted(text)), visible(text, LONGEST)):
+    for shown in (plain(Untrusted(text)), markdown(Untrusted(text)), escape_invisible(text, LONGEST)):
         assert not any(map(hides, shown))
 
 
 @pytest.mark.parametrize("blank", BLANKS, ids=ascii)
 def test_a_letter_without_ink_is_shown_as_an_escape(blank: str) -> None:
     escape = f"\\u{ord(blank):04x}"
-    assert visible(f"a{blank}b", LONGEST) == f"a{escape}b"
+    assert escape_invisible(f"a{blank}b", LONGEST) == f"a{escape}b"
 
 
 @given(any_text)
@@ -55,7 +55,7 @@ def test_a_log_line_never_begins_or_holds_a_workflow_command(text: str) -> None:
 @given(any_text.filter(lambda text: text.isprintable() and set(BLANKS).isdisjoint(text)), st.integers(1, 40))
 @modest
 def test_text_is_cut_by_characters_with_an_ellipsis(text: str, longest: int) -> None:
-    assert visible(text, longest) == (text if len(text) <= longest else text[:longest] + "…")
+    assert escape_invisible(text, longest) == (text if len(text) <= longest else text[:longest] + "…")
 
 
 @given(any_text)
@@ -67,7 +67,7 @@ def test_markdown_shows_recorded_text_as_code_of_letters_and_entities(text: str)
     assert code is not None
     without_entities = re.sub(r"(<wbr>(?=&#(46|58|64);))?&#\d+;", "", code[1])
     assert not re.search(r"[|<>@#`&*_\[\]()!\\~:./=+$\"\n]", without_entities)
-    assert html.unescape(code[1].replace("<wbr>", "")) == (visible(text, LONGEST) or " ")
+    assert html.unescape(code[1].replace("<wbr>", "")) == (escape_invisible(text, LONGEST) or " ")
 
 
 def quoted_in_a_table(text: str, decides: slice = slice(0, 0)) -> str:
@@ -100,10 +100,10 @@ def test_a_quotation_is_text_and_bold_whatever_it_says(text: str, start: int, le
     assert all(element.attributes == {} for element in shown.elements if element.tag in ("b", "span"))
     (quote,) = (element.text for element in shown.elements if element.tag == "blockquote")
     pieces = (text[: decides.start], text[decides], text[decides.stop :])
-    assert quote == "".join(visible(piece, len(piece)) for piece in pieces)
+    assert quote == "".join(escape_invisible(piece, len(piece)) for piece in pieces)
     assert not any(map(hides, quote))
     assert [element.text for element in shown.elements if element.tag == "b"] == [
-        visible(piece, len(piece)) for piece in pieces[1:2] if piece
+        escape_invisible(piece, len(piece)) for piece in pieces[1:2] if piece
     ]
     assert [node for node in shown.outside_code.split("\0") if LIVE.search(node)] == []
 
@@ -148,7 +148,7 @@ def test_an_address_is_no_link(links: Callable[[str], int]) -> None:
 
 def test_our_own_words_pass_unchanged() -> None:
     assert (plain("a | `b`"), markdown("a | `b`")) == ("a | `b`", "a | `b`")
-    assert quoted(["missing ", Untrusted("fever\n"), ", and 1 more"]) == 'missing "fever\\n", and 1 more'
+    assert quote_phrase(["missing ", Untrusted("fever\n"), ", and 1 more"]) == 'missing "fever\\n", and 1 more'
 
 
 @pytest.mark.parametrize("show", [str, format, lambda untrusted: f"{untrusted}", lambda untrusted: f"{untrusted:>9}"])
@@ -211,8 +211,8 @@ NOTHING = Report(
 @modest
 def test_an_input_problem_is_annotated_without_characters_that_act(path: str, id_: str, field: str, words: str) -> None:
     one = Problem(Place(path, 3), words, id_, field)
-    assert not any(map(hides, problem(one)))
+    assert not any(map(hides, problem_line(one)))
     line = annotations_of(ReportView(NOTHING, [one]))[0].command()
     assert "##[" not in line
     assert not any(map(hides, line))
-    assert as_the_runner_reads(line)[2] == problem(one)
+    assert as_the_runner_reads(line)[2] == problem_line(one)

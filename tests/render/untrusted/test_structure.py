@@ -20,7 +20,7 @@ from safe_gate.model import codec
 from safe_gate.model.problems import Place, Problem
 from safe_gate.model.report import Report
 from safe_gate.render import SUMMARY_LIMIT, console
-from safe_gate.render.markdown import COMMENT_LIMIT, from_longest
+from safe_gate.render.markdown import COMMENT_LIMIT, scorecards_by_length
 from safe_gate.render.view import ReportView
 from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
 from tests.support.examples import examples
@@ -84,7 +84,7 @@ def test_markdown_renders_to_the_same_elements_and_words_around_them(recorded: C
     def shape(text: str) -> list[tuple[list[str], str]]:
         found = []
         for one in ([], problems(text)):
-            for body in from_longest(ReportView(recorded(text), one), limit=SUMMARY_LIMIT):
+            for body in scorecards_by_length(ReportView(recorded(text), one), limit=SUMMARY_LIMIT):
                 page = Page(body)
                 tags = [element.tag for element in page.elements if element.tag != "wbr"]  # as many as text has dots
                 found.append((tags, page.outside_code))
@@ -109,7 +109,9 @@ def test_links_lead_to_the_data_alone(recorded: Callable[[str], Report]) -> None
     @example("javascript:alert(1)//")
     @modest
     def check(text: str) -> None:
-        for body in from_longest(ReportView(recorded(text), problems(text)), limit=COMMENT_LIMIT, origin=ORIGIN):
+        for body in scorecards_by_length(
+            ReportView(recorded(text), problems(text)), limit=COMMENT_LIMIT, origin=ORIGIN
+        ):
             page = Page(body)
             links = [element.attributes["href"] for element in page.elements if element.tag == "a"]
             assert links.pop() == COMMIT
@@ -129,10 +131,10 @@ def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], Repor
             for evaluator, part in parts_of(report.parts)
         ]
         held = [
-            *console.weakened(report.weakened),
-            console.compared(report.comparison, view.comparison, everything=True),
+            *console.weakened_text(report.weakened),
+            console.comparison_text(report.comparison, view.comparison, everything=True),
         ]
-        return "\n".join((*cards, *held, console.rules(view)))
+        return "\n".join((*cards, *held, console.rules_text(view)))
 
     lines = len(log(WORDS).split("\n"))
 
@@ -141,7 +143,7 @@ def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], Repor
     def check(text: str) -> None:
         shown = log(text)
         assert len(shown.split("\n")) == lines
-        assert commands_in(shown + "\n" + console.problems(problems(text))) == []
+        assert commands_in(shown + "\n" + console.problem_lines(problems(text))) == []
         assert not any(char != "\n" and hides(char) for char in shown)
 
     check()
