@@ -400,7 +400,7 @@ def _counted(sides: Sides) -> Iterator[Phrase]:
         yield (f"{_clauses(favour, 'speaks', 'speak')} for the reply, {len(against)} against it",)
     elif sides.favour and not favour:
         yield (f"no clause of {either(sides.favour)}",)
-    for group, some in sides.applies.items():
+    for group, some in ((group, some) for group, some in sides.applies.items() if group not in sides.against):
         text = "reply" if any(hit.field == "assistant" for hit in some) else "message"
         yield from _hits(f"the {text} has {named(group)}", some, says(group))
 
