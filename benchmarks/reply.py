@@ -15,7 +15,7 @@ from pathlib import Path
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.definitions import CHECKS
-from safe_gate.inputs.case_files import NO_FILES, load
+from safe_gate.inputs.case_files import NO_FILES, load_rules
 from safe_gate.model.problems import Place
 from safe_gate.scoring.sides import scoring_settings
 from safe_gate.settings import Settings
@@ -44,7 +44,7 @@ def main() -> None:
     cases = [Case(c["id"], c["user"], c["assistant"], tuple(CHECKS), {}, (), Place("")) for c in recorded]
     words = sum(len(case.assistant.split()) for case in cases) / len(cases)
     rules = {
-        profile: load(EVALUATORS["synthesis"], scoring_settings(Settings().replace(profile=profile)), NO_FILES)
+        profile: load_rules(EVALUATORS["synthesis"], scoring_settings(Settings().replace(profile=profile)), NO_FILES)
         for profile in ("standard", "spec")
     }
     best = fastest(

@@ -89,7 +89,7 @@ def judge(
                 found = replace(found, weakened=weakened.find_weakened(base, past, cases, rules, effects, snapshots))
             report = _report_of(found, scores, rules, snapshots, effects)
         except CannotJudge as error:
-            problems = sides.shown_problems(error.problems, options.text)
+            problems = sides.redact_problems(error.problems, options.text)
             return without_verdict(problems, rules.options, effects, inputs)
         return Judged(report, (), recorded_texts(scores, compared, past, options))
 
@@ -149,7 +149,7 @@ def _report_of(
     outcomes = gate_rules.judge(found, source.policy(rules.options))
     verdict = gate_rules.verdict(outcomes)
     if verdict is Verdict.ERROR:
-        raise CannotJudge(sides.no_rule())
+        raise CannotJudge(sides.no_rule_problem())
     left_out = {name: len(ids) for name, ids in scores.left_out.items()} or None
     report = Report(
         tool=TOOL,

@@ -227,11 +227,11 @@ def _packs(given: Iterable[str | os.PathLike[str] | Mapping[str, Any]]) -> tuple
 def _read(pattern: str) -> Iterator[tuple[str, str]]:
     from safe_gate.inputs import disk, globs
 
-    paths, problems = globs.expand([pattern], ".json")
+    paths, problems = globs.expand_on_disk([pattern], ".json")
     if problems:
         raise _refusal(problems)
     try:
-        yield from [(disk.shown(path), disk.text_of(path, disk.shown(path))) for path in paths]
+        yield from [(disk.display_path(path), disk.read_text(path, disk.display_path(path))) for path in paths]
     except CannotJudge as error:
         raise _refusal(error.problems) from None
 
@@ -243,7 +243,13 @@ def _with_packs(profile: str, named: Sequence[tuple[str, str]]) -> Rules:
     settings = {"profile": profile, "default_checks": DEFAULT_CHECKS, "tags": None, "rules_off": (), "helplines": _ALL}
     try:
         files = [
-            OwnFile(name, name, text.encode(), checked.fitting(text, Path(name), name, _PACK), checked.lines_in(text))
+            OwnFile(
+                name,
+                name,
+                text.encode(),
+                checked.parse_document(text, Path(name), name, _PACK),
+                checked.line_finder(text),
+            )
             for name, text in named
         ]
         return rule_packs.from_recipe(rule_packs.recipe(settings, files))

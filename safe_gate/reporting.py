@@ -19,7 +19,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import rules
 from safe_gate.github import Effects, foreign_checkout
 from safe_gate.inputs import disk
-from safe_gate.inputs.case_files import files_read, overwritten
+from safe_gate.inputs.case_files import input_paths, overwritten_reports
 from safe_gate.inputs.commit_files import Clone, Missing
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of
@@ -80,7 +80,7 @@ def reports_of(options: Settings) -> dict[Path, Draw]:
 def unread_reports_of(options: Settings) -> dict[Path, Draw]:
     """Return the reports of a run that take the place of no file that it reads."""
     reports = reports_of(options)
-    taken = overwritten(reports, options)
+    taken = overwritten_reports(reports, options)
     return {path: draw for path, draw in reports.items() if path not in taken}
 
 
@@ -90,7 +90,7 @@ class OverwriteError(CannotJudge):
     def __init__(self, paths: Sequence[Path]) -> None:
         words = "{} is a file that this run reads, and its report must not replace it; set another report-dir"
         super().__init__(
-            *(Problem(Place("report-dir"), words.format(disk.shown(path)), code=Code.USAGE) for path in paths)
+            *(Problem(Place("report-dir"), words.format(disk.display_path(path)), code=Code.USAGE) for path in paths)
         )
         self.paths = paths
 
@@ -101,7 +101,7 @@ def begin(options: Settings, effects: Effects, reports: Mapping[Path, Draw], jud
     `judging_options` are the settings that judge, which may name other files than the run's own. Raises CannotJudge for
     a report that would replace a file that the run reads.
     """
-    if taken := overwritten((*reports, _hand_over(options)), options, judging_options):
+    if taken := overwritten_reports((*reports, _hand_over(options)), options, judging_options):
         raise OverwriteError(taken)
     words = "run did not finish, so there is no result; run again"
     judged = without_verdict((Problem(Place("safe-gate"), words, code=Code.NOT_FINISHED),), judging_options, effects)
@@ -120,7 +120,7 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
     written: list[str] = []
     try:
         disk.write_all({path: draw(shown) for path, draw in reports.items()})
-        written = [disk.shown(path) for path in reports]
+        written = [disk.display_path(path) for path in reports]
     except CannotJudge as error:
         judged = without_verdict((*problems, *error.problems), options, effects)
         shown = formats.RenderedRun(ReportView(judged.report, judged.problems), origin)
@@ -136,7 +136,7 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
         effects.out(console.rules_text(shown.view))
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_text(path) for path in written)}")
-    hands_over = not overwritten((_hand_over(options),), options)
+    hands_over = not overwritten_reports((_hand_over(options),), options)
     if options.dry_run or options.sinks or effects.context.has_runner:
         github.publishing.publish_run(shown.view, options, written, effects, shown.recorded, hands_over=hands_over)
     _tell_programs(shown.view, written, effects)
@@ -150,7 +150,7 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
 
 def untrusted_checkout(options: Settings, effects: Effects) -> tuple[Problem, ...]:
     """Return the problem of a checkout that a run reads and its event must not trust, if any."""
-    folder = "" if "head-checkout" in options.allow else foreign_checkout(effects.context, files_read(options))
+    folder = "" if "head-checkout" in options.allow else foreign_checkout(effects.context, input_paths(options))
     if not folder:
         return ()
     words = (
@@ -162,7 +162,7 @@ def untrusted_checkout(options: Settings, effects: Effects) -> tuple[Problem, ..
 
 def report_refusal(problems: Sequence[Problem], options: Settings, effects: Effects) -> Judged:
     """Report wrong settings or usage, also in reports and to GitHub: no old verdict may remain."""
-    problems = sides.shown_problems(problems, options.text)
+    problems = sides.redact_problems(problems, options.text)
     judged = without_verdict(problems, Settings(), effects)
     return conclude(judged, options, effects, unread_reports_of(options))
 

@@ -25,7 +25,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.definitions import CHECKS
-from safe_gate.inputs.case_files import NO_FILES, load
+from safe_gate.inputs.case_files import NO_FILES, load_rules
 from safe_gate.model.problems import Place
 from safe_gate.scoring.sides import scoring_settings
 from safe_gate.settings import Settings
@@ -284,8 +284,8 @@ def words(check: str) -> str:
 def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     """Yield the tables by name."""
     default, spec = (
-        load(EVALUATORS["synthesis"], scoring_settings(Settings()), NO_FILES),
-        load(EVALUATORS["synthesis"], scoring_settings(Settings().replace(profile="spec")), NO_FILES),
+        load_rules(EVALUATORS["synthesis"], scoring_settings(Settings()), NO_FILES),
+        load_rules(EVALUATORS["synthesis"], scoring_settings(Settings().replace(profile="spec")), NO_FILES),
     )
     found = labels(rows, default, spec)
     yield "checks", by_check(found)

@@ -26,7 +26,7 @@ from safe_gate.model.report import BaselineFacts, Comparison, InputFile, Parts, 
 from safe_gate.model.results import Recorded
 from safe_gate.render import formats
 from safe_gate.scoring import measure, sides
-from safe_gate.scoring.measure import Kept, Method, ResultSource
+from safe_gate.scoring.measure import KeptTexts, ResultSource, ScoringMethod
 from safe_gate.scoring.sides import Snapshot
 from safe_gate.settings import Settings
 
@@ -35,7 +35,7 @@ from safe_gate.settings import Settings
 class Scores:
     """The results of each evaluator by name, and the files and problems of all inputs."""
 
-    measured: Mapping[str, measure.Measured]
+    measured: Mapping[str, measure.Measurement]
     problems: tuple[Problem, ...]
 
     @property
@@ -61,15 +61,15 @@ def score(
     head = snapshots.head
     keeps = texts_to_keep(head.options)._replace(case_terms=keeps_cases)
     side = replace(rules.snapshot, root=HERE)  # whoever's settings judge
-    measured: dict[str, measure.Measured] = {}
+    measured: dict[str, measure.Measurement] = {}
     for evaluator in sides.evaluators_in_use(rules.options):
         recipe = rules.recipes.get(evaluator.name, "")
-        how = Method(recipe, source, keeps, rules_of=rules.base.commit[:7] if rules.base else "")
-        measured[evaluator.name] = one = measure.part(evaluator, side, effects.generated_at, how)
+        how = ScoringMethod(recipe, source, keeps, rules_of=rules.base.commit[:7] if rules.base else "")
+        measured[evaluator.name] = one = measure.measure_part(evaluator, side, effects.generated_at, how)
         sides.report_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
     problems = [problem for one in measured.values() for problem in one.problems]
     if not measured:
-        problems = [sides.nothing_to_judge(merges=bool(rules.options.shards))]
+        problems = [sides.no_input_problem(merges=bool(rules.options.shards))]
     # A change that other settings judge must not add a name that leaves every later run without a verdict.
     problems += sides.unknown_names(head, measured)
     if rules.base:
@@ -78,12 +78,12 @@ def score(
     return Scores(measured, tuple(problems))
 
 
-def texts_to_keep(options: Settings) -> Kept:
+def texts_to_keep(options: Settings) -> KeptTexts:
     """Return what is kept: the page shows the texts of all cases, the comment a line of those that fail."""
     columns = formats.needs_columns(options.reports)
     if options.text != "full":
-        return Kept("", columns)
-    return Kept("all" if formats.needs_texts(options.reports) else "failing", columns)
+        return KeptTexts("", columns)
+    return KeptTexts("all" if formats.needs_texts(options.reports) else "failing", columns)
 
 
 def recorded_texts(scores: Scores, found: Comparison | None, past: BaselineRun | None, options: Settings) -> Recorded:
@@ -152,7 +152,7 @@ class BaselineRun:
 
     old: ComparedRun
     today: ComparedRun | None = None
-    measured: Mapping[str, measure.Measured] | None = None
+    measured: Mapping[str, measure.Measurement] | None = None
 
     @property
     def cases(self) -> Cases | None:
@@ -160,36 +160,38 @@ class BaselineRun:
         return case_terms_of(self.measured) if self.measured is not None else None
 
 
-def case_terms_of(measured: Mapping[str, measure.Measured]) -> Cases:
+def case_terms_of(measured: Mapping[str, measure.Measurement]) -> Cases:
     """Return the terms of cases, by evaluator."""
     return {name: one.case_terms for name, one in measured.items()}
 
 
-def measure_all(there: Snapshot, generated_at: str, *, texts: bool = False) -> dict[str, measure.Measured]:
+def measure_all(there: Snapshot, generated_at: str, *, texts: bool = False) -> dict[str, measure.Measurement]:
     """Return the scores of the inputs of a side, by evaluator.
 
     The terms of cases are kept, and with `texts` their recorded texts. Raises CannotJudge for rules.
     """
-    keeps = Kept("all" if texts else "", case_terms=True)
+    keeps = KeptTexts("all" if texts else "", case_terms=True)
     return {
-        one.name: measure.part(one, there, generated_at, Method(there.recipe(one), keeps=keeps))
+        one.name: measure.measure_part(one, there, generated_at, ScoringMethod(there.recipe(one), keeps=keeps))
         for one in sides.evaluators_in_use(there.options)
     }
 
 
-def sound_parts(found: Mapping[str, measure.Measured]) -> Parts:
+def sound_parts(found: Mapping[str, measure.Measurement]) -> Parts:
     """Return the parts of all evaluators. Raises CannotJudge with every problem."""
     if problems := [problem for one in found.values() for problem in one.problems]:
         raise CannotJudge(*problems)
     return {name: found[name].part if name in found else None for name in EVALUATORS}
 
 
-def _without_new_evaluators(found: Mapping[str, measure.Measured], settings: JsonObject) -> dict[str, measure.Measured]:
+def _without_new_evaluators(
+    found: Mapping[str, measure.Measurement], settings: JsonObject
+) -> dict[str, measure.Measurement]:
     """Return the findings, except where a concern or a filter leaves no case of a baseline: it may be new."""
-    left: dict[str, measure.Measured] = {}
+    left: dict[str, measure.Measurement] = {}
     for name, one in found.items():
-        no_case = sides.no_case(EVALUATORS[name], settings, one.groups, one.left_out)
-        if not (no_case and one.problems == sides.shown_problems([no_case], settings["text"])):
+        no_case = sides.no_case_problem(EVALUATORS[name], settings, one.groups, one.left_out)
+        if not (no_case and one.problems == sides.redact_problems([no_case], settings["text"])):
             left[name] = one
     return left
 
@@ -200,7 +202,7 @@ def unmatched_patterns(options: Settings, roots: Sequence[FilePath]) -> Iterator
     for name, suffix in case_files.pattern_settings():
         for pattern in options.value(name):
             if not any(pattern in one.value(name) for one in left):
-                yield globs.no_match(pattern, suffix, roots[-1])
+                yield globs.no_match_problem(pattern, suffix, roots[-1])
 
 
 def baseline_run(
@@ -236,7 +238,7 @@ def _score_baseline(
     # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
     today = rule_digests(run) if others else {}
     again = {
-        one.name: measure.part(one, there, generated_at, Method(run.recipe(one), skips_misfits=True))
+        one.name: measure.measure_part(one, there, generated_at, ScoringMethod(run.recipe(one), skips_misfits=True))
         for one in others
         if today[one.name] == head.rules[one.name]
     }

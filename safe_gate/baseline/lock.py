@@ -30,7 +30,7 @@ from safe_gate.settings import LOCK_FILE
 def read_lock(root: FilePath = HERE) -> Lock | None:
     """Return the lock below a folder, None if there is none. Raises CannotJudge with every problem of it."""
     path = root / LOCK_FILE
-    return codec.from_json(Lock, checked.document(path, "lock")) if disk.exists(path) else None
+    return codec.from_json(Lock, checked.read_document(path, "lock")) if disk.exists(path) else None
 
 
 def as_they_are(
@@ -40,14 +40,14 @@ def as_they_are(
 
     Raises CannotJudge for a file that cannot be read, and where sources are needed for each pattern that names none.
     """
-    found = {recording: globs.expand(patterns, "") for recording, patterns in recordings.items()}
+    found = {recording: globs.expand_on_disk(patterns, "") for recording, patterns in recordings.items()}
     unmatched = dict.fromkeys(one for _, problems in found.values() for one in problems)
     if needs_sources and unmatched:
         raise CannotJudge(*unmatched)
     digest = cache(disk.sha256)  # several recordings may have one source
     return {
         recording: Locked(
-            _sha256_of(recording), model, at, {disk.shown(path): digest(str(path)) for path in sorted(paths)}
+            _sha256_of(recording), model, at, {disk.display_path(path): digest(str(path)) for path in sorted(paths)}
         )
         for recording, (paths, _) in found.items()
     }
@@ -81,7 +81,7 @@ def find_stale(
     for path, now in sorted(as_they_are(options.recordings).items()):
         entry = lock.recordings.get(path) if lock else None
         was = gate_rules.entry_before(path, entry.sources, before, options.recordings) if entry and before else None
-        own = cases.get(disk.shown(Path(path)))
+        own = cases.get(disk.display_path(Path(path)))
         is_same = own is not None and compared is not None and gate_rules.has_outputs_of_base(own, compared)
         stale += gate_rules.stale(path, now, entry, was, is_same=is_same)
         if entry and judged_at and options.max_age is not None:
@@ -125,7 +125,7 @@ def _cases_by_file(scores: Scores) -> Mapping[str, Mapping[str, Set[str]]]:
             ids[one.place.path].add(one.id)
         for file in scores.measured[name].inputs:
             if isinstance(form, Documents) and file.kind == form.outputs_kind:
-                batch = disk.shown(case_files.batch_of(Path(file.path)))
+                batch = disk.display_path(case_files.batch_of(Path(file.path)))
                 found[file.path][name] = ids.get(batch) or set[str]().union(*ids.values())
             else:
                 found[file.path][name] = ids[file.path]

@@ -26,7 +26,7 @@ from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github import OF_A_HEAD, Api, Context, Effects, is_merge_of_event, visible_root
 from safe_gate.github.contents import Contents
 from safe_gate.inputs import case_files, checked, disk, globs
-from safe_gate.inputs.case_files import files_read, pattern_settings
+from safe_gate.inputs.case_files import input_paths, pattern_settings
 from safe_gate.inputs.commit_files import (
     Clone,
     Commit,
@@ -97,7 +97,7 @@ def opened_baseline(
         raise unavailable("base", f"is the base commit {unknown}; name a ref, such as main")
     if is_required and kind == "missing report":
         advice = "correct the path, or set baseline-required: false for the first run of a new gate"
-        raise unavailable(spec, f"does not exist{globs.close_to(spec)}; {advice}")
+        raise unavailable(spec, f"does not exist{globs.similar_name_hint(spec)}; {advice}")
     if (spec == "base" and not context.subject.base_sha) or kind == "missing report":
         yield None
     elif spec == ".":
@@ -148,11 +148,11 @@ def _other_checkouts(options: Settings) -> Iterator[Problem]:
     """Yield the checkouts that have files while the working folder is in none: a commit has other paths."""
     if visible_root(Path.cwd()) is None:
         patterns = (pattern for setting, _ in pattern_settings() for pattern in options.value(setting))
-        folders = {path.absolute().parent for path in (*files_read(options), *map(Path, patterns))}
+        folders = {path.absolute().parent for path in (*input_paths(options), *map(Path, patterns))}
         for root in sorted({root for folder in folders if (root := visible_root(folder))}):
             words = "is a checkout, but the working folder is outside any checkout, so paths differ from the commit's"
             advice = "check out into the working folder itself"
-            yield Problem(Place(disk.shown(root)), f"{words}; {advice}", code=Code.BASE_UNAVAILABLE)
+            yield Problem(Place(disk.display_path(root)), f"{words}; {advice}", code=Code.BASE_UNAVAILABLE)
 
 
 def baseline_kind(spec: str) -> Literal["", "report", "missing report", "commit"]:
@@ -209,7 +209,7 @@ def load_report(path: str | FilePath) -> Report:
 def load_any_report(path: str | FilePath) -> Report:
     """Return a report as `report` does, or one without a verdict, which has no case. Raises CannotJudge."""
     place = Place(_name(path))
-    content = checked.document(path, "report")
+    content = checked.read_document(path, "report")
     found = read_report(content)
     if found.verdict is Verdict.ERROR:
         return found
@@ -223,7 +223,7 @@ def load_any_report(path: str | FilePath) -> Report:
 
 
 def _name(path: str | FilePath) -> str:
-    return disk.shown(Path(path) if isinstance(path, str) else path)
+    return disk.display_path(Path(path) if isinstance(path, str) else path)
 
 
 def _impossible_values(found: Report, place: Place) -> Iterator[Problem]:
@@ -404,7 +404,7 @@ def policy(options: Settings) -> gate_rules.Policy:
         of_groups = {rule.name for rule in one.gate.group_rules}
         limited = {
             group: {rule: limit for rule, limit in own.items() if rule in of_groups}
-            for group, own in sides.groups_limited(one, options.values()).items()
+            for group, own in sides.group_limits(one, options.values()).items()
         }
         groups[name] = {group: own for group, own in limited.items() if own}
     return gate_rules.Policy(

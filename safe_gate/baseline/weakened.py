@@ -219,7 +219,10 @@ def _files_of(name: str, side: Snapshot) -> set[FilePath]:
     """
     folders = {one.input.folder: one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
     setting = folders.get(name, name)
-    return {disk.location(path) for path in case_files.search(side.options, setting, side.options.value(setting)).paths}
+    return {
+        disk.location(path)
+        for path in case_files.expand_setting(side.options, setting, side.options.value(setting)).paths
+    }
 
 
 def _bases(

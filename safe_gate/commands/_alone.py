@@ -11,7 +11,7 @@ from safe_gate.core import jsontext
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.gate.stored import part_json
 from safe_gate.inputs import disk
-from safe_gate.inputs.case_files import files_read, refuse_to_overwrite
+from safe_gate.inputs.case_files import input_paths, refuse_to_overwrite
 from safe_gate.model.results import Section
 from safe_gate.render import console
 from safe_gate.render.view import section_alone
@@ -52,16 +52,16 @@ def score(
     options, effects, setting = call.options(), call.effects, evaluator.input.setting
     path = call.arguments[file.removeprefix("--")]
     if not options.value(setting):
-        return complain((sides.missing(*cases),), effects)
+        return complain((sides.missing_setting_problem(*cases),), effects)
     side = sides.take_snapshot(options)
-    measured = measure.part(evaluator, side, effects.generated_at)
+    measured = measure.measure_part(evaluator, side, effects.generated_at)
     sides.report_skipped(measured.skipped, setting.replace("_", "-"), effects.err)
     unknown = sides.unknown_groups(side, {evaluator.name: measured}, is_selection=setting in call.flags)
     problems = (*measured.problems, *unknown)
     if measured.part is None or problems:
         return complain(problems, effects)
     if path:
-        refuse_to_overwrite(file, path, files_read(options))
+        refuse_to_overwrite(file, path, input_paths(options))
     section = section_alone(evaluator.name, measured.part, sides.scoring_settings(options), len(measured.left_out))
     shown(call, measured.part, section, options)
     exit_code, line = ending(measured.part, dict(options.group(evaluator.name)))

@@ -100,7 +100,7 @@ class Call(NamedTuple):
         options = reading.resolve(given or self.given())
         self.warn(options)
         if options.quiet:
-            workers.on_scored(lambda _: None)
+            workers.listen_for_scored(lambda _: None)
         return options
 
     def judging(self) -> tuple[Settings, Effects]:
@@ -124,7 +124,7 @@ class Call(NamedTuple):
 
         It is an annotation if the command reports to GitHub and runs there.
         """
-        text = "" if options.config else checked.in_a_parent_folder()
+        text = "" if options.config else checked.parent_config_warning()
         if text and commands.module(self.command).COMMAND.refuses_aloud and self.effects.context.in_actions:
             self.effects.out(github.runner_files.Annotation("warning", text, "SAFE Gate").command())
         elif text:
@@ -191,7 +191,7 @@ def refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> 
     from safe_gate import reporting  # every command may fail, and few need what a run needs
 
     if options.mode == "publish":
-        problems = sides.shown_problems(problems, options.text)
+        problems = sides.redact_problems(problems, options.text)
         github.publishing.publish_refusal(problems, effects, is_dry=options.dry_run)
         return complain(problems, effects)
     return reporting.report_refusal(problems, options, effects).report.verdict.exit_code
@@ -457,7 +457,7 @@ def printer(environ: Mapping[str, str], printed: _Say) -> _Say:
         return printed
     shown = Progress(sys.stderr)
     if sys.stderr.isatty():
-        workers.on_scored(shown.add)
+        workers.listen_for_scored(shown.add)
 
     def say(line: str, stream: TextIO) -> None:
         shown.clear()

@@ -84,7 +84,7 @@ def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -
         raise CannotJudge(Problem(Place("--baseline"), "expected the path of a .json file", target, code=Code.USAGE))
     hides = report.verdict is Verdict.FAIL
     if disk.exists(Path(target)):
-        old = comparison.compared_report(read_report(checked.document(target, "report")))
+        old = comparison.compared_report(read_report(checked.read_document(target, "report")))
         name = comparison.describe(None, target, call.effects.generated_at)
         # What a filter leaves out is gone.
         new = replace(comparison.compared_report(report), filters=dict.fromkeys(FILTERS, ()))
@@ -105,7 +105,7 @@ def _waivers(report: Report, target: str, call: Call, signed: dict[str, str]) ->
         raise CannotJudge(
             *(Problem(Place("--id"), words + suggestion(one, failed), one, code=Code.UNKNOWN_CASE) for one in strangers)
         )
-    known = checked.waivers(target) if disk.exists(Path(target)) else None
+    known = checked.read_waivers(target) if disk.exists(Path(target)) else None
     content: JsonObject = known[1] if known else {"waivers": []}
     there = Waiver.listed(content)
     new = sorted(one for one in failures - {*map(Waivable.of, there)} if not ids or one.case_id in ids)

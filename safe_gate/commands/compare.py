@@ -16,7 +16,7 @@ from safe_gate.gate.comparison import ComparedRun, Guards, Status, judge
 from safe_gate.gate.weakening import Cases
 from safe_gate.github import Effects
 from safe_gate.inputs import disk
-from safe_gate.inputs.case_files import files_read, refuse_to_overwrite
+from safe_gate.inputs.case_files import input_paths, refuse_to_overwrite
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -50,7 +50,7 @@ def main(call: Call) -> int:
     options, effects = call.options(), call.effects
     base, head, out = (call.arguments[name] for name in ("base", "head", "out"))
     if out:
-        refuse_to_overwrite("--out", out, (Path(base), Path(head), *files_read(options)))
+        refuse_to_overwrite("--out", out, (Path(base), Path(head), *input_paths(options)))
     with open_snapshots(options, effects, call.options_at) as snapshots:
         options_at = snapshots.settings_at
         # `_nothing_in` names a missing one.

@@ -19,7 +19,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.github import HAND_OVER, Effects, commit_of, preview, publishing
 from safe_gate.github.preview import Facts
 from safe_gate.inputs import case_files, checked, disk, globs
-from safe_gate.inputs.case_files import overwritten
+from safe_gate.inputs.case_files import overwritten_reports
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.model.report import Waiver
 from safe_gate.model.results import Untrusted, Words
@@ -113,27 +113,27 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         return [("the report of another run", Untrusted(place.as_posix()))], unread
     given = sides.evaluators_in_use(options)
     if not given:
-        return [("nothing", "")], [sides.nothing_to_judge()]
+        return [("nothing", "")], [sides.no_input_problem()]
     idle = {name for one in EVALUATORS.values() if one not in given for name in one.input.settings}
-    search = partial(case_files.search, options)
+    search = partial(case_files.expand_setting, options)
     named = [(name, options.value(name)) for name, _ in case_files.pattern_settings() if name not in idle]
     found = [search(name, patterns) for name, patterns in named if patterns]
     problems = [problem for one in found for problem in one.problems]
     counted = [(name, one, len(search(name, [one]).paths)) for name, patterns in named for one in patterns]
     if options.mode == "merge":  # whose problems `_unfit` names with all that is wrong with shards
-        counted += [("shards", one, len(globs.expand([one])[0])) for one in options.shards]
+        counted += [("shards", one, len(globs.expand_on_disk([one])[0])) for one in options.shards]
     facts: Facts = [
         (name.replace("_", "-"), Untrusted(f"{plural(files, 'file')} of {pattern}")) for name, pattern, files in counted
     ]
-    if skipped := [disk.shown(path) for one in found for path in one.skipped]:
+    if skipped := [disk.display_path(path) for one in found for path in one.skipped]:
         facts.append(("skipped", Untrusted(f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(skipped)}")))
     counts, unfit = _cases(sides.take_snapshot(options.on_this_machine()))
     facts += counts
     problems += (one for one in unfit if one not in problems)
-    problems += sides.shown_problems(tuple(_unfit(options, effects)), options.text)
+    problems += sides.redact_problems(tuple(_unfit(options, effects)), options.text)
 
     def waivers() -> Facts:
-        if (known := checked.waivers(options.waivers)) is None:
+        if (known := checked.read_waivers(options.waivers)) is None:
             return []
         file, content = known
         return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}"))]
@@ -151,15 +151,15 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         try:
             facts += facts_of()
         except CannotJudge as error:
-            problems += sides.shown_problems(error.problems, options.text)
+            problems += sides.redact_problems(error.problems, options.text)
     return facts, problems
 
 
 def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
     """Return how many cases a run would score, and all that is wrong with them and with what they are scored by."""
-    workers.on_scored(lambda _: None)  # which says that cases are scored
-    how = measure.Method(source=measure.score_none)
-    measured = {one.name: measure.part(one, side, "", how) for one in sides.evaluators_in_use(side.options)}
+    workers.listen_for_scored(lambda _: None)  # which says that cases are scored
+    how = measure.ScoringMethod(source=measure.score_none)
+    measured = {one.name: measure.measure_part(one, side, "", how) for one in sides.evaluators_in_use(side.options)}
     problems = [problem for one in measured.values() for problem in one.problems]
     problems += sides.unknown_names(side, measured)
     counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in measured.items()]
@@ -172,8 +172,8 @@ def _trials(side: Snapshot) -> Iterator[tuple[str, Words]]:
         if one.trial and side.options.value(one.trial[0]) != one.trial[1]:
             name, value = one.trial
             other = replace(side, options=side.options.replace(**{name: value}))
-            ways = measure.OWN_RULES, measure.Method(other.recipe(one))
-            now, then = (measure.part(one, side, "", how).results for how in ways)
+            ways = measure.OWN_RULES, measure.ScoringMethod(other.recipe(one))
+            now, then = (measure.measure_part(one, side, "", how).results for how in ways)
             pairs = [(one.compare.outcome(a), one.compare.outcome(b)) for a, b in zip(now, then, strict=True)]
             scores, labels = sum(a.scores != b.scores for a, b in pairs), sum(a.words != b.words for a, b in pairs)
             words = f"would change the scores of {scores} of {plural(len(pairs), 'case')}, and the label of {labels}"
@@ -218,7 +218,7 @@ def _baseline(options: Settings, effects: Effects) -> Facts:
             else:
                 why = f", {base.why}" if base.why else ""
                 words = "a report" if base.report is not None else f"commit {base.commit[:7]}{why}, in the clone"
-            if overwritten((Path(options.report_dir) / "safe-gate.json",), options):
+            if overwritten_reports((Path(options.report_dir) / "safe-gate.json",), options):
                 words += ", where a run's own report goes, so a run is refused: set another report-dir"
     except _NotAsked:
         words = "not in the clone; a run would ask GitHub for it"

@@ -38,7 +38,7 @@ def main(call: Call) -> int:
         return complain((problem,), effects)
     evaluators = sides.evaluators_in_use(options)
     if not evaluators:
-        return complain((sides.nothing_to_judge(),), effects)
+        return complain((sides.no_input_problem(),), effects)
     told, count, side = list[JsonObject](), 0, sides.take_snapshot(options)
     effects.tell("cases", told)
     for evaluator in evaluators:
@@ -49,7 +49,7 @@ def main(call: Call) -> int:
                 effects.out(shown(one))
             count += 1
     if problems := wanted.unmet(evaluators):
-        return complain(sides.shown_problems(problems, options.text), effects)
+        return complain(sides.redact_problems(problems, options.text), effects)
     if not count:
         effects.out("No case fails unexpectedly.")
     return 0
@@ -107,7 +107,7 @@ def _explained(files: CaseFiles, settings: JsonObject, recipe: str, wanted: _Wan
 
 def _cases(files: CaseFiles, settings: JsonObject, wanted: _Wanted) -> Iterator[Case]:
     """Yield an evaluator's cases, whatever the filters leave out, and note problems."""
-    for item in sides.cases(files, sides.without_filters(settings)):
+    for item in sides.read_selected_cases(files, sides.without_filters(settings)):
         if isinstance(item, Problem):
             wanted.problems.append(item)
         elif not isinstance(item, sides.Other):
@@ -124,7 +124,9 @@ def _selected(files: CaseFiles, settings: JsonObject, wanted: _Wanted) -> Iterat
         else:
             groups.update(case.groups)
             left_out.add(case.id)
-    if not (count or wanted.problems) and (lacking := sides.no_case(files.evaluator, settings, groups, left_out)):
+    if not (count or wanted.problems) and (
+        lacking := sides.no_case_problem(files.evaluator, settings, groups, left_out)
+    ):
         wanted.problems.append(lacking)
 
 

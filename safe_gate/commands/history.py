@@ -49,7 +49,7 @@ def main(call: Call) -> int:
     effects.out(console.table_text(addons.page.history.runs_table(moments, with_labels=False)))
     for note in notes:
         effects.out(console.phrase_line(note))
-    effects.out(f"Written: {', '.join(console.path_text(disk.shown(path)) for path in written)}")
+    effects.out(f"Written: {', '.join(console.path_text(disk.display_path(path)) for path in written)}")
     publishing.append_to_summary(text, effects, is_dry=options.dry_run)
     return 0
 
@@ -59,7 +59,7 @@ def read(patterns: Sequence[str]) -> tuple[list[addons.page.history.Moment], int
 
     One report is held at a time. Raises CannotJudge.
     """
-    paths, problems = globs.expand(patterns, ".json")
+    paths, problems = globs.expand_on_disk(patterns, ".json")
     found: dict[tuple[str, str], addons.page.history.Moment] = {}
     copies = 0
     for path in paths:
@@ -68,7 +68,7 @@ def read(patterns: Sequence[str]) -> tuple[list[addons.page.history.Moment], int
         except CannotJudge as error:
             problems += error.problems
             continue
-        moment = addons.page.history.Moment.of(disk.shown(path), report)
+        moment = addons.page.history.Moment.of(disk.display_path(path), report)
         digest = digests.all if (digests := report.provenance.digests) else moment.path
         copies += (moment.at, digest) in found
         found.setdefault((moment.at, digest), moment)

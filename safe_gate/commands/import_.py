@@ -156,9 +156,9 @@ def _check_target(arguments: Mapping[str, Any]) -> None:
         raise CannotJudge.at("--out", words, Code.USAGE)
     if path == _STREAM and not update:
         return
-    if disk.is_among(path, globs.expand(arguments["sources"])[0]):
+    if disk.is_any_of(path, globs.expand_on_disk(arguments["sources"])[0]):
         raise CannotJudge.at(flag, f"names {path}, which is imported; name another file", Code.USAGE)
-    if not update and not arguments["force"] and disk.holds_something(Path(path)):
+    if not update and not arguments["force"] and disk.has_content(Path(path)):
         words = f"names {path}, which exists; set --force to replace it with all its labels"
         words += ", --update to replace only its replies, or name another file"
         raise CannotJudge.at(flag, words, Code.USAGE)

@@ -60,7 +60,7 @@ def main(call: Call) -> int:
         kept[_IGNORE] = reason
     else:
         added[_IGNORE] = text
-    if path := next(filter(disk.leads_out, added), None):
+    if path := next(filter(disk.leaves_workspace, added), None):
         words = "cannot be written: a symbolic link leads out of the workspace; replace the link by a folder"
         raise CannotJudge.at(path.as_posix(), words, Code.UNWRITABLE_FILE)
     effects.out(f"Detected: {' and '.join(_PLATFORMS[name] for name in platforms) or 'neither GitHub nor GitLab'}")
@@ -119,7 +119,7 @@ def _ignored() -> tuple[str, str]:
     text, name = "", _IGNORE.as_posix()
     try:
         if os.path.lexists(_IGNORE):
-            text = disk.decode(disk.data_of(_IGNORE, name, disk.WRITTEN_BY_HAND), name)
+            text = disk.decode(disk.read_bytes(_IGNORE, name, disk.WRITTEN_BY_HAND), name)
     except CannotJudge as error:
         return "", f"{error.problems[0].message}; add {_IGNORED}"
     if not {_IGNORED, f"/{_IGNORED}", "reports", "/reports"}.isdisjoint(map(str.strip, text.split("\n"))):

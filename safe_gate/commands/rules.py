@@ -111,7 +111,7 @@ def _train(patterns: Sequence[str], side: sides.Snapshot, out: str, effects: Eff
     others = [path for path in paths if not _may_replace(path)] if out else []
     if others:
         words = "exists and is not a learned pack; move it, or name another folder with --out"
-        raise CannotJudge(*(Problem(Place(disk.shown(path)), words) for path in others))
+        raise CannotJudge(*(Problem(Place(disk.display_path(path)), words) for path in others))
     effects.out(_drawn(lesson.shown))
     if out:
         for path, pack in zip(paths, lesson.packs, strict=True):
@@ -125,7 +125,7 @@ def _train(patterns: Sequence[str], side: sides.Snapshot, out: str, effects: Eff
 
 def _cases(patterns: Sequence[str]) -> list[Any]:
     files = case_files.files_of(_SYNTHESIS, Settings())._replace(patterns=tuple(patterns))
-    taken = sides.Intake(recorded.cases(files, sides.scoring_settings(Settings())))
+    taken = sides.CaseStream(recorded.read_cases(files, sides.scoring_settings(Settings())))
     cases = list(taken.cases())
     if taken.problems:
         raise CannotJudge(*taken.problems)
@@ -136,6 +136,6 @@ def _may_replace(path: Path) -> bool:
     with suppress(CannotJudge):
         if not disk.exists(path):
             return True
-        pack = checked.document(str(path), "rule-pack")
+        pack = checked.read_document(str(path), "rule-pack")
         return all(isinstance(rule.get("origin"), dict) for rule in pack["rules"])
     return False

@@ -53,6 +53,6 @@ def _score_shard(shard: addons.scale.Shard, options: Settings, effects: Effects,
         for name, number in content.cases.items()
     )
     said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
-    effects.out(f"{said}\nShard: {console.path_text(disk.shown(path))}")
-    github.publishing.publish_shard(said, disk.shown(path), options, effects)
+    effects.out(f"{said}\nShard: {console.path_text(disk.display_path(path))}")
+    github.publishing.publish_shard(said, disk.display_path(path), options, effects)
     return 0

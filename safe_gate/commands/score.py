@@ -13,7 +13,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.safe_v0.result import Label, Part
 from safe_gate.gate.stored import part_json
 from safe_gate.inputs import disk
-from safe_gate.inputs.case_files import files_read, refuse_to_overwrite
+from safe_gate.inputs.case_files import input_paths, refuse_to_overwrite
 from safe_gate.model.results import Section
 from safe_gate.render import console, markdown
 from safe_gate.settings import Settings
@@ -77,9 +77,9 @@ def _write(call: Call, part: Part, section: Section, options: Settings) -> None:
         else:
             suffix = "md" if name == "markdown" else "json"
             path = Path(options.report_dir) / f"{_stem(part)}.{suffix}"
-        refuse_to_overwrite("--report-dir", str(path), files_read(options))
+        refuse_to_overwrite("--report-dir", str(path), input_paths(options))
         disk.write(path, drawn[name]())
-        out(f"Report: {console.path_text(disk.shown(path))}")
+        out(f"Report: {console.path_text(disk.display_path(path))}")
 
 
 def _stem(part: Part) -> str:

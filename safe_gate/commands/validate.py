@@ -100,7 +100,11 @@ def _settings(call: Call, configs: Sequence[str]) -> tuple[Settings | None, Sequ
 
 
 def _under(
-    options: Settings | None, own: case_files.OwnRules, evaluator: Evaluator, cases: Sequence[str], packs: Sequence[str]
+    options: Settings | None,
+    own: case_files.TeamRules,
+    evaluator: Evaluator,
+    cases: Sequence[str],
+    packs: Sequence[str],
 ) -> Iterator[Problem | int]:
     """Yield the problems of an evaluator's cases and packs under options, and the number of cases.
 
@@ -113,18 +117,18 @@ def _under(
     elif packs and evaluator.rule_files:
         problems = [problem for path in packs for problem in _document(path, evaluator.rule_files.kind)]
     if cases:
-        workers.on_scored(lambda _: None)  # which says that cases are scored
+        workers.listen_for_scored(lambda _: None)  # which says that cases are scored
         passes_over = options is None or bool(problems)
-        how = measure.Method(source=measure.score_none, skips_misfits=passes_over)
-        measured = measure.part(evaluator, sides.Snapshot(here, disk.HERE, own), "", how)
+        how = measure.ScoringMethod(source=measure.score_none, skips_misfits=passes_over)
+        measured = measure.measure_part(evaluator, sides.Snapshot(here, disk.HERE, own), "", how)
         problems += measured.problems
         yield measured.cases
     yield from dict.fromkeys(problems)
 
 
 def _with_packs(
-    evaluator: Evaluator, setting: str, packs: Sequence[str], own: case_files.OwnRules
-) -> tuple[case_files.OwnRules, list[Problem]]:
+    evaluator: Evaluator, setting: str, packs: Sequence[str], own: case_files.TeamRules
+) -> tuple[case_files.TeamRules, list[Problem]]:
     """Return a team's files with the names that sound packs define, and what is wrong with each pack by itself.
 
     A pack may name what other packs define. It need not fit them, because another gate may use it.
@@ -146,11 +150,11 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
     """Yield what is wrong with a document. A config's settings, packs and waivers must fit together, too."""
     try:
         if kind == "waivers":
-            checked.waivers(path)
+            checked.read_waivers(path)
         elif kind == "shard":
             addons.scale.shards.document(path)
         elif kind != "config":
-            checked.document(path, kind)
+            checked.read_document(path, kind)
         else:
             options = read({"config": path}, {}, checked.read_config)
             side = sides.take_snapshot(options)
@@ -159,7 +163,7 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
                     case_files.compile_recipe(one.name, side.recipe(one))
                 except CannotJudge as error:
                     yield from error.problems
-            yield from sides.misnamed(side, EVALUATORS)
+            yield from sides.misnamed_settings(side, EVALUATORS)
     except CannotJudge as error:
         yield from error.problems
 
@@ -173,6 +177,6 @@ def _joined(evaluator: Evaluator, form: Documents, given: Sequence[str], outputs
     named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
     if given:
         files = case_files.files_of(evaluator, Settings())
-        yield from recorded.cases(files._replace(patterns=tuple(given), outputs=tuple(named)), {})
+        yield from recorded.read_cases(files._replace(patterns=tuple(given), outputs=tuple(named)), {})
     if alone:
-        yield from recorded.outputs_alone(evaluator, form, alone)
+        yield from recorded.check_outputs_alone(evaluator, form, alone)

@@ -115,13 +115,13 @@ def _read(path: str) -> tuple[JsonObject, Report, Digests]:
 
     What is read leaves out what follows from the rest, such as a score. Raises CannotJudge for any other report.
     """
-    place = Place(disk.shown(Path(path)))
+    place = Place(disk.display_path(Path(path)))
     try:
-        written = checked.document(path, "report")
+        written = checked.read_document(path, "report")
         report = read_report(written)
         version: Any = report.tool.version
     except CannotJudge:
-        content = disk.content(path)
+        content = disk.read_json(path)
         tool = content.get("tool") if isinstance(content, Mapping) else None
         version = tool.get("version") if isinstance(tool, Mapping) else None
         if not isinstance(version, str) or version in ("", __version__):
@@ -184,14 +184,14 @@ def _recomputed(path: str, report: Report, effects: Effects) -> Report:
     options, commit = _options(path, report), report.provenance.policy_commit
     if commit and any(options.value(one.rule_files.setting) for one in EVALUATORS.values() if one.rule_files):
         words = f"was judged by the rule packs of commit {commit[:12]}, which are not available"
-        raise CannotJudge(Problem(Place(disk.shown(Path(path))), words, "", "provenance.policy_commit"))
+        raise CannotJudge(Problem(Place(disk.display_path(Path(path))), words, "", "provenance.policy_commit"))
     again = one_run.recompute(options, effects._replace(generated_at=report.generated_at), report)
     return replace(again, provenance=replace(again.provenance, policy_commit=commit))
 
 
 def _options(path: str, report: Report) -> Settings:
     """Return a report's recorded settings, validated like a config file, and its files by kind."""
-    policy, name = registry.limits_by_entry(report.provenance.policy), disk.shown(Path(path))
+    policy, name = registry.limits_by_entry(report.provenance.policy), disk.display_path(Path(path))
     given: dict[str, Any] = {}
     for setting in settings():
         value = policy.get(setting.name)

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from safe_gate.github import Api, ApiError, Refusal
-from safe_gate.inputs.commit_files import Commit, Entry, Kind, Missing, TooManyBytes, kind_of, two_commits
+from safe_gate.inputs.commit_files import Commit, Entry, EntryKind, Missing, TooManyBytes, ambiguous_ref, entry_kind
 
 _MOST_REQUESTS = 500  # for one commit: a job's token has 1,000 an hour, for all that the workflow does
 _LARGEST_FILE = 100_000_000  # bytes: GitHub gives no larger ones
@@ -57,7 +57,7 @@ class Contents:
             branch, tag = f"heads/{ref}", f"tags/{ref}"  # as in GitHub's documentation
             tagged = self._known(tag)
             if tagged and self._known(branch) not in (None, tagged):
-                raise two_commits(ref, (branch, tag))
+                raise ambiguous_ref(ref, (branch, tag))
         return found
 
     def entries(self, commit: str) -> Iterator[Entry]:
@@ -115,8 +115,8 @@ def _entry(listed: Any) -> Entry:
     """Return an entry of a list. Raises Missing for one that GitHub does not write."""
     facts = listed if isinstance(listed, dict) else {}
     path, mode, sha, size = (facts.get(name) for name in ("path", "mode", "sha", "size"))
-    kind = kind_of(mode) if isinstance(mode, str) else Kind.SUBMODULE
-    is_sized = kind is not Kind.FILE or type(size) is int
+    kind = entry_kind(mode) if isinstance(mode, str) else EntryKind.SUBMODULE
+    is_sized = kind is not EntryKind.FILE or type(size) is int
     if not (isinstance(path, str) and path and isinstance(sha, str) and _SHA.fullmatch(sha) and is_sized):
         raise Missing("the answer is not from GitHub")
     return Entry(path, kind, sha, size if isinstance(size, int) else 0)

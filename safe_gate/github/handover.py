@@ -69,11 +69,11 @@ def of_run(report: Report, context: Context, folder: str, gate_id: str, body: st
 
 def read(path: Path) -> HandOver:
     """Return what a run left behind. Raises CannotJudge with every problem of it; another version's shape is one."""
-    name = disk.shown(path)
+    name = disk.display_path(path)
     if not disk.exists(path):
         raise CannotJudge(Problem(Place(name), _MISSING, code=Code.UNREADABLE_FILE))
     try:
-        content: JsonObject = checked.document(str(path), "publication")
+        content: JsonObject = checked.read_document(str(path), "publication")
         if faults := checked.load_schema("report").faults(content["report"]):
             raise CannotJudge(*(Problem(Place(name), fault.message, "", f"report.{fault.field}") for fault in faults))
     except CannotJudge as error:

@@ -128,7 +128,7 @@ def _write_hand_over(report: Report, draft: comment.Draft, wanted: Settings, eff
     except CannotJudge as error:
         _warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
         return ""
-    return disk.shown(path)
+    return disk.display_path(path)
 
 
 def _print_dry_run(
@@ -231,7 +231,7 @@ def publish_hand_over(wanted: Settings, effects: Effects) -> bool:
 def read_hand_over(wanted: Settings, context: Context) -> tuple[handover.HandOver, Context, comment.Draft]:
     """Return what a run left behind, where that run stood, and its comment. Raises CannotJudge with every problem."""
     path = Path(wanted.report_dir) / HAND_OVER
-    place = Place(disk.shown(path))
+    place = Place(disk.display_path(path))
     try:
         found = handover.read(path)
         if problems := tuple(_strangers(found, place, context)):

@@ -17,8 +17,8 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import checked, disk, globs
 from safe_gate.inputs.checked import OUTPUTS
 from safe_gate.inputs.commit_files import FilePath
-from safe_gate.inputs.disk import HERE, shown
-from safe_gate.inputs.globs import Expanded
+from safe_gate.inputs.disk import HERE, display_path
+from safe_gate.inputs.globs import MatchedFiles
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings import CONFIG_FILES, WAIVERS_FILE, Bounds, Settings, config_paths
@@ -69,29 +69,29 @@ def files_of(evaluator: Evaluator, options: Settings, root: FilePath = HERE) -> 
     )
 
 
-def expanded(files: CaseFiles) -> Expanded:
+def find_case_files(files: CaseFiles) -> MatchedFiles:
     """Return the paths of files of cases, without those of outputs.
 
     Outputs without a document are a problem, except those of a glob if other outputs are named.
     """
     if isinstance(files.evaluator.input, Documents):
-        return _documents(files, files.evaluator.input)
-    return globs.expanded(files.patterns, root=files.root)
+        return _match_documents(files, files.evaluator.input)
+    return globs.expand_patterns(files.patterns, root=files.root)
 
 
-def search(options: Settings, setting: str, patterns: Sequence[str], root: FilePath = HERE) -> Expanded:
+def expand_setting(options: Settings, setting: str, patterns: Sequence[str], root: FilePath = HERE) -> MatchedFiles:
     """Return the files that patterns of a setting name."""
     for one in EVALUATORS.values():
         if one.input.setting == setting:
-            return expanded(files_of(one, options, root)._replace(patterns=tuple(patterns)))
-    return globs.expanded(patterns, dict(pattern_settings())[setting], root=root)
+            return find_case_files(files_of(one, options, root)._replace(patterns=tuple(patterns)))
+    return globs.expand_patterns(patterns, dict(pattern_settings())[setting], root=root)
 
 
 def without_unmatched(options: Settings, root: FilePath) -> Settings:
     """Return options less the patterns that name no file below a folder, but for what a commit cannot be read for."""
 
     def is_left(setting: str, pattern: str) -> bool:
-        found = search(options, setting, [pattern], root)
+        found = expand_setting(options, setting, [pattern], root)
         return bool(found.paths) or any(one.code is Code.BASE_UNAVAILABLE for one in found.problems)
 
     return options.replace(
@@ -109,98 +109,98 @@ def batch_of(path: FilePath) -> FilePath:
     return path.with_name(f"{path.name.removesuffix(OUTPUTS)}.json")
 
 
-def _documents(files: CaseFiles, form: Documents) -> Expanded:
+def _match_documents(files: CaseFiles, form: Documents) -> MatchedFiles:
     """Return the documents (`*.json`, suffix optional) of patterns, and a problem for each pattern without files.
 
     Globs skip our own files: those whose names begin with `safe-gate.`, the config and the waivers. `NAME*` also
     names outputs; these are read with their document.
     """
     root = files.root
-    own = {shown(Path(name)) for name in files.ours if name}
+    own = {display_path(Path(name)) for name in files.ours if name}
     found, problems, skipped = list[FilePath](), list[Problem](), list[FilePath]()
     for pattern in files.patterns:
         try:
-            named = _named(files, own, pattern)
+            named = _match_pattern(files, own, pattern)
         except CannotJudge as error:
             problems += error.problems
             continue
         found += named.paths
         problems += named.problems
         skipped += named.skipped
-    paths = globs.distinct(path for path in found if not path.name.endswith(OUTPUTS))
+    paths = globs.unique_paths(path for path in found if not path.name.endswith(OUTPUTS))
     beside = {disk.location(outputs_beside(path)) for path in paths}
-    for path in globs.distinct(path for path in found if path.name.endswith(OUTPUTS)):
+    for path in globs.unique_paths(path for path in found if path.name.endswith(OUTPUTS)):
         if disk.location(path) not in beside:
             words = f"is a file of recorded outputs whose batch, {batch_of(path).name}, is not among the batches"
-            words += f"; name that too, or this file with --outputs or {input_named(form.outputs)}"
-            problems.append(Problem(Place(shown(path)), words))
+            words += f"; name that too, or this file with --outputs or {input_name(form.outputs)}"
+            problems.append(Problem(Place(display_path(path)), words))
     if not paths and not problems:
-        problems.append(globs.no_match(" ".join(files.patterns), ".json", root))
+        problems.append(globs.no_match_problem(" ".join(files.patterns), ".json", root))
     is_read = {disk.location(path) for path in paths}
-    skipped = [path for path in globs.distinct(skipped) if disk.location(path) not in is_read]
-    return Expanded(paths, list(dict.fromkeys(problems)), skipped)  # two patterns may have the same problem
+    skipped = [path for path in globs.unique_paths(skipped) if disk.location(path) not in is_read]
+    return MatchedFiles(paths, list(dict.fromkeys(problems)), skipped)  # two patterns may have the same problem
 
 
-def _named(files: CaseFiles, own: Set[str], pattern: str) -> Expanded:
+def _match_pattern(files: CaseFiles, own: Set[str], pattern: str) -> MatchedFiles:
     """Return the documents and outputs that one pattern names; `own` are names of files of our own."""
     root, folder = files.root, files.root / files.folder
     named = str(Path(files.folder, pattern))
     candidates = (pattern, f"{pattern}.json")
-    matched, unread = globs.matches(candidates, folder)
+    matched, unread = globs.match_globs(candidates, folder)
     listed = [path for path in matched if not globs.is_folder(path)]
     alone = () if unread else candidates  # an unreadable place counts as there
     literals = [path for one in alone if disk.exists(path := folder / one) and not globs.is_folder(path)]
     named_json = [path for path in listed if path.suffix.lower() == ".json"]
-    ours = [path for path in named_json if _is_ours(path) or shown(path) in own]
+    ours = [path for path in named_json if _is_ours(path) or display_path(path) in own]
     lone = [] if files.outputs else [path for path in listed if path.name.endswith(OUTPUTS)]
     meant = [*literals[:1], *(path for path in named_json if path not in ours), *lone]
-    problems = [disk.unreadable(path, why) for path, why in unread.items()]
+    problems = [disk.unreadable_problem(path, why) for path, why in unread.items()]
     if not (meant or unread):
         words = "matches no batch: a glob finds .json files, and skips safe-gate's own; correct the pattern"
-        problems.append(Problem(Place(named), words) if listed else globs.no_match(named, ".json", root))
-    return Expanded(meant, problems, ours)
+        problems.append(Problem(Place(named), words) if listed else globs.no_match_problem(named, ".json", root))
+    return MatchedFiles(meant, problems, ours)
 
 
 def _is_ours(path: FilePath) -> bool:
     return path.name.startswith("safe-gate.") or path.name in CONFIG_FILES
 
 
-def input_named(setting: str) -> str:
+def input_name(setting: str) -> str:
     """Return the name of a setting as the action's input."""
     return setting.replace("_", "-")
 
 
-def files_read(options: Settings) -> Iterator[Path]:
+def input_paths(options: Settings) -> Iterator[Path]:
     """Yield the working folder and the files that a run would read, and where outputs may lie beside documents."""
     named = (*config_paths(options.config), options.waivers or WAIVERS_FILE, options.baseline)
     yield from (Path(one) for one in ("", *named))
-    yield from globs.expand(options.shards)[0]
+    yield from globs.expand_on_disk(options.shards)[0]
     documented = {one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
     for setting, _ in pattern_settings():
-        paths = search(options, setting, options.value(setting)).paths
+        paths = expand_setting(options, setting, options.value(setting)).paths
         beside = map(outputs_beside, paths) if setting in documented else ()
         yield from (path for path in (*paths, *beside) if isinstance(path, Path))
 
 
-def overwritten(reports: Iterable[Path], *readers: Settings) -> list[Path]:
+def overwritten_reports(reports: Iterable[Path], *readers: Settings) -> list[Path]:
     """Return the reports that would take the place of files that runs under some options read.
 
     A baseline counts even if it is missing: the next run would be compared with this one.
     """
     reports, read = [*reports], [Path(one.baseline) for one in readers]
     if any(map(disk.exists, reports)):
-        read += (file for one in readers for file in files_read(one))
-    return [path for path in reports if disk.is_among(path, read)]
+        read += (file for one in readers for file in input_paths(one))
+    return [path for path in reports if disk.is_any_of(path, read)]
 
 
 def refuse_to_overwrite(flag: str, path: str, read: Iterable[Path]) -> None:
     """Raise CannotJudge for a report that would take the place of a file that is read."""
-    if disk.is_among(path, read):
+    if disk.is_any_of(path, read):
         words = f"names {path}, which this run reads, and must not replace; name another file"
         raise CannotJudge.at(flag, words, Code.USAGE)
 
 
-class OwnRules(NamedTuple):
+class TeamRules(NamedTuple):
     """A team's files of rules, read once, by evaluator: those that are sound, and what is wrong with others.
 
     `unmatched` are the problems of the patterns, `problems` those of files.
@@ -210,7 +210,7 @@ class OwnRules(NamedTuple):
     problems: Mapping[str, tuple[Problem, ...]]
     unmatched: Mapping[str, tuple[Problem, ...]]
 
-    def matched(self) -> OwnRules:
+    def matched(self) -> TeamRules:
         """Return them without the problems of patterns that name no file."""
         left = {
             name: tuple(one for one in some if one.code is not Code.UNREADABLE_FILE)
@@ -225,44 +225,44 @@ class OwnRules(NamedTuple):
                 raise CannotJudge(*problems)
 
 
-NO_FILES = OwnRules({}, {}, {})
+NO_FILES = TeamRules({}, {}, {})
 """No team has files of rules."""
 
 
-def read_rules(settings: JsonObject, *, root: FilePath = HERE) -> OwnRules:
-    """Return the files of rules that settings name below `root`, as by `globs.expanded`."""
+def read_rules(settings: JsonObject, *, root: FilePath = HERE) -> TeamRules:
+    """Return the files of rules that settings name below `root`, as by `globs.expand_patterns`."""
     files: dict[str, tuple[OwnFile, ...]] = {}
     problems: dict[str, tuple[Problem, ...]] = {}
     unmatched: dict[str, tuple[Problem, ...]] = {}
     for name, one in EVALUATORS.items():
         if one.rule_files:
-            paths, nothing, _ = globs.expanded(settings[one.rule_files.setting], ".json", root=root)
-            own, wrong = _read(paths, one.rule_files.kind)
+            paths, nothing, _ = globs.expand_patterns(settings[one.rule_files.setting], ".json", root=root)
+            own, wrong = _read_rule_files(paths, one.rule_files.kind)
             files[name], problems[name], unmatched[name] = tuple(own), tuple(wrong), tuple(nothing)
-    return OwnRules(files, problems, unmatched)
+    return TeamRules(files, problems, unmatched)
 
 
-def _read(paths: Sequence[FilePath], kind: str) -> tuple[list[OwnFile], list[Problem]]:
+def _read_rule_files(paths: Sequence[FilePath], kind: str) -> tuple[list[OwnFile], list[Problem]]:
     own: list[OwnFile] = []
     problems: list[Problem] = []
     for path in paths:
-        name = disk.shown(path)
+        name = disk.display_path(path)
         try:
-            data = disk.data_of(path, name, disk.WRITTEN_BY_HAND)
+            data = disk.read_bytes(path, name, disk.WRITTEN_BY_HAND)
             text = disk.decode(data.removeprefix(disk.BOM), name)
-            content = checked.fitting(text, path, name, kind)
-            own.append(OwnFile(name, path.name, data, content, checked.lines_in(text)))
+            content = checked.parse_document(text, path, name, kind)
+            own.append(OwnFile(name, path.name, data, content, checked.line_finder(text)))
         except CannotJudge as error:
             problems += error.problems
     return own, problems
 
 
-def load(evaluator: Evaluator, settings: JsonObject, own: OwnRules) -> Any:
+def load_rules(evaluator: Evaluator, settings: JsonObject, own: TeamRules) -> Any:
     """Return what an evaluator scores by under settings. Raises CannotJudge as `recipe` does."""
     return compile_recipe(evaluator.name, recipe(evaluator, settings, own))
 
 
-def recipe(evaluator: Evaluator, settings: JsonObject, own: OwnRules) -> str:
+def recipe(evaluator: Evaluator, settings: JsonObject, own: TeamRules) -> str:
     """Return the recipe of what an evaluator scores by: see `Evaluator.recipe`.
 
     Raises CannotJudge with every problem of a team's files of rules.
@@ -288,7 +288,7 @@ def compile_recipe(name: str, recipe: str) -> Any:
     return EVALUATORS[name].compile(recipe)
 
 
-def rules_digest(settings: JsonObject, own: OwnRules) -> str:
+def rules_digest(settings: JsonObject, own: TeamRules) -> str:
     """Return the digest of the rules of all evaluators that have them in sound files: of one evaluator, its own."""
     found = [
         one.rule_files.digest(settings, own.files.get(name, ())) for name, one in EVALUATORS.items() if one.rule_files
@@ -296,7 +296,7 @@ def rules_digest(settings: JsonObject, own: OwnRules) -> str:
     return found[0] if len(found) == 1 else digest(found)
 
 
-def rule_facts(own: OwnRules) -> dict[str, PackFact]:
+def rule_facts(own: TeamRules) -> dict[str, PackFact]:
     """Return all rules that evaluators have in files, by their ids. Raises CannotJudge as `recipe` does."""
     own.refuse_unsound()
     found: dict[str, PackFact] = {}

@@ -26,8 +26,8 @@ from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, extend_schema
 from safe_gate.gate.waivers import Waivable
 from safe_gate.inputs import disk, globs
 from safe_gate.inputs.commit_files import CommitPath, FilePath
-from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, exists, parsed, shown, text_of, unreadable
-from safe_gate.inputs.globs import named_or_default
+from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, display_path, exists, parse_json, read_text, unreadable_problem
+from safe_gate.inputs.globs import find_named_or_default
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import InputFile
 from safe_gate.settings import CONFIG_FILES, LOCK_FILE, WAIVERS_FILE, settings
@@ -68,20 +68,20 @@ def kind_of(path: Path) -> str:
     Raises CannotJudge if the file cannot be read or is not JSON at all.
     """
     if globs.is_folder(path):
-        raise CannotJudge(globs.no_match(str(path), ".json*", HERE))
+        raise CannotJudge(globs.no_match_problem(str(path), ".json*", HERE))
     if path.name.endswith(OUTPUTS) and _DOCUMENTS:
         return _DOCUMENTS[0].outputs_kind
     if is_columnar(path):
         return OF_CASES[0]
-    name, is_lines = disk.shown(path), path.suffix.lower() == ".jsonl"
+    name, is_lines = disk.display_path(path), path.suffix.lower() == ".jsonl"
     first, start = _first_object(path, most=None if is_lines else 1)
-    found = next((kind for kind in _OPTIONS if kind not in _OF_DOCUMENTS and _is_surely(first, kind)), None)
+    found = next((kind for kind in _OPTIONS if kind not in _OF_DOCUMENTS and _has_own_field(first, kind)), None)
     if is_lines or found:
         return found or OF_CASES[0]
     if start not in b"{/":  # `/` begins a comment of a config
-        raise CannotJudge(foreign(name, OF_CASES[0]))
+        raise CannotJudge(not_of_kind_problem(name, OF_CASES[0]))
     del first  # it may be all of the file
-    return kind_of_document(path, disk.parsed(disk.text_of(path, name), name, comments=True))
+    return kind_of_document(path, disk.parse_json(disk.read_text(path, name), name, comments=True))
 
 
 def _first_object(path: Path, *, most: int | None) -> tuple[Any, bytes]:
@@ -92,12 +92,12 @@ def _first_object(path: Path, *, most: int | None) -> tuple[Any, bytes]:
     start = b""
     try:
         with disk.open_regular(path) as file:
-            for number, line in islice(numbered(disk.bounded_lines(file, disk.BOUNDS.line)), most):
+            for number, line in islice(numbered_lines(disk.bounded_lines(file, disk.BOUNDS.line)), most):
                 start = start or line.lstrip()[:1]
                 with suppress(JsonError, CannotJudge):  # the reader of this kind reports these lines
-                    return parse(disk.decode(line, disk.shown(path), number)), start
+                    return parse(disk.decode(line, disk.display_path(path), number)), start
     except OSError as error:
-        raise CannotJudge(disk.unreadable(path, error)) from error
+        raise CannotJudge(disk.unreadable_problem(path, error)) from error
     except disk.TooLongError:
         pass
     return None, start
@@ -118,29 +118,29 @@ def kind_of_document(path: FilePath, content: Mapping[str, Any]) -> str:
 
 def is_meant_as(value: Any, kind: str) -> bool:
     """Return whether a value is meant as one of a kind, however many faults it has."""
-    return isinstance(value, dict) and (value.keys() <= _FILES[kind].own or _is_surely(value, kind))
+    return isinstance(value, dict) and (value.keys() <= _FILES[kind].own or _has_own_field(value, kind))
 
 
-def _is_surely(value: Any, kind: str) -> bool:
+def _has_own_field(value: Any, kind: str) -> bool:
     meant = _FILES[kind]
     return isinstance(value, dict) and bool(meant.hints & value.keys()) and bool(meant.own & value.keys())
 
 
-def mistaken_for(number: int, line: bytes, path: FilePath, name: str, kind: str) -> Problem | None:
+def mistaken_file_problem(number: int, line: bytes, path: FilePath, name: str, kind: str) -> Problem | None:
     """Return the problem of a file that holds no objects of a kind, one a line, as its first line tells."""
     if cannot_be_an_object(line):
-        return foreign(name, kind)
+        return not_of_kind_problem(name, kind)
     try:
         value = parse(disk.decode(line, name, number))
     except TooManyValuesError:
         return None
     except JsonError:
         with suppress(JsonError, CannotJudge):  # it is broken, or too large to tell
-            return foreign(name, kind, parse(disk.text_of(path, name)))
+            return not_of_kind_problem(name, kind, parse(disk.read_text(path, name)))
         return None
     except CannotJudge as error:  # UTF-16 is a problem of the whole file
         return next((problem for problem in error.problems if not problem.place.line), None)
-    return None if is_meant_as(value, kind) else foreign(name, kind, value)
+    return None if is_meant_as(value, kind) else not_of_kind_problem(name, kind, value)
 
 
 def cannot_be_an_object(start: bytes) -> bool:
@@ -148,23 +148,23 @@ def cannot_be_an_object(start: bytes) -> bool:
     return start.lstrip()[:1] not in (b"{", b"") and not start.startswith(disk.BOMS_OF_UTF_16)
 
 
-def of_another(name: str, kind: str, value: Any) -> Problem | None:
+def wrong_kind_problem(name: str, kind: str, value: Any) -> Problem | None:
     """Return the problem of a file of one kind that is read as another, None if its first object is of no other."""
     for other, option in _OPTIONS.items():
-        if other != kind and _is_surely(value, other):
+        if other != kind and _has_own_field(value, other):
             flag = option.replace("_", "-")
             words = f"is {_FILES[other].file}, not {_FILES[kind].file}; name the file with --{flag} or {flag}"
             return Problem(Place(name), words)
     return None
 
 
-def foreign(name: str, kind: str, value: Any = None) -> Problem:
+def not_of_kind_problem(name: str, kind: str, value: Any = None) -> Problem:
     """Return the problem of a file that is not of a kind, with what to do; `value` is its first object, if known."""
     owner, words = OWNERS[kind], f"is not {_FILES[kind].file}"
     if owner.imports:
         words += f"; convert it: safe-gate import {shlex.quote(name)} --out {owner.imports.file}"
         words += "" if kind == OF_CASES[0] else f" --evaluator {owner.name}"
-    return of_another(name, kind, value) or Problem(Place(name), words)
+    return wrong_kind_problem(name, kind, value) or Problem(Place(name), words)
 
 
 def is_columnar(path: FilePath) -> bool:
@@ -172,7 +172,7 @@ def is_columnar(path: FilePath) -> bool:
     return path.suffix.lower() == ".parquet"
 
 
-def numbered(lines: Iterable[bytes], first: int = 1) -> Iterator[tuple[int, bytes]]:
+def numbered_lines(lines: Iterable[bytes], first: int = 1) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a file that are not blank, with their numbers; `first` is the first line's number."""
     for number, line in enumerate(lines, first):
         content = line.removeprefix(disk.BOM) if number == 1 else line
@@ -213,28 +213,28 @@ def schema_folder() -> Path:
     return packaged if packaged.is_dir() else package.parent / "schemas"
 
 
-def document(path: str | FilePath, kind: str) -> Any:
+def read_document(path: str | FilePath, kind: str) -> Any:
     """Return a JSON document of one schema, such as a report. Raises CannotJudge with every problem of it."""
     file = Path(path) if isinstance(path, str) else path
-    name = disk.shown(file)
-    return fitting(disk.text_of(file, name), file, name, kind)
+    name = disk.display_path(file)
+    return parse_document(disk.read_text(file, name), file, name, kind)
 
 
-def fitting(text: str, file: FilePath, name: str, kind: str) -> Any:
-    """Return what the text of a file holds, which problems call `name`. Raises CannotJudge as `document` does."""
-    content = disk.parsed(text, name)
+def parse_document(text: str, file: FilePath, name: str, kind: str) -> Any:
+    """Return what the text of a file holds, which problems call `name`. Raises CannotJudge as `read_document` does."""
+    content = disk.parse_json(text, name)
     if kind in _WANTED and isinstance(content, dict) and (other := kind_of_document(file, content)) != kind:
         raise CannotJudge.at(name, f"is {_CALLED[other]}, not {_WANTED[kind]}")
     if kind == "report" and ADDED and isinstance(content, dict):  # another installation may lack evaluators of this one
         for part in (one for one in (content, content.get("comparison")) if isinstance(one, dict)):
             part.update({one.name: part.get(one.name) for one in ADDED})
-    problems = problems_of(load_schema(kind).faults(content), name, text)
+    problems = fault_problems(load_schema(kind).faults(content), name, text)
     if problems:
         raise CannotJudge(*problems)
     return content
 
 
-def refuse_ours(content: Any, file: FilePath, name: str, form: Documents) -> None:
+def refuse_own_file(content: Any, file: FilePath, name: str, form: Documents) -> None:
     """Raise CannotJudge for a file that is no document of cases, but one that safe-gate wrote or reads."""
     has_cases = not isinstance(content, dict) or form.cases in content
     if not has_cases and (other := kind_of_document(file, content)) not in (form.kind, "config"):
@@ -261,7 +261,7 @@ _CALLED = {
 }
 
 
-def lines_in(text: str, paths: Iterable[Sequence[str | int]] | None = None) -> LineOf:
+def line_finder(text: str, paths: Iterable[Sequence[str | int]] | None = None) -> LineOf:
     """Return what tells the lines of values in a document's text: of all, or of those on `paths` alone.
 
     A missing field has the line of its object.
@@ -281,20 +281,20 @@ def lines_in(text: str, paths: Iterable[Sequence[str | int]] | None = None) -> L
     return line_of
 
 
-def waivers(path: str, *, root: FilePath = HERE) -> tuple[InputFile, Mapping[str, Any]] | None:
+def read_waivers(path: str, *, root: FilePath = HERE) -> tuple[InputFile, Mapping[str, Any]] | None:
     """Return the file of waivers and what it holds, or None if none was named and none is there.
 
     Raises CannotJudge with every problem of the file, a second waiver of the same failure among them.
     """
-    if (found := globs.named_or_default(path, WAIVERS_FILE, root)) is None:
+    if (found := globs.find_named_or_default(path, WAIVERS_FILE, root)) is None:
         return None
     file, name = found
-    data = disk.data_of(file, name, disk.WRITTEN_BY_HAND)
+    data = disk.read_bytes(file, name, disk.WRITTEN_BY_HAND)
     text = disk.decode(data.removeprefix(disk.BOM), name)
-    content = disk.parsed(text, name)
-    problems = problems_of(load_schema("waivers").faults(content), name, text)
+    content = disk.parse_json(text, name)
+    problems = fault_problems(load_schema("waivers").faults(content), name, text)
     seen: dict[Waivable, int] = {}
-    line_of = lines_in(text)
+    line_of = line_finder(text)
     for place, waiver in enumerate(content["waivers"] if not problems else ()):
         if (first := seen.setdefault(Waivable.read(waiver), place)) != place:
             words = f"waives the same failure as line {line_of(('waivers', first))}; keep one"
@@ -304,7 +304,7 @@ def waivers(path: str, *, root: FilePath = HERE) -> tuple[InputFile, Mapping[str
     return InputFile(name, hashlib.sha256(data).hexdigest(), "waivers"), content
 
 
-def problems_of(
+def fault_problems(
     faults: Sequence[Fault],
     name: str,
     text: str,
@@ -316,7 +316,7 @@ def problems_of(
 
     `cases` are the keys where `batch` has its cases, and these their ids.
     """
-    line_of = lines_in(text, [fault.path for fault in faults])
+    line_of = line_finder(text, [fault.path for fault in faults])
     found = []
     for fault in faults:
         is_case = bool(cases[0]) and fault.path[:1] == cases[:1] and len(fault.path) > 1
@@ -336,46 +336,51 @@ def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) ->
     CannotJudge with every problem of the file, and for other files that may be meant as one. Unless `is_checked`, only
     problems of its text count, not those of its values.
     """
-    if is_checked and not path and (problems := tuple(_not_the_config(root))):
+    if is_checked and not path and (problems := tuple(_misplaced_configs(root))):
         raise CannotJudge(*problems)
     default = next((name for name in CONFIG_FILES if exists(root / name)), "")
-    if not (path or default) or (found := named_or_default(path, default, root)) is None:
+    if not (path or default) or (found := find_named_or_default(path, default, root)) is None:
         return None
     file, name = found
-    text = text_of(file, name, WRITTEN_BY_HAND)
-    content = parsed(text, name, comments=True)
+    text = read_text(file, name, WRITTEN_BY_HAND)
+    content = parse_json(text, name, comments=True)
     bare = blank_comments(text)
     schema = load_schema("config")
-    spelt, faults = _spelt(content if isinstance(content, dict) else (), schema.properties)
+    spelt, faults = _spelled_keys(content if isinstance(content, dict) else (), schema.properties)
     if isinstance(content, dict):
         content = {right: content[key] for right, key in spelt.items()}
     if is_checked:
-        found_there = (_of_setting(fault) for fault in schema.faults(content))
-        faults += [fault._replace(path=_in_text(fault.path, spelt)) for fault in found_there]
-    if problems := problems_of(faults, name, bare):
+        found_there = (_setting_fault(fault) for fault in schema.faults(content))
+        faults += [fault._replace(path=_as_spelled(fault.path, spelt)) for fault in found_there]
+    if problems := fault_problems(faults, name, bare):
         raise CannotJudge(*(replace(one, code=Code.INVALID_SETTING) for one in problems))
-    line_of = lines_in(bare)
-    return Config(name, content, lambda key: line_of(_in_text(key, spelt)), partial(_located, config=name, root=root))
+    line_of = line_finder(bare)
+    return Config(
+        name,
+        content,
+        lambda key: line_of(_as_spelled(key, spelt)),
+        partial(_resolve_config_path, config=name, root=root),
+    )
 
 
-def _spelt(keys: Iterable[str], known: Iterable[str]) -> tuple[dict[str, str], list[Fault]]:
+def _spelled_keys(keys: Iterable[str], known: Iterable[str]) -> tuple[dict[str, str], list[Fault]]:
     """Return how a file spells keys at its top, by the names that are known, and the faults of keys that mean one."""
-    names = {_bare(name): name for name in known}
+    names = {_bare_name(name): name for name in known}
     spelt: dict[str, str] = {}
     faults = []
     for key in keys:
-        name = names.get(_bare(key), key)
+        name = names.get(_bare_name(key), key)
         if spelt.setdefault(name, key) != key:
             faults.append(Fault((key,), f"is set twice, in two spellings; keep {name}"))
     return spelt, faults
 
 
-def _in_text(path: Sequence[str | int], spelt: Mapping[str, str]) -> tuple[str | int, ...]:
+def _as_spelled(path: Sequence[str | int], spelt: Mapping[str, str]) -> tuple[str | int, ...]:
     """Return a path as the file spells it."""
     return (spelt.get(str(path[0]), path[0]), *path[1:]) if path else ()
 
 
-def in_config(problems: Iterable[Problem], config: str, *, root: FilePath = HERE) -> Iterator[Problem]:
+def place_in_config(problems: Iterable[Problem], config: str, *, root: FilePath = HERE) -> Iterator[Problem]:
     """Yield problems of settings at their places in the config file, or unchanged if another source sets them.
 
     A problem of a setting has the setting as its place. Its field is the name or the path concerned.
@@ -389,13 +394,13 @@ def in_config(problems: Iterable[Problem], config: str, *, root: FilePath = HERE
 
     for one in problems:
         found = None if one.place.line else file()
-        yield _in(found, one) if found and one.place.path in found.content else one
+        yield _place_in_file(found, one) if found and one.place.path in found.content else one
 
 
-def _in(file: Config, problem: Problem) -> Problem:
+def _place_in_file(file: Config, problem: Problem) -> Problem:
     """Return a problem at its place in a config file, or unchanged if the file does not name its field."""
     setting, name = problem.place.path, problem.field
-    for path, value in _values(file.content[setting]):
+    for path, value in _walk_values(file.content[setting]):
         is_entry = len(path) == 1 and isinstance(path[0], int) and value == name
         is_empty = not (path or value or name)
         if is_entry or is_empty or (path and Fault(path, "").field == name):
@@ -404,15 +409,15 @@ def _in(file: Config, problem: Problem) -> Problem:
     return problem
 
 
-def _values(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+def _walk_values(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     """Yield the values in a JSON value, each with its path."""
     yield path, value
     children = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
     for key, child in children:
-        yield from _values(child, (*path, key))
+        yield from _walk_values(child, (*path, key))
 
 
-def in_a_parent_folder() -> str:
+def parent_config_warning() -> str:
     """Return a warning about a config file that a run here does not read, "" if there is none.
 
     It lies in a folder above, within the repository, and the working folder has no config file itself.
@@ -429,7 +434,7 @@ def in_a_parent_folder() -> str:
     return ""
 
 
-def _not_the_config(root: FilePath) -> Iterator[Problem]:
+def _misplaced_configs(root: FilePath) -> Iterator[Problem]:
     """Yield a problem for a second config file, and for a file of the working folder with almost its name."""
     first, *others = [name for name in CONFIG_FILES if exists(root / name)] or [""]
     for name in others:
@@ -440,7 +445,7 @@ def _not_the_config(root: FilePath) -> Iterator[Problem]:
     try:
         names = sorted(path.name for path in root.iterdir())
     except OSError as error:
-        yield unreadable(root, error)
+        yield unreadable_problem(root, error)
         return
     for name in names:
         if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not globs.is_folder(root / name):
@@ -452,10 +457,10 @@ def _not_the_config(root: FilePath) -> Iterator[Problem]:
             )
 
 
-def _of_setting(fault: Fault) -> Fault:
+def _setting_fault(fault: Fault) -> Fault:
     """Return a config's fault, that of a setting which belongs elsewhere with the places it belongs to."""
     for setting in settings():
-        if len(fault.path) != 1 or _bare(str(fault.path[0])) not in map(_bare, setting.names):
+        if len(fault.path) != 1 or _bare_name(str(fault.path[0])) not in map(_bare_name, setting.names):
             continue
         if not setting.key:
             flags, variables = setting.flags_of("run"), setting.env[:1]
@@ -467,20 +472,20 @@ def _of_setting(fault: Fault) -> Fault:
     return fault
 
 
-def _bare(key: str) -> str:
+def _bare_name(key: str) -> str:
     return key.replace("-", "").replace("_", "").lower()
 
 
-def _located(path: str, *, config: str, root: FilePath) -> str:
+def _resolve_config_path(path: str, *, config: str, root: FilePath) -> str:
     """Return a path that a config file names from the working folder; `config` is the file's own path below `root`."""
     folder = posixpath.dirname(config)
     if not posixpath.isabs(folder):  # a path through the working folder's own name leads into it
         file = root / folder
-        folder = shown(file.normal()) if isinstance(file, CommitPath) else Path(os.path.relpath(file)).as_posix()
-    return joined(folder, path)
+        folder = display_path(file.normal()) if isinstance(file, CommitPath) else Path(os.path.relpath(file)).as_posix()
+    return join_path(folder, path)
 
 
-def joined(folder: str, path: str) -> str:
+def join_path(folder: str, path: str) -> str:
     """Return a path below a folder; each leading `..` of the path removes a name from the folder.
 
     >>> joined("evals/gate", "../cases/*.jsonl"), joined("evals", "./a.json"), joined("..", "../b.json")

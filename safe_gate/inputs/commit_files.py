@@ -43,7 +43,7 @@ class Commit:
     parents: tuple[str, ...] = ()
 
 
-class Kind(StrEnum):
+class EntryKind(StrEnum):
     """The kind of a tree entry; links and submodules are not followed."""
 
     FILE = "file"
@@ -53,17 +53,17 @@ class Kind(StrEnum):
 
 
 _KINDS = {
-    "040000": Kind.FOLDER,
-    "100644": Kind.FILE,
-    "100755": Kind.FILE,
-    "100664": Kind.FILE,
-    "120000": Kind.LINK,
+    "040000": EntryKind.FOLDER,
+    "100644": EntryKind.FILE,
+    "100755": EntryKind.FILE,
+    "100664": EntryKind.FILE,
+    "120000": EntryKind.LINK,
 }
 
 
-def kind_of(mode: str) -> Kind:
+def entry_kind(mode: str) -> EntryKind:
     """Return the kind of a tree entry by its mode, as git writes it."""
-    return _KINDS.get(mode, Kind.SUBMODULE)
+    return _KINDS.get(mode, EntryKind.SUBMODULE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Entry:
     """What a commit has at a path from the repository's root, and the id of its bytes; `size` is 0 if not known."""
 
     path: str
-    kind: Kind
+    kind: EntryKind
     blob: str = ""
     size: int = 0
 
@@ -97,7 +97,7 @@ class Repository(Protocol):
         """Write a file's bytes. Raises TooManyBytes if it has more than `most`."""
 
 
-def two_commits(ref: str, names: Sequence[str]) -> CannotJudge:
+def ambiguous_ref(ref: str, names: Sequence[str]) -> CannotJudge:
     """Return the refusal of a ref that is a tag and a different branch: tags may have weaker protection."""
     words = (
         f"is a tag and a branch at different commits ({', '.join(names)}); use the full ref, such as refs/heads/NAME"
@@ -132,7 +132,7 @@ class CommitFiles:
 
     @cached_property
     def _entries(self) -> dict[str, Entry]:
-        found = {"": Entry("", Kind.FOLDER)} | {one.path: one for one in self._listed()}
+        found = {"": Entry("", EntryKind.FOLDER)} | {one.path: one for one in self._listed()}
         if strange := next((path for path in found if not {".", "..", ".git"}.isdisjoint(path.split("/"))), None):
             raise unavailable(strange, "is a path that no checkout can have; correct the commit")
         return found
@@ -156,10 +156,10 @@ class CommitFiles:
             if path.is_absolute() or (part == ".." and not at):
                 words = "leads out of the repository, so no commit has it; write it relative to the working folder"
                 raise unavailable(str(path), words)
-            is_there = is_there and (at in self._above or (found is not None and found.kind is Kind.FOLDER))
+            is_there = is_there and (at in self._above or (found is not None and found.kind is EntryKind.FOLDER))
             at = posixpath.dirname(at) if part == ".." else posixpath.join(at, part)
             found = self._entries.get(at)
-            if found and found.kind in (Kind.LINK, Kind.SUBMODULE):
+            if found and found.kind in (EntryKind.LINK, EntryKind.SUBMODULE):
                 words = f"is a {found.kind}, which is not followed at a commit; correct the pattern that leads to it"
                 raise unavailable(found.path, words)
         return found if is_there else None
@@ -235,7 +235,7 @@ class CommitPath:
     def is_folder(self) -> bool:
         """Return whether the commit has a folder there."""
         found = self.files.entry(self.path)
-        return found is not None and found.kind is Kind.FOLDER
+        return found is not None and found.kind is EntryKind.FOLDER
 
     def children(self) -> Iterator[CommitPath]:
         """Yield what is in a folder, by name; nothing if there is no folder."""
@@ -247,7 +247,7 @@ class CommitPath:
         found = self.files.entry(self.path)
         if found is None:
             raise FileNotFoundError("the commit has no such file; add it in one change, and name it in the next")
-        if found.kind is not Kind.FILE:
+        if found.kind is not EntryKind.FILE:
             raise OSError("Not a regular file")
         return self.files.open(found)
 
@@ -287,7 +287,7 @@ class Clone:
         """
         sha = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
         if twins := _ambiguous_refs(_SUFFIX.split(ref, maxsplit=1)[0]):
-            raise two_commits(ref, twins)
+            raise ambiguous_ref(ref, twins)
         # The raw commit has its parents, also at the end of a shallow clone.
         header, _, _ = _git("cat-file", "commit", sha).decode("utf-8", "replace").partition("\n\n")
         parents = takewhile(lambda line: line.startswith("parent "), header.split("\n")[1:])
@@ -325,7 +325,7 @@ class Clone:
             if line:
                 facts, _, path = line.partition(b"\t")
                 mode, _, blob = facts.decode("ascii").split(" ")
-                yield Entry(os.fsdecode(path), kind_of(mode), blob)
+                yield Entry(os.fsdecode(path), entry_kind(mode), blob)
 
     def read(self, file: Entry, into: BinaryIO, most: int) -> None:
         """Write a file's bytes. Raises Missing if the clone lacks it, and TooManyBytes if it has more than `most`."""

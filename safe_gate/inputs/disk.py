@@ -51,13 +51,13 @@ def sha256(path: str | FilePath) -> str:
         with open_regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # it has all that is used
     except OSError as error:
-        raise CannotJudge(unreadable(path, error)) from error
+        raise CannotJudge(unreadable_problem(path, error)) from error
 
 
-def content(path: str) -> Any:
+def read_json(path: str) -> Any:
     """Return the value of a JSON document, without validating it. Raises CannotJudge if it is not JSON."""
-    name = shown(Path(path))
-    return parsed(text_of(Path(path), name), name)
+    name = display_path(Path(path))
+    return parse_json(read_text(Path(path), name), name)
 
 
 def location(path: FilePath) -> FilePath:
@@ -65,9 +65,9 @@ def location(path: FilePath) -> FilePath:
     return path.normal() if isinstance(path, CommitPath) else Path(os.path.realpath(path.parent), path.name)
 
 
-def unreadable(path: FilePath, error: Exception) -> Problem:
+def unreadable_problem(path: FilePath, error: Exception) -> Problem:
     """Return the problem of a file or a folder that cannot be read."""
-    return Problem(Place(shown(path)), f"cannot be read: {reason(error)}", code=Code.UNREADABLE_FILE)
+    return Problem(Place(display_path(path)), f"cannot be read: {error_reason(error)}", code=Code.UNREADABLE_FILE)
 
 
 def show_as_values(folder: Path) -> None:
@@ -75,7 +75,7 @@ def show_as_values(folder: Path) -> None:
     _values.set(folder)
 
 
-def is_among(path: str | Path, others: Iterable[str | Path]) -> bool:
+def is_any_of(path: str | Path, others: Iterable[str | Path]) -> bool:
     """Return whether a path leads to the same file as one of others, also by a link or in other letters.
 
     An impossible file name leads nowhere.
@@ -95,7 +95,7 @@ def _identity(path: str | Path) -> object:
         return None
 
 
-def shown(path: FilePath) -> str:
+def display_path(path: FilePath) -> str:
     """Return a path as reports show it: inside the working folder, relative to it."""
     if isinstance(path, CommitPath):
         return path.path.as_posix()
@@ -108,7 +108,7 @@ def shown(path: FilePath) -> str:
     return path.as_posix()
 
 
-def too_long(most: int, setting: str) -> str:
+def too_long_message(most: int, setting: str) -> str:
     """Return the message for an input that is longer than a setting allows."""
     return f"is longer than {most} bytes, the limit of {setting}; shorten it, or raise {setting}"
 
@@ -142,20 +142,20 @@ def exists(path: FilePath) -> bool:
         return True
 
 
-def holds_something(path: Path) -> bool:
+def has_content(path: Path) -> bool:
     """Return whether a path leads to anything but an empty file."""
     return exists(path) and not (path.is_file() and path.stat().st_size == 0)
 
 
-def parsed(text: str, name: str, *, comments: bool = False) -> Any:
+def parse_json(text: str, name: str, *, comments: bool = False) -> Any:
     """Return the value of a file's JSON text. Raises CannotJudge with its line."""
     try:
         return parse(text, comments=comments)
     except JsonError as error:
-        raise CannotJudge(not_json(error, Place(name, error.line))) from None
+        raise CannotJudge(not_json_problem(error, Place(name, error.line))) from None
 
 
-def not_json(error: JsonError, place: Place) -> Problem:
+def not_json_problem(error: JsonError, place: Place) -> Problem:
     """Return the problem of a text that is not JSON."""
     if isinstance(error, TooManyValuesError):
         return Problem(place, f"holds {error}; split it")
@@ -165,19 +165,19 @@ def not_json(error: JsonError, place: Place) -> Problem:
 WRITTEN_BY_HAND = 2 << 20
 """The most bytes of a config file, a file of waivers or a pack of rules."""
 
-WHOLE = 32 << 20
+WHOLE_FILE = 32 << 20
 """The most bytes of any other document, such as a report or a shard."""
 
 
-def text_of(path: FilePath, name: str, most: int | None = None) -> str:
+def read_text(path: FilePath, name: str, most: int | None = None) -> str:
     """Return the text of a UTF-8 file of at most `most` bytes, else `WHOLE`, which problems call `name`.
 
     Raises CannotJudge.
     """
-    return decode(data_of(path, name, WHOLE if most is None else most).removeprefix(BOM), name)
+    return decode(read_bytes(path, name, WHOLE_FILE if most is None else most).removeprefix(BOM), name)
 
 
-def data_of(path: FilePath, name: str, most: int, setting: str = "") -> bytes:
+def read_bytes(path: FilePath, name: str, most: int, setting: str = "") -> bytes:
     """Return the bytes of a regular file that problems call `name`.
 
     Raises CannotJudge, also for a file of more than `most` bytes, which a `setting` may limit.
@@ -185,11 +185,15 @@ def data_of(path: FilePath, name: str, most: int, setting: str = "") -> bytes:
     try:
         with open_regular(path) as file:
             if len(data := file.read(most + 1)) > most:
-                words = too_long(most, setting) if setting else f"is longer than {most} bytes; expected a shorter file"
+                words = (
+                    too_long_message(most, setting)
+                    if setting
+                    else f"is longer than {most} bytes; expected a shorter file"
+                )
                 raise CannotJudge.at(name, words)
             return data
     except OSError as error:
-        raise CannotJudge.at(name, f"cannot be read: {reason(error)}", Code.UNREADABLE_FILE) from error
+        raise CannotJudge.at(name, f"cannot be read: {error_reason(error)}", Code.UNREADABLE_FILE) from error
 
 
 def open_regular(path: FilePath) -> BinaryIO:
@@ -200,7 +204,7 @@ def open_regular(path: FilePath) -> BinaryIO:
     """
     if isinstance(path, CommitPath):
         return path.open()
-    file = io.BytesIO(_kept_input()) if path == STANDARD_INPUT else _opened(path)
+    file = io.BytesIO(_standard_input_bytes()) if path == STANDARD_INPUT else _open_followed(path)
     start = file.read(len(LFS_POINTER))
     file.seek(0)
     if start == LFS_POINTER:
@@ -209,10 +213,10 @@ def open_regular(path: FilePath) -> BinaryIO:
     return file
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open_followed(path: Path) -> BinaryIO:
     if path.exists() and not path.is_file():
         raise OSError("Not a regular file")
-    if not _follows_links.get() and leads_out(path):
+    if not _follows_links.get() and leaves_workspace(path):
         raise OSError("a symbolic link leads out of the workspace; commit the file itself, or set allow: outside-links")
     try:
         return path.open("rb")
@@ -220,7 +224,7 @@ def _opened(path: Path) -> BinaryIO:
         raise OSError("no file can have this name") from None
 
 
-def _kept_input() -> bytes:
+def _standard_input_bytes() -> bytes:
     """Return standard input, which is read when it is first asked for in this context. Raises OSError."""
     kept = _standard_input.get()
     if kept is None:
@@ -236,7 +240,7 @@ def follow_links(*, is_on: bool) -> None:
     _follows_links.set(is_on)
 
 
-def leads_out(path: Path) -> bool:
+def leaves_workspace(path: Path) -> bool:
     """Return whether a path into the workspace leads out of it again by symbolic links.
 
     The path may name the workspace by another path, such as a link to it.
@@ -252,7 +256,7 @@ def leads_out(path: Path) -> bool:
         return False
 
 
-def reason(error: Exception) -> str:
+def error_reason(error: Exception) -> str:
     """Return why a file cannot be read or written, in the words of the system."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
@@ -299,7 +303,7 @@ def bounded_lines(file: BinaryIO, most: int) -> Iterator[bytes]:
         yield line
 
 
-def long_text(evaluator: Evaluator, case: Any, most: int) -> str | None:
+def find_long_text(evaluator: Evaluator, case: Any, most: int) -> str | None:
     """Return the field of the first text in a case or output that is too long in UTF-8 for an evaluator.
 
     None if there is none. Fields that nobody reads, such as notes, only have the bound of lines.
@@ -363,7 +367,9 @@ def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
         for draft in drafts.values():
             draft.unlink(missing_ok=True)
         if isinstance(error, OSError | ValueError):
-            raise CannotJudge.at(shown(path), f"cannot be written: {reason(error)}", Code.UNWRITABLE_FILE) from error
+            raise CannotJudge.at(
+                display_path(path), f"cannot be written: {error_reason(error)}", Code.UNWRITABLE_FILE
+            ) from error
         raise
 
 
@@ -373,7 +379,9 @@ def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path]
         raise OSError("Not a regular file")
     nearest = next((folder for folder in path.parents if folder.exists()), path.parent)
     if not nearest.is_dir():
-        raise OSError(f"{shown(nearest)} is a file, and a folder is needed there; move it, or name another place")
+        raise OSError(
+            f"{display_path(nearest)} is a file, and a folder is needed there; move it, or name another place"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     # Nobody can guess the name and plant a link there. Later steps, which are not root, can read the file.
     with NamedTemporaryFile(

@@ -18,7 +18,17 @@ from typing import NamedTuple
 
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs.commit_files import CommitPath, FilePath
-from safe_gate.inputs.disk import DASH, HERE, STANDARD_INPUT, P, exists, is_there, location, shown, unreadable
+from safe_gate.inputs.disk import (
+    DASH,
+    HERE,
+    STANDARD_INPUT,
+    P,
+    display_path,
+    exists,
+    is_there,
+    location,
+    unreadable_problem,
+)
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 _ANY_DEPTH = "**"
@@ -35,7 +45,7 @@ def _fits(name: str, segment: str) -> bool:
     return fnmatchcase(name, segment) and (segment.startswith(".") or not name.startswith("."))
 
 
-def matches(patterns: Iterable[str], folder: FilePath) -> tuple[list[FilePath], Unread]:
+def match_globs(patterns: Iterable[str], folder: FilePath) -> tuple[list[FilePath], Unread]:
     """Return the paths below a folder that globs name, none for a pattern without wildcards.
 
     With them come the folders that they lead to and that cannot be read, each once, and why. Raises CannotJudge where
@@ -46,7 +56,7 @@ def matches(patterns: Iterable[str], folder: FilePath) -> tuple[list[FilePath], 
         path
         for one in patterns
         if has_magic(one)
-        for path in _matches(folder, Path(one).parts, unread)
+        for path in _match_glob(folder, Path(one).parts, unread)
         if not one.endswith("/") or is_folder(path)
     ]
     return found, unread
@@ -57,7 +67,7 @@ def is_folder(path: FilePath) -> bool:
     return path.is_folder() if isinstance(path, CommitPath) else os.path.isdir(path)  # noqa: PTH112 - `is_dir` raises
 
 
-def _matches(folder: FilePath, names: tuple[str, ...], unread: Unread) -> Iterable[FilePath]:
+def _match_glob(folder: FilePath, names: tuple[str, ...], unread: Unread) -> Iterable[FilePath]:
     """Return the paths below a folder that a glob's names lead to, each once, however many `**` lead there."""
     reached: Iterable[FilePath] = [folder]
     *inner, last = _segments(names)
@@ -135,7 +145,7 @@ def _children(folder: FilePath, unread: Unread) -> list[FilePath]:
         return []
 
 
-class Expanded(NamedTuple):
+class MatchedFiles(NamedTuple):
     """The files that patterns name, their problems, and our own files that a glob skips."""
 
     paths: list[FilePath]
@@ -146,7 +156,7 @@ class Expanded(NamedTuple):
 _OWN_CASES = "safe-gate.cases.jsonl"
 
 
-def expanded(patterns: Sequence[str], suffix: str = ".jsonl", *, root: FilePath = HERE) -> Expanded:
+def expand_patterns(patterns: Sequence[str], suffix: str = ".jsonl", *, root: FilePath = HERE) -> MatchedFiles:
     """Return the files of paths and globs, sorted, each once, and a problem for each pattern without files.
 
     `-` is standard input, which a commit does not have. Globs skip judged cases, as a run writes them. `suffix` is the
@@ -158,54 +168,54 @@ def expanded(patterns: Sequence[str], suffix: str = ".jsonl", *, root: FilePath 
             found += [STANDARD_INPUT] if root == HERE else []
             continue
         try:
-            matched, unread = matches([pattern], root)
+            matched, unread = match_globs([pattern], root)
             literal = () if unread else (root / pattern,)  # an unreadable place counts as there
             some = [*literal, *(path for path in matched if path.name != _OWN_CASES)]
             files = [path for path in some if exists(path) and not is_folder(path)]
         except CannotJudge as error:
             problems += error.problems
             continue
-        problems += [unreadable(path, why) for path, why in unread.items()]
+        problems += [unreadable_problem(path, why) for path, why in unread.items()]
         if not files and not unread:
-            problems.append(no_match(pattern, suffix, root))
+            problems.append(no_match_problem(pattern, suffix, root))
         found += files
         skipped += (path for path in matched if path.name == _OWN_CASES)
     # Two patterns may have the same problem.
-    return Expanded(distinct(found), list(dict.fromkeys(problems)), distinct(skipped))
+    return MatchedFiles(unique_paths(found), list(dict.fromkeys(problems)), unique_paths(skipped))
 
 
-def expand(patterns: Sequence[str], suffix: str = ".jsonl") -> tuple[list[Path], list[Problem]]:
-    """Return the files that patterns name on the disk, and the problems, as `expanded` does."""
-    paths, problems, _ = expanded(patterns, suffix)
+def expand_on_disk(patterns: Sequence[str], suffix: str = ".jsonl") -> tuple[list[Path], list[Problem]]:
+    """Return the files that patterns name on the disk, and the problems, as `expand_patterns` does."""
+    paths, problems, _ = expand_patterns(patterns, suffix)
     return [path for path in paths if isinstance(path, Path)], problems
 
 
-def distinct(paths: Iterable[P]) -> list[P]:
+def unique_paths(paths: Iterable[P]) -> list[P]:
     """Return paths of files, sorted as reports show them, of those that are one file in several spellings the first."""
     found: dict[FilePath, P] = {}
     for path in paths:
         found.setdefault(location(path), path)
-    return sorted(found.values(), key=lambda path: Path(shown(path)))
+    return sorted(found.values(), key=lambda path: Path(display_path(path)))
 
 
-def named_or_default(path: str, default: str, root: FilePath) -> tuple[FilePath, str] | None:
+def find_named_or_default(path: str, default: str, root: FilePath) -> tuple[FilePath, str] | None:
     """Return a file and what problems call it, None if none was named and none is there."""
     file = root / (path or default)
-    return (file, shown(file)) if path or exists(file) else None
+    return (file, display_path(file)) if path or exists(file) else None
 
 
-def no_match(pattern: str, suffix: str, root: FilePath) -> Problem:
+def no_match_problem(pattern: str, suffix: str, root: FilePath) -> Problem:
     """Return the problem of a pattern that names no file, with what may have been meant."""
     named, path = Path(pattern), root / pattern
     if is_folder(path):
         hint = f"is a folder; name the files in it, such as {(named / f'*{suffix}').as_posix()}"
     else:
         slashes = "; write paths with /" if "\\" in pattern else ""
-        hint = f"matches no file{close_to(pattern, root)}; correct the path or the pattern{slashes}"
+        hint = f"matches no file{similar_name_hint(pattern, root)}; correct the path or the pattern{slashes}"
     return Problem(Place(pattern), hint, code=Code.UNREADABLE_FILE)
 
 
-def close_to(path: str, root: FilePath = HERE) -> str:
+def similar_name_hint(path: str, root: FilePath = HERE) -> str:
     """Return a hint at the closest file name in the folder of a missing path, "" for none."""
     named, siblings = Path(path), _children((root / path).parent, {})
     return suggestion(named.name, {one.name: (named.parent / one.name).as_posix() for one in siblings})

@@ -27,7 +27,7 @@ from safe_gate.model.report import InputFile
 from safe_gate.settings import Bounds, Settings
 
 
-class Part(NamedTuple):
+class FilePart(NamedTuple):
     """Some whole lines of a file as bytes: a value that can be sent to another process.
 
     `name` is the file's name in problems, `first` the number of the first line, counted from 1. In a Parquet file a
@@ -56,63 +56,65 @@ NO_EXTRA = "install SAFE Gate with the extra `dask`, and run the command instead
 """What is to be done where dask or pyarrow is missing."""
 
 
-def cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Problem | InputFile | Skipped]:
+def read_cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Problem | InputFile | Skipped]:
     """Yield the cases of files, a problem for each thing wrong, each file, and files of our own that globs skip.
 
     `settings` are by the names of options, `cluster_key` and those the evaluator scores by.
     """
     if isinstance(files.evaluator.input, Documents):
-        yield from _in_documents(files, files.evaluator.input)
+        yield from _read_documents(files, files.evaluator.input)
     else:
-        yield from _in_lines(files, settings)
+        yield from _read_lines(files, settings)
 
 
-def _in_lines(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Problem | InputFile | Skipped]:
+def _read_lines(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Problem | InputFile | Skipped]:
     seen, evaluator = dict[str, Place](), files.evaluator
-    for item in parts(files):
-        if not isinstance(item, Part):
+    for item in read_parts(files):
+        if not isinstance(item, FilePart):
             yield item
             continue
-        found = list(cases_of(evaluator, item, settings))
+        found = list(parse_part(evaluator, item, settings))
         twins = {
             place: twin
-            for case_id, place in ids_of(found)
-            if (twin := duplicate_of(seen, case_id, place, evaluator.input.id_key))
+            for case_id, place in ids_by_line(found)
+            if (twin := check_duplicate(seen, case_id, place, evaluator.input.id_key))
         }
         yield from twins.values()
         yield from (one for one in found if isinstance(one, Problem) or one.place not in twins)
 
 
-def parts(files: CaseFiles, size: int = PART_LINES) -> Iterator[Part | Problem | InputFile | Skipped]:
-    """Yield files of cases in parts of lines, and their problems and each file as `cases` does.
+def read_parts(files: CaseFiles, size: int = PART_LINES) -> Iterator[FilePart | Problem | InputFile | Skipped]:
+    """Yield files of cases in parts of lines, and their problems and each file as `read_cases` does.
 
     The reader of the parts finds problems of lines and duplicate ids.
     """
-    paths, problems, skipped = globs.expanded(files.patterns, root=files.root)
+    paths, problems, skipped = globs.expand_patterns(files.patterns, root=files.root)
     yield from problems
     for path in paths:
         is_empty = True
-        for item in _parts(path, files.evaluator.input.kind, files.bounds, size):
+        for item in _read_file_parts(path, files.evaluator.input.kind, files.bounds, size):
             is_empty = is_empty and isinstance(item, InputFile)
             yield item
         if is_empty:
             expected = "one case a row" if checked.is_columnar(path) else "one JSON object per line"
             words = f"is empty: no cases; expected {expected}"
-            yield Problem(Place(disk.shown(path)), words, code=Code.NO_INPUT)
-    yield from (Skipped(disk.shown(path)) for path in skipped)
+            yield Problem(Place(disk.display_path(path)), words, code=Code.NO_INPUT)
+    yield from (Skipped(disk.display_path(path)) for path in skipped)
 
 
-def cases_of(evaluator: Evaluator, part: Part, settings: JsonObject) -> Iterator[Case | Problem]:
-    """Yield the cases of a part and its problems, as `cases` does but for ids that stand elsewhere too."""
-    for item in _objects(part, evaluator.input.kind):
+def parse_part(evaluator: Evaluator, part: FilePart, settings: JsonObject) -> Iterator[Case | Problem]:
+    """Yield the cases of a part and its problems, as `read_cases` does but for ids that stand elsewhere too."""
+    for item in _parse_objects(part, evaluator.input.kind):
         if isinstance(item, Problem):
             yield item
             continue
         place, value = item
-        yield from _parsed(evaluator, value, CaseAt(place, cluster_of(value, settings["cluster_key"])), settings)
+        yield from _parse_value(
+            evaluator, value, CaseAt(place, cluster_value(value, settings["cluster_key"])), settings
+        )
 
 
-def _parsed(evaluator: Evaluator, value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case | Problem]:
+def _parse_value(evaluator: Evaluator, value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case | Problem]:
     """Yield the cases of an object that fits its schema, or its problems."""
     faults = tuple(evaluator.faults(value))
     for fault in faults:
@@ -121,10 +123,10 @@ def _parsed(evaluator: Evaluator, value: JsonObject, at: CaseAt, settings: JsonO
         yield from evaluator.parse(value, at, settings)
 
 
-def groups_of(evaluator: Evaluator, part: Part) -> set[str] | None:
+def part_groups(evaluator: Evaluator, part: FilePart) -> set[str] | None:
     """Return the groups that cases of a part name, valid or not; None if a line is not a case at all."""
     found: set[str] = set()
-    for item in _values(part):
+    for item in _parse_lines(part):
         if isinstance(item, Problem) or not checked.is_meant_as(item[1], evaluator.input.kind):
             return None
         named = item[1].get(evaluator.grouping.key, [])
@@ -135,7 +137,7 @@ def groups_of(evaluator: Evaluator, part: Part) -> set[str] | None:
     return found
 
 
-def ids_of(found: Iterable[Case | Problem]) -> tuple[tuple[str, Place], ...]:
+def ids_by_line(found: Iterable[Case | Problem]) -> tuple[tuple[str, Place], ...]:
     """Return the ids of each line of some cases and problems with its place, those of lines with problems too."""
     ids = (
         (case_id, one.place)
@@ -146,7 +148,7 @@ def ids_of(found: Iterable[Case | Problem]) -> tuple[tuple[str, Place], ...]:
     return tuple(dict.fromkeys(ids))
 
 
-def cluster_of(case: Mapping[str, Any], key: str) -> str:
+def cluster_value(case: Mapping[str, Any], key: str) -> str:
     """Return a case's field as its cluster: text unchanged, other values as JSON, "" for none or null."""
     value = case.get(key)
     if value is None:
@@ -154,43 +156,43 @@ def cluster_of(case: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-def duplicate_of(seen: dict[str, Place], case_id: str, place: Place, field: str) -> Problem | None:
+def check_duplicate(seen: dict[str, Place], case_id: str, place: Place, field: str) -> Problem | None:
     """Return a problem if the id was seen before, else remember it."""
     first = seen.setdefault(case_id, place)
-    return None if first is place else duplicate(place, first, case_id, field)
+    return None if first is place else duplicate_problem(place, first, case_id, field)
 
 
-def duplicate(place: Place, first: Place, case_id: str, field: str) -> Problem:
+def duplicate_problem(place: Place, first: Place, case_id: str, field: str) -> Problem:
     """Return the problem of an id that stands elsewhere too."""
     words = f"appears at {first.path}:{first.line} too; expected ids that are unique in the run"
     return Problem(place, words, case_id, field, code=Code.DUPLICATE_ID)
 
 
-def lines_of(part: Part) -> Iterator[tuple[int, bytes]]:
+def part_lines(part: FilePart) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a part that are not blank, with their numbers."""
-    return checked.numbered(BytesIO(part.data), part.first)
+    return checked.numbered_lines(BytesIO(part.data), part.first)
 
 
-def _parts(path: FilePath, kind: str, bounds: Bounds, size: int) -> Iterator[Part | Problem | InputFile]:
+def _read_file_parts(path: FilePath, kind: str, bounds: Bounds, size: int) -> Iterator[FilePart | Problem | InputFile]:
     """Yield a file in parts from the first non-blank line, then the file; or why it is not read."""
-    name, digest = disk.shown(path), hashlib.sha256()
+    name, digest = disk.display_path(path), hashlib.sha256()
     is_start = True
-    read = _rows if kind in checked.OF_CASES and checked.is_columnar(path) else _lines
+    read = _row_parts if kind in checked.OF_CASES and checked.is_columnar(path) else _line_parts
     try:
         with disk.open_regular(path) as file:
             for item in read(file, name, digest, bounds, size):
-                if is_start and isinstance(item, Part):
-                    if (first := next(lines_of(item), None)) is None:
+                if is_start and isinstance(item, FilePart):
+                    if (first := next(part_lines(item), None)) is None:
                         continue
-                    if mistaken := checked.mistaken_for(*first, path, name, kind):
+                    if mistaken := checked.mistaken_file_problem(*first, path, name, kind):
                         yield mistaken
                         return
                     is_start = False
                 yield item
     except OSError as error:
-        yield disk.unreadable(path, error)
+        yield disk.unreadable_problem(path, error)
     except disk.TooLongError as error:
-        yield Problem(Place(name, error.line), disk.too_long(bounds.line, "bounds.line"))
+        yield Problem(Place(name, error.line), disk.too_long_message(bounds.line, "bounds.line"))
     except addons.scale.parquet.NotReadable as error:
         yield Problem(Place(name), f"is not a readable Parquet file: {error}", code=Code.UNREADABLE_FILE)
     except ModuleNotFoundError as error:
@@ -199,13 +201,13 @@ def _parts(path: FilePath, kind: str, bounds: Bounds, size: int) -> Iterator[Par
         yield InputFile(name, digest.hexdigest(), kind)
 
 
-def _lines(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int) -> Iterator[Part]:
+def _line_parts(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int) -> Iterator[FilePart]:
     """Yield the lines of a file in parts, and add its bytes to a digest. Raises disk.TooLongError."""
     lines, first = disk.bounded_lines(file, bounds.line), 1
     while block := _block(lines, size):
         data = b"".join(block)
         digest.update(data)
-        yield Part(name, first, data, bounds)
+        yield FilePart(name, first, data, bounds)
         first += len(block)
 
 
@@ -219,7 +221,9 @@ def _block(lines: Iterator[bytes], size: int) -> list[bytes]:
     return block
 
 
-def _rows(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int) -> Iterator[Part | Problem]:
+def _row_parts(
+    file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int
+) -> Iterator[FilePart | Problem]:
     """Yield the rows of a Parquet file in parts, and problems of some; add its bytes to a digest."""
     parquet = addons.scale.parquet
     while data := file.read(PART_BYTES):
@@ -234,28 +238,28 @@ def _rows(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size
                 words = "is a row that JSON cannot represent"
                 yield Problem(Place(name, number), f"{words}: {line}", text_free=words)
             elif len(line) > bounds.line:
-                yield Problem(Place(name, number), disk.too_long(bounds.line, "bounds.line"))
+                yield Problem(Place(name, number), disk.too_long_message(bounds.line, "bounds.line"))
             else:
                 lines[-1] = line
-        yield Part(name, first, "\n".join(lines).encode(), bounds)
+        yield FilePart(name, first, "\n".join(lines).encode(), bounds)
 
 
-def _values(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
+def _parse_lines(part: FilePart) -> Iterator[tuple[Place, Any] | Problem]:
     """Yield the value and place of each line of a part, or a problem for invalid JSON."""
-    for number, line in lines_of(part):
+    for number, line in part_lines(part):
         place = Place(part.name, number)
         try:
             yield place, parse(disk.decode(line, part.name, number))
         except JsonError as error:
-            yield disk.not_json(error, place)
+            yield disk.not_json_problem(error, place)
         except CannotJudge as error:
             yield from error.problems
 
 
-def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
+def _parse_objects(part: FilePart, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
     """Yield the valid objects of a part with their places, and problems."""
     schema = checked.load_schema(kind)
-    for item in _values(part):
+    for item in _parse_lines(part):
         if isinstance(item, Problem):
             yield item
             continue
@@ -267,11 +271,11 @@ def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | P
         if faults:
             continue
         most = part.bounds.text
-        field = disk.long_text(checked.OWNERS[kind], value, most) if len(part.data) > most else None
+        field = disk.find_long_text(checked.OWNERS[kind], value, most) if len(part.data) > most else None
         if field is None:
             yield place, value
         else:
-            yield Problem(place, disk.too_long(most, "bounds.text"), case_id, field)
+            yield Problem(place, disk.too_long_message(most, "bounds.text"), case_id, field)
 
 
 # --- documents and their outputs ------------------------------------------------------------------
@@ -284,17 +288,17 @@ class Output(NamedTuple):
     place: Place
 
 
-def _in_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Problem | InputFile | Skipped]:
+def _read_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Problem | InputFile | Skipped]:
     """Yield the cases of documents joined with their recorded outputs, problems and files.
 
     Outputs come from those of `files` if given, else from `<stem>.outputs.jsonl` beside each batch, or
     inline. Every case must have exactly one output, and every output must have a case.
     """
     outputs, root, id_key = files.outputs, files.root, form.id_key
-    paths, problems, skipped = case_files.expanded(files)
+    paths, problems, skipped = case_files.find_case_files(files)
     yield from problems
-    yield from (Skipped(disk.shown(path)) for path in skipped)
-    output_paths, problems, _ = globs.expanded(outputs, root=root)
+    yield from (Skipped(disk.display_path(path)) for path in skipped)
+    output_paths, problems, _ = globs.expand_patterns(outputs, root=root)
     yield from problems
     named = dict[str, Output]()
     are_read = yield from _read_outputs(files, form, output_paths, named)
@@ -306,8 +310,8 @@ def _in_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Problem 
     for path in paths:
         first = stems.setdefault(path.stem, path)
         if first is not path:
-            words = f"has the same batch id as {disk.shown(first)}; rename one: a batch's id is its file's stem"
-            yield Problem(Place(disk.shown(path)), words)
+            words = f"has the same batch id as {disk.display_path(first)}; rename one: a batch's id is its file's stem"
+            yield Problem(Place(disk.display_path(path)), words)
         recorded = named
         beside = case_files.outputs_beside(path)
         if not outputs:
@@ -315,34 +319,36 @@ def _in_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Problem 
             found = [beside] if disk.exists(beside) else []
             are_sound = yield from _read_outputs(files, form, found, recorded)
             is_bare = not recorded
-        name = disk.shown(path)
+        name = disk.display_path(path)
         batch = None
-        for item in _batch(files, form, path, name):
-            if isinstance(item, Batch):
+        for item in _read_batch(files, form, path, name):
+            if isinstance(item, BatchFile):
                 batch = item
             else:
                 yield item
         if batch is None or (is_bare and not are_sound):  # further problems would be noise
             all_read = False
             continue
-        searched = outputs or [disk.shown(beside)]
-        yield from _joined(files, form, batch, recorded, seen, searched, is_bare=is_bare)
+        searched = outputs or [disk.display_path(beside)]
+        yield from _join_outputs(files, form, batch, recorded, seen, searched, is_bare=is_bare)
         if not all(batch.ids):  # an unused output may belong to a case without an id
             all_read = False
         elif not outputs:
-            yield from _unused(id_key, recorded, f"{name} does not have")
+            yield from _unused_outputs(id_key, recorded, f"{name} does not have")
     if outputs and all_read:
-        yield from _unused(id_key, named, "no batch has")
+        yield from _unused_outputs(id_key, named, "no batch has")
 
 
-def outputs_alone(evaluator: Evaluator, form: Documents, patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
+def check_outputs_alone(
+    evaluator: Evaluator, form: Documents, patterns: Sequence[str]
+) -> Iterator[Problem | InputFile]:
     """Yield the problems of recorded outputs on their own, without the documents that they belong to."""
-    paths, problems = globs.expand(patterns)
+    paths, problems = globs.expand_on_disk(patterns)
     yield from problems
     yield from _read_outputs(case_files.files_of(evaluator, Settings()), form, paths, {})
 
 
-class Batch(NamedTuple):
+class BatchFile(NamedTuple):
     """A batch file: its id, its test cases with their ids ("" for none) and places, and which ones are `faulty`.
 
     `content` is the whole parsed file.
@@ -357,28 +363,30 @@ class Batch(NamedTuple):
     faulty: Set[int]
 
 
-def _batch(files: CaseFiles, form: Documents, path: FilePath, name: str) -> Iterator[Batch | Problem | InputFile]:
+def _read_batch(
+    files: CaseFiles, form: Documents, path: FilePath, name: str
+) -> Iterator[BatchFile | Problem | InputFile]:
     """Yield the file, its problems, and its batch if it has test cases. One case's fault hides no other."""
     bounds = files.bounds
     try:
-        data = disk.data_of(path, name, bounds.line, "bounds.line")
+        data = disk.read_bytes(path, name, bounds.line, "bounds.line")
         yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
         data = data.removeprefix(disk.BOM)
         if checked.cannot_be_an_object(data):
-            yield checked.foreign(name, form.kind)
+            yield checked.not_of_kind_problem(name, form.kind)
             return
         text = disk.decode(data, name)
         with suppress(JsonError):  # it may hold cases, one a line
-            if other := checked.of_another(name, form.kind, parse(text.lstrip().partition("\n")[0])):
+            if other := checked.wrong_kind_problem(name, form.kind, parse(text.lstrip().partition("\n")[0])):
                 yield other
                 return
-        content = disk.parsed(text, name)
-        checked.refuse_ours(content, path, name, form)
+        content = disk.parse_json(text, name)
+        checked.refuse_own_file(content, path, name, form)
     except CannotJudge as error:
         yield from error.problems
         return
     faults = checked.load_schema(form.kind).faults(content)
-    yield from checked.problems_of(faults, name, text, cases=(form.cases, form.id_key), batch=content)
+    yield from checked.fault_problems(faults, name, text, cases=(form.cases, form.id_key), batch=content)
     cases = content.get(form.cases) if isinstance(content, dict) else None
     if not (isinstance(cases, list) and cases):
         return
@@ -386,16 +394,16 @@ def _batch(files: CaseFiles, form: Documents, path: FilePath, name: str) -> Iter
     ids = [checked.id_of(case, form.id_key) for case in cases]
     faulty = {int(fault.path[1]) for fault in faults if fault.path[:1] == (form.cases,) and fault.path[1:]}
     for index, case in enumerate(cases) if len(data) > bounds.text else ():
-        if (field := disk.long_text(files.evaluator, case, bounds.text)) is not None:
-            yield Problem(places[index], disk.too_long(bounds.text, "bounds.text"), ids[index], field)
+        if (field := disk.find_long_text(files.evaluator, case, bounds.text)) is not None:
+            yield Problem(places[index], disk.too_long_message(bounds.text, "bounds.text"), ids[index], field)
             faulty.add(index)
-    yield Batch(path.stem, name, cases, ids, places, content, faulty)
+    yield BatchFile(path.stem, name, cases, ids, places, content, faulty)
 
 
-def _joined(
+def _join_outputs(
     files: CaseFiles,
     form: Documents,
-    batch: Batch,
+    batch: BatchFile,
     recorded: dict[str, Output],
     seen: dict[str, Place],
     searched: Sequence[str],
@@ -413,7 +421,7 @@ def _joined(
         ids = ", ".join(lacking[:5]) + (", …" if len(lacking) > 5 else "")
         words = f"has no recorded outputs (for {ids}); expected them in {', '.join(searched)}, or inline as `output`"
         advice = (
-            f"name another file with --outputs or {case_files.input_named(form.outputs)} (to validate as one more FILE)"
+            f"name another file with --outputs or {case_files.input_name(form.outputs)} (to validate as one more FILE)"
         )
         yield Problem(Place(batch.name), f"{words}; {advice}", code=Code.MISSING_OUTPUT)
     for index, (case, test_id) in enumerate(zip(batch.cases, batch.ids, strict=True)):
@@ -421,7 +429,7 @@ def _joined(
             continue
         place = batch.places[index]
         found = recorded.pop(test_id, None)
-        if twin := duplicate_of(seen, test_id, place, form.id_key):
+        if twin := check_duplicate(seen, test_id, place, form.id_key):
             yield twin
             continue
         if index in batch.faulty or lacking:
@@ -430,10 +438,10 @@ def _joined(
         if isinstance(whole, Problem):
             yield whole
         elif whole is not None:
-            yield from _parsed(
+            yield from _parse_value(
                 files.evaluator,
                 whole,
-                CaseAt(place, cluster_of(case, files.cluster_key), batch.id, batch.content, index),
+                CaseAt(place, cluster_value(case, files.cluster_key), batch.id, batch.content, index),
                 {},
             )
 
@@ -455,7 +463,7 @@ def _with_output(
     return {**case, **recorded.value}
 
 
-def _unused(id_key: str, recorded: Mapping[str, Output], nobody: str) -> Iterator[Problem]:
+def _unused_outputs(id_key: str, recorded: Mapping[str, Output], nobody: str) -> Iterator[Problem]:
     for test_id, output in recorded.items():
         words = f"is the output of a case that {nobody}"
         yield Problem(output.place, words, test_id, id_key, code=Code.MISSING_OUTPUT)
@@ -469,8 +477,8 @@ def _read_outputs(
     last = None
     for path in paths:
         is_empty = True
-        found = _parts(path, form.outputs_kind, files.bounds, PART_LINES)
-        some = (_objects(one, form.outputs_kind) if isinstance(one, Part) else [one] for one in found)
+        found = _read_file_parts(path, form.outputs_kind, files.bounds, PART_LINES)
+        some = (_parse_objects(one, form.outputs_kind) if isinstance(one, FilePart) else [one] for one in found)
         for item in chain.from_iterable(some):
             if isinstance(item, InputFile):
                 yield item
@@ -489,8 +497,8 @@ def _read_outputs(
             last = here.place
             first = into.setdefault(test_id, here)
             if first is not here:
-                yield duplicate(here.place, first.place, test_id, form.id_key)
+                yield duplicate_problem(here.place, first.place, test_id, form.id_key)
         if is_empty:
             words = "is empty: no outputs; expected one JSON object per line"
-            yield Problem(Place(disk.shown(path)), words, code=Code.NO_INPUT)
+            yield Problem(Place(disk.display_path(path)), words, code=Code.NO_INPUT)
     return are_read

@@ -1,7 +1,7 @@
 """Shell: the evaluators' parts of a report: cases read, scored and added up one at a time. Reads files.
 
 Files are read in parts of whole lines. `tally_part` turns a part into totals, entries, ids and problems. An
-ordered map applies it: Python's own, `workers.ordered` or the cluster's. Parts travel as the hashed bytes, not as
+ordered map applies it: Python's own, `workers.map_in_order` or the cluster's. Parts travel as the hashed bytes, not as
 paths. Rules travel as their recipe, which each process compiles once.
 
 A column of a line counts UTF-16 code units from 1, as editors do and as SARIF's `utf16CodeUnits` says.
@@ -31,7 +31,15 @@ from safe_gate.model.report import InputFile
 from safe_gate.model.results import Mark, Side
 from safe_gate.model.spool import Spool
 from safe_gate.scoring import sides, workers
-from safe_gate.scoring.sides import Part, Snapshot, no_case, parts_of, passes_case_filter, shown_problems, too_many_tags
+from safe_gate.scoring.sides import (
+    Part,
+    Snapshot,
+    no_case_problem,
+    passes_case_filter,
+    read_file_parts,
+    redact_problems,
+    too_many_tags_problem,
+)
 from safe_gate.settings import Settings
 
 Recount = Callable[[Any], Any]
@@ -53,7 +61,7 @@ def score_none(_evaluator: str, _case_id: str, _score: Callable[[], Any], _recou
     """Score no case: a source that leaves what is wrong with the inputs."""
 
 
-class Kept(NamedTuple):
+class KeptTexts(NamedTuple):
     """What is kept of cases to be shown: the `texts` of some, and the `columns` of the deciding words.
 
     `case_terms` keeps the terms of each case, for a comparison.
@@ -64,7 +72,7 @@ class Kept(NamedTuple):
     case_terms: bool = False
 
 
-KEEP_NOTHING = Kept()
+KEEP_NOTHING = KeptTexts()
 """What is kept of cases that only a report shows."""
 
 
@@ -81,12 +89,12 @@ def _columns(
             elif line:
                 texts = case.texts()
                 reply = evaluator.present.reply if evaluator.present.reply in texts else [*texts][-1]
-                yield deciding(line, places, reply, evaluator.present.marks(result, texts))
+                yield deciding_columns(line, places, reply, evaluator.present.marks(result, texts))
             else:
                 yield {}
 
 
-class Method(NamedTuple):
+class ScoringMethod(NamedTuple):
     """How cases are scored, if not by their own rules.
 
     `recipe`, as in `compile_recipe`, replaces these rules. `skips_misfits` leaves out cases that do not fit what is
@@ -95,12 +103,12 @@ class Method(NamedTuple):
 
     recipe: str = ""
     source: ResultSource = score_all
-    keeps: Kept = KEEP_NOTHING
+    keeps: KeptTexts = KEEP_NOTHING
     skips_misfits: bool = False
     rules_of: str = ""
 
 
-OWN_RULES = Method()
+OWN_RULES = ScoringMethod()
 """Cases are scored by the rules that their settings name."""
 
 
@@ -112,10 +120,10 @@ class Scoring(NamedTuple):
 
     evaluator: str
     settings: JsonObject
-    how: Method
+    how: ScoringMethod
 
 
-class Tally(NamedTuple):
+class PartTally(NamedTuple):
     """The results of some cases, and their totals, which can be added.
 
     `texts` and `columns` belong to the results' cases, if they are kept, and so do `case_terms`. `ids` has the
@@ -137,7 +145,7 @@ class Tally(NamedTuple):
     knows_groups: bool = True
 
 
-def tally_part(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
+def tally_part(scoring: Scoring, item: tuple[Part, bool]) -> PartTally:
     """Return the result of some cases if they are to be scored; else their problems and ids.
 
     Raises CannotJudge if the evaluator of a package does not return, however it leaves.
@@ -158,32 +166,34 @@ def tally_part(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
         raise CannotJudge(problem) from error
 
 
-def _tally_part(scoring: Scoring, part: Part, is_scored: bool) -> Tally:
+def _tally_part(scoring: Scoring, part: Part, is_scored: bool) -> PartTally:
     evaluator = EVALUATORS[scoring.evaluator]
-    if not isinstance(part, recorded.Part):
+    if not isinstance(part, recorded.FilePart):
         tally = _score_cases(scoring, part, {}, is_scored=is_scored)
         return tally._replace(groups=frozenset(group for case in part for group in case.groups))
-    texts = dict(recorded.lines_of(part)) if scoring.how.keeps.columns else {}
-    found = [*recorded.cases_of(evaluator, part, scoring.settings)]
-    groups, knows_groups = _groups(evaluator, part, found)
+    texts = dict(recorded.part_lines(part)) if scoring.how.keeps.columns else {}
+    found = [*recorded.parse_part(evaluator, part, scoring.settings)]
+    groups, knows_groups = _groups_of_part(evaluator, part, found)
     if len(groups) > part.bounds.tags:
         groups, is_scored = {*islice(groups, part.bounds.tags + 1)}, False  # enough to see that they are too many
     tally = _score_cases(scoring, found, texts, is_scored=is_scored)
-    return tally._replace(ids=recorded.ids_of(found), groups=frozenset(groups), knows_groups=knows_groups)
+    return tally._replace(ids=recorded.ids_by_line(found), groups=frozenset(groups), knows_groups=knows_groups)
 
 
-def _groups(evaluator: Evaluator, part: recorded.Part, found: Sequence[Case | Problem]) -> tuple[set[str], bool]:
+def _groups_of_part(
+    evaluator: Evaluator, part: recorded.FilePart, found: Sequence[Case | Problem]
+) -> tuple[set[str], bool]:
     """Return the groups of all cases of a part, those with problems too, and whether all could be read."""
     groups = {group for one in found if not isinstance(one, Problem) for group in one.groups}
     if not any(isinstance(one, Problem) for one in found):
         return groups, True
-    more = recorded.groups_of(evaluator, part)
+    more = recorded.part_groups(evaluator, part)
     return groups | (more or set()), more is not None
 
 
 def _score_cases(
     scoring: Scoring, found: Iterable[Case | Problem], texts: Mapping[int, bytes], *, is_scored: bool
-) -> Tally:
+) -> PartTally:
     """Score cases; `texts` are their lines by number, if they are wanted."""
     evaluator, by = EVALUATORS[scoring.evaluator], case_files.compile_recipe(scoring.evaluator, scoring.how.recipe)
     keeps = scoring.how.keeps
@@ -201,7 +211,7 @@ def _score_cases(
         if not selects(scoring.settings, case.groups):
             left_out.append(case.id)
             continue
-        misfit = _misfit(evaluator, case, by, scoring.how.rules_of)
+        misfit = _misfit_words(evaluator, case, by, scoring.how.rules_of)
         if misfit and scoring.how.skips_misfits:
             continue
         count += 1
@@ -209,7 +219,7 @@ def _score_cases(
             problems.append(misfit)
         if problems or not is_scored:
             continue
-        result = _result(scoring, evaluator, by, case)
+        result = _result_from_source(scoring, evaluator, by, case)
         if isinstance(result, Problem):
             unsound.append(result)
         elif result is not None:
@@ -218,7 +228,7 @@ def _score_cases(
     def is_kept(result: Any) -> bool:
         return keeps.texts == "all" or not evaluator.compare.outcome(result).passed
 
-    return Tally(
+    return PartTally(
         evaluator.totals(scored, by),
         [result for _, result in scored],
         [case.texts() if is_kept(result) else {} for case, result in scored] if keeps.texts else (),
@@ -230,7 +240,7 @@ def _score_cases(
     )
 
 
-def _result(scoring: Scoring, evaluator: Evaluator, by: Any, case: Any) -> Any:
+def _result_from_source(scoring: Scoring, evaluator: Evaluator, by: Any, case: Any) -> Any:
     """Return what the source of a scoring has for a case."""
     is_full = scoring.settings["text"] == "full"
 
@@ -247,7 +257,7 @@ def _result(scoring: Scoring, evaluator: Evaluator, by: Any, case: Any) -> Any:
     return scoring.how.source(evaluator.name, case.id, fresh, recounted)
 
 
-def _misfit(evaluator: Evaluator, case: Case, by: Any, rules_of: str) -> Problem | None:
+def _misfit_words(evaluator: Evaluator, case: Case, by: Any, rules_of: str) -> Problem | None:
     """Return the problem of a case that cannot be scored by the rules of a commit, "" for its own."""
     found = evaluator.rule_files.misfit(case, by) if evaluator.rule_files else None
     if found and rules_of:
@@ -256,7 +266,7 @@ def _misfit(evaluator: Evaluator, case: Case, by: Any, rules_of: str) -> Problem
 
 
 @dataclass(slots=True)
-class Measured:
+class Measurement:
     """An evaluator's part of the report, or the problems that keep it from one.
 
     `results` are those that the source has, and `cases` is the number of cases. If one is missing, there is no part.
@@ -280,7 +290,7 @@ class Measured:
     columns: Spool[JsonObject] = field(default_factory=Spool)
     case_terms: Spool[CaseTerms] = field(default_factory=Spool)
 
-    def take(self, tally: Tally, most_groups: int) -> None:
+    def take(self, tally: PartTally, most_groups: int) -> None:
         """Add a tally, but no group beyond those that are too many."""
         self.cases += tally.cases
         self.knows_groups = self.knows_groups and tally.knows_groups
@@ -293,7 +303,9 @@ class Measured:
         self.case_terms.extend(tally.case_terms)
 
 
-def part(evaluator: Evaluator, side: Snapshot, generated_at: str, how: Method = OWN_RULES) -> Measured:
+def measure_part(
+    evaluator: Evaluator, side: Snapshot, generated_at: str, how: ScoringMethod = OWN_RULES
+) -> Measurement:
     """Return an evaluator's part of the report over all cases of a side."""
     files, settings, options = side.files_of(evaluator), side.settings, side.options
     recipe, problems = how.recipe, tuple[Problem, ...]()
@@ -305,15 +317,15 @@ def part(evaluator: Evaluator, side: Snapshot, generated_at: str, how: Method = 
         problems = error.problems
     how = how._replace(recipe=recipe, skips_misfits=how.skips_misfits or bool(problems))
     by, scoring = case_files.compile_recipe(evaluator.name, recipe), Scoring(evaluator.name, settings, how)
-    measured, found, seen = Measured(), Problems(), dict[str, Place]()
+    measured, found, seen = Measurement(), Problems(), dict[str, Place]()
     totals, most_groups = Sum(evaluator.totals((), by)), files.bounds.tags
     mapped: Mapped
     mapped, size = map, recorded.PART_LINES
     if isinstance(evaluator.input, Lines):
-        mapped, size = _mapper(options.scheduler, options.jobs)
+        mapped, size = _choose_mapper(options.scheduler, options.jobs)
 
     def parts() -> Iterator[tuple[Part, bool]]:
-        for item in parts_of(files, size):
+        for item in read_file_parts(files, size):
             if isinstance(item, Problem):
                 found.add(item)
                 measured.knows_groups = False
@@ -331,35 +343,35 @@ def part(evaluator: Evaluator, side: Snapshot, generated_at: str, how: Method = 
         measured.take(tally, most_groups)
         totals.add(tally.totals)
         if are_few and len(measured.groups) > most_groups:
-            found.add(too_many_tags(most_groups))
+            found.add(too_many_tags_problem(most_groups))
             measured.knows_groups = False
         for case_id, place in tally.ids:
-            if twin := recorded.duplicate_of(seen, case_id, place, evaluator.input.id_key):
+            if twin := recorded.check_duplicate(seen, case_id, place, evaluator.input.id_key):
                 found.add(twin)
         workers.report_scored(tally.cases)
     total = totals.total()
     problems = (*problems, *found.kept(), *(evaluator.rule_files.unserved(total, by) if evaluator.rule_files else ()))
     if not (problems or measured.cases):
-        lacking = no_case(evaluator, settings, measured.groups, measured.left_out)
+        lacking = no_case_problem(evaluator, settings, measured.groups, measured.left_out)
         problems = (lacking,) if lacking else ()
     if not problems and 0 < measured.cases == len(measured.results):
         measured.part = evaluator.report(total, measured.results, by, generated_at)
-    measured.problems = shown_problems(problems, settings["text"])
+    measured.problems = redact_problems(problems, settings["text"])
     return measured
 
 
-Mapped = Callable[[Callable[[Any], Tally], Iterable[Any]], Iterator[Tally]]
+Mapped = Callable[[Callable[[Any], PartTally], Iterable[Any]], Iterator[PartTally]]
 """What applies a function to many items, and yields what comes of them in their order."""
 
 
-def _mapper(scheduler: str, jobs: str) -> tuple[Mapped, int]:
+def _choose_mapper(scheduler: str, jobs: str) -> tuple[Mapped, int]:
     """Return what parts of the cases are scored by, and how many lines a part should have for it."""
     if scheduler:
         cluster = addons.scale.cluster
-        return partial(cluster.ordered, scheduler=scheduler), cluster.LINES
+        return partial(cluster.map_in_order, scheduler=scheduler), cluster.LINES
     if jobs == "auto":
-        return partial(workers.ordered, processes=workers.cores(), fewest=_FEWEST_PARTS), recorded.PART_LINES
-    return partial(workers.ordered, processes=int(jobs)), recorded.PART_LINES
+        return partial(workers.map_in_order, processes=workers.cores(), fewest=_FEWEST_PARTS), recorded.PART_LINES
+    return partial(workers.map_in_order, processes=int(jobs)), recorded.PART_LINES
 
 
 _FEWEST_PARTS = 10
@@ -378,7 +390,7 @@ _CHARACTER = re.compile(
 )
 
 
-def deciding(line: str, places: Mapping[Path, int], reply: str, marks: Iterable[Mark]) -> dict[str, Span]:
+def deciding_columns(line: str, places: Mapping[Path, int], reply: str, marks: Iterable[Mark]) -> dict[str, Span]:
     r"""Return the columns of the first words against a case, by metric or check; "" is the reply.
 
     `places` are the `jsontext.offsets` of the line, `reply` is the field of the reply. A field that the line does not

@@ -29,7 +29,7 @@ from safe_gate.render.untrusted import quote_phrase
 from safe_gate.settings import Settings
 
 if TYPE_CHECKING:
-    from safe_gate.scoring.measure import Measured
+    from safe_gate.scoring.measure import Measurement
 
 
 FILTERS = ("tag", "not_tag")
@@ -84,7 +84,7 @@ class Snapshot:
 
     options: Settings
     root: FilePath
-    rules: case_files.OwnRules
+    rules: case_files.TeamRules
 
     @property
     def settings(self) -> JsonObject:
@@ -104,7 +104,7 @@ class Snapshot:
 
     def in_config(self, problems: Iterable[Problem]) -> Iterator[Problem]:
         """Yield problems of settings at their places in the config file, or unchanged if another source sets them."""
-        return checked.in_config(problems, self.options.config, root=self.root)
+        return checked.place_in_config(problems, self.options.config, root=self.root)
 
     def rules_digest(self) -> str:
         """Return the digest of all files of rules. Raises CannotJudge with every problem of a team's."""
@@ -113,12 +113,12 @@ class Snapshot:
 
     def waivers(self) -> KnownWaivers | None:
         """Return the waivers that the settings name, None without a file. Raises CannotJudge with every problem."""
-        return checked.waivers(self.options.waivers, root=self.root)
+        return checked.read_waivers(self.options.waivers, root=self.root)
 
     def waivers_on_disk(self) -> tuple[Waiver, ...]:
         """Return the waivers that are there: of the default file if the named one is missing. Raises CannotJudge."""
         path = self.options.waivers if disk.exists(self.root / self.options.waivers) else ""
-        known = checked.waivers(path, root=self.root)
+        known = checked.read_waivers(path, root=self.root)
         return Waiver.listed(known[1]) if known else ()
 
     def narrowed(self) -> Snapshot:
@@ -140,19 +140,19 @@ def take_snapshot(options: Settings, root: FilePath = HERE) -> Snapshot:
     return Snapshot(options, root, case_files.read_rules(scoring_settings(options), root=root))
 
 
-def too_many_tags(most: int) -> Problem:
+def too_many_tags_problem(most: int) -> Problem:
     """Return the problem of cases with more than `most` distinct tags, which the report would all hold."""
     words = f"the cases have more than {most} distinct tags; put values that differ from case to case in a field x_..."
     return Problem(Place("bounds.tags"), f"{words}, or raise bounds.tags")
 
 
-def no_case(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_out: Sized) -> Problem | None:
+def no_case_problem(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_out: Sized) -> Problem | None:
     """Return the problem of settings that leave an evaluator no case; None if it had none to begin with.
 
     `groups` are the tags or archetypes of its cases, `left_out` holds those that the filters leave out.
     """
     if not left_out:
-        return no_case_passes_filter(evaluator, settings)
+        return empty_filter_problem(evaluator, settings)
     named = unknown_tags(settings["tag"], groups)
     is_both = settings["tag"] and settings["not_tag"] and not named
     place = "tag and not-tag" if is_both else "tag" if settings["tag"] else "not-tag"
@@ -161,7 +161,7 @@ def no_case(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_o
     return Problem(Place(place), f"{words}; correct {pronoun}, or run without these files", code=Code.NO_INPUT)
 
 
-def no_case_passes_filter(evaluator: Evaluator, settings: JsonObject) -> Problem | None:
+def empty_filter_problem(evaluator: Evaluator, settings: JsonObject) -> Problem | None:
     """Return the problem that an evaluator's own filter leaves no case, None without one."""
     if evaluator.input.case_filter is None:
         return None
@@ -177,7 +177,7 @@ _MOST_PAIRS = 20_000_000
 """So many pairs of characters are compared to find out what was meant: that takes about a second."""
 
 
-def hinted(names: Iterable[str], groups: Iterable[str]) -> Iterator[tuple[str, str]]:
+def with_hints(names: Iterable[str], groups: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield names with hints at the groups that they may mean, "" for none.
 
     Where there is too much to compare, only the first names get hints.
@@ -195,53 +195,53 @@ def hinted(names: Iterable[str], groups: Iterable[str]) -> Iterator[tuple[str, s
 def unknown_tags(tags: Iterable[str], groups: Set[str]) -> list[str]:
     """Return words for each tag that no case has, with what may have been meant."""
     missing = (tag for tag in tags if tag not in groups)
-    return [f"no case has {quote(tag)}{hint}" for tag, hint in hinted(missing, groups)]
+    return [f"no case has {quote(tag)}{hint}" for tag, hint in with_hints(missing, groups)]
 
 
-def nothing_to_judge(*, merges: bool = False) -> Problem:
+def no_input_problem(*, merges: bool = False) -> Problem:
     """Return the problem of a run without inputs, which may be one that merges shards."""
     inputs = [evaluator.input for evaluator in EVALUATORS.values()]
     named = " or ".join(one.setting.replace("_", "-") for one in inputs)
     files = f"the files to judge: {', '.join(one.plural for one in inputs)}"
     if merges:
-        return missing(named, f"{files}; name the files of the runs that wrote the shards")
-    return missing(named, f"{files}; safe-gate init adds samples and a config file that names them")
+        return missing_setting_problem(named, f"{files}; name the files of the runs that wrote the shards")
+    return missing_setting_problem(named, f"{files}; safe-gate init adds samples and a config file that names them")
 
 
-def no_rule() -> Problem:
+def no_rule_problem() -> Problem:
     """Return the problem of a run in which every rule is off, or has too few cases to judge."""
     words = "no rule judges these cases: each rule is off or has too few cases; set a limit, such as"
     some = " or ".join(evaluator.gate.rules[0].name for evaluator in EVALUATORS.values())
     return Problem(Place("safe-gate"), f"{words} {some}", code=Code.INVALID_SETTING)
 
 
-def missing(what: str, expected: str) -> Problem:
+def missing_setting_problem(what: str, expected: str) -> Problem:
     """Return the problem of a setting without which there is nothing to judge."""
     return Problem(Place(what), f"is not set, so there is nothing to judge; expected {expected}", code=Code.NO_INPUT)
 
 
-def shown_problems(problems: Sequence[Problem], text: str) -> tuple[Problem, ...]:
+def redact_problems(problems: Sequence[Problem], text: str) -> tuple[Problem, ...]:
     """Return problems as they may be shown: with `text: none` they quote no recorded text."""
     return tuple(problems if text == "full" else (problem.without_texts() for problem in problems))
 
 
-def groups_limited(evaluator: Evaluator, every: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+def group_limits(evaluator: Evaluator, every: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     """Return what the settings, by their options, say of groups of an evaluator's cases, by their names."""
     setting = evaluator.grouping.setting
     return (every[setting] if setting else None) or {}
 
 
-def unknown_names(side: Snapshot, measured: Mapping[str, Measured | None]) -> Iterator[Problem]:
+def unknown_names(side: Snapshot, measured: Mapping[str, Measurement | None]) -> Iterator[Problem]:
     """Yield a problem for each group and each check in the settings of a side that does not exist.
 
     An evaluator without input is not asked.
     """
     yield from unknown_groups(side, measured)
-    yield from misnamed(side, [name for name, found in measured.items() if found])
+    yield from misnamed_settings(side, [name for name, found in measured.items() if found])
 
 
 def unknown_groups(
-    side: Snapshot, measured: Mapping[str, Measured | None], *, is_selection: bool = False
+    side: Snapshot, measured: Mapping[str, Measurement | None], *, is_selection: bool = False
 ) -> Iterator[Problem]:
     """Yield a problem for each archetype or tag that settings name and no case has: its rules would judge nothing.
 
@@ -261,9 +261,9 @@ def unknown_groups(
     for evaluator, found in measured.items():
         if found is None or not found.knows_groups:
             continue
-        grouping, limited = EVALUATORS[evaluator].grouping, groups_limited(EVALUATORS[evaluator], options.values())
+        grouping, limited = EVALUATORS[evaluator].grouping, group_limits(EVALUATORS[evaluator], options.values())
         meant = found.groups - limited.keys() if is_selection else found.groups
-        for name, hint in hinted(sorted(limited.keys() - found.groups), meant):
+        for name, hint in with_hints(sorted(limited.keys() - found.groups), meant):
             if not limited[name].get("optional") and (hint or not is_selection):
                 words = f"no case has this {grouping.noun}{hint}; correct the name, or set"
                 words = f"{words} `optional: true` if its cases may be absent"
@@ -271,14 +271,14 @@ def unknown_groups(
     yield from side.in_config(problems)
 
 
-def misnamed(side: Snapshot, evaluators: Iterable[str]) -> Iterator[Problem]:
+def misnamed_settings(side: Snapshot, evaluators: Iterable[str]) -> Iterator[Problem]:
     """Yield a problem for each name that a side's settings give and that means nothing to evaluators."""
     problems = list[Problem]()
     for name in evaluators:
         rule_files = EVALUATORS[name].rule_files
         if rule_files is None:
             continue
-        by = partial(case_files.load, EVALUATORS[name], side.settings, side.rules)
+        by = partial(case_files.load_rules, EVALUATORS[name], side.settings, side.rules)
         with suppress(CannotJudge):  # unreadable rules have no known names
             for one in rule_files.misnamed(side.options.values(), by):
                 problems.append(
@@ -292,19 +292,19 @@ def misnamed(side: Snapshot, evaluators: Iterable[str]) -> Iterator[Problem]:
 T = TypeVar("T")
 
 
-Part = recorded.Part | tuple[Case, ...]
+Part = recorded.FilePart | tuple[Case, ...]
 """Some cases: lines that hold them, or cases of documents, which are read already."""
 
 Other = Problem | InputFile | recorded.Skipped
 
 
-def parts_of(files: CaseFiles, size: int) -> Iterator[Part | Other]:
+def read_file_parts(files: CaseFiles, size: int) -> Iterator[Part | Other]:
     """Yield an evaluator's cases in parts of about `size`, with problems and files."""
     if isinstance(files.evaluator.input, Lines):
-        yield from recorded.parts(files, size)
+        yield from recorded.read_parts(files, size)
         return
     some: list[Case] = []
-    for item in recorded.cases(files, {}):
+    for item in recorded.read_cases(files, {}):
         if isinstance(item, Other):
             yield item
             continue
@@ -316,10 +316,10 @@ def parts_of(files: CaseFiles, size: int) -> Iterator[Part | Other]:
         yield tuple(some)
 
 
-def cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Other]:
+def read_selected_cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Other]:
     """Yield an evaluator's cases that settings leave in, with problems and files; scores none."""
     evaluator = files.evaluator
-    found = recorded.cases(files, settings)
+    found = recorded.read_cases(files, settings)
     return (
         item
         for item in found
@@ -332,13 +332,13 @@ def count_cases(options: Settings) -> tuple[dict[str, int], tuple[Problem, ...]]
     counts, own = dict[str, int](), scoring_settings(options)
     problems: tuple[Problem, ...] = ()
     for evaluator in evaluators_in_use(options):
-        taken = Intake(cases(case_files.files_of(evaluator, options), own))
+        taken = CaseStream(read_selected_cases(case_files.files_of(evaluator, options), own))
         counts[evaluator.name] = sum(1 for _ in taken.cases())
         found = taken.problems
-        if not found and not counts[evaluator.name] and (lacking := no_case_passes_filter(evaluator, own)):
+        if not found and not counts[evaluator.name] and (lacking := empty_filter_problem(evaluator, own)):
             found = (lacking,)
         problems += found
-    return counts, shown_problems(problems, options.text)
+    return counts, redact_problems(problems, options.text)
 
 
 def report_skipped(skipped: Sequence[str], setting: str, show: Callable[[str], None]) -> None:
@@ -352,7 +352,7 @@ def report_skipped(skipped: Sequence[str], setting: str, show: Callable[[str], N
 _MOST_SKIPPED = 20
 
 
-class Intake(Generic[T]):
+class CaseStream(Generic[T]):
     """A stream of cases. The problems and files found among them are available once it is read.
 
     `count` is how many cases it gave, `skipped` are the files of our own that a glob passed over. With a problem
@@ -395,8 +395,8 @@ def read_case_terms(evaluator: Evaluator, side: Snapshot) -> tuple[Sequence[Case
     Filters leave no case out: a case that is left out here may be judged elsewhere. Raises CannotJudge with every
     problem of the cases.
     """
-    taken = Intake(cases(side.files_of(evaluator), without_filters(side.settings)))
+    taken = CaseStream(read_selected_cases(side.files_of(evaluator), without_filters(side.settings)))
     found = Spool(map(CaseTerms.of, taken.cases()))
     if taken.problems:
-        raise CannotJudge(*shown_problems(taken.problems, side.options.text))
+        raise CannotJudge(*redact_problems(taken.problems, side.options.text))
     return found, taken.inputs

@@ -16,7 +16,7 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 _listener: ContextVar[Callable[[int], None] | None] = ContextVar("listener", default=None)
 
 
-def on_scored(listener: Callable[[int], None]) -> None:
+def listen_for_scored(listener: Callable[[int], None]) -> None:
     """Let a function hear of cases from here on: their number, each time some are scored."""
     _listener.set(listener)
 
@@ -36,7 +36,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def ordered(
+def map_in_order(
     function: Callable[[Item], Result], items: Iterable[Item], processes: int, fewest: int = 2
 ) -> Iterator[Result]:
     """Yield what a function returns for each item, in order, computed by several processes.
@@ -60,8 +60,8 @@ def ordered(
     # A half-started pool cannot be stopped, so an interrupt waits until all have started.
     heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        pool = ProcessPoolExecutor(processes, context, initializer=_take, initargs=(function,))
-        waiting.append(pool.submit(_apply, first))
+        pool = ProcessPoolExecutor(processes, context, initializer=_init_worker, initargs=(function,))
+        waiting.append(pool.submit(_call_worker_function, first))
     except (OSError, RuntimeError) as error:  # too many processes, open files or threads
         for process in active_children():
             process.kill()
@@ -74,7 +74,7 @@ def ordered(
         try:
             signal.pthread_sigmask(signal.SIG_SETMASK, heard)
             for item in stream:
-                waiting.append(pool.submit(_apply, item))
+                waiting.append(pool.submit(_call_worker_function, item))
                 if len(waiting) > 2 * processes:
                     yield waiting.popleft().result()
             while waiting:
@@ -88,11 +88,11 @@ def ordered(
             raise CannotJudge(Problem(Place("jobs"), words, code=Code.UNAVAILABLE)) from None
 
 
-_taken: list[Callable[[Any], Any]] = []
+_worker_function: list[Callable[[Any], Any]] = []
 
 
-def _take(function: Callable[[Any], Any]) -> None:
-    _taken[:] = [function]
+def _init_worker(function: Callable[[Any], Any]) -> None:
+    _worker_function[:] = [function]
     Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -105,5 +105,5 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _apply(item: Any) -> Any:
-    return _taken[0](item)
+def _call_worker_function(item: Any) -> Any:
+    return _worker_function[0](item)

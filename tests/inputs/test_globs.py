@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.inputs import case_files, globs
-from safe_gate.inputs.commit_files import CommitFiles, CommitPath, Entry, FilePath, Kind
+from safe_gate.inputs.commit_files import CommitFiles, CommitPath, Entry, EntryKind, FilePath
 from safe_gate.settings import Settings
 from tests.support.cases import SAFE
 from tests.support.examples import examples
@@ -38,7 +38,7 @@ def commit(folder: str, entries: Iterable[Entry]) -> Iterator[CommitPath]:
     """Give the working folder in a commit whose files all hold an object."""
     every = [*entries]
     above = {one.as_posix() for entry in every for one in PurePosixPath(entry.path).parents} - {"."}
-    listed = [*(Entry(one, Kind.FOLDER) for one in above), *every]
+    listed = [*(Entry(one, EntryKind.FOLDER) for one in above), *every]
 
     def write(_: Entry, into: BinaryIO, __: int) -> None:
         into.write(b"{}")
@@ -49,8 +49,8 @@ def commit(folder: str, entries: Iterable[Entry]) -> Iterator[CommitPath]:
 
 def named(pattern: str, root: FilePath) -> set[str]:
     """Return the paths of the files that a pattern names as cases or as batches, from the working folder."""
-    found = case_files.expanded(case_files.files_of(SAFE, Settings().replace(safe_batch=(pattern,)), root)).paths
-    every = [*globs.expanded([pattern], root=root)[0], *found]
+    found = case_files.find_case_files(case_files.files_of(SAFE, Settings().replace(safe_batch=(pattern,)), root)).paths
+    every = [*globs.expand_patterns([pattern], root=root)[0], *found]
     return {
         one.path.as_posix() if isinstance(one, CommitPath) else one.relative_to(str(root)).as_posix() for one in every
     }
@@ -77,8 +77,8 @@ def test_a_glob_names_the_same_files_on_disk_and_in_a_commit(paths: set[str], pa
             (top / path).write_text("{}", "utf-8")
         on_disk = named(pattern, root)
         inside = {path for path in on_disk if (root / path).resolve().is_relative_to(top)}
-    with commit("/".join(folder), (Entry(path, Kind.FILE, path) for path in paths)) as there:
-        _, problems, _ = globs.expanded([pattern], root=there)
+    with commit("/".join(folder), (Entry(path, EntryKind.FILE, path) for path in paths)) as there:
+        _, problems, _ = globs.expand_patterns([pattern], root=there)
         is_refused = any("leads out of the repository" in one.message for one in problems)
         assert is_refused or named(pattern, there) == inside
 
@@ -99,8 +99,8 @@ def test_a_link_that_a_glob_follows_is_refused_in_a_commit(link: list[str], patt
                 (folder / name).write_text("{}", "utf-8")
         top.joinpath(*link).symlink_to(elsewhere)
         follows = any((top / path).resolve().is_relative_to(elsewhere) for path in named(pattern, top))
-    with commit("", [Entry("/".join(link), Kind.LINK)]) as there:
-        _, problems, _ = globs.expanded([pattern], root=there)
+    with commit("", [Entry("/".join(link), EntryKind.LINK)]) as there:
+        _, problems, _ = globs.expand_patterns([pattern], root=there)
     said = " ".join(one.message for one in problems)
     if follows:
         assert "is not followed at a commit" in said or "leads out of the repository" in said
@@ -108,5 +108,5 @@ def test_a_link_that_a_glob_follows_is_refused_in_a_commit(link: list[str], patt
 
 def test_a_pattern_of_many_folders_of_any_depth_is_soon_decided() -> None:
     deep = "/".join("a" * 40)
-    with commit("", (Entry(f"{deep}/{name}", Kind.FILE, name) for name in ("x.json", "y.json"))) as there:
+    with commit("", (Entry(f"{deep}/{name}", EntryKind.FILE, name) for name in ("x.json", "y.json"))) as there:
         assert named("**/" * 12 + "x.json", there) == {f"{deep}/x.json"}

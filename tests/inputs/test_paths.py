@@ -34,7 +34,7 @@ def write_outputs(path: str, *ids: str) -> None:
 
 
 def named(pattern: str) -> list[str]:
-    paths, unread = globs.matches([pattern], Path())
+    paths, unread = globs.match_globs([pattern], Path())
     assert not unread
     return sorted(map(str, paths))
 

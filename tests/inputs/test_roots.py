@@ -15,7 +15,7 @@ from safe_gate.inputs.commit_files import CommitPath, FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.scoring import measure, sides
-from safe_gate.scoring.measure import Measured
+from safe_gate.scoring.measure import Measurement
 from safe_gate.settings import Settings
 from tests.support.baselines import commit_of
 from tests.support.cases import REPOSITORY, SAFE, SYNTHESIS, safe_case, turn, write_batch, write_cases
@@ -73,9 +73,9 @@ def root(work: Path) -> Iterator[CommitPath]:
         yield found
 
 
-def measured(root: FilePath = HERE, options: Settings = OPTIONS) -> tuple[Measured, Measured]:
+def measured(root: FilePath = HERE, options: Settings = OPTIONS) -> tuple[Measurement, Measurement]:
     side = sides.take_snapshot(options, root)
-    return measure.part(SAFE, side, NOW), measure.part(SYNTHESIS, side, NOW)
+    return measure.measure_part(SAFE, side, NOW), measure.measure_part(SYNTHESIS, side, NOW)
 
 
 def problems(root: FilePath, options: Settings) -> list[Problem]:
@@ -136,15 +136,17 @@ def test_what_leads_out_of_the_repository_cannot_be_read_at_a_commit(
         Settings().replace(synthesis_cases=(pattern,)),
         Settings().replace(synthesis_cases=("empathy.jsonl",), rules=(pattern,)),
     ):
-        assert [p.message for p in measure.part(SYNTHESIS, sides.take_snapshot(options, root), NOW).problems] == [
-            expected
-        ]
+        assert [
+            p.message for p in measure.measure_part(SYNTHESIS, sides.take_snapshot(options, root), NOW).problems
+        ] == [expected]
     for options in (
         Settings().replace(safe_batch=(pattern,)),
         Settings().replace(safe_batch=("clinical/*_batch_*",), safe_outputs=(pattern,)),
         Settings().replace(safe_batch=("x",), safe_test_dir=pattern.replace(".jsonl", "")),
     ):
-        assert expected in [p.message for p in measure.part(SAFE, sides.take_snapshot(options, root), NOW).problems]
+        assert expected in [
+            p.message for p in measure.measure_part(SAFE, sides.take_snapshot(options, root), NOW).problems
+        ]
     with pytest.raises(CannotJudge):
         checked.read_config(pattern, root=root)
 

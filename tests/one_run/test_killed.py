@@ -23,7 +23,7 @@ def killed(*arguments: str) -> None:
     """Run a command, in a process that ends at once when the first case is to be scored."""
 
     def run() -> None:
-        measure.part = lambda *_, **__: os._exit(9)
+        measure.measure_part = lambda *_, **__: os._exit(9)
         cli.main(list(arguments))
 
     process = get_context("fork").Process(target=run)
@@ -52,7 +52,7 @@ def test_a_run_that_is_killed_leaves_no_old_pass(
     kept = Path("kept.json").read_bytes()
     Path("reports", HAND_OVER).write_text("of an earlier run", "utf-8")
     killed(*passed, *flags)
-    report = checked.document("reports/safe-gate.json", "report")
+    report = checked.read_document("reports/safe-gate.json", "report")
     assert report["verdict"] == "error"
     (problem,) = report["problems"]
     assert problem["message"].startswith("run did not finish")
@@ -61,12 +61,12 @@ def test_a_run_that_is_killed_leaves_no_old_pass(
     assert Path("kept.json").read_bytes() == kept
     assert safe_gate("run", "--cases", "c.jsonl", "--baseline", "reports/safe-gate.json").code == 3
     assert safe_gate(*passed, *flags).code == 0
-    assert checked.document("reports/safe-gate.json", "report")["verdict"] == "pass"
+    assert checked.read_document("reports/safe-gate.json", "report")["verdict"] == "pass"
 
 
 def test_a_killed_run_says_so_even_where_nothing_was_before(passed: tuple[str, ...]) -> None:
     killed(*passed, "--report-dir", "new/deep")
-    assert checked.document("new/deep/safe-gate.json", "report")["verdict"] == "error"
+    assert checked.read_document("new/deep/safe-gate.json", "report")["verdict"] == "error"
 
 
 def test_a_baseline_in_the_report_folder_outlives_a_run(safe_gate: SafeGate, passed: tuple[str, ...]) -> None:
@@ -121,7 +121,7 @@ def test_a_merge_that_is_killed_keeps_the_shards(safe_gate: SafeGate, passed: tu
     before = shard.read_bytes()
     killed("merge", str(shard), "--cases", "c.jsonl")
     assert shard.read_bytes() == before
-    assert checked.document("reports/safe-gate.json", "report")["verdict"] == "error"
+    assert checked.read_document("reports/safe-gate.json", "report")["verdict"] == "error"
     shard.replace("reports/safe-gate.json")
     assert safe_gate("merge", "reports/safe-gate.json", "--cases", "c.jsonl").code == 3
     assert Path("reports/safe-gate.json").read_bytes() == before

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.jsontext import offsets
 from safe_gate.model.results import Mark, Side
-from safe_gate.scoring.measure import deciding
+from safe_gate.scoring.measure import deciding_columns
 from tests.support.columns import cut
 
 _TEXTS = st.text(st.characters(exclude_categories=()))
@@ -27,7 +27,7 @@ def test_a_column_is_that_of_the_raw_line(before: str, text: str, data: st.DataO
     length = len(value["assistant"])
     start = data.draw(st.integers(0, length))
     end = data.draw(st.integers(start, length))
-    spans = deciding(line, dict(offsets(line)), "assistant", [against("assistant", start, end)])
+    spans = deciding_columns(line, dict(offsets(line)), "assistant", [against("assistant", start, end)])
     assert json.loads(f'"{cut(line, spans["check"])}"') == value["assistant"][start:end]
     assert json.loads(f'"{cut(line, spans[""])}"') == value["assistant"]
 
@@ -39,7 +39,7 @@ def test_a_message_has_its_text_as_content_or_in_parts(parts: list[str], data: s
     content: Any = [{"type": "text", "text": part} for part in parts]
     for one, first in ((content, start), (parts[place], 0)):
         line = json.dumps({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": one}]})
-        spans = deciding(
+        spans = deciding_columns(
             line, dict(offsets(line)), "messages[1]", [against("messages[1]", first, first + len(parts[place]))]
         )
         assert cut(line, spans["check"]) == json.dumps(parts[place])[1:-1]
@@ -53,5 +53,5 @@ def test_the_first_words_against_a_case_decide_and_a_field_elsewhere_has_no_colu
         against("assistant", 0, 3),
         Mark("user", 0, 2, "", Side.AGAINST, "other", "says"),
     ]
-    assert deciding(line, dict(offsets(line)), "assistant", marks) == {"": (16, 23), "check": (20, 23)}
-    assert deciding(line, dict(offsets(line)), "summary", ()) == {}
+    assert deciding_columns(line, dict(offsets(line)), "assistant", marks) == {"": (16, 23), "check": (20, 23)}
+    assert deciding_columns(line, dict(offsets(line)), "summary", ()) == {}

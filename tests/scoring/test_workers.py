@@ -200,13 +200,13 @@ def test_what_a_function_raises_comes_back() -> None:
         return 1 // (item - 70)
 
     with pytest.raises(ZeroDivisionError):
-        list(workers.ordered(broken, range(200), 2))
+        list(workers.map_in_order(broken, range(200), 2))
 
 
 def test_a_single_item_starts_no_process() -> None:
-    assert set(workers.ordered(lambda _: os.getpid(), range(1), 4)) == {os.getpid()}
-    assert os.getpid() not in set(workers.ordered(lambda _: os.getpid(), range(3), 2))
+    assert set(workers.map_in_order(lambda _: os.getpid(), range(1), 4)) == {os.getpid()}
+    assert os.getpid() not in set(workers.map_in_order(lambda _: os.getpid(), range(3), 2))
 
 
 def test_order_is_kept() -> None:
-    assert list(workers.ordered(lambda item: -item, iter(range(1_000)), 3)) == [-item for item in range(1_000)]
+    assert list(workers.map_in_order(lambda item: -item, iter(range(1_000)), 3)) == [-item for item in range(1_000)]

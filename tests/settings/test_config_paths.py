@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.inputs.checked import joined
+from safe_gate.inputs.checked import join_path
 from tests.support.cases import SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 
@@ -166,5 +166,5 @@ def test_a_path_below_a_folder_leads_where_a_shell_there_would(folder: list[str]
     import posixpath
 
     start, path = "/".join(folder), "/".join(names)
-    assert posixpath.normpath(joined(start, path)) == posixpath.normpath(posixpath.join(start, path))
-    assert joined(start, f"/{path}") == f"/{path}"
+    assert posixpath.normpath(join_path(start, path)) == posixpath.normpath(posixpath.join(start, path))
+    assert join_path(start, f"/{path}") == f"/{path}"

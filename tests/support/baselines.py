@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from safe_gate.baseline.source import Baseline, opened_baseline
 from safe_gate.github import Api, Context, Effects, Subject
-from safe_gate.inputs.commit_files import CommitFiles, CommitPath, Entry, Kind
+from safe_gate.inputs.commit_files import CommitFiles, CommitPath, Entry, EntryKind
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.scoring import measure, sides
 from safe_gate.settings import Settings
@@ -53,7 +53,7 @@ def open_(
 @contextmanager
 def commit_of(top: Path, folder: str) -> Iterator[CommitPath]:
     """Give a folder as it would be in a commit of all files below `top`."""
-    kinds = [(path, Kind.FOLDER if path.is_dir() else Kind.FILE) for path in top.rglob("*")]
+    kinds = [(path, EntryKind.FOLDER if path.is_dir() else EntryKind.FILE) for path in top.rglob("*")]
     listed = [Entry(path.relative_to(top).as_posix(), kind, str(path)) for path, kind in kinds]
     with TemporaryDirectory() as kept:
         yield CommitPath(CommitFiles(folder, lambda: listed, _copied, Path(kept)), PurePosixPath())
@@ -63,10 +63,11 @@ def _copied(file: Entry, into: BinaryIO, most: int) -> None:
     into.write(Path(file.blob).read_bytes()[:most])
 
 
-def measured(baseline: Baseline, options: Settings = OPTIONS) -> list[measure.Measured]:
+def measured(baseline: Baseline, options: Settings = OPTIONS) -> list[measure.Measurement]:
     """Return what evaluators make of all that options name in a commit."""
     return [
-        measure.part(one, sides.take_snapshot(options, baseline.root), NOW) for one in sides.evaluators_in_use(options)
+        measure.measure_part(one, sides.take_snapshot(options, baseline.root), NOW)
+        for one in sides.evaluators_in_use(options)
     ]
 
 

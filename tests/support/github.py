@@ -24,7 +24,7 @@ from openapi_core.exceptions import OpenAPIError
 from openapi_core.templating.paths.exceptions import PathNotFound
 from openapi_core.testing import MockRequest
 
-from safe_gate.inputs.commit_files import Kind
+from safe_gate.inputs.commit_files import EntryKind
 
 if TYPE_CHECKING:
     from tests.support.cases import Ran
@@ -124,7 +124,7 @@ class GitHub:
     breaches: list[str] = field(default_factory=list)  # of the description of the API
     faults: dict[tuple[str, str], Answer] = field(default_factory=dict)  # by method and a pattern of the path
     refs: dict[str, str] = field(default_factory=dict)  # the commits that branches and ids name
-    trees: dict[str, dict[str, bytes | Kind]] = field(default_factory=dict)  # the files of commits
+    trees: dict[str, dict[str, bytes | EntryKind]] = field(default_factory=dict)  # the files of commits
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of commits
     truncates: bool = False  # the list of a tree
     made_at: str = "2026-01-02T03:04:05Z"  # every commit
@@ -214,15 +214,15 @@ def blob_id(data: bytes) -> str:
     return hashlib.sha1(b"blob %d\0%b" % (len(data), data)).hexdigest()
 
 
-def _listed(tree: Mapping[str, bytes | Kind]) -> list[dict[str, Any]]:
+def _listed(tree: Mapping[str, bytes | EntryKind]) -> list[dict[str, Any]]:
     """Return a tree as GitHub lists it, its folders among its files."""
-    modes = {Kind.LINK: ("120000", "blob"), Kind.SUBMODULE: ("160000", "commit")}
+    modes = {EntryKind.LINK: ("120000", "blob"), EntryKind.SUBMODULE: ("160000", "commit")}
     folders = {folder.as_posix() for path in tree for folder in PurePosixPath(path).parents} - {"."}
     found: list[dict[str, Any]] = [
         {"path": path, "mode": "040000", "type": "tree", "sha": "0" * 40} for path in folders
     ]
     for path, data in tree.items():
-        if isinstance(data, Kind):
+        if isinstance(data, EntryKind):
             mode, type_ = modes[data]
             found.append({"path": path, "mode": mode, "type": type_, "sha": "0" * 40})
         else:

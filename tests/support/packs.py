@@ -21,7 +21,7 @@ __all__ = ["SPEC", "broken_promises", "check", "classes", "digest", "load", "rul
 def load(profile: str = "standard", **own: Any) -> Rules:
     """Return what Synthesis scores by under these options."""
     under = scoring_settings(Settings().replace(profile=profile, **own))
-    found: Rules = case_files.load(EVALUATORS["synthesis"], under, case_files.read_rules(under))
+    found: Rules = case_files.load_rules(EVALUATORS["synthesis"], under, case_files.read_rules(under))
     return found
 
 

@@ -172,7 +172,7 @@ class Update:
 
         Raises CannotJudge, at the latest at the end, with every problem of the file.
         """
-        name, places = disk.shown(path), dict[str, int]()
+        name, places = disk.display_path(path), dict[str, int]()
         try:
             with disk.open_regular(path) as file:
                 for number, data in enumerate(disk.bounded_lines(file, disk.BOUNDS.line), 1):
@@ -182,9 +182,11 @@ class Update:
                         for problem in error.problems:
                             self.problems.add(problem)
         except OSError as error:
-            raise CannotJudge(disk.unreadable(path, error)) from None
+            raise CannotJudge(disk.unreadable_problem(path, error)) from None
         except disk.TooLongError as error:
-            raise CannotJudge(Problem(Place(name, error.line), disk.too_long(disk.BOUNDS.line, "disk.line"))) from None
+            raise CannotJudge(
+                Problem(Place(name, error.line), disk.too_long_message(disk.BOUNDS.line, "disk.line"))
+            ) from None
         if self.problems:
             raise CannotJudge(*self.problems.kept())
         if not self.known:
@@ -200,7 +202,7 @@ class Update:
         try:
             case = parse(bare)
         except JsonError as error:
-            raise CannotJudge(disk.not_json(error, place)) from None
+            raise CannotJudge(disk.not_json_problem(error, place)) from None
         id_ = _checked(case, place, self.request)
         if (first := places.setdefault(id_, place.line)) != place.line:
             words = f"appears at line {first} too; expected ids that are unique"

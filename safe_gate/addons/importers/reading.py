@@ -76,7 +76,7 @@ class Recording(NamedTuple):
 
 def opened(path: Path, request: Request) -> Recording:
     """Return a file with its records. Raises CannotJudge for a file of no format, or of which no record can be read."""
-    name, items, broken = disk.shown(path), list[Record | Refused](), None
+    name, items, broken = disk.display_path(path), list[Record | Refused](), None
     wanted = FORMATS[request.format] if request.format != AUTO else None
     try:
         with disk.open_regular(path) as file:
@@ -84,7 +84,7 @@ def opened(path: Path, request: Request) -> Recording:
         shape = _shape(data, wanted)
         items.extend(files.read(data, shape, PATHS, is_row))  # those before an error stay
     except OSError as error:
-        raise CannotJudge(disk.unreadable(path, error)) from None
+        raise CannotJudge(disk.unreadable_problem(path, error)) from None
     except (NotReadable, ModuleNotFoundError) as error:
         if not items:
             raise CannotJudge(_unread(name, error)) from None
@@ -309,7 +309,7 @@ class Imported:
 def read(patterns: Sequence[str], request: Request) -> Imported:
     """Return what files hold, those that globs name in the order of their paths. Raises CannotJudge for the request."""
     schema, key, result = _schema(request), request.key, Imported()
-    paths, problems = globs.expand(patterns, ".*")
+    paths, problems = globs.expand_on_disk(patterns, ".*")
     for problem in problems:
         result.cut_short(problem)
     recordings = list[Recording]()
@@ -411,8 +411,8 @@ def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tup
         return fault.message, fault.field
     if bad := next((name for name, one in entry.items() if not is_json(one)), ""):
         return "holds NaN or an infinite number, which JSON cannot hold; correct it", bad
-    if long := disk.long_text(EVALUATORS[request.evaluator], entry, disk.BOUNDS.text):
-        return disk.too_long(disk.BOUNDS.text, "disk.text"), long
+    if long := disk.find_long_text(EVALUATORS[request.evaluator], entry, disk.BOUNDS.text):
+        return disk.too_long_message(disk.BOUNDS.text, "disk.text"), long
     return "", ""
 
 

@@ -50,7 +50,7 @@ _ADDRESS = re.compile(r"(?:(?:tcp|tls)://)?(?:[\w.-]+|\[[0-9A-Fa-f:.]+\]):(?P<po
 _LIBRARIES = ("google-re2", "jsonschema", "jsonschema-rs", "pyarrow")
 
 
-def ordered(function: Callable[[Item], Result], items: Iterable[Item], scheduler: str) -> Iterator[Result]:
+def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], scheduler: str) -> Iterator[Result]:
     """Yield what a function returns for each item, in order, computed by the workers of a scheduler.
 
     The function is a named one of this package or a `partial` of one, with arguments that can be pickled. Raises

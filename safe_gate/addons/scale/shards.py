@@ -169,7 +169,7 @@ def read(patterns: Sequence[str]) -> Shards:
     if not patterns:
         words = "is not set, so there is nothing to merge; expected the reports of runs with `shard`"
         raise CannotJudge(Problem(Place("shards"), words))
-    paths, problems = globs.expand(patterns, ".json")
+    paths, problems = globs.expand_on_disk(patterns, ".json")
     contents: dict[str, Content] = {}
     terms: dict[str, Mapping[str, Any]] = {}
     results: dict[str, dict[str, Any]] = {name: {} for name in EVALUATORS}
@@ -180,8 +180,8 @@ def read(patterns: Sequence[str]) -> Shards:
         except CannotJudge as error:
             problems += error.problems
             continue
-        contents[disk.shown(path)], shard = found, found.shard
-        terms[disk.shown(path)] = _terms(found.provenance)
+        contents[disk.display_path(path)], shard = found, found.shard
+        terms[disk.display_path(path)] = _terms(found.provenance)
         for name, own in found.results.items():
             counts[name] += len(own)
             for one in own:
@@ -189,7 +189,7 @@ def read(patterns: Sequence[str]) -> Shards:
                 results[name].setdefault(case_id, one)
                 if not shard.has(name, case_id):
                     words = f"has a result here, but belongs to another shard than {shard.index} of {shard.of}"
-                    problems.append(Problem(Place(disk.shown(path)), f"{words}; run the shard again", case_id))
+                    problems.append(Problem(Place(disk.display_path(path)), f"{words}; run the shard again", case_id))
     if problems := problems or [*_no_whole(contents)] or [*_uncounted(contents, counts)]:
         raise CannotJudge(*problems)
     return Shards(results, terms, sorted(contents, key=lambda name: contents[name].shard.index))
@@ -207,8 +207,8 @@ def _uncounted(contents: Mapping[str, Content], counts: Mapping[str, int]) -> It
 
 def document(path: str) -> Content:
     """Return what a shard's file holds. Its results fit the report's schema. Raises CannotJudge with every problem."""
-    found: JsonObject = checked.document(path, "shard")
-    place, report = Place(disk.shown(Path(path))), checked.load_schema("report")
+    found: JsonObject = checked.read_document(path, "shard")
+    place, report = Place(disk.display_path(Path(path))), checked.load_schema("report")
     if (version := found["tool"]["version"]) != __version__:
         words = f"was made by safe-gate {version}; expected {__version__}, which merges it"
         raise CannotJudge(Problem(place, words, "", "tool.version"))

@@ -47,7 +47,7 @@ def write(path: str, cases: list[dict[str, Any]], schema: pa.Schema | None = Non
 
 def read(path: str) -> list[Any]:
     """Return what is read of a file: cases and problems."""
-    found = recorded.cases(
+    found = recorded.read_cases(
         case_files.files_of(EVALUATORS["synthesis"], Settings().replace(synthesis_cases=(path,))),
         sides.scoring_settings(Settings()),
     )

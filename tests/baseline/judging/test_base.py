@@ -28,7 +28,7 @@ def test_the_base_commits_policy_judges_the_cases_at_hand(
     in_actions(payload=pull_request(base))
     ran = safe_gate("run", "--policy-ref", "base", "--max-unexpected-failures", "1")
     assert ran.code == 1, ran.log
-    found = checked.document("mine/safe-gate.json", "report")
+    found = checked.read_document("mine/safe-gate.json", "report")
     assert found["provenance"]["policy_commit"] == base
     assert found["provenance"]["policy"]["min_pass_rate"] == 0.9
     assert [rule["rule"] for rule in found["rules"] if not rule["passed"]] == ["min-pass-rate"]

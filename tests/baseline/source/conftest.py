@@ -14,7 +14,7 @@ import pytest
 from safe_gate.baseline.source import Baseline
 from safe_gate.github import Api, Context
 from safe_gate.github.client import Client
-from safe_gate.inputs.commit_files import Kind
+from safe_gate.inputs.commit_files import EntryKind
 from tests.support.baselines import Open, blob, context, open_
 from tests.support.cases import safe_case, turn, write_batch, write_cases
 from tests.support.git import git
@@ -55,10 +55,10 @@ def from_github(github: GitHub, monkeypatch: pytest.MonkeyPatch, waits: list[flo
 
     def give(top: Path) -> Open:
         sha = git("rev-parse", "HEAD", folder=top)
-        tree: dict[str, bytes | Kind] = {}
+        tree: dict[str, bytes | EntryKind] = {}
         for line in git("-c", "core.quotePath=off", "ls-tree", "-rz", sha, folder=top).rstrip("\0").split("\0"):
             facts, _, path = line.partition("\t")
-            kind = {"120000": Kind.LINK, "160000": Kind.SUBMODULE}.get(facts.split()[0])
+            kind = {"120000": EntryKind.LINK, "160000": EntryKind.SUBMODULE}.get(facts.split()[0])
             data = b"" if kind else blob(facts.split()[2], top)
             tree[path] = kind or data
         github.trees[sha] = tree

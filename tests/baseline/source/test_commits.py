@@ -32,7 +32,7 @@ def source(request: pytest.FixtureRequest, from_github: Callable[[Path], Open]) 
 
 def test_a_commit_is_read_as_it_was_and_gone_afterwards(source: Callable[[Path], Open], work: Path) -> None:
     sha = commit(work)
-    before = [measure.part(one, sides.take_snapshot(OPTIONS), NOW) for one in (SAFE, SYNTHESIS)]
+    before = [measure.measure_part(one, sides.take_snapshot(OPTIONS), NOW) for one in (SAFE, SYNTHESIS)]
     open_it = source(work)
     for path in (Path("chat.jsonl"), Path("clinical/I25_batch_1.json")):
         path.write_text("changed since", "utf-8")
@@ -125,7 +125,7 @@ def test_lines_and_bytes_are_those_of_the_commit(source: Callable[[Path], Open],
     (work / ".git" / "info" / "attributes").write_text("* -text", "utf-8")
     with source(work)("main") as baseline:
         assert baseline
-        assert disk.data_of(baseline.root / "chat.jsonl", "", 100) == data
+        assert disk.read_bytes(baseline.root / "chat.jsonl", "", 100) == data
 
 
 def test_a_file_stored_in_git_lfs_is_refused_as_such(source: Callable[[Path], Open], work: Path) -> None:

@@ -22,7 +22,7 @@ def test_a_baseline_that_a_change_deletes_is_missed(
     settings = {"synthesis-cases": ["c.jsonl"], "baseline": "base.json", "baseline-required": False}
     put(settings, turn("a"), cases=(full(),))
     assert safe_gate("run").code == 0
-    assert "weakened" not in checked.document("reports/safe-gate.json", "report")
+    assert "weakened" not in checked.read_document("reports/safe-gate.json", "report")
     first = commit()
     assert safe_gate("bless").code == 0
     second = commit()
@@ -33,7 +33,7 @@ def test_a_baseline_that_a_change_deletes_is_missed(
     for flags, code in (((), 0), (("--on-weakened", "fail"), 1)):
         ran = safe_gate("run", *flags)
         assert ran.code == code, ran.log
-        (one,) = checked.document("reports/safe-gate.json", "report")["weakened"]["findings"]
+        (one,) = checked.read_document("reports/safe-gate.json", "report")["weakened"]["findings"]
         assert (one["id"], one["what"], one["before"]) == ("baseline", "dropped", "base.json")
         assert "**This change weakens the gate**" in Path("summary").read_text("utf-8")
     assert safe_gate("run", "--baseline", "../elsewhere.json").code == 0

@@ -108,7 +108,7 @@ def test_a_file_too_large_is_refused(
     untrusted: Callable[..., None], publish: Publish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     untrusted()
-    monkeypatch.setattr("safe_gate.inputs.disk.WHOLE", 100)
+    monkeypatch.setattr("safe_gate.inputs.disk.WHOLE_FILE", 100)
     assert "is longer than 100 bytes" in publish().log
 
 
