@@ -84,7 +84,7 @@ lock: ## resolve the dependencies again, with hashes (needs uv: pip install uv)
 	$(LOCK) --group release --output-file requirements-release.txt
 	$(LOCK) pyproject.toml --extra dask --extra otel --extra zstd --group dev --output-file requirements-dev.txt
 
-$(TABLE): $(SYNTHESIS)/classes.json $(SYNTHESIS)/lists.json $(wildcard $(SYNTHESIS)/packs/*/*.json) $(SYNTHESIS)/engine/phrases.py | $(RUNNABLE)
+$(TABLE): $(SYNTHESIS)/classes.json $(SYNTHESIS)/lists.json $(wildcard $(SYNTHESIS)/packs/*/*.json) $(SYNTHESIS)/engine/phrases.py $(SYNTHESIS)/engine/rules.py | $(RUNNABLE)
 	$(BIN)/python hatch_build.py
 
 clean:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
@@ -22,8 +23,8 @@ from safe_gate.evaluators.synthesis.checks import wording
 from safe_gate.evaluators.synthesis.checks.turn import BOOKS, Check, Rules, Turn, book_of
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS, IN_FAVOUR, REPORTED, SHIPPED, wording_of_tags
 from safe_gate.evaluators.synthesis.engine.numbers import LONG, SHORTEST, Helplines, Numbers, digits_of
-from safe_gate.evaluators.synthesis.engine.phrases import Automaton, compiled, stored, table_key, written
-from safe_gate.evaluators.synthesis.engine.rules import CONTEXTS, Book, Rule, Vocabulary, contexts
+from safe_gate.evaluators.synthesis.engine.phrases import Automaton, compiled, stored, written
+from safe_gate.evaluators.synthesis.engine.rules import CONTEXTS, Book, Rule, Table, Vocabulary, contexts
 from safe_gate.evaluators.synthesis.engine.tokens import Languages, Spelling
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -43,6 +44,9 @@ LISTS = "lists.json"
 
 TABLE = "phrases.table"
 """The file of this package that holds the phrases of the packs that ship, compiled. Without it they are compiled."""
+
+_IN_TABLE = ("classes.json", LISTS, "engine/phrases.py", "engine/rules.py")
+"""The files that a table is made from, besides the packs."""
 
 
 def from_recipe(recipe: str) -> Rules:
@@ -71,7 +75,7 @@ def rules(
     profile: str = "standard",
     *,
     own: Sequence[Pack] = (),
-    table: Automaton | None = None,
+    table: Table | None = None,
     helplines: Mapping[str, Sequence[str]] | None = None,
 ) -> Rules:
     """Return packs made ready to score by. Phrases in the `table` are compiled already.
@@ -90,7 +94,7 @@ def rules(
         checks={name: Check.of(name, one) for name, one in checks.items()},
         fields=fields((*packs, *own)),
         by_clause=profile != SPEC,
-        words=Vocabulary(packs, named, table),
+        words=Vocabulary(own, {}, table.vocabulary) if table else Vocabulary(packs, named),
     )
 
 
@@ -128,21 +132,30 @@ def table() -> bytes:
         for profile in ("standard", SPEC)
         for book, some in _by_book(shipped(), profile).items()
     }
-    lists = {name: [*dict.fromkeys(phrase for rule in some for phrase in rule.phrases)] for name, some in every.items()}
-    return written(compiled(lists | contexts(chain.from_iterable(every.values())), classes()), _key())
+    phrases = {name: [*dict.fromkeys(chain.from_iterable(one.phrases for one in some))] for name, some in every.items()}
+    network = compiled(phrases | contexts(chain.from_iterable(every.values())), classes())
+    words = sorted(Vocabulary(shipped(), classes()).words)
+    return written(network, _key(), {"phrases": phrases, "vocabulary": " ".join(words)})
 
 
-def stored_table() -> Automaton | None:
-    """Return the content of `TABLE`, None without one, or if it is from other classes or other code."""
+def stored_table() -> Table | None:
+    """Return the content of `TABLE`, None without one, or if it is from other packs, classes or code."""
     try:
-        network = stored(read(TABLE), _key())
+        found = stored(read(TABLE), _key())
     except FileNotFoundError:
         return None
-    return Automaton(network) if network else None
+    if found is None:
+        return None
+    network, head = found
+    return Table(Automaton(network), head["phrases"], frozenset(head["vocabulary"].split()))
 
 
 def _key() -> str:
-    return table_key(read("classes.json"), read("engine/phrases.py"))
+    """Return the digest of all that a table is made from."""
+    sha256 = hashlib.sha256(sys.byteorder.encode())
+    for name in (*_IN_TABLE, *files()):
+        sha256.update(hashlib.sha256(read(name)).digest())
+    return sha256.hexdigest()
 
 
 def _counts(rule: JsonObject, profile: str) -> bool:

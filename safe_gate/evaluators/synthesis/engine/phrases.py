@@ -12,7 +12,7 @@ A phrase is written as tokens with blanks between them:
 
 A network has places, the words that lead from one to the next, and the gaps after them. Compiling the packs that ship
 takes longer than an `eval` of few cases, so an installation holds their network as a table: a file with a key, the
-digest of all that compiling depends on. A table with another key is not read.
+digest of all that it is made from. A table with another key is not read.
 
 From each token a walk takes the phrases that begin there, all at once, as far as they have no gap. The walk becomes
 deterministic as it goes: each step from a set of places is worked out once and kept, as long as there is room. What
@@ -21,20 +21,19 @@ stands behind a gap is looked for only where the words before it stand.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-import sys
 from array import array
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, compress, count, pairwise
-from typing import NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from safe_gate.core.text.mapped_text import Cache
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, END
+from safe_gate.model.codec import JsonObject
 
 STARTS = ("^", "^^")
 """The signs for the start of a clause, which only begin a phrase."""
@@ -144,8 +143,8 @@ _DEEPEST = 8  # a class may name another one
 class _Rows(NamedTuple):
     """Rows of numbers, one after the other. `starts` says where each starts, and where the last one ends."""
 
-    starts: array[int]
-    numbers: array[int]
+    starts: Sequence[int]
+    numbers: Sequence[int]
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[int]]) -> _Rows:
@@ -153,7 +152,7 @@ class _Rows(NamedTuple):
         rows = [*rows]
         return cls(array("I", accumulate(map(len, rows), initial=0)), array("I", chain.from_iterable(rows)))
 
-    def row(self, number: int) -> array[int]:
+    def row(self, number: int) -> Sequence[int]:
         """Return a row."""
         return self.numbers[self.starts[number] : self.starts[number + 1]]
 
@@ -161,18 +160,17 @@ class _Rows(NamedTuple):
 class Network(NamedTuple):
     """Lists of phrases, compiled. List n begins at the places `_BEGINNINGS` * n and behind.
 
-    `lists` has the phrases by the list's name. `words` are words, beginnings ("calm*") and ends of words ("*ing") and
-    the sign of any number; `meanings[n]` are the labels that take word n. From place n, label `labels[n][i]` leads to
-    place `targets[n][i]`. `gaps[n]` are the gaps after it, three numbers each: the fewest and the most tokens, 0 for
-    any number, and the place behind them. `ends[n]` are the phrases that end at place n, by their number in their
+    `lists` are their names. `words` are words, beginnings ("calm*") and ends of words ("*ing") and the sign of any
+    number; `meanings[n]` are the labels that take word n. `edges[n]` lead on from place n, two numbers each: the label,
+    and the place that it leads to. `gaps[n]` are the gaps after it, three numbers each: the fewest and the most tokens,
+    0 for any number, and the place behind them. `ends[n]` are the phrases that end at place n, by their number in their
     list: twice that, and one more if the phrase ends a token earlier.
     """
 
-    lists: Mapping[str, Sequence[str]]
+    lists: Sequence[str]
     words: Sequence[str]
     meanings: _Rows
-    labels: _Rows
-    targets: _Rows
+    edges: _Rows
     gaps: _Rows
     ends: _Rows
 
@@ -185,32 +183,28 @@ def compiled(lists: Mapping[str, Sequence[str]], classes: Classes) -> Network:
     return _Compiler(lists, classes).network()
 
 
-def table_key(classes: bytes, code: bytes) -> str:
-    """Return the key of a table: the digest of the word classes and of the code that compiles, as files."""
-    sha256 = hashlib.sha256(repr((sys.byteorder, array("I").itemsize, sorted(BOUNDARY))).encode())
-    for content in (classes, code):
-        sha256.update(hashlib.sha256(content).digest())
-    return sha256.hexdigest()
+def written(network: Network, key: str, beside: Mapping[str, Any]) -> bytes:
+    """Return a network as the bytes of a table: a line of JSON with its texts and sizes, then its arrays.
 
-
-def written(network: Network, key: str) -> bytes:
-    """Return a network as the bytes of a table: a line of JSON with its texts and sizes, then its arrays."""
-    arrays = [one for rows in network[2:] for one in rows]
-    head = {"key": key, "sizes": [*map(len, arrays)], "lists": network.lists, "words": network.words}
+    The line also holds what is `beside` the network.
+    """
+    arrays = [array("I", one) for rows in network[2:] for one in rows]
+    head = {"key": key, "sizes": [*map(len, arrays)], "lists": network.lists, "words": network.words, **beside}
     return json.dumps(head).encode() + b"\n" + b"".join(one.tobytes() for one in arrays)
 
 
-def stored(content: bytes, key: str) -> Network | None:
-    """Return the network of a table, None if the key is another or bytes are missing."""
-    line, _, numbers = content.partition(b"\n")
-    if not line.startswith(b'{"key": "' + key.encode() + b'"') or not line.endswith(b"}"):
+def stored(content: bytes, key: str) -> tuple[Network, JsonObject] | None:
+    """Return the network of a table and its first line, None if the key is another or bytes are missing."""
+    line_end = content.find(b"\n")
+    if not content.startswith(b'{"key": "' + key.encode() + b'"') or line_end < 0:
         return None
-    head = json.loads(line)
+    head = json.loads(content[:line_end])
     ends = [*accumulate((array("I").itemsize * size for size in head["sizes"]), initial=0)]
+    numbers = memoryview(content)[line_end + 1 :]
     if len(numbers) != ends[-1]:
         return None
-    arrays = (array("I", numbers[start:end]) for start, end in pairwise(ends))
-    return Network(head["lists"], head["words"], *map(_Rows, arrays, arrays))
+    arrays = (numbers[start:end].cast("I") for start, end in pairwise(ends))
+    return Network(head["lists"], head["words"], *map(_Rows, arrays, arrays)), head
 
 
 class _Compiler:
@@ -293,11 +287,10 @@ class _Compiler:
                 words.setdefault(word, []).append(number)
         del words["$"]
         return Network(
-            lists=self._lists,
+            lists=[*self._lists],
             words=sorted(words),
             meanings=_Rows.of(words[word] for word in sorted(words)),
-            labels=_Rows.of([label for label, _ in some] for some in self._edges),
-            targets=_Rows.of([target for _, target in some] for some in self._edges),
+            edges=_Rows.of([*chain.from_iterable(some)] for some in self._edges),
             gaps=_Rows.of(self._gaps.get(node, ()) for node in range(len(self._edges))),
             ends=_Rows.of(self._ends.get(node, ()) for node in range(len(self._edges))),
         )
@@ -320,17 +313,6 @@ class PhraseHit(NamedTuple):
     end: int
 
 
-class _Place(NamedTuple):
-    """A place of a network: the places that its labels lead to, the phrases that may end at it, and the gaps after it.
-
-    An end is the phrase, and how many tokens earlier it ends; a gap is three numbers, as in `Network.gaps`.
-    """
-
-    targets: Mapping[int, Sequence[int]]
-    ends: Sequence[tuple[int, int]]
-    gaps: Sequence[tuple[int, int, int]]
-
-
 class _State(dict[_Meaning, "_State | None"]):
     """A set of places, with the states that tokens asked for so far lead to.
 
@@ -339,23 +321,30 @@ class _State(dict[_Meaning, "_State | None"]):
     neither.
     """
 
-    __slots__ = ("_automaton", "_places", "ends", "is_plain", "labels", "leaps")
+    __slots__ = ("_automaton", "_edges", "_targets", "ends", "is_plain", "labels", "leaps")
     __hash__, __eq__ = object.__hash__, object.__eq__  # type: ignore[assignment]
 
     def __init__(self, automaton: Automaton, places: Iterable[int]) -> None:
         super().__init__()
-        self._automaton, self._places = automaton, [*map(automaton.place, places)]
-        gaps = [gap for place in self._places for gap in place.gaps]
-        apart = [[gap for gap in gaps if gap[1]], [gap for gap in gaps if not gap[1]]] if gaps else []
-        self.labels = frozenset[int]().union(*(place.targets for place in self._places))
-        self.ends = tuple({end for place in self._places for end in place.ends})
+        network = automaton.network
+        edges, gaps, ends = ([*chain.from_iterable(map(rows.row, places))] for rows in network[3:])
+        self._automaton, self._edges = automaton, edges
+        self._targets: dict[int, list[int]] = {}
+        self.labels = frozenset(edges[::2])
+        self.ends = tuple({(end // 2, end % 2) for end in ends})
+        every = [*zip(gaps[::3], gaps[1::3], gaps[2::3], strict=True)]
+        apart = [gap for gap in every if gap[1]], [gap for gap in every if not gap[1]]
         self.leaps = tuple(_Leap(automaton, some) for some in apart if some)
         self.is_plain = not self.ends and not self.leaps
 
     def __missing__(self, meaning: _Meaning) -> _State | None:
         automaton, common = self._automaton, self.labels & meaning
-        targets = [place.targets[label] for place in self._places for label in common if label in place.targets]
-        found = automaton.state(frozenset(chain.from_iterable(targets))) if targets else None
+        if common and not self._targets:  # most states lead nowhere, as far as texts go
+            for label, target in zip(self._edges[::2], self._edges[1::2], strict=True):
+                self._targets.setdefault(label, []).append(target)
+        found = (
+            automaton.state(frozenset(chain.from_iterable(map(self._targets.__getitem__, common)))) if common else None
+        )
         if found is not None and _LAST in meaning:  # nothing follows
             found = found.closed() if found.ends else None
         if automaton.room:
@@ -404,13 +393,16 @@ class _Leap:
 
 
 class Automaton:
-    """The states of a network that texts led to so far, and what tokens mean to it. `room`: how many more are kept."""
+    """The states of a network that texts led to so far, and what tokens mean to it.
+
+    `lists` has the place that each list begins at. `room` says how many more steps are kept.
+    """
 
     def __init__(self, network: Network) -> None:
         self.network = network
+        self.lists = {name: _BEGINNINGS * number for number, name in enumerate(network.lists)}
         self.room = _MOST_STEPS
         self.meanings = Cache(self._meaning)
-        self._places: dict[int, _Place] = {}
         self._states: dict[frozenset[int], _State] = {}
         self._numbers = {word: number for number, word in enumerate(network.words)}
         self._affixes: dict[tuple[int, bool], dict[str, int]] = {}
@@ -418,19 +410,6 @@ class Automaton:
             if "*" in word:
                 self._affixes.setdefault((len(word) - 1, word[-1] == "*"), {})[word.strip("*")] = number
         self._shared: dict[_Meaning, _Meaning] = {}
-
-    def place(self, number: int) -> _Place:
-        """Return a place, given by number."""
-        found = self._places.get(number)
-        if found is None:
-            network = self.network
-            targets: dict[int, list[int]] = {}
-            for label, target in zip(network.labels.row(number), network.targets.row(number), strict=True):
-                targets.setdefault(label, []).append(target)
-            gaps = iter(network.gaps.row(number))
-            ends = [(end // 2, end % 2) for end in network.ends.row(number)]
-            found = self._places[number] = _Place(targets, ends, [*zip(gaps, gaps, gaps, strict=True)])
-        return found
 
     def state(self, places: frozenset[int]) -> _State:
         """Return the state of places, given by number."""
@@ -462,7 +441,7 @@ class Walker:
 
     def __init__(self, automaton: Automaton, name: str = "") -> None:
         self._meanings = automaton.meanings
-        first = _BEGINNINGS * [*automaton.network.lists].index(name)
+        first = automaton.lists[name]
         places = (frozenset(range(first, first + many)) for many in range(1, _BEGINNINGS + 1))
         self._begin, self._begin_clause, self._begin_strictly = map(automaton.state, places)
 

@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from safe_gate.core.text.mapped_text import Normalised
-from safe_gate.evaluators.synthesis.engine.phrases import Automaton, Classes, PhraseHit, Walker, compiled, walker
+from safe_gate.evaluators.synthesis.engine.phrases import Automaton, Classes, PhraseHit, Walker, walker
 from safe_gate.evaluators.synthesis.engine.tokens import Reading, Sentence
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
@@ -130,6 +130,17 @@ class Match(NamedTuple):
         return Hit(self.rule.id, text.original[start:end], field, start, end, learned, self.by, self.words)
 
 
+class Table(NamedTuple):
+    """The phrases and contexts of the packs that ship, compiled.
+
+    `phrases` has the phrases of each book's rules, by its name, `vocabulary` the words that `vocabulary` returns.
+    """
+
+    automaton: Automaton
+    phrases: Mapping[str, Sequence[str]]
+    vocabulary: frozenset[str]
+
+
 def contexts(rules: Iterable[Rule]) -> dict[str, Sequence[str]]:
     """Return the contexts of rules, as the lists of a network."""
     return {_list_of(context): context for rule in rules for context in rule.contexts}
@@ -142,8 +153,8 @@ def _list_of(context: Sequence[str]) -> str:
 class Book:
     """Rules that look in the same field, ready to be looked for."""
 
-    def __init__(self, name: str, rules: Iterable[Rule], classes: Classes, table: Automaton | None) -> None:
-        """Take rules, whose phrases may be in the list of this name in a table, and their contexts in others of it."""
+    def __init__(self, name: str, rules: Iterable[Rule], classes: Classes, table: Table | None) -> None:
+        """Take rules, whose phrases may be those of the book of this name in a table, and their contexts in it, too."""
         self.rules = tuple(rules)
         self._name, self._classes, self._table = name, classes, table
         self._contexts: dict[tuple[str, ...], Walker] = {}
@@ -161,10 +172,9 @@ class Book:
             for phrase in rule.phrases:
                 of_phrase.setdefault(phrase, []).append(rule)
         if self._table:
-            known = self._table.network.lists[self._name]
-            walkers.append(
-                (Walker(self._table, self._name), {n: of_phrase.pop(one, ()) for n, one in enumerate(known)})
-            )
+            known = self._table.phrases[self._name]
+            found = Walker(self._table.automaton, self._name)
+            walkers.append((found, {n: of_phrase.pop(one, ()) for n, one in enumerate(known)}))
         if of_phrase:
             try:
                 own = walker([*of_phrase], self._classes)
@@ -225,8 +235,10 @@ class Book:
     def _context(self, phrases: tuple[str, ...]) -> Walker:
         if phrases not in self._contexts:
             table, name = self._table, _list_of(phrases)
-            is_known = table and name in table.network.lists
-            self._contexts[phrases] = Walker(table, name) if table and is_known else walker(phrases, self._classes)
+            is_known = table and name in table.automaton.lists
+            self._contexts[phrases] = (
+                Walker(table.automaton, name) if table and is_known else walker(phrases, self._classes)
+            )
         return self._contexts[phrases]
 
 
@@ -296,27 +308,26 @@ def _faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
 class Vocabulary:
     """The words in the rules of packs, in lower case: from phrases and from the texts they promise to hit.
 
-    Few texts ask about words, so they are collected when the first one does. Phrases of a table have theirs in it.
+    Few texts ask about words, so they are collected when the first one does.
     """
 
-    def __init__(self, packs: Sequence[JsonObject], classes: Classes, table: Automaton | None = None) -> None:
-        self._packs, self._classes, self._table = packs, classes, table
+    def __init__(self, packs: Iterable[JsonObject], classes: Classes, known: frozenset[str] = frozenset()) -> None:
+        """Take packs, word classes, and words that are `known` already."""
+        self._packs, self._classes, self._known = packs, classes, known
 
     def __contains__(self, word: object) -> bool:
-        return word in self._words
+        return word in self.words
 
     @cached_property
-    def _words(self) -> frozenset[str]:
-        network = self._table.network if self._table else compiled({}, {})
-        known = frozenset(chain.from_iterable(network.lists.values()))
-        texts = [*network.words, *chain.from_iterable(self._classes.values())]
+    def words(self) -> frozenset[str]:
+        """All of the words."""
+        texts = [*chain.from_iterable(self._classes.values())]
         for pack in self._packs:
             texts += chain.from_iterable(pack.get("classes", {}).values())
             for rule in pack["rules"]:
                 texts += (rule[name] for name in ("phrase", "pattern") if name in rule)
-                listed = chain.from_iterable(rule.get(name, ()) for name in ("phrases", "hit", *CONTEXTS))
-                texts += (text for text in listed if text not in known)
-        return frozenset(_WORD.findall(_NO_WORD.sub(" ", " ".join(texts)).lower()))
+                texts += chain.from_iterable(rule.get(name, ()) for name in ("phrases", "hit", *CONTEXTS))
+        return self._known.union(_WORD.findall(_NO_WORD.sub(" ", " ".join(texts)).lower()))
 
 
 def resolve_overlaps(matches: Iterable[Match]) -> list[Match]:

@@ -84,28 +84,36 @@ def test_a_table_finds_what_the_packs_find(others: Mapping[str, Any]) -> None:
     assert results(with_table, some) == results(without, some)
 
 
+AGENCY = "packs/agency/agency-negative.json"
+
+
 @pytest.mark.untraced
 def test_phrases_that_a_table_does_not_hold_count_too() -> None:
-    name = "packs/agency/agency-negative.json"
-    pack = json.loads(read(name))
-    pack["rules"].insert(1, {"id": "agency-negative/gargle", "phrase": "gargle twice", "origin": "hand"})
-    changed = rules({TABLE: compiled(), name: json.dumps(pack).encode()})
-    (found,) = results(changed, ["Now gargle twice. Then you must gargle twice."])
+    own = {
+        "pack": "acme",
+        "check": "agency_language",
+        "field": "assistant",
+        "group": "negative",
+        "rules": [{"id": "acme/gargle", "phrase": "gargle twice", "hit": ["Gargle twice."], "miss": ["Once."]}],
+    }
+    with reading({TABLE: compiled()}):
+        profile, _, *rest = json.loads(recipe(SETTINGS, ()))
+        with_own = from_recipe(json.dumps([profile, [own], *rest]))
+    (found,) = results(with_own, ["Now gargle twice. Then you must gargle twice."])
     assert "gargle twice" in json.dumps(codec.to_json(found))
     some = texts()[:5]
-    assert results(changed, some) == results(rules({TABLE: compiled()}), some)
+    assert results(with_own, some) == results(rules({TABLE: compiled()}), some)
 
 
-@pytest.mark.parametrize("name", ["classes.json", "engine/phrases.py"])
-def test_a_table_of_other_classes_or_other_code_is_not_read(name: str) -> None:
+@pytest.mark.parametrize("name", ["classes.json", "lists.json", AGENCY, "engine/phrases.py", "engine/rules.py"])
+def test_a_table_of_other_packs_classes_or_code_is_not_read(name: str) -> None:
     with reading({TABLE: compiled(), name: read(name) + b"\n"}):
         assert not stored_table()
 
 
 @pytest.mark.soak
-def test_a_table_is_read_beside_the_classes_and_the_code_that_it_was_made_of() -> None:
-    files = ("classes.json", "engine/phrases.py")
-    changed = {name: read(name) + b"\n" for name in files}
+def test_a_table_is_read_beside_the_files_that_it_was_made_of() -> None:
+    changed = {name: read(name) + b"\n" for name in ("classes.json", AGENCY, "engine/phrases.py")}
     with reading(changed):
         made = table()
     with reading({TABLE: made, **changed}):
@@ -123,8 +131,12 @@ def test_a_table_is_the_network_that_was_written() -> None:
     made = phrases.compiled(
         {"a": ["{you} _0-2 calm*", "^ a (b|c|)"], "b": ["*ing _* x $", "<num> is"]}, {"you": ["you", "u all"]}
     )
-    assert phrases.stored(phrases.written(made, "k"), "k") == made
-    assert phrases.stored(phrases.written(made, "k"), "other") is None
+    content = phrases.written(made, "k", {"beside": "a"})
+    found = phrases.stored(content, "k")
+    assert found
+    assert found[0] == made
+    assert found[1]["beside"] == "a"
+    assert phrases.stored(content, "other") is None
 
 
 @pytest.mark.soak
