@@ -133,7 +133,7 @@ Classes = Mapping[str, Sequence[str]]
 Label = str | frozenset[str]
 """What leads from a place to another: a word, one of several words, or the sign `$`."""
 
-_CLAUSE_END = 0  # the number of the label `$`
+_CLAUSE_END, _ENDS, _GAPS = range(3)  # the number of the label `$`, and what stands for labels: see `Network`
 _LAST = -1  # a label that the end of a sentence has besides
 _BEGINNINGS = 3  # so many places begin a list's phrases: anywhere, where a clause starts, and with nothing before it
 _NUMBER = "<num>"
@@ -161,18 +161,17 @@ class Network(NamedTuple):
     """Lists of phrases, compiled. List n begins at the places `_BEGINNINGS` * n and behind.
 
     `lists` are their names. `words` are words, beginnings ("calm*") and ends of words ("*ing") and the sign of any
-    number; `meanings[n]` are the labels that take word n. `edges[n]` lead on from place n, two numbers each: the label,
-    and the place that it leads to. `gaps[n]` are the gaps after it, three numbers each: the fewest and the most tokens,
-    0 for any number, and the place behind them. `ends[n]` are the phrases that end at place n, by their number in their
-    list: twice that, and one more if the phrase ends a token earlier.
+    number; `meanings[n]` are the labels that take word n. `places[n]` lead on from place n, two numbers each: a label,
+    and the place that it leads to. Behind `_ENDS` is a phrase that ends at the place, by its number in its list: twice
+    that, and one more if the phrase ends a token earlier. Behind `_GAPS` is the number of a gap in `gaps`: there are
+    the fewest and the most tokens, 0 for any number, and the place behind them.
     """
 
     lists: Sequence[str]
     words: Sequence[str]
     meanings: _Rows
-    edges: _Rows
+    places: _Rows
     gaps: _Rows
-    ends: _Rows
 
 
 def compiled(lists: Mapping[str, Sequence[str]], classes: Classes) -> Network:
@@ -212,14 +211,13 @@ class _Compiler:
 
     def __init__(self, lists: Mapping[str, Sequence[str]], classes: Classes) -> None:
         self._lists, self._classes = lists, classes
-        self._edges: list[list[tuple[int, int]]] = [[] for _ in range(_BEGINNINGS * len(lists))]
-        self._gaps: dict[int, list[int]] = {}
-        self._ends: dict[int, list[int]] = {}
+        self._places: list[list[int]] = [[] for _ in range(_BEGINNINGS * len(lists))]
+        self._gaps: list[tuple[int, int, int]] = []
         self._nodes: dict[tuple[frozenset[int], Label | Gap], int] = {}
         self._marks: set[int] = set()  # the places behind $, which is no token of a phrase
         self._members: dict[str, _Options] = {}
         self._labels: dict[Label, int] = {"$": _CLAUSE_END}
-        for anywhere, phrases in zip(range(0, len(self._edges), _BEGINNINGS), lists.values(), strict=True):
+        for anywhere, phrases in zip(range(0, len(self._places), _BEGINNINGS), lists.values(), strict=True):
             for number, phrase in enumerate(phrases):
                 self._add(number, phrase, anywhere)
 
@@ -230,7 +228,7 @@ class _Compiler:
         if start in ends:
             raise ValueError("matches nothing at all, too; add a token that is not optional")
         for end in ends:
-            self._ends.setdefault(end, []).append(2 * number + (end in self._marks))
+            self._places[end] += _ENDS, 2 * number + (end in self._marks)
 
     def _sequence(self, sequence: Sequence_, sources: frozenset[int], depth: int) -> frozenset[int]:
         """Return the places that a sequence leads to from some."""
@@ -266,17 +264,17 @@ class _Compiler:
         """Return the place behind a label or a gap after some places; the phrases that begin alike share it."""
         node = self._nodes.get((sources, what))
         if node is None:
-            node = self._nodes[sources, what] = len(self._edges)
-            self._edges.append([])
+            node = self._nodes[sources, what] = len(self._places)
+            self._places.append([])
             if isinstance(what, Gap):
-                for source in sources:
-                    self._gaps.setdefault(source, []).extend((max(what.least, 1), what.most or 0, node))
+                pair = _GAPS, len(self._gaps)
+                self._gaps.append((max(what.least, 1), what.most or 0, node))
             else:
-                label = self._labels.setdefault(what, len(self._labels))
-                for source in sources:
-                    self._edges[source].append((label, node))
-                if what == "$":
-                    self._marks.add(node)
+                pair = self._labels.setdefault(what, len(self._labels) + _GAPS), node
+            for source in sources:
+                self._places[source] += pair
+            if what == "$":
+                self._marks.add(node)
         return frozenset({node})
 
     def network(self) -> Network:
@@ -290,9 +288,8 @@ class _Compiler:
             lists=[*self._lists],
             words=sorted(words),
             meanings=_Rows.of(words[word] for word in sorted(words)),
-            edges=_Rows.of([*chain.from_iterable(some)] for some in self._edges),
-            gaps=_Rows.of(self._gaps.get(node, ()) for node in range(len(self._edges))),
-            ends=_Rows.of(self._ends.get(node, ()) for node in range(len(self._edges))),
+            places=_Rows.of(self._places),
+            gaps=_Rows.of(self._gaps),
         )
 
 
@@ -321,30 +318,28 @@ class _State(dict[_Meaning, "_State | None"]):
     neither.
     """
 
-    __slots__ = ("_automaton", "_edges", "_targets", "ends", "is_plain", "labels", "leaps")
+    __slots__ = ("_automaton", "_targets", "ends", "is_plain", "labels", "leaps")
     __hash__, __eq__ = object.__hash__, object.__eq__  # type: ignore[assignment]
 
     def __init__(self, automaton: Automaton, places: Iterable[int]) -> None:
         super().__init__()
         network = automaton.network
-        edges, gaps, ends = ([*chain.from_iterable(map(rows.row, places))] for rows in network[3:])
-        self._automaton, self._edges = automaton, edges
+        self._automaton = automaton
         self._targets: dict[int, list[int]] = {}
-        self.labels = frozenset(edges[::2])
-        self.ends = tuple({(end // 2, end % 2) for end in ends})
-        every = [*zip(gaps[::3], gaps[1::3], gaps[2::3], strict=True)]
-        apart = [gap for gap in every if gap[1]], [gap for gap in every if not gap[1]]
+        pairs = chain.from_iterable(map(network.places.row, places))
+        for label, target in zip(pairs, pairs, strict=True):
+            self._targets.setdefault(label, []).append(target)
+        self.ends = tuple({(end // 2, end % 2) for end in self._targets.pop(_ENDS, ())})
+        gaps = [*map(network.gaps.row, self._targets.pop(_GAPS, ()))]
+        apart = [gap for gap in gaps if gap[1]], [gap for gap in gaps if not gap[1]]
         self.leaps = tuple(_Leap(automaton, some) for some in apart if some)
         self.is_plain = not self.ends and not self.leaps
+        self.labels = frozenset(self._targets)
 
     def __missing__(self, meaning: _Meaning) -> _State | None:
         automaton, common = self._automaton, self.labels & meaning
-        if common and not self._targets:  # most states lead nowhere, as far as texts go
-            for label, target in zip(self._edges[::2], self._edges[1::2], strict=True):
-                self._targets.setdefault(label, []).append(target)
-        found = (
-            automaton.state(frozenset(chain.from_iterable(map(self._targets.__getitem__, common)))) if common else None
-        )
+        places = frozenset(chain.from_iterable(map(self._targets.__getitem__, common)))
+        found = automaton.state(places) if places else None
         if found is not None and _LAST in meaning:  # nothing follows
             found = found.closed() if found.ends else None
         if automaton.room:
@@ -371,7 +366,7 @@ class _Leap:
 
     __slots__ = ("_automaton", "_by_length", "_gaps", "_state", "most")
 
-    def __init__(self, automaton: Automaton, gaps: Sequence[tuple[int, int, int]]) -> None:
+    def __init__(self, automaton: Automaton, gaps: Sequence[Sequence[int]]) -> None:
         self._automaton, self._gaps = automaton, gaps
         self.most = max(most for _, most, _ in gaps) or None
         self._state: _State | None = None
@@ -442,8 +437,9 @@ class Walker:
     def __init__(self, automaton: Automaton, name: str = "") -> None:
         self._meanings = automaton.meanings
         first = automaton.lists[name]
-        places = (frozenset(range(first, first + many)) for many in range(1, _BEGINNINGS + 1))
-        self._begin, self._begin_clause, self._begin_strictly = map(automaton.state, places)
+        leads_on = automaton.network.places.row
+        places = (frozenset(filter(leads_on, range(first, first + many))) for many in range(1, _BEGINNINGS + 1))
+        self._begin, self._begin_clause, self._begin_strictly = map(automaton.state, places)  # most often one state
 
     def find(self, words: Sequence[str]) -> Iterator[PhraseHit]:
         """Yield each phrase at each token that it begins at, as long as it goes, in the tokens of sentences.
