@@ -180,7 +180,7 @@ def provenance(inputs: Sequence[InputFile], rules: JudgingSettings, effects: Eff
 
 def score_shard(
     shard: addons.scale.Shard, options: Settings, effects: Effects, options_at: OptionsAt, begin: Begin
-) -> Judged | addons.scale.Content:
+) -> Judged | addons.scale.ShardContent:
     """Return the file of one shard of a run under these options, judged by nobody, or the report of problems.
 
     Raises CannotJudge as `judge` does.
@@ -191,7 +191,7 @@ def score_shard(
         scores = score(rules, snapshots, effects, shard.source)
         if scores.problems:
             return without_verdict(scores.problems, rules.options, effects, scores.inputs)
-        return addons.scale.Content(
+        return addons.scale.ShardContent(
             shard,
             {name: one.cases for name, one in scores.measured.items()},
             {name: one.results for name, one in scores.measured.items()},

@@ -250,9 +250,9 @@ def test_a_note_is_matched_in_linear_time(unit: str) -> None:
 def test_a_repeated_name_is_found_in_linear_time() -> None:
     def work(text: str) -> None:
         names = [str(n) for n in range(len(text))]
-        assert list(files.table([",".join([*names, "0"]) + "\n"], ",")) == []
+        assert list(files.read_table([",".join([*names, "0"]) + "\n"], ",")) == []
         with pytest.raises(files.KeyTwiceError):
-            files.value_of("{" + "".join(f'"{name}":0,' for name in names) + '"0":0}')
+            files.parse_json("{" + "".join(f'"{name}":0,' for name in names) + '"0":0}')
 
     assert is_linear(work, "a", size=SIZE)
 

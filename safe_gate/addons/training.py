@@ -50,7 +50,7 @@ _PLACE = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LearnedPhrase:
     """A learned phrase: `inside` of the `total` clauses that hold it are of its group.
 
     `question` limits the phrase to questions, so "how do you feel" can be worth a row when "you feel" is not.
@@ -73,27 +73,27 @@ class _Clause:
     """Whether a rule hits it already."""
 
 
-def rows(cases: Iterable[Case], today: Rules, classes: Classes, groups: Sequence[str]) -> list[Row]:
+def learn_rows(cases: Iterable[Case], today: Rules, classes: Classes, groups: Sequence[str]) -> list[LearnedPhrase]:
     """Return the rows that cases teach for some groups, the phrases that cover most first."""
     names = {word: name for name, words in reversed(list(classes.items())) for word in words if word.isalpha()}
     clauses: dict[str, list[_Clause]] = {group: [] for group in groups}
     for case in cases:
         turn = Turn(case.user, case.assistant, today)
         for group in groups:
-            if _says(case, group):
+            if _has_marks_of(case, group):
                 clauses[group] += _clauses(case, group, turn)
-    return [row for group in groups for row in _rows(group, clauses[group], names)]
+    return [row for group in groups for row in _learn_group(group, clauses[group], names)]
 
 
-def as_packs(found: Sequence[Row]) -> list[dict[str, Any]]:
+def rows_to_packs(found: Sequence[LearnedPhrase]) -> list[dict[str, Any]]:
     """Return rows as packs of a team's own, one for each group."""
-    by_group: dict[str, list[Row]] = {}
+    by_group: dict[str, list[LearnedPhrase]] = {}
     for row in found:
         by_group.setdefault(row.group, []).append(row)
     return [_pack(group, some) for group, some in by_group.items()]
 
 
-def _pack(group: str, found: Sequence[Row]) -> dict[str, Any]:
+def _pack(group: str, found: Sequence[LearnedPhrase]) -> dict[str, Any]:
     check, field = GROUPS[group]
     pack = "team-learned-" + group.replace("_", "-")
     rules: dict[str, dict[str, Any]] = {}
@@ -108,7 +108,7 @@ def _pack(group: str, found: Sequence[Row]) -> dict[str, Any]:
     return {**head, "rules": [rules[name] for name in sorted(rules)]}
 
 
-def _says(case: Case, group: str) -> bool:
+def _has_marks_of(case: Case, group: str) -> bool:
     """Return whether a case says which clauses are of a group, by marks or by a label that excludes all."""
     check = GROUPS[group][0]
     if case.marks:
@@ -127,8 +127,8 @@ def _clauses(case: Case, group: str, turn: Turn) -> Iterator[_Clause]:
     hit = {match.clause for match in turn.matches(group) if not match.by}
     marks = [_words(mark, turn.rules.spelling) for mark in case.marks.get(_MARKS.get(group, group), ())]
     for number, sentence in enumerate(turn.sentences(field)):
-        marked = _marked(sentence, marks)
-        for start, end in _bounds(sentence):
+        marked = _marked_tokens(sentence, marks)
+        for start, end in _clause_bounds(sentence):
             is_marked = 2 * sum(marked[start:end]) >= end - start
             asks = "?" in sentence.words[end:]
             yield _Clause(tuple(sentence.words[start:end]), asks, is_marked, (number, start) in hit)
@@ -138,7 +138,7 @@ def _words(mark: str, spelling: Spelling) -> list[str]:
     return [word for one in read(normalise(mark), spelling).sentences for word in one.words if word not in BOUNDARY]
 
 
-def _marked(sentence: Sentence, marks: Sequence[Sequence[str]]) -> list[bool]:
+def _marked_tokens(sentence: Sentence, marks: Sequence[Sequence[str]]) -> list[bool]:
     """Return for each token of a sentence whether a mark covers it, signs between words aside."""
     places = [at for at, word in enumerate(sentence.words) if word not in BOUNDARY]
     words = [sentence.words[at] for at in places]
@@ -151,7 +151,7 @@ def _marked(sentence: Sentence, marks: Sequence[Sequence[str]]) -> list[bool]:
     return marked
 
 
-def _bounds(sentence: Sentence) -> Iterator[tuple[int, int]]:
+def _clause_bounds(sentence: Sentence) -> Iterator[tuple[int, int]]:
     """Yield the first token of each clause and the one after its last."""
     start = 0
     for at, word in enumerate([*sentence.words, "\n"]):
@@ -161,7 +161,7 @@ def _bounds(sentence: Sentence) -> Iterator[tuple[int, int]]:
             start = at + 1
 
 
-def _rows(group: str, clauses: Sequence[_Clause], names: Mapping[str, str]) -> Iterator[Row]:
+def _learn_group(group: str, clauses: Sequence[_Clause], names: Mapping[str, str]) -> Iterator[LearnedPhrase]:
     inside, outside = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
     held: dict[tuple[str, bool], list[int]] = {}
     for number, clause in enumerate(clauses):
@@ -188,7 +188,7 @@ def _rows(group: str, clauses: Sequence[_Clause], names: Mapping[str, str]) -> I
         elif left:
             covered.update(places)
             marked = inside[phrase, asked]
-            yield Row(group, phrase, marked, marked + outside[phrase, asked], asked)
+            yield LearnedPhrase(group, phrase, marked, marked + outside[phrase, asked], asked)
 
 
 def _phrases(words: Sequence[str], names: Mapping[str, str]) -> set[str]:
@@ -242,7 +242,7 @@ class Gain:
         return changed > 0 and wilson(self.corrected, changed)[0] > 0.5
 
 
-def parts(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]:
+def split_cases(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]:
     """Return the cases in parts, each to be left out once.
 
     Cases that share a reply, a message or a conversation are in one part. Several files are left out file by file,
@@ -251,7 +251,7 @@ def parts(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]
     files are joined, or if one file has all labels of one of `checks`. With a single part, nothing can be left out.
     """
     texts = [[(kind, text) for kind, text in enumerate(_texts(case), 1) if text] for case in cases]
-    files = _firsts([[(0, case.place.path), *own] for case, own in zip(cases, texts, strict=True)])
+    files = _group_firsts([[(0, case.place.path), *own] for case, own in zip(cases, texts, strict=True)])
     several = {file: number % _MOST_PARTS for number, file in enumerate(sorted(set(files)))}
     keys = [several[file] for file in files]
 
@@ -261,7 +261,7 @@ def parts(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]
 
     if len(several) == 1 or any(map(is_alone, checks)):
         ids_of_lines = [case.talk.id if case.talk else case.id for case in cases]
-        ids = _firsts([[(0, id_), *own] for id_, own in zip(ids_of_lines, texts, strict=True)])
+        ids = _group_firsts([[(0, id_), *own] for id_, own in zip(ids_of_lines, texts, strict=True)])
         keys = [int(sha256(id_.encode("utf-8", "surrogatepass")).hexdigest(), 16) % _PARTS for id_ in ids]
     return [[case for case, key in zip(cases, keys, strict=True) if key == part] for part in sorted(set(keys))]
 
@@ -276,7 +276,7 @@ def _texts(case: Case) -> tuple[str, str]:
     return normalise(case.user).folded, normalise(case.assistant).folded
 
 
-def _firsts(named: Sequence[Sequence[tuple[int, str]]]) -> list[str]:
+def _group_firsts(named: Sequence[Sequence[tuple[int, str]]]) -> list[str]:
     """Return for each case, given by its names, the first in order of all names it is linked to.
 
     Cases that share a name are linked, directly or through others.
@@ -297,7 +297,7 @@ def _firsts(named: Sequence[Sequence[tuple[int, str]]]) -> list[str]:
     return [first(names[0])[1] for names in named]
 
 
-def gains(
+def measure_gains(
     cases: Sequence[Case], checks: Sequence[str], today: Rules, taught: Callable[[Sequence[Case]], Rules]
 ) -> tuple[Gain, ...]:
     """Return the gain of each check with labels, over all parts of the cases.
@@ -305,7 +305,7 @@ def gains(
     `today` are the rules without anything learned, `taught` returns the rules that some cases teach.
     """
     seen: dict[str, set[tuple[str, bool | None, bool, bool]]] = {check: set() for check in checks}
-    for part in parts(cases, checks):
+    for part in split_cases(cases, checks):
         left_out = {case.id for case in part}
         tomorrow = taught([case for case in cases if case.id not in left_out])
         for case in part:
@@ -329,7 +329,7 @@ class Lesson(NamedTuple):
     shown: Sequence[Table | str]
 
 
-def taught(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
+def teach(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
     """Return the rules learned from marked cases, compared with the rules that settings name. Raises CannotJudge.
 
     `recipe` is made from the settings.
@@ -349,21 +349,25 @@ def taught(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
 
     rules = ready(today)
 
-    def learned(some: Sequence[Case]) -> list[Row]:
-        return rows(some, rules, packs.classes(), TAUGHT)
+    def learned(some: Sequence[Case]) -> list[LearnedPhrase]:
+        return learn_rows(some, rules, packs.classes(), TAUGHT)
 
     found = learned(cases)
-    made = as_packs(found)
+    made = rows_to_packs(found)
     taken = {pack["pack"] for pack in today}
     words = "is the id that a learned pack gets; leave it out of rules, or rename it"
     if problems := [Problem(Place("rules"), words, pack["pack"]) for pack in made if pack["pack"] in taken]:
         raise CannotJudge(*problems)
     checks = [check for check in CHECKS if any(GROUPS[row.group][0] == check for row in found)]
-    measured = gains(cases, checks, rules, lambda some: ready([*today, *as_packs(learned(some))])) if checks else ()
-    return Lesson(tuple(made), (*_lesson(found, measured), *_counted(cases)))
+    measured = (
+        measure_gains(cases, checks, rules, lambda some: ready([*today, *rows_to_packs(learned(some))]))
+        if checks
+        else ()
+    )
+    return Lesson(tuple(made), (*_lesson_lines(found, measured), *_counted(cases)))
 
 
-def _lesson(found: Sequence[Row], measured: Sequence[Gain]) -> Iterator[Table | str]:
+def _lesson_lines(found: Sequence[LearnedPhrase], measured: Sequence[Gain]) -> Iterator[Table | str]:
     """Yield the rows that were learned, with their counts, and what they gain each check."""
     shown = tuple(
         (Untrusted(row.phrase + " ?" * row.question), row.group, f"{row.inside} of {row.total}") for row in found
@@ -372,10 +376,10 @@ def _lesson(found: Sequence[Row], measured: Sequence[Gain]) -> Iterator[Table | 
         yield Table(("Phrase", "Group", "Clauses"), "<<>", shown)
     yield f"{plural(len(found), 'rule')} learned"
     if measured:
-        yield from _gains(measured)
+        yield from _gain_lines(measured)
 
 
-def _gains(found: Sequence[Gain]) -> Iterator[Table | str]:
+def _gain_lines(found: Sequence[Gain]) -> Iterator[Table | str]:
     """Yield what learning gains each check, on labels left out, and in words whether that is worth anything."""
     shown = tuple(
         (
@@ -386,7 +390,7 @@ def _gains(found: Sequence[Gain]) -> Iterator[Table | str]:
             f"{100 * (gain.after - gain.before) / gain.labels:+.1f}",
             str(gain.corrected),
             str(gain.spoiled),
-            _worth(gain),
+            _is_worthwhile(gain),
         )
         for gain in found
     )
@@ -395,7 +399,7 @@ def _gains(found: Sequence[Gain]) -> Iterator[Table | str]:
     yield "In brackets: 95 % Wilson intervals."
 
 
-def _worth(gain: Gain) -> str:
+def _is_worthwhile(gain: Gain) -> str:
     """Return whether a gain is worth anything.
 
     >>> _worth(Gain("topic_pivot", labels=10, before=8, corrected=1, spoiled=1))

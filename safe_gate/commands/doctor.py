@@ -188,9 +188,9 @@ def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:
     else:
         checks.append(lambda: source.refuse_comparison_with_itself(options.baseline))
     if options.mode == "merge":
-        checks.append(lambda: addons.scale.shards.read(options.shards))
+        checks.append(lambda: addons.scale.shards.read_shards(options.shards))
     elif options.scheduler and any(isinstance(one.input, Lines) for one in sides.evaluators_in_use(options)):
-        checks.append(lambda: addons.scale.cluster.checked(options.scheduler))
+        checks.append(lambda: addons.scale.cluster.check_scheduler(options.scheduler))
     for check in checks:
         try:
             check()

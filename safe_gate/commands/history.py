@@ -42,8 +42,8 @@ def main(call: Call) -> int:
     folder = Path(options.report_dir)
     written = {
         folder / f"{NAME}.html": addons.page.history.html_page(moments, notes),
-        folder / f"{NAME}.svg": addons.page.history.svg(moments),
-        folder / f"{NAME}.md": (text := addons.page.history.summary(moments, notes)),
+        folder / f"{NAME}.svg": addons.page.history.svg_picture(moments),
+        folder / f"{NAME}.md": (text := addons.page.history.markdown_summary(moments, notes)),
     }
     disk.write_all(written)
     effects.out(console.table_text(addons.page.history.runs_table(moments, with_labels=False)))

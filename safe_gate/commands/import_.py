@@ -82,7 +82,7 @@ def main(call: Call) -> int:
     out, say = arguments["out"], effects.err if arguments["out"] == _STREAM else effects.out
     request = _request(arguments)
     _check_target(arguments)
-    imported = addons.importers.read(arguments["sources"], request)
+    imported = addons.importers.import_files(arguments["sources"], request)
     for name, title, count in imported.found:
         say(f"{console.path_text(name)}: {title}, {plural(count, 'case')}")
     for what, count in sorted(imported.left_out.items()):
@@ -100,18 +100,18 @@ def main(call: Call) -> int:
     if not imported.count:
         words = "has no record that can become a case; nothing is written"
         raise CannotJudge.at("safe-gate import", words, Code.NO_INPUT)
-    made = addons.importers.numbered(imported, request)
+    made = addons.importers.number_repeated_ids(imported, request)
     if path := arguments["update"]:
-        update = addons.importers.update(made, request, is_lenient=arguments["skip_invalid"])
+        update = addons.importers.start_update(made, request, is_lenient=arguments["skip_invalid"])
         disk.write(Path(realpath(path)), update.lines(Path(path)))  # through a link, which stays
         for line in _shown(update, path):
             say(line)
         return 0
     if out == _STREAM:
         for entry in made:
-            effects.out(addons.importers.as_json(entry, ascii_only=True))
+            effects.out(addons.importers.to_json_line(entry, ascii_only=True))
     else:
-        disk.write(Path(out), (addons.importers.as_json(entry) + "\n" for entry in made))
+        disk.write(Path(out), (addons.importers.to_json_line(entry) + "\n" for entry in made))
     say(f"Written: {'standard output' if out == _STREAM else console.path_text(out)}, {plural(imported.count, 'case')}")
     return 0
 
@@ -143,7 +143,7 @@ def _request(arguments: Mapping[str, Any]) -> addons.importers.Request:
         if given and (arguments["update"] or not is_known):
             kind = "an update" if arguments["update"] else makes.makes
             raise CannotJudge.at(f"--{flag}", f"means nothing for {kind}; leave it out", Code.USAGE)
-    mapping = addons.importers.mapping_of(arguments["mapping"], evaluator)
+    mapping = addons.importers.parse_mapping(arguments["mapping"], evaluator)
     return addons.importers.Request(evaluator, arguments["format"], mapping, checks, tags, arguments["encoding"])
 
 

@@ -29,5 +29,5 @@ def main(call: Call) -> int:
     options = options.replace(jobs="1")
     if problems := reporting.untrusted_checkout(options, effects):
         return reporting.report_refusal(problems, options, effects).report.verdict.exit_code
-    shards = addons.scale.shards.read(options.shards)
+    shards = addons.scale.shards.read_shards(options.shards)
     return one_run.run(options, effects, call.options_at, shards).report.verdict.exit_code

@@ -106,7 +106,7 @@ def _train(patterns: Sequence[str], side: sides.Snapshot, out: str, effects: Eff
 
     Without a folder nothing is written.
     """
-    lesson = addons.training.taught(_cases(patterns), side.settings, side.recipe(_SYNTHESIS))
+    lesson = addons.training.teach(_cases(patterns), side.settings, side.recipe(_SYNTHESIS))
     paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
     others = [path for path in paths if not _may_replace(path)] if out else []
     if others:

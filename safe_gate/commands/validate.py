@@ -152,7 +152,7 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
         if kind == "waivers":
             checked.read_waivers(path)
         elif kind == "shard":
-            addons.scale.shards.document(path)
+            addons.scale.shards.read_shard(path)
         elif kind != "config":
             checked.read_document(path, kind)
         else:

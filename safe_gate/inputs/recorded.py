@@ -230,9 +230,9 @@ def _row_parts(
         digest.update(data)
     file.seek(0)
     number = 0
-    for _, data in parquet.batches(file, size):
+    for _, data in parquet.read_batches(file, size):
         first, lines = number + 1, list[str]()
-        for number, line in enumerate(parquet.lines(data), first):
+        for number, line in enumerate(parquet.read_lines(data), first):
             lines.append("")
             if isinstance(line, parquet.NotReadable):
                 words = "is a row that JSON cannot represent"

@@ -1,6 +1,16 @@
 """Converts what other tools recorded into cases or outputs: `safe-gate import`."""
 
-from safe_gate.addons.importers.entries import BY_DEFAULT, IMPORTING, Request, Update, as_json, update
-from safe_gate.addons.importers.reading import mapping_of, numbered, read
+from safe_gate.addons.importers.entries import BY_DEFAULT, IMPORTING, Request, Update, start_update, to_json_line
+from safe_gate.addons.importers.reading import import_files, number_repeated_ids, parse_mapping
 
-__all__ = ["BY_DEFAULT", "IMPORTING", "Request", "Update", "as_json", "mapping_of", "numbered", "read", "update"]
+__all__ = [
+    "BY_DEFAULT",
+    "IMPORTING",
+    "Request",
+    "Update",
+    "import_files",
+    "number_repeated_ids",
+    "parse_mapping",
+    "start_update",
+    "to_json_line",
+]

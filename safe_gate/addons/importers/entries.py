@@ -13,8 +13,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from safe_gate.addons.importers.messages import content_of, parsed
-from safe_gate.addons.importers.records import Row, Twice, is_json
+from safe_gate.addons.importers.messages import content_text, parse_embedded_json
+from safe_gate.addons.importers.records import RepeatedColumn, Row, is_json
 from safe_gate.core.case import Exchange, Imports, Lines
 from safe_gate.core.jsontext import JsonError, offsets, parse
 from safe_gate.evaluators.registry import EVALUATORS
@@ -56,13 +56,15 @@ class Request:
         return EVALUATORS[self.evaluator].input.id_key
 
 
-def kept_of(row: Row, request: Request) -> dict[str, Any]:
+def kept_fields(row: Row, request: Request) -> dict[str, Any]:
     """Return the fields of a row that its line keeps: of those that no schema checks, what JSON can hold.
 
     A cell of CSV may hold checks with commas, or JSON.
     """
     names = request.makes.keeps
-    given = {name: one for name, one in row.fields.items() if one not in (None, "") and not isinstance(one, Twice)}
+    given = {
+        name: one for name, one in row.fields.items() if one not in (None, "") and not isinstance(one, RepeatedColumn)
+    }
     return {
         name: _field(name, one)
         for name, one in given.items()
@@ -71,7 +73,7 @@ def kept_of(row: Row, request: Request) -> dict[str, Any]:
 
 
 def _field(name: str, value: Any) -> Any:
-    inner = parsed(value)
+    inner = parse_embedded_json(value)
     if not isinstance(inner, str) or name[:2] == "x_":
         return value if name[:2] == "x_" else inner
     if name == "checks":
@@ -79,7 +81,7 @@ def _field(name: str, value: Any) -> Any:
     return int(inner) if name == "context" and inner.isascii() and inner.isdigit() else inner
 
 
-def entry_of(row: Row, request: Request, kept: Mapping[str, Any]) -> JsonObject:
+def row_to_line(row: Row, request: Request, kept: Mapping[str, Any]) -> JsonObject:
     """Return a row as a line, not yet validated, with some of its own fields."""
     message = row.user or ""
     said = message if isinstance(message, str) else json.dumps(message)
@@ -87,10 +89,10 @@ def entry_of(row: Row, request: Request, kept: Mapping[str, Any]) -> JsonObject:
     others = {name: one for name, one in kept.items() if name != "checks" or one is not checks}
     return request.makes.line(
         Exchange(
-            id=short(row.id),
+            id=shorten_id(row.id),
             stand_in=f"user-{_digest(said)}",
             message=message,
-            reply=parsed(row.assistant) if request.makes.is_parsed else row.assistant,
+            reply=parse_embedded_json(row.assistant) if request.makes.is_parsed else row.assistant,
             tags=tuple(dict.fromkeys((*request.tags, *row.tags))),
             checks=request.checks or checks,
             extra={**others, **row.extra},
@@ -98,32 +100,32 @@ def entry_of(row: Row, request: Request, kept: Mapping[str, Any]) -> JsonObject:
     )
 
 
-def asked_in(entry: JsonObject) -> Sequence[str]:
+def prompt_of_line(entry: JsonObject) -> Sequence[str]:
     """Return what the user says in a line, those messages as one text that no reply is between."""
     messages = entry.get("messages")
     if not isinstance(messages, list):
         return [entry.get("user", "")]
     turns = [one for one in messages if one["role"] != "system"]
     runs = [list(some) for role, some in groupby(turns, key=lambda one: one["role"]) if role == "user"]
-    return ["\n\n".join(content_of(one["content"])[0] or "" for one in some) for some in runs]
+    return ["\n\n".join(content_text(one["content"])[0] or "" for one in some) for some in runs]
 
 
-def replies_in(entry: JsonObject) -> Sequence[tuple[tuple[str | int, ...], Any]]:
+def replies_of_line(entry: JsonObject) -> Sequence[tuple[tuple[str | int, ...], Any]]:
     """Return each reply in a line with its path; of parts of a text, the text."""
     messages = entry.get("messages")
     if isinstance(messages, list):
         replies = [(index, one["content"]) for index, one in enumerate(messages) if one["role"] == "assistant"]
-        return [(("messages", index, "content"), content_of(one)[0]) for index, one in replies]
+        return [(("messages", index, "content"), content_text(one)[0]) for index, one in replies]
     return [((name,), entry[name]) for name in ("assistant", "output") if name in entry]
 
 
-def of_another(reply: JsonObject) -> str:
+def other_evaluator_hint(reply: JsonObject) -> str:
     """Return a hint if a reply is what another evaluator records, "" if it is not."""
     is_of = (name for name, one in IMPORTING.items() if one.is_parsed and len(reply.keys() & {*one.fields}) > 1)
     return next((f"; it is a {EVALUATORS[name].title} output: set --evaluator {name}" for name in is_of), "")
 
 
-def short(id_: str) -> str:
+def shorten_id(id_: str) -> str:
     """Return an id, of a long one the beginning and a digest: a case's has at most 200 characters."""
     return id_ if len(id_) <= _LONGEST_ID else f"{id_[:150]}-{_digest(id_)}"
 
@@ -132,7 +134,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def as_json(value: Any, *, ascii_only: bool = False) -> str:
+def to_json_line(value: Any, *, ascii_only: bool = False) -> str:
     """Return a value as JSON on one line, as UTF-8 if possible and wanted."""
     text = json.dumps(value, ensure_ascii=ascii_only)
     try:
@@ -203,7 +205,7 @@ class Update:
             case = parse(bare)
         except JsonError as error:
             raise CannotJudge(disk.not_json_problem(error, place)) from None
-        id_ = _checked(case, place, self.request)
+        id_ = _valid_id(case, place, self.request)
         if (first := places.setdefault(id_, place.line)) != place.line:
             words = f"appears at line {first} too; expected ids that are unique"
             raise CannotJudge(Problem(place, words, id_, code=Code.DUPLICATE_ID))
@@ -211,8 +213,8 @@ class Update:
         if entry is None:
             self.gone.append(id_)
             return text
-        old, new = replies_in(case), [reply for _, reply in replies_in(entry)]
-        if asked_in(case) != asked_in(entry) or len(old) != len(new):
+        old, new = replies_of_line(case), [reply for _, reply in replies_of_line(entry)]
+        if prompt_of_line(case) != prompt_of_line(entry) or len(old) != len(new):
             self.unlike.append(id_)
             if self.is_lenient:
                 return text
@@ -225,7 +227,7 @@ class Update:
         if not other:
             return text
         self.changed += 1
-        changed = _replaced(bare, other)
+        changed = _replace_values(bare, other)
         if case.keys() & {"expected", "marks"}:
             self.labelled.append(id_)
         if any(True for _ in EVALUATORS[self.request.evaluator].faults(parse(changed))):
@@ -233,7 +235,7 @@ class Update:
         return text[: len(text) - len(bare)] + changed
 
 
-def _checked(case: Any, place: Place, request: Request) -> str:
+def _valid_id(case: Any, place: Place, request: Request) -> str:
     """Return the id of a valid case or output. Raises CannotJudge."""
     id_ = case.get(request.key) if isinstance(case, dict) else None
     name = id_ if isinstance(id_, str) else ""
@@ -242,15 +244,15 @@ def _checked(case: Any, place: Place, request: Request) -> str:
     return name
 
 
-def _replaced(line: str, values: dict[Keys, Any]) -> str:
+def _replace_values(line: str, values: dict[Keys, Any]) -> str:
     """Return a line of JSON with other values at some paths, escaped as the line is."""
     ascii_only = line.isascii() and "\\u" in line
     for path, start in reversed([one for one in offsets(line) if one[0] in values]):
         end = _decoder.raw_decode(line, start)[1]
-        line = line[:start] + as_json(values[path], ascii_only=ascii_only) + line[end:]
+        line = line[:start] + to_json_line(values[path], ascii_only=ascii_only) + line[end:]
     return line
 
 
-def update(entries: Iterator[JsonObject], request: Request, *, is_lenient: bool) -> Update:
+def start_update(entries: Iterator[JsonObject], request: Request, *, is_lenient: bool) -> Update:
     """Return an update by imported entries, whose ids differ."""
     return Update(request, {entry[request.key]: entry for entry in entries}, is_lenient)

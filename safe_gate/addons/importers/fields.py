@@ -9,8 +9,8 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any
 
-from safe_gate.addons.importers.messages import are_messages, are_parts, parsed, side_of
-from safe_gate.addons.importers.records import Refused, Sample, id_of, texts
+from safe_gate.addons.importers.messages import are_messages, are_parts, messages_or_value, parse_embedded_json
+from safe_gate.addons.importers.records import RefusedRecord, Sample, id_text, list_texts
 from safe_gate.core.jsontext import repeated
 from safe_gate.evaluators.registry import EVALUATORS
 
@@ -35,66 +35,68 @@ _UNMAPPED: Mapping[str, str] = MappingProxyType({})
 # --- names and paths ------------------------------------------------------------------------------
 
 
-def canonical(value: Mapping[str, Any]) -> dict[str, Any]:
+def canonical_names(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object with its fields of ours as we spell them, unless another field has that name."""
     found = {}
     for key, one in value.items():
-        plain = _plain(key)
+        plain = _known_name(key)
         ours = plain if plain in KEPT or plain in ("tags", "error") else key
         ours = f"x_{key.strip()[2:]}" if plain[:2] == "x_" else ours
         found[key if ours in value else ours] = one
     return found
 
 
-def _plain(key: str) -> str:
+def _known_name(key: str) -> str:
     """Return the name of a field as it is known, however it is spelt."""
     return key.strip().lower().replace(" ", "_")
 
 
-def _pair_of(value: Iterable[str]) -> tuple[str, str] | None:
+def _find_pair(value: Iterable[str]) -> tuple[str, str] | None:
     """Return the names of both sides of an exchange in an object, in any letter case. None without a known pair."""
-    spelt = {_plain(key): key for key in value}
+    spelt = {_known_name(key): key for key in value}
     return next(((spelt[user], spelt[reply]) for user, reply in _PAIRS if {user, reply} <= spelt.keys()), None)
 
 
-def is_known(value: Any) -> bool:
+def has_known_fields(value: Any) -> bool:
     """Return whether an object has a known pair of fields, or the fields of an evaluator's output."""
-    return isinstance(value, dict) and (_pair_of(value) is not None or _is_output(value))
+    return isinstance(value, dict) and (_find_pair(value) is not None or _is_output(value))
 
 
-def id_at(value: dict[str, Any], names: Sequence[str], path: str = "") -> str:
+def find_id(value: dict[str, Any], names: Sequence[str], path: str = "") -> str:
     """Return the id of an object, at a path or under the first of some names that has one, "" for none.
 
-    Raises Refused where nothing is at the path.
+    Raises RefusedRecord where nothing is at the path.
     """
     if path:
-        if not (found := id_of(at(value, path))):
-            raise Refused(f"has no id in {path}")
+        if not (found := id_text(value_at(value, path))):
+            raise RefusedRecord(f"has no id in {path}")
         return found
-    spelt = {_plain(key): key for key in reversed(value)}  # the first of two spellings
-    return next((found for name in names if name in spelt and (found := id_of(value[spelt[name]]))), "")
+    spelt = {_known_name(key): key for key in reversed(value)}  # the first of two spellings
+    return next((found for name in names if name in spelt and (found := id_text(value[spelt[name]]))), "")
 
 
-def tags_at(value: dict[str, Any], path: str = "") -> tuple[str, ...]:
+def find_tags(value: dict[str, Any], path: str = "") -> tuple[str, ...]:
     """Return the tags at a path, by default `tags`: a list, a list as JSON text, or comma-separated text."""
-    tags = at(value, path) if path else value.get("tags")
-    if isinstance(tags, str) and parsed(tags) is tags:
+    tags = value_at(value, path) if path else value.get("tags")
+    if isinstance(tags, str) and parse_embedded_json(tags) is tags:
         return tuple(tag.strip() for tag in tags.split(",") if tag.strip())
-    return texts(parsed(tags))
+    return list_texts(parse_embedded_json(tags))
 
 
-def others(value: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:
+def unused_fields(value: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:
     """Return the fields that are not used, tags that are no texts among them, and not the id."""
     names = {one.lower() for one in used} | {"tags"}
     found = {key: one for key, one in value.items() if key.lower() not in names}
-    found = {key: one for key, one in found.items() if _plain(key) not in IDS or isinstance(one, bool | list | dict)}
-    tags = parsed(value.get("tags"))
+    found = {
+        key: one for key, one in found.items() if _known_name(key) not in IDS or isinstance(one, bool | list | dict)
+    }
+    tags = parse_embedded_json(value.get("tags"))
     is_text = isinstance(tags, str | None) or (isinstance(tags, list) and all(isinstance(one, str) for one in tags))
     return found if is_text else found | {"tags": tags}
 
 
-def at(value: Any, path: str) -> Any:
-    """Return the value at a path such as `choices[0].message.content`. Raises Refused if there is none.
+def value_at(value: Any, path: str) -> Any:
+    """Return the value at a path such as `choices[0].message.content`. Raises RefusedRecord if there is none.
 
     A key that is spelt as the whole path counts first. A text that is JSON is looked into. Letter case and outer blanks
     of a key do not count, unless two keys differ in nothing else.
@@ -105,13 +107,13 @@ def at(value: Any, path: str) -> Any:
     if isinstance(value, dict) and (key := _key(path, value)) is not None:
         return value[key]
     for step in _STEP.sub(r".\1", path).strip(".").split("."):
-        inner = parsed(value)
+        inner = parse_embedded_json(value)
         if isinstance(inner, dict) and (key := _key(step, inner)) is not None:
             value = inner[key]
         elif isinstance(inner, list) and step.isdigit() and int(step) < len(inner):
             value = inner[int(step)]
         else:
-            raise Refused(f"has no field {path}; correct --map")
+            raise RefusedRecord(f"has no field {path}; correct --map")
     return value
 
 
@@ -119,11 +121,11 @@ def _key(name: str, value: Collection[str]) -> str | None:
     """Return the key of an object that a name means, None for none."""
     if name in value:
         return name
-    alike = [key for key in value if _plain(key) == _plain(name)]
+    alike = [key for key in value if _known_name(key) == _known_name(name)]
     return alike[0] if len(alike) == 1 else None
 
 
-def tops_of(mapping: Mapping[str, str], names: Iterable[str]) -> set[str]:
+def top_fields(mapping: Mapping[str, str], names: Iterable[str]) -> set[str]:
     """Return the fields at the top of an object that the paths of a mapping lead into."""
     keys = list(names)
     return {key for path in mapping.values() for one in (path, _first_step(path)) if (key := _key(one, keys))}
@@ -133,63 +135,63 @@ def _first_step(path: str) -> str:
     return re.split(r"[.\[]", path)[0]
 
 
-def without_columns(names: Sequence[str], mapping: Mapping[str, str]) -> Refused | None:
+def missing_columns_words(names: Sequence[str], mapping: Mapping[str, str]) -> RefusedRecord | None:
     """Return why no row of a table with columns of these names can become a case, None if rows can."""
-    used = {*(_pair_of(names) or (*_OF_OUTPUTS, "output")), *tops_of(mapping, names), *mapping.values(), *IDS}
-    for name in repeated(map(_plain, names)):
-        if name in {*map(_plain, used)}:
-            return Refused(f"has the column {json.dumps(name[:40])} twice; rename one")
+    used = {*(_find_pair(names) or (*_OF_OUTPUTS, "output")), *top_fields(mapping, names), *mapping.values(), *IDS}
+    for name in repeated(map(_known_name, names)):
+        if name in {*map(_known_name, used)}:
+            return RefusedRecord(f"has the column {json.dumps(name[:40])} twice; rename one")
     known = ", ".join(json.dumps(one[:40]) for one in names[:8])
     for path in mapping.values():
-        if not tops_of({"": path}, names):
-            return Refused(f"has no column {path}, but {known}; correct --map")
+        if not top_fields({"": path}, names):
+            return RefusedRecord(f"has no column {path}, but {known}; correct --map")
     is_mapped = {"user", "assistant"} <= mapping.keys() or mapping.keys() & {"output", *_OF_OUTPUTS}
-    if is_mapped or is_known(dict.fromkeys(names, "")):
+    if is_mapped or has_known_fields(dict.fromkeys(names, "")):
         return None
-    return Refused(f"has no known pair of columns, but {known}", is_unnamed=True)
+    return RefusedRecord(f"has no known pair of columns, but {known}", is_unnamed=True)
 
 
 # --- both sides -----------------------------------------------------------------------------------
 
 
-def row(value: dict[str, Any], mapping: Mapping[str, str] = _UNMAPPED) -> Sample:
+def read_row(value: dict[str, Any], mapping: Mapping[str, str] = _UNMAPPED) -> Sample:
     """Return the exchange of an object; `mapping` gives the path of a field by `id`, `user`, `assistant` or `tags`.
 
-    Raises Refused where a field is missing or has no text.
+    Raises RefusedRecord where a field is missing or has no text.
     """
     if "output" in mapping:
-        if (output := at(value, mapping["output"])) is None:
-            raise Refused(f"has no reply in {mapping['output']}")
+        if (output := value_at(value, mapping["output"])) is None:
+            raise RefusedRecord(f"has no reply in {mapping['output']}")
         return Sample("", output)
     if mapping.keys() & _OF_OUTPUTS or ("assistant" not in mapping and _is_output(value)):
         return _output(value, mapping)
-    pair = _pair_of(value)
+    pair = _find_pair(value)
     if pair is None and not {"user", "assistant"} <= mapping.keys():
         known = ", ".join(json.dumps(key[:40]) for key in list(value)[:8])
-        raise Refused(f"has no known pair of fields, but {known or 'none'}", is_unnamed=True)
+        raise RefusedRecord(f"has no known pair of fields, but {known or 'none'}", is_unnamed=True)
     user, reply = pair or ("", "")
     said, answer = (
-        side_of(at(value, mapping[side]) if side in mapping else value.get(name))
+        messages_or_value(value_at(value, mapping[side]) if side in mapping else value.get(name))
         for side, name in (("user", user), ("assistant", reply))
     )
     used = [name for side, name in (("user", user), ("assistant", reply)) if side not in mapping]
-    if _plain(user) == "instruction" and user in used:
-        context = next((key for key in value if _plain(key) == "input"), "")
-        said = _instructed(said, value.get(context))
+    if _known_name(user) == "instruction" and user in used:
+        context = next((key for key in value if _known_name(key) == "input"), "")
+        said = _instruction_with_input(said, value.get(context))
         used += [context]
     if not (isinstance(said, str) or are_messages(said) or are_parts(said)):
-        raise Refused(f"has no text in {mapping.get('user', user)}")
+        raise RefusedRecord(f"has no text in {mapping.get('user', user)}")
     if answer is None:
-        raise Refused(f"has no reply in {mapping.get('assistant', reply)}")
+        raise RefusedRecord(f"has no reply in {mapping.get('assistant', reply)}")
     return Sample(said, answer, used)
 
 
-def _instructed(instruction: Any, given: Any) -> Any:
+def _instruction_with_input(instruction: Any, given: Any) -> Any:
     """Return an instruction and after a blank line the input that it is about, as Alpaca's prompts have them."""
     if given is None or given == "":
         return instruction
     if not (isinstance(instruction, str | None) and isinstance(given, str)):
-        raise Refused("has an instruction or an input that is not text; name one: --map user=FIELD")
+        raise RefusedRecord("has an instruction or an input that is not text; name one: --map user=FIELD")
     return f"{instruction}\n\n{given}" if instruction else given
 
 
@@ -198,15 +200,17 @@ def _instructed(instruction: Any, given: Any) -> Any:
 
 def _is_output(value: dict[str, Any]) -> bool:
     """Return whether an object has the fields of an evaluator's output, itself or in `output`."""
-    held = [one for one in (value, parsed(value.get("output"))) if isinstance(one, dict)]
+    held = [one for one in (value, parse_embedded_json(value.get("output"))) if isinstance(one, dict)]
     return any(fields.keys() <= one.keys() for one in held for fields in _OUTPUTS)
 
 
 def _output(value: dict[str, Any], mapping: Mapping[str, str]) -> Sample:
     """Return an evaluator's output of an object: its `output`, or its own fields, with lists possibly as JSON text."""
-    inner = parsed(value.get("output"))
+    inner = parse_embedded_json(value.get("output"))
     if not mapping.keys() & _OF_OUTPUTS and isinstance(inner, dict):
         return Sample("", inner, ["output"])
     fields = next(one for one in _OUTPUTS if mapping.keys() & one.keys() or one.keys() <= value.keys())
-    found = {name: at(value, mapping.get(name, name)) for name in fields}
-    return Sample("", {name: parsed(one) if fields[name] else one for name, one in found.items()}, [*_OF_OUTPUTS])
+    found = {name: value_at(value, mapping.get(name, name)) for name in fields}
+    return Sample(
+        "", {name: parse_embedded_json(one) if fields[name] else one for name, one in found.items()}, [*_OF_OUTPUTS]
+    )

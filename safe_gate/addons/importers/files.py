@@ -16,7 +16,7 @@ from io import BytesIO, StringIO
 from itertools import repeat
 from typing import Any
 
-from safe_gate.addons.importers.records import MOST, Record, Refused, Twice
+from safe_gate.addons.importers.records import MOST_BYTES, Record, RefusedRecord, RepeatedColumn
 from safe_gate.addons.scale import parquet
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import MAX_VALUES, TooManyValuesError, bound, is_deep, item_places, repeated
@@ -64,7 +64,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _marked(pairs: list[tuple[str, Any]]) -> dict[str, Any] | KeyTwiceError:
+def _error_or_object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | KeyTwiceError:
     """Return an object, or its error in its place, so that a document loses one record alone."""
     try:
         return _unique(pairs)
@@ -73,7 +73,7 @@ def _marked(pairs: list[tuple[str, Any]]) -> dict[str, Any] | KeyTwiceError:
 
 
 _decoder = json.JSONDecoder(object_pairs_hook=_unique)
-_decoder_of_documents = json.JSONDecoder(object_pairs_hook=_marked)
+_decoder_of_documents = json.JSONDecoder(object_pairs_hook=_error_or_object)
 
 
 def _twice_in(value: Any) -> KeyTwiceError | None:
@@ -84,7 +84,7 @@ def _twice_in(value: Any) -> KeyTwiceError | None:
     return next(filter(None, map(_twice_in, inner)), None)
 
 
-def value_of(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Return the value of a JSON text, which may hold NaN and infinite numbers, as tools write them.
 
     Raises KeyTwiceError, TooManyValuesError, ValueError as the parser does, and RecursionError for a text that is
@@ -97,7 +97,7 @@ def value_of(text: str) -> Any:
     return value
 
 
-def utf_8(data: bytes, encoding: str) -> bytes:
+def to_utf8(data: bytes, encoding: str) -> bytes:
     """Return a file's bytes, those of text as UTF-8. Raises NotReadable for another encoding than the one named."""
     named = encoding or next((name for bom, name in _BOMS.items() if data.startswith(bom)), "")
     if not named or data.startswith((_PARQUET, _ZIP)):
@@ -109,7 +109,7 @@ def utf_8(data: bytes, encoding: str) -> bytes:
         raise NotReadable(words) from None
 
 
-def shape_of(data: bytes) -> str:
+def detect_shape(data: bytes) -> str:
     """Return the shape of a file: `lines`, `document`, `commas`, `tabs`, `columns` or `archive`; "" for another text.
 
     Raises NotReadable for a file that is empty, compressed or no text.
@@ -128,50 +128,50 @@ def shape_of(data: bytes) -> str:
     if start == b"{":
         first = _first_lines(data, 2)
         return "lines" if len(first) > 1 and any(map(_is_object, first)) else "document"
-    delimiter = delimiter_of(data[:_HEAD].decode("utf-8", "replace"))
+    delimiter = detect_delimiter(data[:_HEAD].decode("utf-8", "replace"))
     return {"": "", "\t": "tabs"}.get(delimiter, "commas")
 
 
 def _first_lines(data: bytes, most: int) -> list[bytes]:
     """Return the first lines that are not blank."""
     file, found = BytesIO(data), list[bytes]()
-    while len(found) < most and (line := file.readline(MOST + 1)):
+    while len(found) < most and (line := file.readline(MOST_BYTES + 1)):
         found += [line] if line.strip() else []
     return found
 
 
 def _is_object(line: bytes) -> bool:
     try:
-        text = line.decode("utf-8", "replace") if len(line) <= MOST else ""
+        text = line.decode("utf-8", "replace") if len(line) <= MOST_BYTES else ""
         bound(text)
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
 
 
-def read(data: bytes, shape: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | Refused]:
+def read(data: bytes, shape: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | RefusedRecord]:
     """Yield the records of a file. Raises NotReadable where it is broken, ModuleNotFoundError if a library is missing.
 
     A JSON value is a record, or holds some in lists under the keys of `paths`; of what `is_row` it is a record.
     """
     if shape == "lines":
-        return _lines(data, paths, is_row)
+        return _read_lines(data, paths, is_row)
     if shape == "columns":
-        return _columns(data)
+        return _read_columns(data)
     if shape == "archive":
-        return _archive(data)
+        return _read_archive(data)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise NotReadable(_reason(error)) from None
+        raise NotReadable(_parse_error_reason(error)) from None
     if shape == "document":
-        return _documents(text, paths, is_row)
-    delimiter = "\t" if shape == "tabs" else delimiter_of(text[:_HEAD].replace("\t", " ")) or ","
-    return table(_bounded(text, delimiter), delimiter, shape)
+        return _read_documents(text, paths, is_row)
+    delimiter = "\t" if shape == "tabs" else detect_delimiter(text[:_HEAD].replace("\t", " ")) or ","
+    return read_table(_bounded_lines(text, delimiter), delimiter, shape)
 
 
-def _reason(error: ValueError | RecursionError) -> str:
-    """Return why a text is not read, for what `value_of` and decoding raise."""
+def _parse_error_reason(error: ValueError | RecursionError) -> str:
+    """Return why a text is not read, for what `parse_json` and decoding raise."""
     if isinstance(error, UnicodeDecodeError):
         byte = error.object[error.start]
         words = f"is not UTF-8: byte 0x{byte:02x}; tried UTF-8, as no byte order mark says otherwise"
@@ -190,22 +190,22 @@ def _reason(error: ValueError | RecursionError) -> str:
 # --- JSON -----------------------------------------------------------------------------------------
 
 
-def _lines(data: bytes, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | Refused]:
+def _read_lines(data: bytes, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | RefusedRecord]:
     for number, line in enumerate(BytesIO(data), 1):
-        if len(line) > MOST:
-            raise NotReadable(f"has a line of more than {MOST} bytes", number)
+        if len(line) > MOST_BYTES:
+            raise NotReadable(f"has a line of more than {MOST_BYTES} bytes", number)
         if not line.strip():
             continue
         try:
-            yield from _inside(Record(number, value_of(line.decode("utf-8"))), "", paths, is_row)
+            yield from _items_of(Record(number, parse_json(line.decode("utf-8"))), "", paths, is_row)
         except (ValueError, RecursionError) as error:
             is_broken = not isinstance(error, RecursionError | KeyTwiceError | TooManyValuesError)
             if is_broken and not line.endswith(b"\n"):
                 raise NotReadable("breaks off", number) from None
-            yield Refused(_reason(error), Record(number, None))
+            yield RefusedRecord(_parse_error_reason(error), Record(number, None))
 
 
-def _documents(text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | Refused]:
+def _read_documents(text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | RefusedRecord]:
     """Yield the records of a JSON text, or of several one after the other."""
     line, place = 1, _BLANKS.match(text).end()  # type: ignore[union-attr]  # it also matches nothing
     try:
@@ -215,19 +215,19 @@ def _documents(text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Reco
             value, end = _decoder_of_documents.raw_decode(text, place)
             if is_deep(value):
                 raise RecursionError
-            for record in _inside(Record(line, value), text[place:end], paths, is_row):
+            for record in _items_of(Record(line, value), text[place:end], paths, is_row):
                 error = _twice_in(record.value)
-                yield Refused(str(error), record) if error else record
+                yield RefusedRecord(str(error), record) if error else record
             start, place = place, _BLANKS.match(text, end).end()  # type: ignore[union-attr]
             line += text.count("\n", start, place)
     except json.JSONDecodeError as error:
         is_over = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
-        raise NotReadable("breaks off" if is_over else _reason(error), error.lineno) from None
+        raise NotReadable("breaks off" if is_over else _parse_error_reason(error), error.lineno) from None
     except (ValueError, RecursionError) as error:
-        raise NotReadable(_reason(error), line) from None
+        raise NotReadable(_parse_error_reason(error), line) from None
 
 
-def _inside(document: Record, text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record]:
+def _items_of(document: Record, text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record]:
     """Yield the items of the list that a document is, or has under keys of `paths`, and its other fields as header.
 
     Any other document is one record. An empty `text` stands for one line.
@@ -256,7 +256,7 @@ def _at(value: object, path: Path) -> object:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def delimiter_of(text: str) -> str:
+def detect_delimiter(text: str) -> str:
     r"""Return what stands between the fields of the header that a text begins with, "" where there is nothing.
 
     >>> delimiter_of('id;"a, b";c\n1,2;3;4'), delimiter_of("\nsep=|\na|b")
@@ -271,24 +271,24 @@ def delimiter_of(text: str) -> str:
     return most if most in header else ""
 
 
-def _bounded(text: str, delimiter: str) -> Iterator[str]:
+def _bounded_lines(text: str, delimiter: str) -> Iterator[str]:
     """Yield the lines of a table. Raises NotReadable for one of too many characters or fields."""
     for number, line in enumerate(StringIO(text, newline=""), 1):
-        if len(line) > MOST:
-            raise NotReadable(f"has a line of more than {MOST} characters", number)
+        if len(line) > MOST_BYTES:
+            raise NotReadable(f"has a line of more than {MOST_BYTES} characters", number)
         if line.count(delimiter) > MAX_VALUES:
             raise NotReadable(f"has a line of more than {MAX_VALUES:,} fields", number)
         yield line
 
 
-def table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> Iterator[Record | Refused]:
+def read_table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> Iterator[Record | RefusedRecord]:
     """Yield the rows of CSV as objects by its header; a row of another length than the header is refused.
 
     Lines keep their ends, names lose their outer blanks. Blank lines and Excel's `sep=;` may stand before the header.
     Rows of empty cells, and empty cells in columns without a name, mean nothing. A column that is there twice holds
     `Twice`. Raises NotReadable where the quotes are broken.
     """
-    before = csv.field_size_limit(MOST)
+    before = csv.field_size_limit(MOST_BYTES)
     try:
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         header = next((row for row in reader if any(map(str.strip, row)) and row[0].lower() != "sep="), [])
@@ -303,11 +303,11 @@ def table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> Iterat
                 pass
             elif len(cells) == len(header):
                 pairs = list(zip(header, cells, strict=True))
-                several = {name: Twice(cell for other, cell in pairs if other == name) for name in twice}
+                several = {name: RepeatedColumn(cell for other, cell in pairs if other == name) for name in twice}
                 yield Record(line, {name: cell for name, cell in pairs if cell or name} | several, shape)
             else:
                 words = f"has {plural(len(row), 'field')}; expected {len(header)}, as the header has"
-                yield Refused(words, Record(line, None))
+                yield RefusedRecord(words, Record(line, None))
             line = reader.line_num + 1
     except csv.Error as error:
         raise NotReadable(f"is not CSV: {error}; correct the quotes, or export JSON", reader.line_num) from None
@@ -315,19 +315,19 @@ def table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> Iterat
         csv.field_size_limit(before)
 
 
-def _columns(data: bytes) -> Iterator[Record | Refused]:
+def _read_columns(data: bytes) -> Iterator[Record | RefusedRecord]:
     number = 0
     try:
-        for _, batch in parquet.batches(BytesIO(data), _ROWS):
-            for line in parquet.lines(batch, is_import=True):
+        for _, batch in parquet.read_batches(BytesIO(data), _ROWS):
+            for line in parquet.read_lines(batch, is_import=True):
                 number += 1
                 if isinstance(line, parquet.NotReadable):
-                    yield Refused(f"is a row that JSON cannot hold: {line}", Record(number, None))
+                    yield RefusedRecord(f"is a row that JSON cannot hold: {line}", Record(number, None))
                     continue
                 try:
-                    yield Record(number, value_of(line), "columns")
+                    yield Record(number, parse_json(line), "columns")
                 except (KeyTwiceError, TooManyValuesError) as error:
-                    yield Refused(_reason(error), Record(number, None))
+                    yield RefusedRecord(_parse_error_reason(error), Record(number, None))
     except parquet.NotReadable as error:
         raise NotReadable(f"is not a readable Parquet file: {error}") from None
 
@@ -335,7 +335,7 @@ def _columns(data: bytes) -> Iterator[Record | Refused]:
 # --- archives -------------------------------------------------------------------------------------
 
 
-def _archive(data: bytes) -> Iterator[Record | Refused]:
+def _read_archive(data: bytes) -> Iterator[Record | RefusedRecord]:
     """Yield the header and the samples of an archive, samples by their ids and epochs in the order of numbers."""
     broken: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError)
     try:
@@ -352,14 +352,14 @@ def _archive(data: bytes) -> Iterator[Record | Refused]:
         if any(one.filename == "header.json" for one in names):  # the other is an older copy
             names = [one for one in names if one.filename != "_journal/start.json"]
         for one in sorted(names, key=lambda entry: _numbers(entry.filename)):
-            if one.file_size > MOST:
-                yield Refused(f"has {one.filename} of more than {MOST} bytes")
+            if one.file_size > MOST_BYTES:
+                yield RefusedRecord(f"has {one.filename} of more than {MOST_BYTES} bytes")
                 continue
             try:
-                value = value_of(archive.read(one).decode("utf-8"))
+                value = parse_json(archive.read(one).decode("utf-8"))
                 yield Record(0, value, "json", one.filename, not one.filename.startswith("samples/"))
             except (KeyTwiceError, TooManyValuesError, RecursionError) as error:
-                yield Refused(f"{_reason(error)} in {one.filename}")
+                yield RefusedRecord(f"{_parse_error_reason(error)} in {one.filename}")
     except broken as error:
         raise NotReadable(f"is not a readable archive: {str(error)[:100]}") from None
 

@@ -14,25 +14,34 @@ from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.addons.importers import promptfoo
-from safe_gate.addons.importers.fields import IDS, KEPT, is_known, row
-from safe_gate.addons.importers.files import value_of
+from safe_gate.addons.importers.fields import IDS, KEPT, has_known_fields, read_row
+from safe_gate.addons.importers.files import parse_json
 from safe_gate.addons.importers.messages import (
-    answers_of,
     are_messages,
-    asked_in,
-    beside,
-    content_of,
-    continued,
-    exchange,
+    content_text,
     is_message,
-    parsed,
-    said_in,
-    side_of,
+    join_messages,
+    last_exchange,
+    last_reply_text,
+    messages_or_value,
+    parse_embedded_json,
+    prompt_of_input,
+    replies_of_output,
+    unused_side_fields,
 )
-from safe_gate.addons.importers.records import MOST, LeftOut, Record, Refused, Row, Sample, id_of, is_set
+from safe_gate.addons.importers.records import (
+    MOST_BYTES,
+    LeftOut,
+    Record,
+    RefusedRecord,
+    Row,
+    Sample,
+    has_value,
+    id_text,
+)
 
 Value = dict[str, Any]
-Outcome = Row | Refused | LeftOut
+Outcome = Row | RefusedRecord | LeftOut
 """What becomes of a record."""
 
 Seen = dict[Any, Any]
@@ -63,7 +72,7 @@ class Format:
     error: str = "error"
     reply: str = "text or a message in its output"
     has_header: bool = False
-    ending: Callable[[Seen], Iterable[Refused]] = lambda _: ()
+    ending: Callable[[Seen], Iterable[RefusedRecord]] = lambda _: ()
     joins: bool = False
 
     def knows(self, record: Record) -> bool:
@@ -73,7 +82,7 @@ class Format:
         return any(record.value.keys() >= {*keys.split()} for keys in self.keys) or self.detects(record)
 
 
-def detected(record: Record) -> Format | None:
+def detect_format(record: Record) -> Format | None:
     """Return the format that a record is of: one that a tool writes before rows of any kind. None if there is none."""
     formats = (*_OF_TOOLS, *_OF_ROWS) if isinstance(record.value, dict) else ()
     return next((one for one in formats if one.knows(record)), None)
@@ -81,18 +90,18 @@ def detected(record: Record) -> Format | None:
 
 def is_row(record: Record) -> bool:
     """Return whether an object is a record itself, whatever lists it holds."""
-    found = detected(record)
+    found = detect_format(record)
     return found is not None and not found.has_header
 
 
-def of_rows(shape: str) -> Format:
+def row_format(shape: str) -> Format:
     """Return the format of rows with named fields in a shape of a file, whatever their names."""
     return next(one for one in _OF_ROWS if one.shape == shape)
 
 
 # --- conversations, rows and pairs of replies ------------------------------------------------------
 
-_SIDES = ("completion", "chosen", "rejected")
+_REPLY_SIDES = ("completion", "chosen", "rejected")
 _TALKS = ("messages", "conversations", "conversation", "turns")
 _PROMPTS = ("prompt", "question", "query", "instruction", "input")
 
@@ -102,20 +111,20 @@ def _is_pair(value: Value) -> bool:
     return {"chosen", "rejected"} <= value.keys()
 
 
-def _talk(value: Value, *names: str) -> Any:
-    return next((parsed(value[name]) for name in names if name in value), None)
+def _messages_of(value: Value, *names: str) -> Any:
+    return next((parse_embedded_json(value[name]) for name in names if name in value), None)
 
 
-def _chat(record: Record, seen: Seen) -> Iterable[Sample]:
+def _read_chat(record: Record, seen: Seen) -> Iterable[Sample]:
     """Return the exchange of a conversation, or of named fields beside which a file may have conversations."""
     value = record.value
     if _is_pair(value):
-        return _trl(record, seen)
+        return _read_trl(record, seen)
     name = next((name for name in _TALKS if name in value), "")
-    if not name or (is_known(value) and not are_messages(parsed(value[name]))):
-        return [row(value)]
+    if not name or (has_known_fields(value) and not are_messages(parse_embedded_json(value[name]))):
+        return [read_row(value)]
     # Our own case stays a conversation, because its labels, marks and turns refer to its messages.
-    messages = parsed(value[name])
+    messages = parse_embedded_json(value[name])
     labelled = (one for one in messages if isinstance(one, dict)) if isinstance(messages, list) else ()
     is_ours = any(key in KEPT or key[:2] == "x_" for key in value) or any("expected" in one for one in labelled)
     return [Sample([], messages, [name], whole=is_ours and name == "messages")]
@@ -124,45 +133,47 @@ def _chat(record: Record, seen: Seen) -> Iterable[Sample]:
 def _is_trl(record: Record) -> bool:
     value = record.value
     if _is_pair(value):
-        return not are_messages(_talk(value, "conversations", "conversation"))
+        return not are_messages(_messages_of(value, "conversations", "conversation"))
     has_both = {"prompt", "completion"} <= value.keys()
     return has_both and (are_messages(value["prompt"]) or isinstance(value.get("label"), bool))
 
 
-def _trl(record: Record, _: Seen) -> Iterator[Sample]:
+def _read_trl(record: Record, _: Seen) -> Iterator[Sample]:
     """Yield each reply with what it answers. A whole conversation beside them is one more, if its reply is another."""
     value = record.value
-    asked = [name for name in _PROMPTS if is_set(value.get(name))]
+    asked = [name for name in _PROMPTS if has_value(value.get(name))]
     is_in_two = asked == ["instruction", "input"] and all(isinstance(value[name], str) for name in asked)
     asked = asked if is_in_two else asked[:1]
-    prompt = "\n\n".join(value[one] for one in asked) if is_in_two else side_of(value[asked[0]]) if asked else []
-    talk = next((name for name in _TALKS if are_messages(_talk(value, name))), "")
-    told = _talk(value, talk) if talk else []
-    sides = {side: side_of(value[side]) for side in _SIDES if value.get(side) is not None}
+    prompt = (
+        "\n\n".join(value[one] for one in asked) if is_in_two else messages_or_value(value[asked[0]]) if asked else []
+    )
+    talk = next((name for name in _TALKS if are_messages(_messages_of(value, name))), "")
+    told = _messages_of(value, talk) if talk else []
+    sides = {side: messages_or_value(value[side]) for side in _REPLY_SIDES if value.get(side) is not None}
     if not sides:
-        raise Refused("has no completion, chosen or rejected")
-    used, before, whole = [*_SIDES, *asked, talk], prompt, list[Any]()
+        raise RefusedRecord("has no completion, chosen or rejected")
+    used, before, whole = [*_REPLY_SIDES, *asked, talk], prompt, list[Any]()
     if talk:
         start = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-        is_whole = exchange(told).assistant is not None
-        before, whole = continued(start, told[:-1] if is_whole else told), told if is_whole else []
+        is_whole = last_exchange(told).assistant is not None
+        before, whole = join_messages(start, told[:-1] if is_whole else told), told if is_whole else []
     for side, reply in sides.items():
         yield Sample(before, reply, used, tags=(side,) if side in ("chosen", "rejected") else ())
-    said = [said_in(one).text if are_messages(one) else content_of(one).text for one in sides.values()]
-    if whole and said_in(whole).text not in said:
+    said = [last_reply_text(one).text if are_messages(one) else content_text(one).text for one in sides.values()]
+    if whole and last_reply_text(whole).text not in said:
         yield Sample(prompt, whole, used)
 
 
 # --- calls that a tool recorded -------------------------------------------------------------------
 
 
-def _call(given: str, answered: str, *used: str) -> Reader:
+def _call_reader(given: str, answered: str, *used: str) -> Reader:
     """Return a reader of the input and the output of a model or an application, in any form."""
 
     def read(record: Record, seen: Seen) -> Iterator[Sample]:
-        value = record.value if record.shape == "json" else _decoded(record.value, seen)
-        asked, left_out = asked_in(value.get(given))
-        for messages, more in answers_of(value.get(answered)):
+        value = record.value if record.shape == "json" else _decode_cells(record.value, seen)
+        asked, left_out = prompt_of_input(value.get(given))
+        for messages, more in replies_of_output(value.get(answered)):
             yield Sample(asked, messages, [given, answered, *used], (*left_out, *more))
 
     return read
@@ -171,7 +182,7 @@ def _call(given: str, answered: str, *used: str) -> Reader:
 _CONTROL = re.compile(r"[\x00-\x1f]")
 
 
-def _decoded(value: Value, seen: Seen) -> Value:
+def _decode_cells(value: Value, seen: Seen) -> Value:
     """Return a row of CSV with the texts that its cells hold as JSON.
 
     A cell may be JSON without its quotes until a cell has what JSON escapes, or a comma outside of JSON.
@@ -187,34 +198,34 @@ def _decoded(value: Value, seen: Seen) -> Value:
 def _json(text: str) -> Any:
     """Return the text, object or list that a text holds as JSON, None for none."""
     try:
-        return value_of(text) if text.startswith(('"', "{", "[")) else None
+        return parse_json(text) if text.startswith(('"', "{", "[")) else None
     except (ValueError, RecursionError):
         return None
 
 
-def _langfuse(record: Record, seen: Seen) -> Iterable[Sample | Outcome]:
+def _read_langfuse(record: Record, seen: Seen) -> Iterable[Sample | Outcome]:
     value = record.value
     if str(value.get("level", "")).upper() == "ERROR":
         words = value.get("status_message") or value.get("statusMessage") or "unknown"
-        raise Refused(f"is an error: {str(words)[:80]}")
+        raise RefusedRecord(f"is an error: {str(words)[:80]}")
     if value.get("output") in (None, ""):  # an output that is not set is exported as an empty text
-        raise Refused("has no reply: its output is not set")
-    return _call("input", "output", "type", "level")(record, seen)
+        raise RefusedRecord("has no reply: its output is not set")
+    return _call_reader("input", "output", "type", "level")(record, seen)
 
 
-def _deepeval(record: Record, seen: Seen) -> Iterable[Sample]:
+def _read_deepeval(record: Record, seen: Seen) -> Iterable[Sample]:
     value = record.value
-    if is_set(value.get("turns")) or "scenario" in value:
-        return [one._replace(used=[*one.used, "name"]) for one in _chat(record, seen)]
+    if has_value(value.get("turns")) or "scenario" in value:
+        return [one._replace(used=[*one.used, "name"]) for one in _read_chat(record, seen)]
     if not isinstance(value.get("input"), str):
-        raise Refused("has no text in input")
+        raise RefusedRecord("has no text in input")
     unset = (None,) if record.shape == "json" else (None, "")  # in CSV, an empty cell
     names = ("actualOutput", "actual_output")
     reply = next((value[one] for one in names if value.get(one) not in unset), None)
     return [Sample(value["input"], reply, ["input", *names, "name"])]
 
 
-def _lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
+def _read_lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
     """Yield each response. A task with several filters lists every document once per filter, with the same responses.
 
     Earlier versions do not write the filter: there a document with the responses of an earlier one is another filter's.
@@ -233,16 +244,16 @@ def _lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
     while isinstance(asked, list | dict):
         asked = next(iter(asked.values() if isinstance(asked, dict) else asked), None)
     if not isinstance(asked, str):
-        raise Refused("has no prompt in arguments")
+        raise RefusedRecord("has no prompt in arguments")
     responses = value.get("resps")
     several = (some if isinstance(some, list) else [some] for some in responses) if isinstance(responses, list) else ()
     replies = [reply for some in several for reply in some]
     if not replies:
-        raise Refused("has no response in resps")
+        raise RefusedRecord("has no response in resps")
     if not all(isinstance(reply, str) for reply in replies):
-        raise Refused("has likelihoods in resps; expected text, as generate_until tasks record")
+        raise RefusedRecord("has likelihoods in resps; expected text, as generate_until tasks record")
     for reply in replies:
-        yield Sample(side_of(asked), reply, ["doc_id", "arguments", "resps", "filter"])
+        yield Sample(messages_or_value(asked), reply, ["doc_id", "arguments", "resps", "filter"])
 
 
 # --- OpenAI Batch ---------------------------------------------------------------------------------
@@ -250,31 +261,31 @@ def _lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
 _OK = 200
 
 
-def _batch(record: Record, _: Seen) -> Iterator[Row | Refused]:
+def _read_batch(record: Record, _: Seen) -> Iterator[Row | RefusedRecord]:
     value = record.value
-    if not id_of(value.get("custom_id")):
-        raise Refused("has no custom_id")
+    if not id_text(value.get("custom_id")):
+        raise RefusedRecord("has no custom_id")
     if "body" in value:
         yield _request(value["body"] if isinstance(value["body"], dict) else {})
         return
     response = value.get("response")
     if not isinstance(response, dict) or response.get("status_code") != _OK:
         why = f"status {response.get('status_code')}" if isinstance(response, dict) else "no response"
-        raise Refused(f"is an error: {why}")
-    for messages, left_out in answers_of(response.get("body")):
-        text, more = said_in(messages)
+        raise RefusedRecord(f"is an error: {why}")
+    for messages, left_out in replies_of_output(response.get("body")):
+        text, more = last_reply_text(messages)
         words = "has no reply; expected text in choices[0].message.content"
-        yield Row(None, text, (*left_out, *more)) if text is not None else Refused(words)
+        yield Row(None, text, (*left_out, *more)) if text is not None else RefusedRecord(words)
 
 
 def _request(body: Value) -> Row:
     name = next((name for name in ("messages", "input", "prompt") if name in body), "")
-    left_out = beside(body, "request", name)
+    left_out = unused_side_fields(body, "request", name)
     if isinstance(asked := body.get(name), str):
         return Row(asked, None, left_out)
-    found = exchange(asked)
+    found = last_exchange(asked)
     if found.assistant is not None:
-        raise Refused("has a request that ends with a reply; expected a message of the user")
+        raise RefusedRecord("has a request that ends with a reply; expected a message of the user")
     return Row(found.user, None, (*left_out, *found.left_out))
 
 
@@ -283,20 +294,22 @@ def _request(body: Value) -> Row:
 _ATTACHMENT = "attachment://"
 
 
-def _inspect(record: Record, seen: Seen) -> Iterator[Sample]:
+def _read_inspect(record: Record, seen: Seen) -> Iterator[Sample]:
     """Yield each choice of a sample. Epochs are samples of one prompt."""
     value = record.value
     if record.is_header or "input" not in value:
         seen["status"] = value.get("status")
         return
     seen["has_samples"] = True
-    attached, room = value.get("attachments"), [MOST]
+    attached, room = value.get("attachments"), [MOST_BYTES]
     attachments = attached if isinstance(attached, dict) else {}
-    said, output, messages = (_resolved(value.get(name), attachments, room) for name in ("input", "output", "messages"))
+    said, output, messages = (
+        _resolve_attachments(value.get(name), attachments, room) for name in ("input", "output", "messages")
+    )
     if not isinstance(messages, list | None):
-        raise Refused("has messages that are not a list")
-    asked = said if isinstance(said, str) else exchange(said).user
-    found = exchange(messages) if are_messages(messages) else None
+        raise RefusedRecord("has messages that are not a list")
+    asked = said if isinstance(said, str) else last_exchange(said).user
+    found = last_exchange(messages) if are_messages(messages) else None
     if found and not (isinstance(asked, str) and isinstance(found.user, str)):  # other turns follow the input
         asked = found.user
     left_out = found.left_out if found else ()
@@ -316,29 +329,29 @@ def _choices(output: Any) -> list[Any]:
     return [completion if isinstance(completion, str) and completion else None]
 
 
-def _resolved(value: Any, attachments: Value, room: list[int]) -> Any:
+def _resolve_attachments(value: Any, attachments: Value, room: list[int]) -> Any:
     """Return a value with the texts of attachments in place of references, of which a few bytes may hold a million."""
     if isinstance(value, str) and value.startswith(_ATTACHMENT):
         text = attachments.get(value.removeprefix(_ATTACHMENT), value)
         room[0] -= len(text) if isinstance(text, str) else 0
         if room[0] < 0:
-            raise Refused(f"has attachments that expand to more than {MOST} characters")
+            raise RefusedRecord(f"has attachments that expand to more than {MOST_BYTES} characters")
         return text
     if isinstance(value, list):
-        return [_resolved(one, attachments, room) for one in value]
+        return [_resolve_attachments(one, attachments, room) for one in value]
     if isinstance(value, dict):
-        return {key: _resolved(one, attachments, room) for key, one in value.items()}
+        return {key: _resolve_attachments(one, attachments, room) for key, one in value.items()}
     return value
 
 
-def _inspect_ending(seen: Seen) -> Iterator[Refused]:
+def _inspect_ending(seen: Seen) -> Iterator[RefusedRecord]:
     status, words = seen.get("status"), "has no header with a status, as after a killed run"
     if isinstance(status, str):
         words = f'has the status "{status[:40]}"'
     if status != "success":
-        yield Refused(f'{words}, so samples may be missing; expected "success"')
+        yield RefusedRecord(f'{words}, so samples may be missing; expected "success"')
     if "has_samples" not in seen:
-        yield Refused("has no samples; write the log with its samples (log_samples)")
+        yield RefusedRecord("has no samples; write the log with its samples (log_samples)")
 
 
 # --- all formats ----------------------------------------------------------------------------------
@@ -351,9 +364,9 @@ _OF_TOOLS = (
     Format(
         "deepeval",
         "DeepEval test cases",
-        _deepeval,
+        _read_deepeval,
         keys=("input actualOutput", "input actual_output", "scenario turns"),
-        detects=lambda record: are_messages(_talk(record.value, "turns")),
+        detects=lambda record: are_messages(_messages_of(record.value, "turns")),
         paths=("test_cases", *(more + name for more in ("", "testRunData ") for name in _TEST_CASES)),
         ids=(*IDS, "name"),
         reply="text in actual_output",
@@ -362,7 +375,7 @@ _OF_TOOLS = (
     Format(
         "inspect",
         "an Inspect log",
-        _inspect,
+        _read_inspect,
         keys=("status eval", "id epoch input"),
         detects=lambda record: record.is_header and bool(record.name),
         paths=("samples",),
@@ -376,7 +389,7 @@ _OF_TOOLS = (
     Format(
         "langfuse",
         "a Langfuse export",
-        _langfuse,
+        _read_langfuse,
         keys=(
             "input output timestamp userId release",
             *(f"type input output {mark}" for mark in ("trace_id", "trace_name", "start_time")),
@@ -389,25 +402,27 @@ _OF_TOOLS = (
     Format(
         "langsmith",
         "a LangSmith export",
-        _call("inputs", "outputs", "run_type"),
+        _call_reader("inputs", "outputs", "run_type"),
         keys=("inputs outputs",),
         only=("run_type", "llm", "runs that are not of type llm"),
     ),
     # `samples_*.jsonl`, as `--log_samples` writes it. Repeats are samples of one prompt. Source:
     # `lm_eval.evaluator.evaluate`.
-    Format("lm-eval", "samples of lm-evaluation-harness", _lm_eval, keys=("doc_id arguments resps",), ids=("doc_id",)),
+    Format(
+        "lm-eval", "samples of lm-evaluation-harness", _read_lm_eval, keys=("doc_id arguments resps",), ids=("doc_id",)
+    ),
     # Objects with `messages`, as for fine-tuning. Records beside them may have named fields, as our cases.
     Format(
         "messages",
         "OpenAI chat messages",
-        _chat,
+        _read_chat,
         detects=lambda record: are_messages(record.value.get("messages")) and not _is_pair(record.value),
     ),
     # The file of requests and the file of responses, joined by `custom_id`.
     Format(
         "openai-batch",
         "OpenAI Batch requests and responses",
-        _batch,
+        _read_batch,
         keys=("custom_id body", "custom_id response", "custom_id error"),
         ids=("custom_id",),
         joins=True,
@@ -427,17 +442,17 @@ _OF_TOOLS = (
     Format(
         "sharegpt",
         "ShareGPT conversations",
-        _chat,
-        detects=lambda record: are_messages(_talk(record.value, "conversations", "conversation")),
+        _read_chat,
+        detects=lambda record: are_messages(_messages_of(record.value, "conversations", "conversation")),
     ),
     # `prompt` with `completion`, or with `chosen` and `rejected`, which are two samples. Each is text or messages.
     # Other tools write the same with the conversation up to the replies in `messages` or `conversations`, or the prompt
     # under another name. Source: the dataset formats of TRL's documentation, and LLaMA-Factory's.
-    Format("trl", "a TRL data set", _trl, detects=_is_trl),
+    Format("trl", "a TRL data set", _read_trl, detects=_is_trl),
 )
 
 _OF_ROWS = tuple(
-    Format(name, title, _chat, shape=shape, detects=lambda record: is_known(record.value), paths=paths)
+    Format(name, title, _read_chat, shape=shape, detects=lambda record: has_known_fields(record.value), paths=paths)
     for name, title, shape, paths in (
         ("csv", "CSV", "commas", ()),
         ("jsonl", "JSON objects with named fields", "json", ("data", "examples", "rows")),

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
-from safe_gate.addons.importers.files import value_of
-from safe_gate.addons.importers.records import Asked, Refused, field_of, is_set, texts
+from safe_gate.addons.importers.files import parse_json
+from safe_gate.addons.importers.records import Asked, RefusedRecord, field_words, has_value, list_texts
 from safe_gate.core.text.characters import is_blank
 
 _NOT_TEXT, _SYSTEM, _TOOLS = "parts that are not text", "system messages", "calls and answers of tools"
@@ -38,7 +38,7 @@ _ANSWERED = tuple("output answer response completion assistant text content resu
 _SAMPLES = ("choices", "generations", "candidates")
 
 
-class Said(NamedTuple):
+class MessageText(NamedTuple):
     """What a message or a reply says, None for no text, and what is left out of it, in the plural."""
 
     text: str | None
@@ -74,7 +74,7 @@ class _Message(NamedTuple):
 def is_message(value: Any) -> bool:
     """Return whether a value is a message: an object with a role that is known and a place for content."""
     is_said = _role(value) in ("user", "assistant", "system")
-    return is_said and any(key in _unwrapped(value) for key in (*_TEXT_KEYS, "tool_calls"))
+    return is_said and any(key in _unwrap_langchain(value) for key in (*_TEXT_KEYS, "tool_calls"))
 
 
 def are_messages(value: Any) -> bool:
@@ -88,38 +88,38 @@ def are_parts(value: Any) -> bool:
     return is_list and all(isinstance(one, dict) and ("type" in one or "text" in one) for one in value)
 
 
-def parsed(value: Any) -> Any:
+def parse_embedded_json(value: Any) -> Any:
     """Return what a text holds that is a JSON object or list, else the value as it is: `7` and `null` are text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
-            return value_of(value)
+            return parse_json(value)
         except (ValueError, RecursionError):
             return value
     return value
 
 
-def is_said(value: Any) -> bool:
+def is_message_value(value: Any) -> bool:
     """Return whether a value that was JSON text is messages, or the parts of a text. Other JSON may be a reply."""
     has_types = are_parts(value) and all("type" in one for one in value)
-    return are_messages(value) or (has_types and content_of(value).text is not None)
+    return are_messages(value) or (has_types and content_text(value).text is not None)
 
 
-def side_of(value: Any) -> Any:
+def messages_or_value(value: Any) -> Any:
     """Return messages or parts that a value is, or holds as JSON text, and any other value as it is."""
     if is_message(value):
         return [value]
-    return inner if is_said(inner := parsed(value)) else value
+    return inner if is_message_value(inner := parse_embedded_json(value)) else value
 
 
-def exchange(messages: Any, *, whole: bool = False) -> Conversation:
+def last_exchange(messages: Any, *, whole: bool = False) -> Conversation:
     """Return the last reply of a conversation, and its prompt.
 
     Messages without text and what tools call and answer are left out. Without an earlier reply, system messages are
-    left out too, and user messages are joined by a blank line. A `whole` conversation keeps them. Raises Refused for a
+    left out too, and user messages are joined by a blank line. A `whole` conversation keeps them. Raises RefusedRecord for a
     value that is not a conversation.
     """
     if not isinstance(messages, list) or not messages:
-        raise Refused("has no messages; expected a list of messages with role and content")
+        raise RefusedRecord("has no messages; expected a list of messages with role and content")
     known = [_message(one, index, len(messages) - 1, whole=whole) for index, one in enumerate(messages)]
     last, is_called = known[-1], _TOOLS in known[-1].left_out
     kept = [one for one in known if one.role in ("system", "user", "assistant") and not one.is_empty]
@@ -129,9 +129,9 @@ def exchange(messages: Any, *, whole: bool = False) -> Conversation:
     reply = told.pop() if told and told[-1].role == "assistant" else None
     is_unsaid = (last.role == "user" and not is_called) or (last.role == "assistant" and reply is None)
     if last.is_empty and last is not reply and is_unsaid:
-        raise Refused("ends with a message without text; expected a reply")
+        raise RefusedRecord("ends with a message without text; expected a reply")
     if all(one.role != "user" for one in told):
-        raise Refused("has no message of the user before the last reply, or none with text")
+        raise RefusedRecord("has no message of the user before the last reply, or none with text")
     left_out = [what for one in known for what in one.left_out]
     left_out += [_EMPTY for one in known if one.is_empty and one is not reply and not one.left_out]
     before = [one for one in kept if one is not reply]
@@ -143,17 +143,17 @@ def exchange(messages: Any, *, whole: bool = False) -> Conversation:
     return Conversation(user, reply.text if reply else None, tuple(dict.fromkeys(left_out)), labels)
 
 
-def ended(messages: Any, *, whole: bool = False) -> Conversation:
-    """Return the last reply of a conversation, as `exchange` does. Raises Refused where no reply ends it."""
-    found = exchange(messages, whole=whole)
+def last_reply(messages: Any, *, whole: bool = False) -> Conversation:
+    """Return the last reply of a conversation, as `last_exchange` does. Raises RefusedRecord where no reply ends it."""
+    found = last_exchange(messages, whole=whole)
     if found.assistant is None:
-        raise Refused("ends with a message of the user; expected a reply")
+        raise RefusedRecord("ends with a message of the user; expected a reply")
     return found
 
 
-def continued(before: list[Any], after: list[Any]) -> list[Any]:
+def join_messages(before: list[Any], after: list[Any]) -> list[Any]:
     """Return messages with those that follow. Some tools record in the latter what is in the former: it counts once."""
-    asked, said = _plain(before), _plain(after)
+    asked, said = _plain_messages(before), _plain_messages(after)
     if all(role != "user" for role, _ in said):
         return [*before, *after]
     places = [place for place, (role, _) in enumerate(asked) if role != "system"]
@@ -167,7 +167,7 @@ def continued(before: list[Any], after: list[Any]) -> list[Any]:
     return [*(one for place, one in enumerate(before) if place not in again), *after]
 
 
-def _plain(messages: list[Any]) -> list[tuple[str, str]]:
+def _plain_messages(messages: list[Any]) -> list[tuple[str, str]]:
     known = (_message(one, index) for index, one in enumerate(messages))
     return [(one.role, (one.text or "").strip()) for one in known]
 
@@ -175,34 +175,34 @@ def _plain(messages: list[Any]) -> list[tuple[str, str]]:
 # --- a message ------------------------------------------------------------------------------------
 
 
-def content_of(content: Any) -> Said:
+def content_text(content: Any) -> MessageText:
     """Return the text of a message's content: a text, or its parts, joined with nothing between as tools join them."""
     if isinstance(content, str | None):
-        return Said(content)
+        return MessageText(content)
     if isinstance(content, dict):
-        return content_of(content.get("parts", [content]))
+        return content_text(content.get("parts", [content]))
     if not isinstance(content, list):
-        return Said(None, (_NOT_TEXT,))
-    found = [_part(part) for part in content]
+        return MessageText(None, (_NOT_TEXT,))
+    found = [_part_text(part) for part in content]
     said = [text for text, _ in found if text is not None]
-    return Said("".join(said) if said else None, tuple(what for _, some in found for what in some))
+    return MessageText("".join(said) if said else None, tuple(what for _, some in found for what in some))
 
 
-def _part(part: Any) -> Said:
+def _part_text(part: Any) -> MessageText:
     if isinstance(part, str):
-        return Said(part)
+        return MessageText(part)
     if not isinstance(part, dict):
-        return Said(None, (_NOT_TEXT,))
+        return MessageText(None, (_NOT_TEXT,))
     kind = part.get("type")
     if kind in _TEXT_TYPES and not part.get("thought"):
         text = next((part[key] for key in ("text", "content", "refusal") if part.get(key) is not None), None)
         text = text.get("value") if isinstance(text, dict) else text  # the Assistants API
         if isinstance(text, str):
-            return Said(text)
-    return Said(None, (_sort(kind if isinstance(kind, str) else " ".join(part)) or _NOT_TEXT,))
+            return MessageText(text)
+    return MessageText(None, (_sort_of_part(kind if isinstance(kind, str) else " ".join(part)) or _NOT_TEXT,))
 
 
-def _sort(name: str) -> str | None:
+def _sort_of_part(name: str) -> str | None:
     """Return what a part, a field or an item of a conversation is by its name: of tools or reasoning, else None."""
     if _OF_TOOLS.search(name):
         return _TOOLS
@@ -210,46 +210,50 @@ def _sort(name: str) -> str | None:
 
 
 def _message(value: Any, index: int, last: int = -1, *, whole: bool = False) -> _Message:
-    fields = _unwrapped(value) if isinstance(value, dict) else {}
+    fields = _unwrap_langchain(value) if isinstance(value, dict) else {}
     role = _role_of(fields)
     if role is None:
         known = "user, assistant, system or tool"
-        raise Refused(f"has a message without a known role at index {index}; expected {known}")
+        raise RefusedRecord(f"has a message without a known role at index {index}; expected {known}")
     if role in (_TOOLS, _REASONING):
         return _Message(role, None, (role,))
     kept = [key for key in fields if key == "expected" or (key[:2] == "x_" and index < last)] if whole else ()
     own = {key: fields.pop(key) for key in kept}
-    return _Message(role, *_said(fields), own)
+    return _Message(role, *_message_text(fields), own)
 
 
-def _said(fields: Mapping[str, Any]) -> Said:
+def _message_text(fields: Mapping[str, Any]) -> MessageText:
     """Return the text of a message. A refusal is text too."""
     given = [key for key in _TEXT_KEYS if fields.get(key) is not None]
-    used = next((key for key in given if is_set(fields[key])), given[0] if given else "")
-    text, left_out = content_of(fields.get(used))
+    used = next((key for key in given if has_value(fields[key])), given[0] if given else "")
+    text, left_out = content_text(fields.get(used))
     refusal = fields.get("refusal")
     if isinstance(refusal, str) and refusal not in (text or ""):
         text = f"{text}\n\n{refusal}" if text and not is_blank(text) else refusal
-    others = [key for key, one in fields.items() if key != used and key not in _PLUMBING and is_set(one)]
-    return Said(text, (*left_out, *[_sort(key) or f"{field_of(key)} of messages" for key in others]))
+    others = [key for key, one in fields.items() if key != used and key not in _PLUMBING and has_value(one)]
+    return MessageText(text, (*left_out, *[_sort_of_part(key) or f"{field_words(key)} of messages" for key in others]))
 
 
 def _role(value: Any) -> str | None:
     """Return the role of a message, or what an item of a conversation is that is none; None for what is neither."""
-    return _role_of(_unwrapped(value)) if isinstance(value, dict) else None
+    return _role_of(_unwrap_langchain(value)) if isinstance(value, dict) else None
 
 
 def _role_of(fields: Mapping[str, Any]) -> str | None:
     word = next((word for key in _ROLE_KEYS if isinstance(word := fields.get(key), str)), "")
-    return _ROLES.get(word) or _ROLES.get(word.removesuffix("Chunk").removesuffix("Message").lower()) or _sort(word)
+    return (
+        _ROLES.get(word)
+        or _ROLES.get(word.removesuffix("Chunk").removesuffix("Message").lower())
+        or _sort_of_part(word)
+    )
 
 
-def _unwrapped(message: dict[str, Any]) -> dict[str, Any]:
+def _unwrap_langchain(message: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a message that LangChain wrote: they are in `kwargs` or `data`, the role in the class."""
     inner = message.get("kwargs", message.get("data"))
     role: dict[str, Any] = {}
     if isinstance(inner, dict) and "role" not in message:
-        names = texts(message.get("id"))
+        names = list_texts(message.get("id"))
         role = {"role": names[-1] if names else message.get("type")}
     else:
         inner = message
@@ -262,51 +266,53 @@ def _unwrapped(message: dict[str, Any]) -> dict[str, Any]:
 # --- an input and an output -----------------------------------------------------------------------
 
 
-def said_in(messages: list[Any]) -> Said:
+def last_reply_text(messages: list[Any]) -> MessageText:
     """Return the last reply of some messages, and what is left out of them."""
     known = [_message(one, index) for index, one in enumerate(messages)]
     found = next((one for one in reversed(known) if one.text is not None), None)
     if found is None or found.role != "assistant" or (found.is_empty and _TOOLS in found.left_out):
-        return Said(None)
-    return Said(found.text, tuple(what for one in known for what in one.left_out))
+        return MessageText(None)
+    return MessageText(found.text, tuple(what for one in known for what in one.left_out))
 
 
 Told = tuple[list[Any], tuple[str, ...]]
 """A recorded input or output as messages, none if there is no text, and what is left out of it."""
 
 
-def answers_of(output: Any) -> list[Told]:
-    """Return each sample of a recorded output, at least one. Raises Refused."""
-    return _spoken(output, "assistant") or [([], ())]
+def replies_of_output(output: Any) -> list[Told]:
+    """Return each sample of a recorded output, at least one. Raises RefusedRecord."""
+    return _spoken_samples(output, "assistant") or [([], ())]
 
 
-def asked_in(given: Any) -> Told:
-    """Return a recorded input. Raises Refused."""
-    found = _spoken(given, "user")
+def prompt_of_input(given: Any) -> Told:
+    """Return a recorded input. Raises RefusedRecord."""
+    found = _spoken_samples(given, "user")
     if len(found) > 1:
-        raise Refused(f"has {len(found)} prompts in its input; expected one prompt per record")
+        raise RefusedRecord(f"has {len(found)} prompts in its input; expected one prompt per record")
     if not (found and found[0][0]):
-        raise Refused("has no message of a user in its input")
+        raise RefusedRecord("has no message of a user in its input")
     return found[0]
 
 
-def _spoken(value: Any, role: str) -> list[Told]:
+def _spoken_samples(value: Any, role: str) -> list[Told]:
     """Return each sample of what somebody said: text, a message, messages, the parts of a text, or a list of samples.
 
     It may be JSON text, or an object with one of these under a common name.
     """
-    inner, found = parsed(value), list[Told]()
+    inner, found = parse_embedded_json(value), list[Told]()
     if isinstance(inner, dict):
-        found = _in_object(inner, role)
-    elif isinstance(inner, list) and (inner is value or is_said(inner) or all(isinstance(one, str) for one in inner)):
-        found = _in_list(inner, role)
+        found = _object_samples(inner, role)
+    elif isinstance(inner, list) and (
+        inner is value or is_message_value(inner) or all(isinstance(one, str) for one in inner)
+    ):
+        found = _list_samples(inner, role)
     is_text = isinstance(value, str) and (inner is value or role == "assistant")  # a reply may be any JSON
     if is_text and not any(messages for messages, _ in found):
         return [([{"role": role, "content": value}], ())]
     return found
 
 
-def _in_list(value: list[Any], role: str) -> list[Told]:
+def _list_samples(value: list[Any], role: str) -> list[Told]:
     if are_messages(value):
         said = [one for one in value if is_message(one)]
         # The messages of the Responses API are parts of one reply.
@@ -317,17 +323,17 @@ def _in_list(value: list[Any], role: str) -> list[Told]:
         return [(value, ())]
     if any(isinstance(one, dict) and "type" in one for one in value):
         return [([{"role": role, "content": value}], ())]
-    return [sample for one in value for sample in _spoken(one, role)]
+    return [sample for one in value for sample in _spoken_samples(one, role)]
 
 
-def _in_object(value: dict[str, Any], role: str) -> list[Told]:
+def _object_samples(value: dict[str, Any], role: str) -> list[Told]:
     side, names = ("output", _ANSWERED) if role == "assistant" else ("input", ASKED)
     if (is_message(value) and "messages" not in value) or _role(value) in (_TOOLS, _REASONING):
         return [([value], ())]
     if isinstance(value.get("refusal"), str):
         return [([{"role": role, **value}], ())]
     if is_message(value.get("message")):  # LangChain writes a shortened text beside it
-        return [([value["message"]], beside(value, side, "message", "text"))]
+        return [([value["message"]], unused_side_fields(value, side, "message", "text"))]
     if isinstance(value.get("parts"), list):
         return [([{"role": role, "content": value}], ())]
     some = next((name for name in _SAMPLES if isinstance(value.get(name), list) and value[name]), None)
@@ -336,13 +342,15 @@ def _in_object(value: dict[str, Any], role: str) -> list[Told]:
         name = next((key for key, one in value.items() if isinstance(one, str) and key not in _PLUMBING), "")
     held = value[name] if some else [value.get(name)]
     if some and len(held) > 1 and all(isinstance(one, list) for one in held):
-        raise Refused(f"has answers to {len(held)} prompts; expected one prompt per record")
+        raise RefusedRecord(f"has answers to {len(held)} prompts; expected one prompt per record")
     flat = held[0] if some and isinstance(held[0], list) else held
-    others = beside(value, side, name)
-    return [(messages, (*others, *more)) for one in flat for messages, more in _spoken(one, role)] or [([], others)]
+    others = unused_side_fields(value, side, name)
+    return [(messages, (*others, *more)) for one in flat for messages, more in _spoken_samples(one, role)] or [
+        ([], others)
+    ]
 
 
-def beside(value: dict[str, Any], side: str, *used: str) -> tuple[str, ...]:
+def unused_side_fields(value: dict[str, Any], side: str, *used: str) -> tuple[str, ...]:
     """Return the fields of one side of an exchange that hold something and are not used."""
-    names = (key for key, one in value.items() if key not in (*used, *_PLUMBING) and is_set(one))
-    return tuple(f"{field_of(key)} of the {side}" for key in names)
+    names = (key for key, one in value.items() if key not in (*used, *_PLUMBING) and has_value(one))
+    return tuple(f"{field_words(key)} of the {side}" for key in names)

@@ -17,8 +17,16 @@ from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
-from safe_gate.addons.importers.messages import ASKED, side_of
-from safe_gate.addons.importers.records import LeftOut, Record, Refused, Sample, Twice, error_of, id_of
+from safe_gate.addons.importers.messages import ASKED, messages_or_value
+from safe_gate.addons.importers.records import (
+    LeftOut,
+    Record,
+    RefusedRecord,
+    RepeatedColumn,
+    Sample,
+    error_text,
+    id_text,
+)
 
 Value = dict[str, Any]
 Seen = dict[Any, Any]
@@ -32,14 +40,14 @@ _USED = ("prompt", "promptId", "promptIdx", "provider", "vars", "testCase", "des
 
 def is_row(record: Record) -> bool:
     """Return whether a record is a row of a table of results."""
-    return record.shape != "json" and bool(_cells(record.value))
+    return record.shape != "json" and bool(_split_cells(record.value))
 
 
-def read(record: Record, seen: Seen) -> Iterator[Sample | Refused | LeftOut]:
+def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOut]:
     """Yield the reply of each result in a record."""
     value = record.value
-    if record.shape != "json" and (cells := _cells(value)):
-        yield from _of_cells(value, cells, seen)
+    if record.shape != "json" and (cells := _split_cells(value)):
+        yield from _cell_samples(value, cells, seen)
         return
     test, response, prompt = (
         one if isinstance(one := value.get(name), dict) else {} for name in ("testCase", "response", "prompt")
@@ -49,13 +57,13 @@ def read(record: Record, seen: Seen) -> Iterator[Sample | Refused | LeftOut]:
     label = next((one for one in names if isinstance(one, str | int) and one != ""), None)
     id_ = _id(test, value.get("description"), value.get("vars"), label, seen)
     reply, raw = response.get("output"), prompt.get("raw", value.get("prompt"))
-    if error := error_of(response.get("error")) or (error_of(value.get("error")) if reply is None else ""):
-        raise Refused(f"is an error: {error}", id_=id_)
+    if error := error_text(response.get("error")) or (error_text(value.get("error")) if reply is None else ""):
+        raise RefusedRecord(f"is an error: {error}", id_=id_)
     if not isinstance(raw, str):
-        raise Refused("has no prompt; expected text in prompt.raw", id_=id_)
+        raise RefusedRecord("has no prompt; expected text in prompt.raw", id_=id_)
     provider = value.get("provider")
     name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
-    yield _sample(id_, side_of(raw), reply, name, _USED)
+    yield _sample(id_, messages_or_value(raw), reply, name, _USED)
 
 
 def _sample(id_: str, prompt: Any, reply: Any, provider: Any, used: tuple[str, ...]) -> Sample:
@@ -69,9 +77,9 @@ def _id(test: Value, description: Any, variables: Any, label: Any, seen: Seen) -
     `seen` holds the labels of prompts, and the digest of the first test with each description.
     """
     data, given = test.get("metadata"), variables or test.get("vars") or {}
-    own = id_of(data.get("testCaseId")) if isinstance(data, dict) else ""
+    own = id_text(data.get("testCaseId")) if isinstance(data, dict) else ""
     digest = "vars-" + hashlib.sha256(json.dumps(given, sort_keys=True).encode("utf-8")).hexdigest()[:16]
-    described = id_of(test.get("description") or description)
+    described = id_text(test.get("description") or description)
     if described and seen.setdefault(("description", described), digest) != digest:
         described = f"{described}/{digest}"
     prompts = seen.setdefault("prompts", {})
@@ -82,7 +90,7 @@ def _id(test: Value, description: Any, variables: Any, label: Any, seen: Seen) -
 # --- CSV ------------------------------------------------------------------------------------------
 
 
-def _cells(value: Value) -> list[tuple[str, str, str, str]]:
+def _split_cells(value: Value) -> list[tuple[str, str, str, str]]:
     """Return provider, prompt, reply and status of each result in a row of CSV; none of other records.
 
     The status is PASS, FAIL or ERROR, "" where a prompt has no result.
@@ -91,14 +99,16 @@ def _cells(value: Value) -> list[tuple[str, str, str, str]]:
         (column[1], column[2], cell)
         for name, cells in value.items()
         if (column := _COLUMN.fullmatch(name))
-        for cell in (cells if isinstance(cells, Twice) else (cells,))
+        for cell in (cells if isinstance(cells, RepeatedColumn) else (cells,))
     ]
     status = value.get("Status", ())
     statuses = status if isinstance(status, tuple) else (status,)
     return [(*one, str(word)) for one, word in zip(found, statuses, strict=True)] if len(statuses) == len(found) else []
 
 
-def _of_cells(value: Value, cells: list[tuple[str, str, str, str]], seen: Seen) -> Iterator[Sample | Refused | LeftOut]:
+def _cell_samples(
+    value: Value, cells: list[tuple[str, str, str, str]], seen: Seen
+) -> Iterator[Sample | RefusedRecord | LeftOut]:
     names = takewhile(lambda name: not _COLUMN.fullmatch(name), value)
     given = {name: value[name] for name in names if name != "Description"}
     used = (*given, *(name for name in value if _COLUMN.fullmatch(name)), "Description", "Status")
@@ -107,17 +117,17 @@ def _of_cells(value: Value, cells: list[tuple[str, str, str, str]], seen: Seen) 
             seen.setdefault("prompts", {}).setdefault(label, len(seen["prompts"]))
             yield LeftOut("cells without a result")
             continue
-        id_, prompt = _id({}, value.get("Description", ""), given, label, seen), _rendered(label, given)
+        id_, prompt = _id({}, value.get("Description", ""), given, label, seen), _render_prompt(label, given)
         if status == "ERROR":
-            yield Refused(f"is an error: {reply[:80] or 'unknown'}", id_=id_)
+            yield RefusedRecord(f"is an error: {reply[:80] or 'unknown'}", id_=id_)
         elif prompt is None:
             words = "cannot be told from the variables; import the JSON of promptfoo, or name both sides with --map"
-            yield Refused(f"has a reply to the prompt {json.dumps(label[:40])}, whose text {words}", id_=id_)
+            yield RefusedRecord(f"has a reply to the prompt {json.dumps(label[:40])}, whose text {words}", id_=id_)
         else:
             yield _sample(id_, prompt, reply, provider, used)
 
 
-def _rendered(label: str, given: Mapping[str, Any]) -> Any:
+def _render_prompt(label: str, given: Mapping[str, Any]) -> Any:
     """Return a prompt, as text or messages, with its variables filled in; None where that cannot be told.
 
     A prompt that is only named is taken to be its only variable, or the only one with the name of a message.
@@ -130,12 +140,12 @@ def _rendered(label: str, given: Mapping[str, Any]) -> Any:
     if not used:
         said = [one for name, one in given.items() if len(given) == 1 or name.lower() in ASKED]
         return said[0] if len(said) == 1 else None
-    return _filled(side_of(template), given)
+    return _fill_template(messages_or_value(template), given)
 
 
-def _filled(value: Any, given: Mapping[str, Any]) -> Any:
+def _fill_template(value: Any, given: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
         return _VARIABLE.sub(lambda found: str(given[found[1]]), value)
     if isinstance(value, dict):
-        return {name: _filled(one, given) for name, one in value.items()}
-    return [_filled(one, given) for one in value] if isinstance(value, list) else value
+        return {name: _fill_template(one, given) for name, one in value.items()}
+    return [_fill_template(one, given) for one in value] if isinstance(value, list) else value

@@ -16,33 +16,50 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from safe_gate.addons.importers import files
-from safe_gate.addons.importers.entries import AUTO, IMPORTING, Request, asked_in, entry_of, kept_of, of_another, short
-from safe_gate.addons.importers.fields import canonical, id_at, others, row, tags_at, tops_of, without_columns
+from safe_gate.addons.importers.entries import (
+    AUTO,
+    IMPORTING,
+    Request,
+    kept_fields,
+    other_evaluator_hint,
+    prompt_of_line,
+    row_to_line,
+    shorten_id,
+)
+from safe_gate.addons.importers.fields import (
+    canonical_names,
+    find_id,
+    find_tags,
+    missing_columns_words,
+    read_row,
+    top_fields,
+    unused_fields,
+)
 from safe_gate.addons.importers.files import NotReadable
-from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Seen, detected, is_row, of_rows
+from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Seen, detect_format, is_row, row_format
 from safe_gate.addons.importers.messages import (
     Conversation,
-    answers_of,
     are_messages,
     are_parts,
-    content_of,
-    continued,
-    ended,
-    exchange,
-    said_in,
+    content_text,
+    join_messages,
+    last_exchange,
+    last_reply,
+    last_reply_text,
+    replies_of_output,
 )
 from safe_gate.addons.importers.records import (
     NO_RECORD,
     LeftOut,
     Record,
-    Refused,
+    RefusedRecord,
+    RepeatedColumn,
     Row,
     Sample,
-    Twice,
-    error_of,
-    field_of,
+    error_text,
+    field_words,
+    has_value,
     is_json,
-    is_set,
 )
 from safe_gate.core.case import Exchange
 from safe_gate.core.validate import Schema, suggestion
@@ -64,7 +81,7 @@ class Recording(NamedTuple):
     name: str
     shape: str
     format: Format
-    records: list[Record | Refused]
+    records: list[Record | RefusedRecord]
     broken: Problem | None
 
     @property
@@ -74,24 +91,24 @@ class Recording(NamedTuple):
         return words if not inside or words == inside else f"{words} as {inside}"
 
 
-def opened(path: Path, request: Request) -> Recording:
+def open_recording(path: Path, request: Request) -> Recording:
     """Return a file with its records. Raises CannotJudge for a file of no format, or of which no record can be read."""
-    name, items, broken = disk.display_path(path), list[Record | Refused](), None
+    name, items, broken = disk.display_path(path), list[Record | RefusedRecord](), None
     wanted = FORMATS[request.format] if request.format != AUTO else None
     try:
         with disk.open_regular(path) as file:
-            data = files.utf_8(file.read(), request.encoding)
+            data = files.to_utf8(file.read(), request.encoding)
         shape = _shape(data, wanted)
         items.extend(files.read(data, shape, PATHS, is_row))  # those before an error stay
     except OSError as error:
         raise CannotJudge(disk.unreadable_problem(path, error)) from None
     except (NotReadable, ModuleNotFoundError) as error:
         if not items:
-            raise CannotJudge(_unread(name, error)) from None
-        broken = _unread(name, error, "; what follows is not read")
+            raise CannotJudge(_unread_problem(name, error)) from None
+        broken = _unread_problem(name, error, "; what follows is not read")
     records = [one for one in items if isinstance(one, Record)]
-    format_ = wanted or next((one for one in map(detected, records[:_LOOKED_AT]) if one), None)
-    columns = next((fields for one in records if (fields := _names(one.value))), ())
+    format_ = wanted or next((one for one in map(detect_format, records[:_LOOKED_AT]) if one), None)
+    columns = next((fields for one in records if (fields := _field_names(one.value))), ())
     if format_ is None:
         if broken:
             raise CannotJudge(broken)
@@ -101,14 +118,14 @@ def opened(path: Path, request: Request) -> Recording:
             shown = ", ".join(json.dumps(one[:40]) for one in columns[:8])
             words = f"has no format that is known, but records with {shown}; name the fields with --map, or name --from"
             raise CannotJudge.at(name, words)
-        format_ = of_rows(shape if shape in _TABLES else "json")
-    if columns and format_.shape and shape in _TABLES and (why := without_columns(columns, request.mapping)):
-        raise CannotJudge(problem_of(name, why, request))
+        format_ = row_format(shape if shape in _TABLES else "json")
+    if columns and format_.shape and shape in _TABLES and (why := missing_columns_words(columns, request.mapping)):
+        raise CannotJudge(refusal_problem(name, why, request))
     return Recording(name, shape, format_, items, broken)
 
 
 def _shape(data: bytes, wanted: Format | None) -> str:
-    found, asked = files.shape_of(data), wanted.shape if wanted else ""
+    found, asked = files.detect_shape(data), wanted.shape if wanted else ""
     if asked in ("commas", "tabs") and found in ("", "commas", "tabs"):  # one column has no delimiter to tell
         return asked
     if not found:
@@ -118,13 +135,13 @@ def _shape(data: bytes, wanted: Format | None) -> str:
     return found
 
 
-def _names(value: Any) -> tuple[str, ...]:
+def _field_names(value: Any) -> tuple[str, ...]:
     """Return the names of the fields of an object, that of a column that is there twice as often; none of others."""
     pairs = value.items() if isinstance(value, dict) else ()
-    return tuple(name for name, one in pairs for _ in (one if isinstance(one, Twice) else (one,)))
+    return tuple(name for name, one in pairs for _ in (one if isinstance(one, RepeatedColumn) else (one,)))
 
 
-def problem_of(name: str, refused: Refused, request: Request) -> Problem:
+def refusal_problem(name: str, refused: RefusedRecord, request: Request) -> Problem:
     """Return the problem of a record that cannot become a case."""
     line, document = refused.record.line, refused.record.name
     where = f"in {document}: " if document and not line else ""
@@ -133,7 +150,7 @@ def problem_of(name: str, refused: Refused, request: Request) -> Problem:
     return Problem(Place(name, line), f"{where}{refused}{hint}", refused.id)
 
 
-def _unread(name: str, error: NotReadable | ModuleNotFoundError, more: str = "") -> Problem:
+def _unread_problem(name: str, error: NotReadable | ModuleNotFoundError, more: str = "") -> Problem:
     if isinstance(error, NotReadable):
         return Problem(Place(name, error.line), f"{error}{more}")
     extra, what = ("dask", "is Parquet") if error.name == "pyarrow" else ("zstd", "is compressed with zstd")
@@ -144,13 +161,15 @@ def _unread(name: str, error: NotReadable | ModuleNotFoundError, more: str = "")
 # --- its rows --------------------------------------------------------------------------------------
 
 
-def rows_of(format_: Format, records: Iterable[Record | Refused], mapping: Mapping[str, str]) -> Iterator[Outcome]:
+def convert_records(
+    format_: Format, records: Iterable[Record | RefusedRecord], mapping: Mapping[str, str]
+) -> Iterator[Outcome]:
     """Yield what becomes of each record of a file. Of a tool's format, a mapping may name the id and the tags."""
     seen: Seen = {}
     if mapping.keys() - {"id", "tags"}:
-        format_ = replace(of_rows("json"), read=lambda record, _: [row(record.value, mapping)])
+        format_ = replace(row_format("json"), read=lambda record, _: [read_row(record.value, mapping)])
     for one in records:
-        if isinstance(one, Refused):
+        if isinstance(one, RefusedRecord):
             yield one
             continue
         if one.is_header and not format_.has_header:
@@ -158,30 +177,32 @@ def rows_of(format_: Format, records: Iterable[Record | Refused], mapping: Mappi
         record, id_ = one, ""
         try:
             if not isinstance(record.value, dict):
-                raise Refused("is not an object; expected an object with named fields")
-            record = record._replace(value=canonical(record.value))
+                raise RefusedRecord("is not an object; expected an object with named fields")
+            record = record._replace(value=canonical_names(record.value))
             if format_.only and not record.is_header:
                 key, expected, words = format_.only
                 if record.value.get(key, expected) != expected:
                     yield LeftOut(words, record)
                     continue
-            id_ = id_at(record.value, format_.ids, mapping.get("id", ""))
-            if format_.error and (error := error_of(record.value.get(format_.error))):
-                raise Refused(f"is an error: {error}")
+            id_ = find_id(record.value, format_.ids, mapping.get("id", ""))
+            if format_.error and (error := error_text(record.value.get(format_.error))):
+                raise RefusedRecord(f"is an error: {error}")
             for item in format_.read(record, seen):
-                yield _place(item, record, id_, format_, mapping)
-        except Refused as error:
-            yield _place(error, record, id_, format_, mapping)
+                yield _with_record(item, record, id_, format_, mapping)
+        except RefusedRecord as error:
+            yield _with_record(error, record, id_, format_, mapping)
         except RecursionError:
-            yield Refused("is nested too deep", record)
+            yield RefusedRecord("is nested too deep", record)
     yield from format_.ending(seen)
 
 
-def _place(item: Sample | Outcome, record: Record, id_: str, format_: Format, mapping: Mapping[str, str]) -> Outcome:
+def _with_record(
+    item: Sample | Outcome, record: Record, id_: str, format_: Format, mapping: Mapping[str, str]
+) -> Outcome:
     """Return what becomes of a record, with the record and its id."""
     try:
-        found = _row_of_exchange(item, record, format_, mapping) if isinstance(item, Sample) else item
-    except Refused as error:
+        found = _row_of_sample(item, record, format_, mapping) if isinstance(item, Sample) else item
+    except RefusedRecord as error:
         found = error
         error.id = item.id if isinstance(item, Sample) else ""
     found.record = record
@@ -190,41 +211,41 @@ def _place(item: Sample | Outcome, record: Record, id_: str, format_: Format, ma
     return found
 
 
-def _row_of_exchange(one: Sample, record: Record, format_: Format, mapping: Mapping[str, str]) -> Row:
-    """Return the row of an exchange. Raises Refused."""
-    found = _exchanged(one)
+def _row_of_sample(one: Sample, record: Record, format_: Format, mapping: Mapping[str, str]) -> Row:
+    """Return the row of an exchange. Raises RefusedRecord."""
+    found = _both_sides(one)
     if found.assistant is None:
-        raise Refused(f"has no reply; expected {format_.reply}")
-    fields = others(record.value, {*one.used, format_.error, *tops_of(mapping, record.value)})
+        raise RefusedRecord(f"has no reply; expected {format_.reply}")
+    fields = unused_fields(record.value, {*one.used, format_.error, *top_fields(mapping, record.value)})
     if found.labels is not None:
         if "expected" in fields:
-            raise Refused("has labels of the last message twice; keep one")
+            raise RefusedRecord("has labels of the last message twice; keep one")
         fields["expected"] = found.labels
-    tags = (*one.tags, *tags_at(record.value, mapping.get("tags", "")))
+    tags = (*one.tags, *find_tags(record.value, mapping.get("tags", "")))
     return Row(found.user, found.assistant, found.left_out, fields, tags, one.extra, one.id)
 
 
-def _exchanged(one: Sample) -> Conversation:
-    """Return both sides of an exchange, without a reply where there is none. Raises Refused."""
+def _both_sides(one: Sample) -> Conversation:
+    """Return both sides of an exchange, without a reply where there is none. Raises RefusedRecord."""
     asked, answer, left_out = one.asked, one.answer, one.left_out
     if are_parts(answer):
         answer = [{"role": "assistant", "content": answer}]
     elif asked != [] and are_messages(answer):
-        answer = answers_of(answer)[0][0]
+        answer = replies_of_output(answer)[0][0]
     if are_parts(asked):
-        asked, more = content_of(asked)
+        asked, more = content_text(asked)
         left_out += more
-    if asked and isinstance(answer, list) and said_in(answer).text is None:
+    if asked and isinstance(answer, list) and last_reply_text(answer).text is None:
         return Conversation("", None, ())
     if isinstance(answer, list) or asked == []:
         before = asked if isinstance(asked, list) else [{"role": "user", "content": asked}]
-        found = ended(continued(before, answer) if before else answer, whole=one.whole)
+        found = last_reply(join_messages(before, answer) if before else answer, whole=one.whole)
     elif isinstance(asked, list):
-        found = exchange([*asked, {"role": "assistant", "content": ""}])._replace(assistant=answer)
+        found = last_exchange([*asked, {"role": "assistant", "content": ""}])._replace(assistant=answer)
     elif isinstance(asked, str):
         found = Conversation(asked, answer, ())
     else:
-        raise Refused("has a prompt that is neither text nor messages; expected one of them")
+        raise RefusedRecord("has a prompt that is neither text nor messages; expected one of them")
     return found._replace(left_out=(*left_out, *found.left_out))
 
 
@@ -236,7 +257,7 @@ _PAIR = re.compile(r",\s*(?=\w+=)")
 # --- what is asked for ----------------------------------------------------------------------------
 
 
-def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
+def parse_mapping(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
     """Return where fields are, from words such as `user=prompt,assistant=response`. Raises CannotJudge."""
     found: dict[str, str] = {}
     known = IMPORTING[evaluator].fields
@@ -273,7 +294,7 @@ def _schema(request: Request) -> Schema:
 
 
 @dataclass(slots=True)
-class Imported:
+class ImportResult:
     """The result for all files: our lines, the findings in each file, and the problems."""
 
     lines: list[JsonObject] = field(default_factory=list)
@@ -306,23 +327,23 @@ class Imported:
                 self._last[name] = record
 
 
-def read(patterns: Sequence[str], request: Request) -> Imported:
+def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
     """Return what files hold, those that globs name in the order of their paths. Raises CannotJudge for the request."""
-    schema, key, result = _schema(request), request.key, Imported()
+    schema, key, result = _schema(request), request.key, ImportResult()
     paths, problems = globs.expand_on_disk(patterns, ".*")
     for problem in problems:
         result.cut_short(problem)
     recordings = list[Recording]()
     for path in paths:
         try:
-            recordings.append(opened(path, request))
+            recordings.append(open_recording(path, request))
         except CannotJudge as error:
             result.cut_short(error.problems[0])
-    halves = _halves([one for one in recordings if one.format.joins], request, result)
+    halves = _collect_halves([one for one in recordings if one.format.joins], request, result)
     asked: dict[str, Sequence[str]] = {}
     for recording in recordings:
         before = result.count
-        for item in _rows(recording, request):
+        for item in _read_rows(recording, request):
             if isinstance(item, LeftOut):
                 result.leave_out((item.what,), item.record)
                 continue
@@ -331,11 +352,11 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
             made = item if isinstance(item, Problem) else _make_line(item, halves, recording.name, request, schema)
             if isinstance(made, Problem):
                 result.problems.add(made)
-                result.lines += [{key: short(made.case_id)}] if made.case_id else []
+                result.lines += [{key: shorten_id(made.case_id)}] if made.case_id else []
                 continue
             entry, left_out, record = made
             result.lines.append(entry)
-            said = asked_in(entry)
+            said = prompt_of_line(entry)
             if len(result.unlike) < _MOST_KINDS and asked.setdefault(entry[key], said) != said:
                 result.unlike[entry[key]] = None
             result.leave_out(left_out, record)
@@ -346,19 +367,21 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
     return result
 
 
-def _rows(recording: Recording, request: Request) -> Iterator[Row | LeftOut | Problem]:
+def _read_rows(recording: Recording, request: Request) -> Iterator[Row | LeftOut | Problem]:
     """Yield the rows of a file, and a problem for each record that cannot become one."""
-    for item in rows_of(recording.format, recording.records, request.mapping):
+    for item in convert_records(recording.format, recording.records, request.mapping):
         if not (recording.broken and item.record is NO_RECORD):  # about a file that is whole
-            yield problem_of(recording.name, item, request) if isinstance(item, Refused) else item
+            yield refusal_problem(recording.name, item, request) if isinstance(item, RefusedRecord) else item
 
 
-def _halves(recordings: Sequence[Recording], request: Request, result: Imported) -> dict[str, tuple[Place, Row]]:
+def _collect_halves(
+    recordings: Sequence[Recording], request: Request, result: ImportResult
+) -> dict[str, tuple[Place, Row]]:
     """Return by id each request whose reply is elsewhere, with its place."""
     halves: dict[str, tuple[Place, Row]] = {}
     answered = set[str]()
     for recording in recordings:
-        for item in _rows(recording, request):
+        for item in _read_rows(recording, request):
             if isinstance(item, Problem):
                 answered.add(item.case_id)
             elif isinstance(item, Row) and item.assistant is not None:
@@ -384,29 +407,29 @@ def _make_line(
             return Problem(place, "answers no request of these files; name the file of requests too", row.id)
         half = halves[row.id][1]
         row = replace(row, user=half.user, left_out=(*half.left_out, *row.left_out))
-    kept = kept_of(row, request)
-    entry = entry_of(row, request, kept)
+    kept = kept_fields(row, request)
+    entry = row_to_line(row, request, kept)
     is_ours = "checks" in kept or isinstance(kept.get("expected"), dict)
     if kept and not is_ours:  # a field of that name may be another thing
         for other in {str(fault.path[0]) for fault in schema.faults(entry) if fault.path} & kept.keys():
             del kept[other]
-        entry = entry_of(row, request, kept)
-    why, wrong = _unfit(row, entry, request, schema)
+        entry = row_to_line(row, request, kept)
+    why, wrong = _line_fault(row, entry, request, schema)
     if kept and not why:
         fault = next(iter(EVALUATORS[request.evaluator].faults(entry)), None)
         why, wrong = (fault.message, fault.field) if fault else ("", "")
     if why:
         return Problem(place, why, row.id, wrong)
-    unused = (field_of(key) for key, one in row.fields.items() if key not in kept and is_set(one))
+    unused = (field_words(key) for key, one in row.fields.items() if key not in kept and has_value(one))
     return entry, (*row.left_out, *unused), row.record
 
 
-def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:
+def _line_fault(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:
     """Return why a line is invalid, and the wrong field; two empty texts for a valid line."""
     if not entry[request.key]:
         return f"has no id; name it: --map {request.key}=FIELD", ""
     if isinstance(row.assistant, dict) and not request.makes.is_parsed:
-        return f"has a reply that is an object; expected text{of_another(row.assistant)}", ""
+        return f"has a reply that is an object; expected text{other_evaluator_hint(row.assistant)}", ""
     for fault in schema.faults(entry):
         return fault.message, fault.field
     if bad := next((name for name, one in entry.items() if not is_json(one)), ""):
@@ -416,7 +439,7 @@ def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tup
     return "", ""
 
 
-def numbered(imported: Imported, request: Request) -> Iterator[JsonObject]:
+def number_repeated_ids(imported: ImportResult, request: Request) -> Iterator[JsonObject]:
     """Yield cases or outputs; of repeated ids the samples in file order as `ID#1`, `ID#2`.
 
     A number is passed over if a record has that id itself.

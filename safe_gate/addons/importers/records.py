@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-MOST = 16 << 20
+MOST_BYTES = 16 << 20
 """The most bytes or characters of a line, of a document in an archive, and of what attachments add to a record."""
 
 
@@ -30,7 +30,7 @@ NO_RECORD = Record(0, None)
 """Stands for a file as a whole."""
 
 
-class Twice(tuple[str, ...]):
+class RepeatedColumn(tuple[str, ...]):
     """The cells of columns with the same name, in their order."""
 
 
@@ -74,7 +74,7 @@ class Sample(NamedTuple):
     whole: bool = False
 
 
-class Refused(Exception):
+class RefusedRecord(Exception):
     """A record that cannot become a case, raised or as a value. The text says why.
 
     `is_unnamed` tells whether no field of it is known, so that a mapping can name them.
@@ -100,31 +100,31 @@ def is_json(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def is_set(value: Any) -> bool:
+def has_value(value: Any) -> bool:
     """Return whether a field holds anything."""
     return value not in (None, "", [], {})
 
 
-def field_of(name: str) -> str:
+def field_words(name: str) -> str:
     """Return the name of a field in a sentence."""
     return f"the field {json.dumps(name[:40])}"
 
 
-def id_of(value: Any) -> str:
-    """Return an id as text: a text as it is, a number in digits, "" for anything else. Raises Refused for NaN."""
+def id_text(value: Any) -> str:
+    """Return an id as text: a text as it is, a number in digits, "" for anything else. Raises RefusedRecord for NaN."""
     if not is_json(value):
-        raise Refused("has an id that JSON cannot hold; expected text or a number")
+        raise RefusedRecord("has an id that JSON cannot hold; expected text or a number")
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
-def texts(value: Any) -> tuple[str, ...]:
+def list_texts(value: Any) -> tuple[str, ...]:
     """Return the texts of a list, none of anything else."""
     return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
 
 
-def error_of(value: Any) -> str:
+def error_text(value: Any) -> str:
     """Return what an error says, an object as JSON; "" for none, which CSV may hold as `null` or `false`."""
     if isinstance(value, dict):
         value = value.get("message") or value.get("code") or value

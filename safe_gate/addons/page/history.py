@@ -9,13 +9,13 @@ from itertools import pairwise
 from safe_gate.addons.page.markup import (
     Series,
     bar_chart,
-    folded,
+    fold,
+    html_table,
     line_chart,
     page,
     paragraphs,
-    phrase,
-    standalone,
-    table,
+    render_phrase,
+    svg_file,
 )
 from safe_gate.core.figures import percent, plural
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, setting_of
@@ -100,33 +100,33 @@ def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
         ("Commit", [Untrusted(one.commit[:7]) if one.commit else "" for one in moments]),
         ("Verdict", [VERDICTS[one.verdict] for one in moments]),
     ]
-    for name in _names(moments):
-        about = f"{EVALUATORS[name].title}: {_continued(_first(moments, name).about)}"
-        columns.append((about, [_shown(one.headline(name)) for one in moments]))
+    for name in _evaluator_names(moments):
+        about = f"{EVALUATORS[name].title}: {_lower_first(_first_rate(moments, name).about)}"
+        columns.append((about, [_rate_text(one.headline(name)) for one in moments]))
         labels = (one.labels.get(name, {}).items() for one in moments)
         if with_labels:
             columns.append(("Labels", [", ".join(f"{key}: {count}" for key, count in own if count) for own in labels]))
-        if any(agreement := [_shown(one.agreement(name)) for one in moments]):
+        if any(agreement := [_rate_text(one.agreement(name)) for one in moments]):
             columns.append((_AGREEMENT, agreement))
     columns.append(("Rules changed", [", ".join(changed.get(place, ())) for place in range(len(moments))]))
     titles, cells = zip(*columns, strict=True)
     return Table(titles, ">" + "<" * (len(titles) - 1), tuple(zip(*cells, strict=True)))
 
 
-def _continued(words: str) -> str:
+def _lower_first(words: str) -> str:
     """Return our own words as they are written inside a sentence."""
     return words[0].lower() + words[1:]
 
 
-def _shown(rate: Rate | None) -> str:
+def _rate_text(rate: Rate | None) -> str:
     return f"{percent(rate.part / rate.whole, 1)} ({rate.part} of {rate.whole})" if rate and rate.whole else ""
 
 
-def _names(moments: Sequence[Moment]) -> list[str]:
+def _evaluator_names(moments: Sequence[Moment]) -> list[str]:
     return [name for name in EVALUATORS if any(name in one.rates for one in moments)]
 
 
-def _first(moments: Sequence[Moment], name: str) -> Rate:
+def _first_rate(moments: Sequence[Moment], name: str) -> Rate:
     return next(one.rates[name][0] for one in moments if name in one.rates)
 
 
@@ -139,10 +139,10 @@ def title(moments: Sequence[Moment]) -> str:
 # --- as charts ----------------------------------------------------------------------------------
 
 
-def _drawn(moments: Sequence[Moment]) -> Iterator[tuple[str, str, str]]:
+def _draw_charts(moments: Sequence[Moment]) -> Iterator[tuple[str, str, str]]:
     """Yield every chart as SVG, with its evaluator and its title."""
     marks, when = sorted(changes(moments)), [one.at[5:10] for one in moments]
-    for name in _names(moments):
+    for name in _evaluator_names(moments):
         for about in dict.fromkeys(rate.about for one in moments for rate in one.rates.get(name, ())):
             drawn = line_chart(about, list(_series(moments, name, about)), when, marks)
             yield name, about, drawn
@@ -160,10 +160,12 @@ def _series(moments: Sequence[Moment], name: str, about: str) -> Iterator[Series
         yield Series(str(own), [(rate.part, rate.whole) if rate else None for rate in rates], limits)
 
 
-def svg(moments: Sequence[Moment]) -> Iterator[str]:
+def svg_picture(moments: Sequence[Moment]) -> Iterator[str]:
     """Yield all charts as one picture that stands alone."""
-    drawn = [(f"{EVALUATORS[name].title}: {_continued(about)}", chart) for name, about, chart in _drawn(moments)]
-    return standalone(f"SAFE Gate: {title(moments)}", drawn)
+    drawn = [
+        (f"{EVALUATORS[name].title}: {_lower_first(about)}", chart) for name, about, chart in _draw_charts(moments)
+    ]
+    return svg_file(f"SAFE Gate: {title(moments)}", drawn)
 
 
 def html_page(moments: Sequence[Moment], notes: Sequence[Phrase]) -> Iterator[str]:
@@ -183,22 +185,22 @@ def _body(moments: Sequence[Moment], notes: Sequence[Phrase]) -> Iterator[str]:
             at = html(moments[place].at[:16].replace("T", " "))
             yield f'<li value="{number}">Run {place + 1}, {at}: {html(", ".join(names))}</li>\n'
         yield '</ol>\n<p class="muted">Figures before and after a change are not comparable.</p>\n</section>\n'
-    for name in _names(moments):
+    for name in _evaluator_names(moments):
         yield f'<section><h2>{html(EVALUATORS[name].title)}</h2>\n<div class="charts">\n'
-        for own, about, chart in _drawn(moments):
+        for own, about, chart in _draw_charts(moments):
             if own == name:
                 yield f"<figure><figcaption>{html(about)}</figcaption>{chart}</figure>\n"
         yield "</div></section>\n"
     yield '<section class="runs"><h2>Runs</h2>\n'
-    yield from table(runs_table(moments), "Runs", most=len(moments))
-    yield from folded("Reports", (f"<p>{phrase((Untrusted(one.path),))}</p>\n" for one in moments))
+    yield from html_table(runs_table(moments), "Runs", most=len(moments))
+    yield from fold("Reports", (f"<p>{render_phrase((Untrusted(one.path),))}</p>\n" for one in moments))
     yield "</section>\n</main>\n"
 
 
 # --- as Markdown --------------------------------------------------------------------------------
 
 
-def summary(moments: Sequence[Moment], notes: Sequence[Phrase]) -> str:
+def markdown_summary(moments: Sequence[Moment], notes: Sequence[Phrase]) -> str:
     """Return the history as Markdown: the latest runs as a table."""
     found, more = runs_table(moments), len(moments) - _SHOWN
     lines = [f"### SAFE Gate history · {title(moments)}", ""]

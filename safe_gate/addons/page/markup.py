@@ -29,9 +29,9 @@ _STYLES = (_COLORS, "page.css", _CHARTS)
 def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterator[str]:
     """Yield a page in pieces: `body` is its markup, `scripts` are files of this folder that run after it."""
     style, script = ("".join(map(_asset, files)) for files in (_STYLES, scripts))
-    runs = f"script-src {_source(script)}; " if script else ""
+    runs = f"script-src {_csp_source(script)}; " if script else ""
     policy = (
-        f"default-src 'none'; {runs}style-src {_source(style)}; base-uri 'none'; form-action 'none'; "
+        f"default-src 'none'; {runs}style-src {_csp_source(style)}; base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     )
     yield (
@@ -45,7 +45,7 @@ def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterat
     yield f"<script>{script}</script>\n</body>\n</html>\n" if script else "</body>\n</html>\n"
 
 
-def standalone(title: str, charts: Sequence[tuple[str, str]]) -> Iterator[str]:
+def svg_file(title: str, charts: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield charts, each with its title, one below the other as a picture that is a file."""
     high = 28
     placed = []
@@ -70,12 +70,12 @@ def _asset(name: str) -> str:
     return (pkgutil.get_data(__name__, name) or b"").decode("utf-8").replace("\r\n", "\n")
 
 
-def _source(text: str) -> str:
+def _csp_source(text: str) -> str:
     """Return what a policy calls an inline style or script (Content Security Policy Level 3, section 2.3.1)."""
     return f"'sha256-{b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
 
 
-def words(one: Words, longest: int = LONGEST) -> str:
+def render_words(one: Words, longest: int = LONGEST) -> str:
     """Return our own words as text, recorded ones as code."""
     if not isinstance(one, Untrusted):
         return html(one)
@@ -87,12 +87,12 @@ _WHOLE = 24
 """The longest name that stays on one line: an id or a day is not broken at its hyphens."""
 
 
-def phrase(parts: Phrase) -> str:
+def render_phrase(parts: Phrase) -> str:
     """Return a phrase as HTML."""
-    return "".join(map(words, parts))
+    return "".join(map(render_words, parts))
 
 
-def table(shown: Table, caption: str, most: int = HELD, longest: int = LONGEST) -> Iterator[str]:
+def html_table(shown: Table, caption: str, most: int = HELD, longest: int = LONGEST) -> Iterator[str]:
     """Yield a table with a limited number of rows. It scrolls on a narrow screen."""
     sides = ["num" if sign == ">" else "" for sign in shown.align]
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{html(caption)}"><table>'
@@ -102,7 +102,7 @@ def table(shown: Table, caption: str, most: int = HELD, longest: int = LONGEST) 
     )
     yield "</tr></thead><tbody>\n"
     for row in shown.rows[:most]:
-        cells = (_cell("td", side, words(one, longest)) for one, side in zip(row, sides, strict=True))
+        cells = (_cell("td", side, render_words(one, longest)) for one, side in zip(row, sides, strict=True))
         yield f"<tr>{''.join(cells)}</tr>\n"
     yield "</tbody></table></div>\n"
     yield from _left_out(len(shown.rows) - most)
@@ -119,7 +119,7 @@ def _cell(tag: str, side: str, content: str, more: str = "") -> str:
     return f"<{tag}{kind}{more}>{content}</{tag}>"
 
 
-def folded(summary: str, content: Iterable[str]) -> Iterator[str]:
+def fold(summary: str, content: Iterable[str]) -> Iterator[str]:
     """Yield markup below a line that opens it."""
     yield f'<details class="fold"><summary>{html(summary)}</summary>\n'
     yield from content
@@ -128,13 +128,13 @@ def folded(summary: str, content: Iterable[str]) -> Iterator[str]:
 
 def paragraphs(sentences: Iterable[Phrase], kind: str = "note") -> Iterator[str]:
     """Yield sentences, each a paragraph."""
-    yield from (f'<p class="{kind}">{phrase(one)}</p>\n' for one in sentences)
+    yield from (f'<p class="{kind}">{render_phrase(one)}</p>\n' for one in sentences)
 
 
 # --- rates with their intervals ----------------------------------------------------------------------
 
 _RATE_WIDE, _RATE_HIGH, _MARGIN = 240, 18, 6
-_MOST = 25  # more rates under one title are left to the list
+_MOST_RATES = 25  # more rates under one title are left to the list
 
 Limited = tuple[Rate, float | None]
 """A rate with the least that a rule of the gate allows, or None."""
@@ -147,16 +147,16 @@ def rate_tables(shown: Iterable[Limited]) -> Iterator[str]:
         yield f'<table class="rates"><caption>{html(about)}</caption>{_COLUMNS}<thead class="unseen"><tr>'
         yield '<th scope="col">Of</th><th scope="col">Rate</th><th scope="col">95 % interval</th>'
         yield '<th scope="col">Cases</th></tr></thead><tbody>\n'
-        yield from (_row(rate, limit) for rate, limit in of_title[:_MOST])
+        yield from (_row(rate, limit) for rate, limit in of_title[:_MOST_RATES])
         yield "</tbody></table>\n"
-        yield from _left_out(len(of_title) - _MOST)
+        yield from _left_out(len(of_title) - _MOST_RATES)
 
 
 _COLUMNS = '<colgroup><col class="of"><col class="rate"><col><col class="count"></colgroup>'
 
 
 def _row(rate: Rate, limit: float | None) -> str:
-    name = f'<th scope="row">{words(rate.name, 60)}</th>'
+    name = f'<th scope="row">{render_words(rate.name, 60)}</th>'
     if not rate.whole:
         return f'<tr>{name}<td class="num">none</td><td></td><td class="num muted">0</td></tr>\n'
     value, (low, high) = rate.part / rate.whole, wilson(rate.part, rate.whole)
@@ -170,24 +170,26 @@ def _row(rate: Rate, limit: float | None) -> str:
 
 def _interval(value: float, low: float, high: float, limit: float | None) -> str:
     """Return a rate as a dot on a line from 0 to 1, with its interval and a limit."""
-    middle, (left, right, dot) = _RATE_HIGH / 2, (_at(one) for one in (low, high, value))
+    middle, (left, right, dot) = _RATE_HIGH / 2, (_rate_x(one) for one in (low, high, value))
     missed = limit is not None and value < limit
     parts = [
-        f'<line class="axis" x1="{_at(0):g}" x2="{_at(1):g}" y1="{middle:g}" y2="{middle:g}"/>',
+        f'<line class="axis" x1="{_rate_x(0):g}" x2="{_rate_x(1):g}" y1="{middle:g}" y2="{middle:g}"/>',
         *(f'<line class="axis" x1="{x:g}" x2="{x:g}" y1="{middle - 3:g}" y2="{middle + 3:g}"/>' for x in _TICKS),
         f'<rect class="range" x="{left:g}" y="{middle - 3:g}" width="{max(right - left, 1):g}" height="6" rx="3"/>',
     ]
     if limit is not None:
-        parts.append(f'<line class="asked" x1="{_at(limit):g}" x2="{_at(limit):g}" y1="1" y2="{_RATE_HIGH - 1}"/>')
+        parts.append(
+            f'<line class="asked" x1="{_rate_x(limit):g}" x2="{_rate_x(limit):g}" y1="1" y2="{_RATE_HIGH - 1}"/>'
+        )
     parts.append(f'<circle class="{"bad" if missed else "dot"}" cx="{dot:g}" cy="{middle:g}" r="4.5"/>')
     return f'<svg class="interval" viewBox="0 0 {_RATE_WIDE} {_RATE_HIGH}" aria-hidden="true">{"".join(parts)}</svg>'
 
 
-def _at(share: float) -> float:
+def _rate_x(share: float) -> float:
     return round(_MARGIN + share * (_RATE_WIDE - 2 * _MARGIN), 2)
 
 
-_TICKS = [_at(share) for share in (0, 0.25, 0.5, 0.75, 1)]
+_TICKS = [_rate_x(share) for share in (0, 0.25, 0.5, 0.75, 1)]
 
 
 # --- over runs ----------------------------------------------------------------------------------

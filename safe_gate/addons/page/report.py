@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from safe_gate.addons.page.markup import folded, page, paragraphs, phrase, rate_tables, table
+from safe_gate.addons.page.markup import fold, html_table, page, paragraphs, rate_tables, render_phrase
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import line
 from safe_gate.evaluators.registry import EVALUATORS, evaluators_in, parts_of
@@ -49,7 +49,7 @@ _BLOCK = 1_000  # cases of one element: a browser holds no text of more than hal
 
 def _draw(run: RenderedRun) -> Iterator[str]:
     title = f"SAFE Gate: {VERDICTS[run.report.verdict]}"
-    return page(title, chain(_body(run), _data(run)), _SCRIPTS)
+    return page(title, chain(_body(run), _case_data(run)), _SCRIPTS)
 
 
 FILES = {"safe-gate.html": _draw}
@@ -64,13 +64,13 @@ def _body(run: RenderedRun) -> Iterator[str]:
     yield from _problems(report)
     yield from _rules(view)
     yield from _weakened(report)
-    yield from _list(run)
-    yield from _compared(view)
+    yield from _case_list(run)
+    yield from _comparison_section(view)
     yield from _figures(view)
     if view.waivers.rows:
         yield "<section><h2>Known failures</h2>\n"
         yield from paragraphs([view.known_failures] if view.known_failures else [])
-        yield from table(view.waivers, "Waivers and their state")
+        yield from html_table(view.waivers, "Waivers and their state")
         yield "</section>\n"
     yield "</main>\n"
     yield from _footer(report)
@@ -88,13 +88,13 @@ def _header(view: ReportView, origin: Origin) -> Iterator[str]:
         facts.append(("digest ", Untrusted(provenance.digests.all[:12])))
     yield f'<header class="verdict {html(verdict)}"><div>\n<p class="name">SAFE Gate</p>\n'
     yield f"<h1>{VERDICTS[verdict].capitalize()}</h1>\n<p>{html(rules_summary(view.report))}</p>\n"
-    yield f'<p class="facts">{" · ".join(map(phrase, facts))}</p>\n</div></header>\n'
+    yield f'<p class="facts">{" · ".join(map(render_phrase, facts))}</p>\n</div></header>\n'
 
 
 def _problems(report: Report) -> Iterator[str]:
     if problems := report.problems:
         yield f"<section><h2>Problems</h2>\n<p>{NO_VERDICT.capitalize()}.</p>\n"
-        yield from table(problems_table(problems), plural(number(problems), "problem"), longest=LONGEST_PROBLEM)
+        yield from html_table(problems_table(problems), plural(number(problems), "problem"), longest=LONGEST_PROBLEM)
         yield "</section>\n"
 
 
@@ -107,12 +107,12 @@ def _rules(view: ReportView) -> Iterator[str]:
         for rule in sorted(report.rules, key=lambda one: _ORDER.index(rule_state(one))):
             became = rule_state(rule)
             links = "".join(
-                f'<a href="#case={address(one.text.encode("utf-8", "replace"))}">{phrase((one,))}</a>'
+                f'<a href="#case={address(one.text.encode("utf-8", "replace"))}">{render_phrase((one,))}</a>'
                 if isinstance(one, Untrusted) and (rule.evaluator, one.text) not in gone
-                else phrase((one,))
+                else render_phrase((one,))
                 for one in blamed_names(rule)
             )
-            said = f"{phrase(rule_subject(rule))}{html(rule.message)}{links}"
+            said = f"{render_phrase(rule_subject(rule))}{html(rule.message)}{links}"
             yield f'<li class="{became}"><span class="state">{_STATES[became]}</span> <span>{said}'
             yield f' <span class="muted">{html(rule_name(rule))}</span></span></li>\n'
         yield "</ul>\n"
@@ -126,23 +126,23 @@ _ORDER = ("broken", "warning", "skipped", "ok")
 
 def _weakened(report: Report) -> Iterator[str]:
     if report.weakened and (said := weakened_headline(report.weakened)):
-        yield f'<section class="warning"><h2>{WEAKENED}</h2>\n<p>Weaker{phrase(said)}.</p>\n'
-        yield from table(weakened_table(report.weakened.findings), "How the gate is weaker")
+        yield f'<section class="warning"><h2>{WEAKENED}</h2>\n<p>Weaker{render_phrase(said)}.</p>\n'
+        yield from html_table(weakened_table(report.weakened.findings), "How the gate is weaker")
         yield "</section>\n"
 
 
-def _compared(view: ReportView) -> Iterator[str]:
+def _comparison_section(view: ReportView) -> Iterator[str]:
     comparison, section = view.report.comparison, view.comparison
     if comparison is None:
         return
-    against = phrase(describe_baseline(comparison.baseline))
+    against = render_phrase(describe_baseline(comparison.baseline))
     yield f"<section><h2>Compared with {against}</h2>\n<p>{html(headline(comparison))}</p>\n"
     yield from paragraphs(comparison_notes(comparison))
     if section:
-        yield from table(section.metrics, "Metrics of both runs")
+        yield from html_table(section.metrics, "Metrics of both runs")
         yield f'<p class="muted">{html("    ".join(section.footer))}</p>\n'
         for title, ids in section.issues:
-            yield f"<p>{html(title)}: {phrase(ids)}</p>\n"
+            yield f"<p>{html(title)}: {render_phrase(ids)}</p>\n"
     yield "</section>\n"
 
 
@@ -156,23 +156,23 @@ def _figures(view: ReportView) -> Iterator[str]:
             (rate, limits.get((evaluator.name, rate.rule, rate.group)))
             for rate in evaluator.present.figures(part).rates
         )
-        yield from folded("All figures", _details(section))
+        yield from fold("All figures", _details(section))
         yield "</section>\n"
 
 
 def _details(section: Section) -> Iterator[str]:
-    yield from table(section.metrics, "Scorecard")
+    yield from html_table(section.metrics, "Scorecard")
     for title, found in section.issues:
-        yield f"<p>{html(title)}: {phrase(found)}</p>\n"
+        yield f"<p>{html(title)}: {render_phrase(found)}</p>\n"
     for title, shown in section.details:
         yield f"<h3>{html(title)}</h3>\n"
-        yield from table(shown, title)
+        yield from html_table(shown, title)
 
 
 # --- cases --------------------------------------------------------------------------------------
 
 
-def _list(run: RenderedRun) -> Iterator[str]:
+def _case_list(run: RenderedRun) -> Iterator[str]:
     """Yield the list of cases, which the scripts fill."""
     is_any_compared = any(is_compared(run.report, name) for name in evaluators_in(run.report.parts))
     if evaluators_in(run.report.parts):
@@ -185,11 +185,11 @@ def _list(run: RenderedRun) -> Iterator[str]:
         yield '<button id="more" type="button" hidden>Show more</button>\n</section>\n'
 
 
-def _data(run: RenderedRun) -> Iterator[str]:
+def _case_data(run: RenderedRun) -> Iterator[str]:
     """Yield the data with which the scripts fill the list of cases."""
     report = run.report
     if evaluators_in(report.parts):
-        yield f"{_DATA.format('about')}{embedded_json(line(_about_cases(report, run.recorded)))}</script>\n"
+        yield f"{_DATA.format('about')}{embedded_json(line(_common_facts(report, run.recorded)))}</script>\n"
         for place, one in enumerate(_case_lines(run)):
             if place % _BLOCK == 0:
                 yield "</script>\n" * bool(place) + _DATA.format("cases")
@@ -213,12 +213,12 @@ def _footer(report: Report) -> Iterator[str]:
         (Untrusted(one.path), one.kind, Untrusted(one.sha256)) for one in report.provenance.inputs
     )
     if inputs:
-        shown = table(Table(("File", "Kind", "SHA-256"), "<<<", inputs), "The files that were read")
-        yield from folded("The files that were read", shown)
+        shown = html_table(Table(("File", "Kind", "SHA-256"), "<<<", inputs), "The files that were read")
+        yield from fold("The files that were read", shown)
     yield '<p class="muted">The same inputs give the same result.</p>\n</footer>\n'
 
 
-def _about_cases(report: Report, recorded: Recorded) -> dict[str, Any]:
+def _common_facts(report: Report, recorded: Recorded) -> dict[str, Any]:
     """Return what the cases of a report have in common."""
     return {
         "evaluators": [
@@ -246,10 +246,10 @@ def _case_lines(run: RenderedRun) -> Iterator[str]:
         name = case.evaluator.name
         now = next(texts.get(name, iter(())), {})
         old = run.recorded.before(name, case.id) or {}
-        yield line(_case(run.report.parts[name] or {}, case, now, old, changes.get(name, {}).get(case.id)))
+        yield line(_case_json(run.report.parts[name] or {}, case, now, old, changes.get(name, {}).get(case.id)))
 
 
-def _case(
+def _case_json(
     part: JsonObject, case: JudgedCase, now: JsonObject, old: JsonObject, change: Change | None
 ) -> dict[str, Any]:
     """Return what the page shows of a case; what is empty is left out."""
@@ -261,23 +261,23 @@ def _case(
         "id": case.id,
         "place": f"{case.place.path}:{case.place.line}",
         "label": case.label,
-        "kind": _kind(case),
+        "kind": _case_kind(case),
         "rank": _rank(case),
         "what": finding.what if finding else "",
         "news": case.change,
         "groups": list(case.groups),
         "excused": list(case.excused_by),
-        "evidence": [_as_json(one) for one in finding.evidence] if finding else [],
-        "checks": [_judged(one, decided.get(one.by, ())) for one in case.judgements],
+        "evidence": [_phrase_json(one) for one in finding.evidence] if finding else [],
+        "checks": [_judgement_json(one, decided.get(one.by, ())) for one in case.judgements],
         "waivers": {
-            by: _as_json(
+            by: _phrase_json(
                 ("waived until ", Untrusted(one.expires), " by ", Untrusted(one.owner), ": ", Untrusted(one.reason))
             )
             for by, one in case.waivers.items()
         },
         "fields": {} if fields == evaluator.present.fields else dict(fields),
         "texts": {field: now[field] for field in fields if now.get(field)},
-        "marks": [_mark(one) for one in evaluator.present.marks(case.result, now)],
+        "marks": [_mark_json(one) for one in evaluator.present.marks(case.result, now)],
     }
     if change:
         shown["because"] = change.because
@@ -286,15 +286,15 @@ def _case(
     before = change.before if change else None
     if changed:
         shown["old"] = changed
-        shown["oldMarks"] = [_mark(one) for one in evaluator.present.marks(before, old)] if before else []
+        shown["oldMarks"] = [_mark_json(one) for one in evaluator.present.marks(before, old)] if before else []
     filled = {key: value for key, value in shown.items() if value not in ("", [], {}, None)}
     if before:
         # An empty list means: no evidence before.
-        filled["before"] = [_as_json(one) for one in evaluator.present.finding(before).evidence]
+        filled["before"] = [_phrase_json(one) for one in evaluator.present.finding(before).evidence]
     return filled
 
 
-def _kind(case: JudgedCase) -> str:
+def _case_kind(case: JudgedCase) -> str:
     """Return what a case looks like in the list: fail, review, expected or pass."""
     if case.excused_by and not case.finding:
         return "expected"
@@ -315,27 +315,27 @@ def _rank(case: JudgedCase) -> int:
 _LAST = 9
 
 
-def _judged(one: Judgement, decided: Phrase) -> dict[str, Any]:
+def _judgement_json(one: Judgement, decided: Phrase) -> dict[str, Any]:
     kind = {None: "pass", Severity.REVIEW: "review", Severity.FAILING: "fail"}[one.severity]
     shown = {
         "by": one.by,
         "label": one.label,
         "kind": "none" if one.label == "not applicable" else kind,
         "score": one.score,
-        "evidence": [_as_json(found) for found in one.evidence],
-        "decided": _as_json(decided),
+        "evidence": [_phrase_json(found) for found in one.evidence],
+        "decided": _phrase_json(decided),
     }
     return {key: value for key, value in shown.items() if value not in ([], None)}
 
 
-def _mark(one: Mark) -> list[Any]:
+def _mark_json(one: Mark) -> list[Any]:
     text = "" if one.end - one.start > _LONGEST_QUOTE else one.text
-    return [one.field, one.start, one.end, str(one.side), one.by, one.says, one.rule, _as_json(one.why), text]
+    return [one.field, one.start, one.end, str(one.side), one.by, one.says, one.rule, _phrase_json(one.why), text]
 
 
 _LONGEST_QUOTE = 300
 
 
-def _as_json(parts: Phrase) -> list[Any]:
+def _phrase_json(parts: Phrase) -> list[Any]:
     """Return a phrase for the scripts: our own words as strings, recorded ones each in a list."""
     return [[one.text] if isinstance(one, Untrusted) else one for one in parts]

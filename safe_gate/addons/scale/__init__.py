@@ -1,6 +1,6 @@
 """Shards of a run, a dask cluster, and Parquet files."""
 
 from safe_gate.addons.scale import cluster, parquet, shards
-from safe_gate.addons.scale.shards import Content, Shard, Shards
+from safe_gate.addons.scale.shards import Shard, ShardContent, Shards
 
-__all__ = ["Content", "Shard", "Shards", "cluster", "parquet", "shards"]
+__all__ = ["Shard", "ShardContent", "Shards", "cluster", "parquet", "shards"]

@@ -59,16 +59,16 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], sche
     """
     sent = pickle.dumps(function)
     waiting: deque[Future[Any]] = deque()
-    with _connected(scheduler) as client:
+    with _connect(scheduler) as client:
         for item in items:
-            waiting.append(client.submit(_applied, _software(), sent, pickle.dumps(item), pure=False))
+            waiting.append(client.submit(_apply_if_same_software, _software(), sent, pickle.dumps(item), pure=False))
             if len(waiting) > 2 * sum(client.nthreads().values()):
-                yield _result(waiting.popleft(), client, scheduler)
+                yield _await_result(waiting.popleft(), client, scheduler)
         while waiting:
-            yield _result(waiting.popleft(), client, scheduler)
+            yield _await_result(waiting.popleft(), client, scheduler)
 
 
-def checked(scheduler: str) -> Mapping[str, str]:
+def check_scheduler(scheduler: str) -> Mapping[str, str]:
     """Return this process's software. Raises CannotJudge where `dask` is missing or an address is none. Asks nobody."""
     try:
         import distributed  # noqa: F401 - is it there, and dask below it?
@@ -79,37 +79,39 @@ def checked(scheduler: str) -> Mapping[str, str]:
         raise CannotJudge(Problem(Place("jobs"), words, code=Code.UNAVAILABLE)) from None
     found = _ADDRESS.fullmatch(scheduler)
     if not found or not 0 < int(found["port"]) < 1 << 16:
-        raise _broken(scheduler, "is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT")
+        raise _cluster_error(scheduler, "is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT")
     return own
 
 
 @contextmanager
-def _connected(scheduler: str) -> Iterator[Client]:
+def _connect(scheduler: str) -> Iterator[Client]:
     """Give a connection to a scheduler that has workers. Raises CannotJudge, also for what is lost while it is used."""
-    own = checked(scheduler)
+    own = check_scheduler(scheduler)
     from dask import config
     from distributed import Client
     from distributed.scheduler import KilledWorker
 
     for name in ("distributed", "distributed.client"):  # we report the error once
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    _knock(scheduler)
+    _check_reachable(scheduler)
     quiet = config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})  # a line may be as long as it likes
     try:
         with quiet, Client(scheduler, timeout=PATIENCE, set_as_default=False) as client:
-            _wait(client, scheduler, PATIENCE, "has no worker")
+            _wait_for_worker(client, scheduler, PATIENCE, "has no worker")
             known = sorted(client.run(_software, on_error="return").items())
-            if strange := [problem for worker, theirs in known for problem in _strange(worker, theirs, own)]:
+            if strange := [
+                problem for worker, theirs in known for problem in _software_differences(worker, theirs, own)
+            ]:
                 raise CannotJudge(*strange)
             yield client
     except KilledWorker as error:
         words = f"gave up: some cases ended {plural(error.allowed_failures + 1, 'worker')}, perhaps for lack of memory"
-        raise _broken(scheduler, f"{words}; give workers more, or look into their logs") from None
+        raise _cluster_error(scheduler, f"{words}; give workers more, or look into their logs") from None
     except (CancelledError, OSError) as error:
-        raise _broken(scheduler, f"was lost: {reason(error)}; run again when it is there") from None
+        raise _cluster_error(scheduler, f"was lost: {reason(error)}; run again when it is there") from None
 
 
-def _knock(scheduler: str) -> None:
+def _check_reachable(scheduler: str) -> None:
     """Raise CannotJudge unless a scheduler answers: a client that cannot connect does not end well."""
     from distributed import Security
     from distributed.comm.core import connect
@@ -122,45 +124,49 @@ def _knock(scheduler: str) -> None:
         asyncio.run(knock())
     except (OSError, ValueError, TypeError, RuntimeError, MemoryError) as error:
         why = reason(error)
-        raise _broken(scheduler, f"cannot be reached: {why}; expected the address of a dask scheduler") from None
+        raise _cluster_error(scheduler, f"cannot be reached: {why}; expected the address of a dask scheduler") from None
 
 
-def _broken(scheduler: str, words: str) -> CannotJudge:
+def _cluster_error(scheduler: str, words: str) -> CannotJudge:
     return CannotJudge(Problem(Place("jobs"), f"{scheduler[:80]} {words}", code=Code.UNAVAILABLE))
 
 
-def _wait(client: Client, scheduler: str, seconds: int, words: str) -> None:
+def _wait_for_worker(client: Client, scheduler: str, seconds: int, words: str) -> None:
     """Wait for a worker, if there is none. Raises CannotJudge if none comes."""
     try:
         client.wait_for_workers(1, timeout=seconds)
     except TimeoutError:
-        raise _broken(scheduler, f"{words}, and none came for {seconds} s; start some: dask worker ADDRESS") from None
+        raise _cluster_error(
+            scheduler, f"{words}, and none came for {seconds} s; start some: dask worker ADDRESS"
+        ) from None
 
 
-def _result(future: Future[Any], client: Client, scheduler: str) -> Any:
+def _await_result(future: Future[Any], client: Client, scheduler: str) -> Any:
     """Return what a worker made of an item. Raises CannotJudge where no worker is left that could, and none comes."""
     while True:
         try:
             return pickle.loads(future.result(timeout=PATIENCE))  # noqa: S301 - the cluster is trusted as the gate is
         except TimeoutError:
-            _wait(client, scheduler, ALONE, "has lost all its workers")
+            _wait_for_worker(client, scheduler, ALONE, "has lost all its workers")
 
 
 _one_at_a_time = Lock()
 """Threads of one worker gain nothing from scoring at once in Python, and caches need not handle them."""
 
 
-def _applied(expected: Mapping[str, str], function: bytes, item: bytes) -> bytes:
+def _apply_if_same_software(expected: Mapping[str, str], function: bytes, item: bytes) -> bytes:
     """Return the result of a function for an item, on a worker. Raises CannotJudge for other software."""
     from distributed import get_worker
 
     with _one_at_a_time:
-        if strange := tuple(_strange(get_worker().address, _software(), expected)):  # it came late
+        if strange := tuple(_software_differences(get_worker().address, _software(), expected)):  # it came late
             raise CannotJudge(*strange)
         return pickle.dumps(pickle.loads(function)(pickle.loads(item)))  # noqa: S301 - as above
 
 
-def _strange(address: str, theirs: Mapping[str, str] | Exception, expected: Mapping[str, str]) -> Iterator[Problem]:
+def _software_differences(
+    address: str, theirs: Mapping[str, str] | Exception, expected: Mapping[str, str]
+) -> Iterator[Problem]:
     """Yield how a worker's software differs from what is expected; an exception says why it is unknown."""
     place, advice = Place(f"worker {address}"), "install the same on every worker"
     if isinstance(theirs, OSError):  # it has gone since

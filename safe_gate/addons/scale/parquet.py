@@ -1,7 +1,7 @@
 """Shell: rows of a Parquet file as lines of JSON, so that readers of cases know one form. Reads an open file.
 
 `pyarrow` is an extra, imported only for such a file. Rows travel as Arrow's own stream, which costs almost nothing
-to write. `lines` makes objects from them, which takes most of the time.
+to write. `read_lines` makes objects from them, which takes most of the time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class NotReadable(Exception):
     """A file is not Parquet, or JSON cannot express a row. The message says why."""
 
 
-def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
+def read_batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
     """Yield a file's rows in batches as Arrow's stream, each with its number of rows.
 
     Raises NotReadable, and ModuleNotFoundError if `pyarrow` is not installed.
@@ -42,7 +42,7 @@ def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
         size = sum(one.total_byte_size for one in groups)
         if size > _MOST_UNPACKED and size > _MOST_RATIO * held:
             raise NotReadable(f"it expands from {held} bytes to {size}")
-        for batch in map(_spelt_out, table.iter_batches(batch_size=rows, use_threads=False)):
+        for batch in map(_decode_dictionaries, table.iter_batches(batch_size=rows, use_threads=False)):
             each = max(1, batch.num_rows * _BYTES // max(batch.nbytes, _BYTES))
             for few in (batch.slice(start, each) for start in range(0, batch.num_rows, each)):
                 sink = pyarrow.BufferOutputStream()
@@ -53,7 +53,7 @@ def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
         raise NotReadable(reason(error)) from None
 
 
-def _spelt_out(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+def _decode_dictionaries(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
     """Return a batch whose columns hold their values: some rows would carry a dictionary of all in their row group."""
     import pyarrow
 
@@ -63,7 +63,7 @@ def _spelt_out(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
     return pyarrow.RecordBatch.from_arrays(list(columns), names=batch.schema.names)
 
 
-def lines(data: bytes, *, is_import: bool = False) -> Iterator[str | NotReadable]:
+def read_lines(data: bytes, *, is_import: bool = False) -> Iterator[str | NotReadable]:
     """Yield each row of a stream as the text of a JSON object, or why that is not possible.
 
     A null column or struct field is left out, as in JSON. A null entry of a map stays. For an import, a null column
@@ -88,7 +88,7 @@ def _line(batch: pyarrow.RecordBatch, index: int, *, is_import: bool) -> str:
     pairs = []
     for field, column in zip(batch.schema, batch, strict=True):
         try:
-            value = _plain(column[index].as_py(maps_as_pydicts="strict"), field.type)
+            value = _without_null_fields(column[index].as_py(maps_as_pydicts="strict"), field.type)
             if value is not None or is_import:
                 text = json.dumps(value, default=(lambda _: math.nan) if is_import else None)
                 pairs.append(f"{json.dumps(field.name)}:{text}")
@@ -98,13 +98,13 @@ def _line(batch: pyarrow.RecordBatch, index: int, *, is_import: bool) -> str:
     return "{" + ",".join(pairs) + "}"
 
 
-def _plain(value: Any, kind: pyarrow.DataType) -> Any:
+def _without_null_fields(value: Any, kind: pyarrow.DataType) -> Any:
     """Return a value without the fields of structs that are null."""
     import pyarrow
 
     if value is not None and pyarrow.types.is_struct(kind):
-        fields = {name: _plain(inner, kind.field(name).type) for name, inner in value.items()}
+        fields = {name: _without_null_fields(inner, kind.field(name).type) for name, inner in value.items()}
         return {name: inner for name, inner in fields.items() if inner is not None}
     if value is not None and (pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind)):
-        return [_plain(one, kind.value_type) for one in value]
+        return [_without_null_fields(one, kind.value_type) for one in value]
     return value

@@ -30,7 +30,7 @@ from safe_gate.scoring.measure import Recount
 
 _SHAPE = 1
 _DIGEST = re.compile('"[0-9a-f]{40,64}"')
-_NAMED = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
+_SHARD_NAME = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
 _MOST_NAMED = 10
 
 
@@ -44,7 +44,7 @@ class Shard:
     @classmethod
     def named(cls, text: str) -> Shard:
         """Return the shard that a setting names, such as `2/4`. Raises CannotJudge."""
-        found = _NAMED.fullmatch(text)
+        found = _SHARD_NAME.fullmatch(text)
         if not found or int(found[1]) > int(found[2]):
             words = "expected INDEX/COUNT, the index from 1 to the count, the count at most 9999, such as 2/4"
             shown, hidden = (f"is {name(text)}; {words}" for name in (quote, masked))
@@ -75,7 +75,7 @@ def _index(evaluator: str, case_id: str, of: int) -> int:
     return int.from_bytes(hashlib.sha256(key).digest(), "big") % of + 1
 
 
-class Content(NamedTuple):
+class ShardContent(NamedTuple):
     """What a shard's file holds: its results by evaluator, and of how many cases they are in all.
 
     It is the same whenever it is made.
@@ -97,18 +97,18 @@ class Content(NamedTuple):
         }
 
     @classmethod
-    def from_json(cls, value: JsonObject) -> Content:
+    def from_json(cls, value: JsonObject) -> ShardContent:
         """Return what a shard's file holds, which fits the schema."""
         shard = value["shard"]
         return cls(
             Shard(shard["index"], shard["of"]),
             shard["cases"],
-            {name: [_sound(name, one) for one in value[name]] for name in evaluators_in(value)},
+            {name: [_check_result(name, one) for one in value[name]] for name in evaluators_in(value)},
             codec.from_json(Provenance, value["provenance"]),
         )
 
 
-def _sound(name: str, value: JsonObject) -> Any:
+def _check_result(name: str, value: JsonObject) -> Any:
     """Return a result. Raises CannotJudge if what follows from its evidence, such as a score, contradicts it."""
     result = read_result(name, value)
     if first := next(stored.differences({"": value}, {"": codec.to_json(result)}), None):
@@ -159,24 +159,24 @@ class Shards:
                 )
                 if there != here and (term, there) not in told:
                     told.add((term, there))
-                    sides = f"is {_shown(there)} in this shard, {_shown(here)} in the run that merges it"
+                    sides = f"is {_abbreviate(there)} in this shard, {_abbreviate(here)} in the run that merges it"
                     words = f"{sides}; use the same in all"
                     yield Problem(Place(name), words, "", term)
 
 
-def read(patterns: Sequence[str]) -> Shards:
+def read_shards(patterns: Sequence[str]) -> Shards:
     """Return the shards that paths and globs name. Raises CannotJudge unless they are one whole, each there once."""
     if not patterns:
         words = "is not set, so there is nothing to merge; expected the reports of runs with `shard`"
         raise CannotJudge(Problem(Place("shards"), words))
     paths, problems = globs.expand_on_disk(patterns, ".json")
-    contents: dict[str, Content] = {}
+    contents: dict[str, ShardContent] = {}
     terms: dict[str, Mapping[str, Any]] = {}
     results: dict[str, dict[str, Any]] = {name: {} for name in EVALUATORS}
     counts = Counter[str]()
     for path in paths:
         try:
-            found = document(str(path))
+            found = read_shard(str(path))
         except CannotJudge as error:
             problems += error.problems
             continue
@@ -190,12 +190,12 @@ def read(patterns: Sequence[str]) -> Shards:
                 if not shard.has(name, case_id):
                     words = f"has a result here, but belongs to another shard than {shard.index} of {shard.of}"
                     problems.append(Problem(Place(disk.display_path(path)), f"{words}; run the shard again", case_id))
-    if problems := problems or [*_no_whole(contents)] or [*_uncounted(contents, counts)]:
+    if problems := problems or [*_incomplete_problems(contents)] or [*_uncounted(contents, counts)]:
         raise CannotJudge(*problems)
     return Shards(results, terms, sorted(contents, key=lambda name: contents[name].shard.index))
 
 
-def _uncounted(contents: Mapping[str, Content], counts: Mapping[str, int]) -> Iterator[Problem]:
+def _uncounted(contents: Mapping[str, ShardContent], counts: Mapping[str, int]) -> Iterator[Problem]:
     """Yield a problem for each evaluator whose shards report fewer cases than they have results."""
     for name, content in contents.items():
         for evaluator, cases in content.cases.items():
@@ -205,7 +205,7 @@ def _uncounted(contents: Mapping[str, Content], counts: Mapping[str, int]) -> It
                 yield Problem(Place(name), words, "", f"shard.cases.{evaluator}")
 
 
-def document(path: str) -> Content:
+def read_shard(path: str) -> ShardContent:
     """Return what a shard's file holds. Its results fit the report's schema. Raises CannotJudge with every problem."""
     found: JsonObject = checked.read_document(path, "shard")
     place, report = Place(disk.display_path(Path(path))), checked.load_schema("report")
@@ -224,12 +224,12 @@ def document(path: str) -> Content:
     if faults:
         raise CannotJudge(*(Problem(place, fault.message, "", fault.field, fault.text_free) for fault in faults))
     try:
-        return Content.from_json(found)
+        return ShardContent.from_json(found)
     except CannotJudge as error:
         raise CannotJudge(*(replace(one, place=place) for one in error.problems)) from None
 
 
-def _no_whole(contents: Mapping[str, Content]) -> Iterator[Problem]:
+def _incomplete_problems(contents: Mapping[str, ShardContent]) -> Iterator[Problem]:
     """Yield what keeps shards, as their files say which they are, from being one whole.
 
     That is another number of parts, one that is there twice or not at all.
@@ -262,7 +262,7 @@ def _terms(provenance: Provenance) -> dict[str, Any]:
     }
 
 
-def _shown(text: str) -> str:
+def _abbreviate(text: str) -> str:
     """Return a text, cut if long, with the start of its SHA-256: other texts may start the same."""
     if len(text) <= LONGEST_QUOTE or _DIGEST.fullmatch(text):
         return text

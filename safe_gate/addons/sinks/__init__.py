@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
 
-from safe_gate.addons.sinks.events import Event, Run, cloud_events, of_run
+from safe_gate.addons.sinks.events import Event, Run, cloud_events, report_events
 from safe_gate.core.deadline import within
 from safe_gate.core.jsontext import line
 from safe_gate.inputs import disk
@@ -19,7 +19,7 @@ from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Report
 from safe_gate.settings import Sink, Sinks
 
-__all__ = ["Run", "SinkError", "Timer", "deliver", "of_run"]
+__all__ = ["Run", "SinkError", "Timer", "deliver", "report_events"]
 
 Given = TypeVar("Given")
 
@@ -80,7 +80,7 @@ def deliver(report: Report, run: Run, to: Sinks, sleep: Callable[[float], None])
         name = f"sink {place + 1} ({sink.kind})"
         try:
             send = to_file if sink.kind == "file" else import_module(f"{__name__}.{sink.kind}").send
-            send(of_run(report, run, with_text=to.with_text), run, sink, timer)
+            send(report_events(report, run, with_text=to.with_text), run, sink, timer)
         except SinkError as error:
             failures.append(f"{name}: {error}")
         except CannotJudge as error:

@@ -56,7 +56,7 @@ class Event(NamedTuple):
     commit: str = ""
 
 
-def of_run(report: Report, run: Run, *, with_text: bool) -> Iterator[Event]:
+def report_events(report: Report, run: Run, *, with_text: bool) -> Iterator[Event]:
     """Yield the events of a report: for each evaluator its cases and batches, then the verdict.
 
     Recorded text is in them only `with_text`, and as the report has it: with `text: none` hashes.
@@ -64,19 +64,19 @@ def of_run(report: Report, run: Run, *, with_text: bool) -> Iterator[Event]:
     timestamp = report.generated_at
     for evaluator, part in parts_of(report.parts):
         for result in results_of(part):
-            yield _of_case(evaluator, part, result, timestamp, with_text=with_text)
+            yield _case_events(evaluator, part, result, timestamp, with_text=with_text)
         for one in evaluator.present.batch_events(part):
-            rate, batch = Evaluation(f"{evaluator.name}.pass_rate", score=one.pass_rate), _shown(one.batch)
+            rate, batch = Evaluation(f"{evaluator.name}.pass_rate", score=one.pass_rate), _clean_name(one.batch)
             yield Event(one.type, batch, timestamp, {**one.data, "timestamp": timestamp}, (rate,), batch=batch)
-    yield _of_verdict(report, run, timestamp)
+    yield _verdict_event(report, run, timestamp)
 
 
-def _of_case(evaluator: Evaluator, part: Any, result: CaseResult, timestamp: str, *, with_text: bool) -> Event:
+def _case_events(evaluator: Evaluator, part: Any, result: CaseResult, timestamp: str, *, with_text: bool) -> Event:
     judgements = tuple(evaluator.present.judgements(part, result))
     type_, data = evaluator.present.result_event(result, judgements, with_text=with_text)
     return Event(
         type_,
-        _shown(result.id),
+        _clean_name(result.id),
         timestamp,
         {**data, "timestamp": timestamp},
         tuple(
@@ -88,12 +88,12 @@ def _of_case(evaluator: Evaluator, part: Any, result: CaseResult, timestamp: str
             )
             for one in judgements
         ),
-        batch=_shown(result.batch),
+        batch=_clean_name(result.batch),
         status="pass" if evaluator.compare.outcome(result).passed else "fail",
     )
 
 
-def _of_verdict(report: Report, run: Run, timestamp: str) -> Event:
+def _verdict_event(report: Report, run: Run, timestamp: str) -> Event:
     verdict, digests = report.verdict.value, report.provenance.digests
     summaries = {one.name: codec.to_json(part.summary) for one, part in parts_of(report.parts)}
     data: dict[str, Any] = {
@@ -117,7 +117,7 @@ def _of_verdict(report: Report, run: Run, timestamp: str) -> Event:
     return Event(VERDICT, "", timestamp, data, (judged,), status=verdict, commit=report.provenance.commit)
 
 
-def _shown(name: str) -> str:
+def _clean_name(name: str) -> str:
     """Return a recorded name without what CloudEvents and OTLP refuse: control characters, half surrogate pairs."""
     return plain(Untrusted(name), _LONGEST)
 

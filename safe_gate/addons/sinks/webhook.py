@@ -59,7 +59,7 @@ class Session(requests.Session):
                 return answer
         except _ERRORS as error:
             if self.outcome == "no answer":
-                self.outcome = cause(error)
+                self.outcome = failure_reason(error)
             raise
 
 
@@ -80,7 +80,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
 )
 
 
-def cause(error: Exception) -> str:
+def failure_reason(error: Exception) -> str:
     """Return what went wrong, and what to correct where it is a setting."""
     return next(words for kind, words in _CAUSES if isinstance(error, kind))
 
@@ -139,7 +139,7 @@ def _post_once(body: bytes, sink: Sink, timer: Timer) -> tuple[str, float | None
     try:
         answer = timer.within(_LONGEST, lambda: session.post(sink.to, data=body, headers=headers))
     except _ERRORS as error:
-        words = cause(error) if isinstance(error, TimeoutError) else session.outcome
+        words = failure_reason(error) if isinstance(error, TimeoutError) else session.outcome
         is_lasting = isinstance(error, ValueError | requests.exceptions.SSLError)  # a wrong address or certificate
         may_pass = isinstance(error, requests.RequestException | HTTPError | TimeoutError) and not is_lasting
         return words, 0.0 if may_pass else None

@@ -86,7 +86,7 @@ def test_rows_of_a_column_with_a_dictionary_carry_no_more_than_their_own_values(
     for name, kind in (("plain.parquet", pa.string()), ("dictionary.parquet", pa.dictionary(pa.int32(), pa.string()))):
         write(name, cases, COLUMNS.set(1, pa.field("user", kind)))
         with Path(name).open("rb") as file:
-            sizes.append(sum(len(data) for _, data in parquet.batches(file, 50)))
+            sizes.append(sum(len(data) for _, data in parquet.read_batches(file, 50)))
         assert safe_gate("eval", "--cases", name, "--out", "o.json").code in (0, 2)
         reports.append(bare("o.json"))
     assert reports[0] == reports[1]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.addons.training import parts, rows
+from safe_gate.addons.training import learn_rows, split_cases
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.model.problems import Place
 from tests.support import packs
@@ -132,7 +132,7 @@ def case(id_: str, reply: str, message: str = "", file: str = "c.jsonl") -> Case
 @pytest.mark.parametrize("files", [1, 3, 12])
 def test_copies_are_left_out_together(files: int) -> None:
     cases = [case(f"{n}", f"Reply {n // 2}", file=f"{n % files}.jsonl") for n in range(48)]
-    found = parts(cases, ("agency_language",))
+    found = split_cases(cases, ("agency_language",))
     assert sorted(one.id for part in found for one in part) == sorted(one.id for one in cases)
     texts = [{one.assistant for one in part} for part in found]
     assert all(a.isdisjoint(b) for number, a in enumerate(texts) for b in texts[:number])
@@ -174,5 +174,5 @@ def test_a_row_covers_what_the_rows_before_it_leave() -> None:
     texts = ("green boat", "green boat", "green boat red car", "green boat red car", "red car", "red car")
     check = "unverifiable_reassurance"
     cases = [Case("a", "", text, (check,), {}, (), Place("c"), marks={"guarantee": [text]}) for text in texts]
-    found = rows(cases, packs.load(), {}, ["guarantee"])
+    found = learn_rows(cases, packs.load(), {}, ["guarantee"])
     assert [(row.inside, "red" in row.phrase) for row in found] == [(4, False), (4, True)]

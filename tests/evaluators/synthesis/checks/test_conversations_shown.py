@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from safe_gate.addons.training import parts
+from safe_gate.addons.training import split_cases
 from safe_gate.core.case import CaseAt
 from safe_gate.model.problems import Place
 from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, SafeGate, report, turn, write_cases
@@ -119,4 +119,4 @@ def test_the_example_runs(safe_gate: SafeGate) -> None:
 def test_turns_of_a_conversation_are_left_out_together_when_rules_are_learned() -> None:
     texts = [text for n in range(12) for text in (f"Message {n} about boats.", f"Reply {n} about trains.")]
     cases: list[Any] = list(SYNTHESIS.parse(talk("a", *texts, turns="all"), CaseAt(Place("c.jsonl", 1), ""), SETTINGS))
-    assert len(parts(cases)) == 1
+    assert len(split_cases(cases)) == 1
