@@ -286,7 +286,7 @@ def read_table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> I
 
     Lines keep their ends, names lose their outer blanks. Blank lines and Excel's `sep=;` may stand before the header.
     Rows of empty cells, and empty cells in columns without a name, mean nothing. A column that is there twice holds
-    `Twice`. Raises NotReadable where the quotes are broken.
+    `RepeatedColumn`. Raises NotReadable where the quotes are broken.
     """
     before = csv.field_size_limit(MOST_BYTES)
     try:

@@ -115,8 +115,8 @@ def last_exchange(messages: Any, *, whole: bool = False) -> Conversation:
     """Return the last reply of a conversation, and its prompt.
 
     Messages without text and what tools call and answer are left out. Without an earlier reply, system messages are
-    left out too, and user messages are joined by a blank line. A `whole` conversation keeps them. Raises RefusedRecord for a
-    value that is not a conversation.
+    left out too, and user messages are joined by a blank line. A `whole` conversation keeps them. Raises RefusedRecord
+    for a value that is not a conversation.
     """
     if not isinstance(messages, list) or not messages:
         raise RefusedRecord("has no messages; expected a list of messages with role and content")
