@@ -44,7 +44,7 @@ pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
 
 LIMIT, TIME_LIMIT, ROUNDS = 2.2, 2.9, 10
 DOUBLINGS = 3 if is_thorough() else 2
-SIZE = 8_000 if is_thorough() else 4_000  # of a text before it is doubled
+SIZE = 8_000 if is_thorough() else 2_500  # of a text before it is doubled
 RULES = packs.load()
 
 
@@ -218,7 +218,7 @@ def test_a_case_is_scored_in_linear_time(unit: str) -> None:
 
 def test_a_text_of_sentences_that_all_differ_is_scored_in_linear_time() -> None:
     sentences = "".join(f"You will be fine {k}, and I know you feel {k}. " for k in range(3_000))
-    assert is_linear(lambda text: score(sentences[: len(text)]), "a", size=8_000)
+    assert is_linear(lambda text: score(sentences[: len(text)]), "a", size=SIZE)
 
 
 @pytest.mark.parametrize(("needle", "unit"), [("a" * 400 + "b", "a"), ("ab" * 200 + "c", "ab"), ("fever", "fever ")])
