@@ -150,8 +150,7 @@ def run(
         name = arguments.pop("command")
         known = {one.name for one in settings()} | {*OF_COMMANDS}
         flags |= {name: value for name, value in arguments.items() if name in known}
-        known_so_far = reading.reporting_options(flags, environ, lambda _: None)
-        disk.follow_links(is_on="outside-links" in known_so_far.allow)
+        disk.follow_links(is_on="outside-links" in reading.allowed(flags, environ))
         command = commands.module(name)
         time_of(environ)  # an invalid SOURCE_DATE_EPOCH is an error
         effects = effects_of(environ, printed, told, is_log=command.COMMAND.judges)

@@ -25,7 +25,7 @@ from safe_gate.core.setting import AS_RUN, Setting, nested
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS, INSTALL_PROBLEMS
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.settings import CONFIG_FILES, OF_COMMANDS, Format, Settings, Sink, in_groups, settings
+from safe_gate.settings import CONFIG_FILES, OF_COMMANDS, Allowed, Format, Settings, Sink, in_groups, settings
 
 CONFIG_FILE = "config file"
 """The kind of the origins in a config file."""
@@ -309,6 +309,15 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
         text="none" if "text" in given.faulty else options.text,
         reports=tuple(name for name in get_args(Format) if name in formats) or options.reports or Settings().reports,
     )
+
+
+def allowed(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Sequence[Allowed]:
+    """Return the setting `allow`, which is known before any file is read; a faulty value allows nothing."""
+    given = Given(flags, environ, lambda _: None)
+    (setting,) = (one for one in settings() if one.name == "allow")
+    values = (value for source in (Flags, Inputs, Variables) for value, _ in source(given).values(setting))
+    value = next(values, ())
+    return Settings(allow=value).allow if value and _fits("allow", value) else ()
 
 
 # --- what is wrong --------------------------------------------------------------------------------

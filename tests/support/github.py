@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -68,7 +68,8 @@ def descriptions() -> tuple[tuple[OpenAPI, bool], ...]:
     return tuple((OpenAPI.from_dict(one), one is documents[0] or len(one["paths"]) >= ALL_PATHS) for one in documents)
 
 
-def faults(method: str, target: str, data: bytes) -> list[str]:
+@cache
+def faults(method: str, target: str, data: bytes) -> Sequence[str]:
     """Return how a request breaks the description of GitHub's API."""
     url = urlsplit(target)
     request = MockRequest(

@@ -318,8 +318,7 @@ def check(own: Sequence[OwnFile]) -> list[Pack]:
     found: list[Pack] = []
     problems: list[Problem] = []
     named: set[str] = set()
-    ships = shipped()
-    taken = {rule["id"] for pack in ships for rule in pack["rules"]} | {pack["pack"] for pack in ships}
+    taken = {*_shipped_names(), *(id_ for id_, _, _ in _digests_of_shipped())}
     for file in own:
         pack = {"rules": [], **file.content}
         found.append(pack)
@@ -346,16 +345,24 @@ def check(own: Sequence[OwnFile]) -> list[Pack]:
 
 def digest(settings: JsonObject, own: Sequence[OwnFile]) -> str:
     """Return the SHA-256 of all packs and what they build on, and of what is switched off."""
-    sha256 = hashlib.sha256()
+    sha256 = _sha256_of_shipped().copy()
     off = settings["rules_off"]
-    names = ("classes.json", HELPLINES, "languages.json", "lexicon.json", LISTS, "pattern_classes.json")
-    shipped_files = ((name.rpartition("/")[2], read(name)) for name in (*names, *files()))
-    for name, content in (*shipped_files, *((file.name, file.data) for file in own)):
-        sha256.update(f"{name}\0".encode("utf-8", "surrogateescape") + content + b"\0")
+    for file in own:
+        sha256.update(_named(file.name, file.data))
     sha256.update(json.dumps(SHIPPED, sort_keys=True).encode())
     sha256.update(json.dumps(sorted(set(off))).encode() if off else b"")
     sha256.update(json.dumps(settings["helplines"], sort_keys=True).encode() if settings["helplines"] else b"")
     return sha256.hexdigest()
+
+
+@cache
+def _sha256_of_shipped() -> hashlib._Hash:
+    names = ("classes.json", HELPLINES, "languages.json", "lexicon.json", LISTS, "pattern_classes.json")
+    return hashlib.sha256(b"".join(_named(name.rpartition("/")[2], read(name)) for name in (*names, *files())))
+
+
+def _named(name: str, content: bytes) -> bytes:
+    return f"{name}\0".encode("utf-8", "surrogateescape") + content + b"\0"
 
 
 def facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
