@@ -17,7 +17,7 @@ def test_a_refused_command_line_names_the_evaluator_that_cannot_be_used(
     safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     problem = Problem(Place("evaluator own (own:IT)"), "has no title; correct or uninstall the package")
-    monkeypatch.setattr("safe_gate.commands._command.PROBLEMS", (problem,))
+    monkeypatch.setattr("safe_gate.commands._command.INSTALL_PROBLEMS", (problem,))
     ran = safe_gate(*words)
     assert ran.code == 3
     assert "evaluator own (own:IT): has no title; correct or uninstall the package\n" in ran.err
