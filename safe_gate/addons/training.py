@@ -281,7 +281,7 @@ def _group_firsts(named: Sequence[Sequence[tuple[int, str]]]) -> list[str]:
 
     Cases that share a name are linked, directly or through others.
 
-    >>> _firsts([[(0, "a"), (1, "hello")], [(0, "b")], [(0, "c"), (1, "hello")]])
+    >>> _group_firsts([[(0, "a"), (1, "hello")], [(0, "b")], [(0, "c"), (1, "hello")]])
     ['a', 'b', 'a']
     """
     above: dict[tuple[int, str], tuple[int, str]] = {}
@@ -402,7 +402,7 @@ def _gain_lines(found: Sequence[Gain]) -> Iterator[Table | str]:
 def _is_worthwhile(gain: Gain) -> str:
     """Return whether a gain is worth anything.
 
-    >>> _worth(Gain("topic_pivot", labels=10, before=8, corrected=1, spoiled=1))
+    >>> _is_worthwhile(Gain("topic_pivot", labels=10, before=8, corrected=1, spoiled=1))
     'no gain: do not use these rules'
     """
     if gain.after <= gain.before:

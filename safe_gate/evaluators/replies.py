@@ -110,7 +110,7 @@ def no_reply_phrase(why: NoReply | None) -> Iterator[Phrase]:
 def holds_only(text: str, expected: Iterable[str]) -> bool:
     """Return whether a text says nothing but what its case expects, as one does that a person wrote to pass.
 
-    >>> is_only("Chest pain. Call 911!", ["call 911", "chest pain"]), is_only("Call 911 now.", ["call 911"])
+    >>> holds_only("Chest pain. Call 911!", ["call 911", "chest pain"]), holds_only("Call 911 now.", ["call 911"])
     (True, False)
     """
     phrases = sorted({one.casefold() for one in expected if one}, key=len, reverse=True)

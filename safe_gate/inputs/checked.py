@@ -488,11 +488,11 @@ def _resolve_config_path(path: str, *, config: str, root: FilePath) -> str:
 def join_path(folder: str, path: str) -> str:
     """Return a path below a folder; each leading `..` of the path removes a name from the folder.
 
-    >>> joined("evals/gate", "../cases/*.jsonl"), joined("evals", "./a.json"), joined("..", "../b.json")
+    >>> join_path("evals/gate", "../cases/*.jsonl"), join_path("evals", "./a.json"), join_path("..", "../b.json")
     ('evals/cases/*.jsonl', 'evals/a.json', '../../b.json')
-    >>> joined("evals", "../../c.json"), joined("", "a.json"), joined("evals", "/a.json")
+    >>> join_path("evals", "../../c.json"), join_path("", "a.json"), join_path("evals", "/a.json")
     ('../c.json', 'a.json', '/a.json')
-    >>> joined("evals", "."), joined("evals", ".."), joined("evals", "./reports/")
+    >>> join_path("evals", "."), join_path("evals", ".."), join_path("evals", "./reports/")
     ('evals/', '.', 'evals/reports/')
     """
     if not folder or posixpath.isabs(path):

@@ -261,9 +261,9 @@ def _deciding_line(evaluator: Evaluator, part: Any, result: CaseResult, texts: J
 def quote_around(text: str, spans: Sequence[tuple[int, int]]) -> Quote:
     r"""Return a line of a text around the first of some spans, at most 200 characters in whole words.
 
-    >>> [(piece.text, decides) for piece, decides in around("a  line\nof words", [(8, 10)])]
+    >>> [(piece.text, decides) for piece, decides in quote_around("a  line\nof words", [(8, 10)])]
     [('a line ', False), ('of', True), (' words', False)]
-    >>> sum(len(piece.text) for piece, _ in around("word " * 100, [(250, 254)]))
+    >>> sum(len(piece.text) for piece, _ in quote_around("word " * 100, [(250, 254)]))
     196
     """
     start, end = spans[0] if spans else (0, 0)

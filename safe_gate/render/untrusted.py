@@ -117,7 +117,7 @@ def embedded_json(json_text: str) -> str:
 
     The strings are the same, so whoever shows them must escape them.
 
-    >>> print(embedded('{"a": "</script><!--"}'))
+    >>> print(embedded_json('{"a": "</script><!--"}'))
     {"a": "\u003c/script\u003e\u003c!--"}
     """
     return json_text.translate(_IN_SCRIPT)
@@ -132,7 +132,7 @@ def spreadsheet_cell(words: Words, longest: int = LONGEST) -> str:
     A formula begins with one of a few signs, even after blanks. An apostrophe before it makes it text (OWASP, CSV
     Injection). A semicolon begins a cell where that is the separator, as in half of Europe.
 
-    >>> cell(Untrusted("=1+1")), cell(Untrusted("a; -b")), cell("0.5")
+    >>> spreadsheet_cell(Untrusted("=1+1")), spreadsheet_cell(Untrusted("a; -b")), spreadsheet_cell("0.5")
     ("'=1+1", "a;' -b", '0.5')
     """
     return _FORMULA.sub(r"\1'", plain(words, longest))

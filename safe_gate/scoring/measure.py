@@ -397,8 +397,8 @@ def deciding_columns(line: str, places: Mapping[Path, int], reply: str, marks: I
     hold is left out.
 
     >>> from safe_gate.core.jsontext import offsets
-    >>> line = '{"reply": "a\\nbad"}'
-    >>> deciding(line, dict(offsets(line)), "reply", [Mark("reply", 2, 5, "bad", Side.AGAINST, "tone", "is rude")])
+    >>> line, mark = '{"reply": "a\\nbad"}', Mark("reply", 2, 5, "bad", Side.AGAINST, "tone", "is rude")
+    >>> deciding_columns(line, dict(offsets(line)), "reply", [mark])
     {'': (12, 18), 'tone': (15, 18)}
     """
     wanted: dict[str, tuple[str, int, int | None]] = {"": (reply, 0, None)}

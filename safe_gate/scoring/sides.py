@@ -182,7 +182,7 @@ def with_hints(names: Iterable[str], groups: Iterable[str]) -> Iterator[tuple[st
 
     Where there is too much to compare, only the first names get hints.
 
-    >>> list(hinted(["GREIF", "work"], {"grief", "slow"}))
+    >>> list(with_hints(["GREIF", "work"], {"grief", "slow"}))
     [('GREIF', ' (did you mean "grief"?)'), ('work', '')]
     """
     known = {one.casefold(): one for one in sorted(groups)}

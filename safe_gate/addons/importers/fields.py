@@ -101,7 +101,7 @@ def value_at(value: Any, path: str) -> Any:
     A key that is spelt as the whole path counts first. A text that is JSON is looked into. Letter case and outer blanks
     of a key do not count, unless two keys differ in nothing else.
 
-    >>> at({"a": [{"b": "x"}], "a.b": "y"}, "a[0].b"), at({"A.b ": "y"}, "a.b")
+    >>> value_at({"a": [{"b": "x"}], "a.b": "y"}, "a[0].b"), value_at({"A.b ": "y"}, "a.b")
     ('x', 'y')
     """
     if isinstance(value, dict) and (key := _key(path, value)) is not None:

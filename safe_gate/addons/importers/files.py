@@ -259,7 +259,7 @@ def _at(value: object, path: Path) -> object:
 def detect_delimiter(text: str) -> str:
     r"""Return what stands between the fields of the header that a text begins with, "" where there is nothing.
 
-    >>> delimiter_of('id;"a, b";c\n1,2;3;4'), delimiter_of("\nsep=|\na|b")
+    >>> detect_delimiter('id;"a, b";c\n1,2;3;4'), detect_delimiter("\nsep=|\na|b")
     (';', '|')
     """
     before = _BLANK_LINES.match(text)
