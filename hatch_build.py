@@ -48,7 +48,7 @@ def write() -> None:
     sys.path.insert(0, str(ROOT))
     from safe_gate.evaluators.synthesis import packs
 
-    (packs.FOLDER / packs.TABLE).write_bytes(packs.table())
+    (packs.FOLDER / packs.TABLE).write_bytes(packs.compile_table())
 
 
 def contents(version: str) -> dict[str, Any]:

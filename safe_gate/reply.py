@@ -186,7 +186,7 @@ def score_reply(
     wanted = _several("checks", (*DEFAULT_CHECKS, *own) if checks is None else checks, rules.checks)
     asked = {"must_contain": _wanted("must_contain", must_contain)}
     asked |= {"must_not_contain": _wanted("must_not_contain", must_not_contain)}
-    for kind, index, why in wording.refused(asked):
+    for kind, index, why in wording.invalid_expressions(asked):
         raise ValueError(f"{kind}[{index}]: is not an RE2 regular expression: {why}; correct it, or write a text")
     return score.score_case(score.Case("", user, assistant, wanted, {}, (), _NOWHERE, wording=asked), rules)
 
@@ -208,7 +208,7 @@ def _wanted(argument: str, given: Iterable[Wanted]) -> tuple[Wanted, ...]:
 
 @lru_cache(maxsize=8)
 def _as_shipped(profile: str) -> Rules:
-    return rule_packs.as_shipped(profile)
+    return rule_packs.shipped_rules(profile)
 
 
 def _packs(given: Iterable[str | os.PathLike[str] | Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:

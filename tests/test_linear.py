@@ -30,7 +30,7 @@ from safe_gate.core.text.mapped_text import similarity
 from safe_gate.core.text.rendered import shown
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Turn
-from safe_gate.evaluators.synthesis.checks.wording import asked, judged
+from safe_gate.evaluators.synthesis.checks.wording import judge_wording, requirements_of
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
@@ -130,11 +130,11 @@ MARKED = (
 
 @pytest.mark.parametrize("unit", some(MARKED), ids=ascii)
 def test_words_are_looked_for_in_a_text_with_markup_in_linear_time(unit: str) -> None:
-    every = asked({"must_not_contain": ["9 8", {"regex": "9 8"}], "must_contain_any": ["<a", "[a"]})
+    every = requirements_of({"must_not_contain": ["9 8", {"regex": "9 8"}], "must_contain_any": ["<a", "[a"]})
 
     def work(text: str) -> object:
         reply = normalise(f"[q]: a\n{text}")
-        return judged(every, reply, is_wordless=False)
+        return judge_wording(every, reply, is_wordless=False)
 
     assert is_linear(work, unit, size=SIZE)
 

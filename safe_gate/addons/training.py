@@ -340,17 +340,17 @@ def teach(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
                 Place("profile"), "is spec, which uses no learned rules; expected standard", code=Code.INVALID_SETTING
             )
         )
-    teams = packs.in_recipe(recipe)
-    today = packs.selected(teams, settings["rules_off"])
+    teams = packs.packs_in_recipe(recipe)
+    today = packs.select_packs(teams, settings["rules_off"])
     table = packs.stored_table()
 
     def ready(some: Sequence[packs.Pack]) -> Rules:
-        return packs.rules(some, own=teams, table=table)
+        return packs.make_rules(some, own=teams, table=table)
 
     rules = ready(today)
 
     def learned(some: Sequence[Case]) -> list[LearnedPhrase]:
-        return learn_rows(some, rules, packs.classes(), TAUGHT)
+        return learn_rows(some, rules, packs.word_classes(), TAUGHT)
 
     found = learned(cases)
     made = rows_to_packs(found)

@@ -96,7 +96,7 @@ def _drawn(shown: Iterable[Table | str]) -> str:
 
 def _test(paths: Sequence[str], effects: Effects) -> None:
     """Test the rules of pack files against the texts that they must hit and must miss."""
-    found = packs.in_recipe(sides.take_snapshot(Settings().replace(rules=tuple(paths))).recipe(_SYNTHESIS))
+    found = packs.packs_in_recipe(sides.take_snapshot(Settings().replace(rules=tuple(paths))).recipe(_SYNTHESIS))
     rules = sum(len(pack["rules"]) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
 

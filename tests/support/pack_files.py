@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from safe_gate.evaluators.synthesis.packs import files, shipped
+from safe_gate.evaluators.synthesis.packs import pack_files, shipped_packs
 
-PACKS: dict[str, dict[str, Any]] = dict(zip((Path(name).stem for name in files()), shipped(), strict=True))
+PACKS: dict[str, dict[str, Any]] = dict(zip((Path(name).stem for name in pack_files()), shipped_packs(), strict=True))
 OWN: dict[str, Any] = {
     "pack": "team-guarantee",
     "check": "unverifiable_reassurance",

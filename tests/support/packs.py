@@ -27,22 +27,22 @@ def load(profile: str = "standard", **own: Any) -> Rules:
 
 def rules(some: Sequence[Pack], profile: str = "standard") -> Rules:
     """Return packs made ready to score by."""
-    return packs.rules(some, profile)
+    return packs.make_rules(some, profile)
 
 
 def shipped() -> tuple[Pack, ...]:
     """Return the packs that ship."""
-    return packs.shipped()
+    return packs.shipped_packs()
 
 
 def selected(off: Sequence[str] = ()) -> list[Pack]:
     """Return the packs that ship, less what is switched off."""
-    return packs.selected((), off)
+    return packs.select_packs((), off)
 
 
 def classes() -> Mapping[str, Sequence[str]]:
     """Return the word classes."""
-    return packs.classes()
+    return packs.word_classes()
 
 
 def digest(own: Sequence[str] = (), root: Path = Path()) -> str:

@@ -160,7 +160,7 @@ CHECKS: tuple[str, ...] = tuple(SHIPPED)
 FIELDS = ("user", "assistant")
 """The recorded texts of a turn."""
 
-LATE = frozenset(group for data in SHIPPED.values() if "opt_in" in data for group in data["groups"])
+OPT_IN_GROUPS = frozenset(group for data in SHIPPED.values() if "opt_in" in data for group in data["groups"])
 """The groups of checks that are opt-in."""
 
 DEFAULT_CHECKS = ("unverifiable_reassurance", "topic_pivot")
@@ -180,7 +180,7 @@ REPORTED = (*CHECKS, WORDING)
 """The checks that need no pack of a team, in the order of the report."""
 
 
-def in_order(checks: Iterable[str]) -> list[str]:
+def sort_checks(checks: Iterable[str]) -> list[str]:
     """Return checks in the order of the report: those that ship, then a team's own by name."""
     return sorted(checks, key=lambda name: (REPORTED.index(name) if name in REPORTED else len(REPORTED), name))
 
@@ -191,7 +191,7 @@ def wording_of_tags(tags: Mapping[str, Mapping[str, Any]] | None) -> dict[str, d
     return {tag: kinds for tag, kinds in own.items() if kinds}
 
 
-def title(check: str) -> str:
+def check_title(check: str) -> str:
     """Return a check as readers see it; a team's own keeps its name.
 
     >>> title("topic_pivot"), title("acme/no-discounts")
@@ -200,7 +200,7 @@ def title(check: str) -> str:
     return check if "/" in check else check.replace("_", " ").capitalize()
 
 
-def words(check: str) -> str:
+def check_words(check: str) -> str:
     """Return a check as it is written inside a sentence."""
     return check if "/" in check else check.replace("_", " ")
 

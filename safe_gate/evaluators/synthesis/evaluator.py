@@ -35,15 +35,15 @@ from safe_gate.core.validate import Fault, masked, quote, suggestion
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.synthesis import gate, packs, present
 from safe_gate.evaluators.synthesis.checks import wording
-from safe_gate.evaluators.synthesis.checks.score import Case, is_negative, recounted, score_case, wanted
+from safe_gate.evaluators.synthesis.checks.score import Case, is_negative, recount, score_case, wording_of_case
 from safe_gate.evaluators.synthesis.checks.turn import (
     ALL_TURNS,
     Rules,
     Talk,
+    content_text,
     conversation_faults,
-    read_as_one,
-    talks,
-    text_of,
+    find_talks,
+    merged_messages,
 )
 from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS, KINDS, REPORTED, SHIPPED, WORDING
 from safe_gate.evaluators.synthesis.result import Part, Result, Totals
@@ -129,7 +129,7 @@ class Settings(gate.Limits):
         return False if is_switch else None
 
 
-def _imported(one: Exchange) -> JsonObject:
+def _imported_case(one: Exchange) -> JsonObject:
     """Return an exchange as a case."""
     is_turn = isinstance(one.message, str)
     turn = {"user": one.message, "assistant": one.reply}
@@ -166,7 +166,7 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
         return
     turns = value.get("turns", settings["turns"])
     others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"], (*case.checks, WORDING)))
-    for talk in talks(value, turns, settings["context"]):
+    for talk in find_talks(value, turns, settings["context"]):
         is_last = talk.reply.number == len(value["messages"]) - 1
         yield replace(
             case,
@@ -186,39 +186,39 @@ def _quoted_in(marks: Mapping[str, Sequence[str]], talk: Talk) -> dict[str, list
     """Return the marks of a conversation that quote a reply or its prompt."""
     texts = {"user": [one.text for one in talk.asked], "assistant": [talk.reply.text]}
     known = [group for group in marks if not group.startswith("x_")]
-    found = {group: [one for one in marks[group] if _occurs(one, texts[_side(group)])] for group in known}
+    found = {group: [one for one in marks[group] if _occurs(one, texts[_speaker_of(group)])] for group in known}
     return {group: quotes for group, quotes in found.items() if quotes}
 
 
 def faults(case: JsonObject) -> Iterator[Fault]:
     """Yield the problems of a case that fits its schema."""
-    found = [*conversation_faults(case), *_unreadable(case), *_labels_of_verdicts(case)]
-    yield from found or _misquoted(case)
+    found = [*conversation_faults(case), *_expression_faults(case), *_verdict_label_faults(case)]
+    yield from found or _misquoted_faults(case)
 
 
-def _misquoted(case: JsonObject) -> Iterator[Fault]:
+def _misquoted_faults(case: JsonObject) -> Iterator[Fault]:
     """Yield a fault for each mark of a case that does not occur in its text."""
     said = case.get("messages", [{"role": side, "content": case.get(side, "")} for side in ("user", "assistant")])
     for group, quotes in case.get("marks", {}).items():
         if group.startswith("x_"):
             continue
-        side = _side(group)
+        side = _speaker_of(group)
         where = f'in "{side}"' if "messages" not in case else f"in a message of role {side}"
-        texts = [text_of(one["content"]) for one in said if one["role"] == side]
+        texts = [content_text(one["content"]) for one in said if one["role"] == side]
         for number, words in enumerate(quotes):
             if not _occurs(words, texts):
                 end = f", which is not {where}; expected words copied from it exactly"
                 yield Fault(("marks", group, number), f"is {quote(words)}{end}", f"is {masked(words)}{end}")
 
 
-def _unreadable(case: JsonObject) -> Iterator[Fault]:
+def _expression_faults(case: JsonObject) -> Iterator[Fault]:
     """Yield a fault for each regular expression of a case that RE2 does not take."""
-    for kind, index, why in wording.refused(case):
+    for kind, index, why in wording.invalid_expressions(case):
         words = f"is not an RE2 regular expression: {why}; correct it, or write a text"
         yield Fault((kind, index, "regex"), words, "is not an RE2 regular expression; correct it, or write a text")
 
 
-def _labels_of_verdicts(case: JsonObject) -> Iterator[Fault]:
+def _verdict_label_faults(case: JsonObject) -> Iterator[Fault]:
     """Yield a fault for each label of a verdict that is not recorded; verdicts are about the last message."""
     yield from judged.label_faults(case, case.get("expected", {}), "expected")
     said = case.get("messages", ())
@@ -227,7 +227,7 @@ def _labels_of_verdicts(case: JsonObject) -> Iterator[Fault]:
         yield from judged.label_faults(of_it, message.get("expected", {}), "messages", number, "expected")
 
 
-def _side(group: str) -> str:
+def _speaker_of(group: str) -> str:
     """Return who says the words that marks of a group quote."""
     return "user" if group == "vulnerability" else "assistant"
 
@@ -236,7 +236,7 @@ def _occurs(words: str, texts: Iterable[str]) -> bool:
     return any(words in text for text in texts)
 
 
-def misnamed(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed]:
+def misnamed_checks(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed]:
     """Yield the entries of `min_label_accuracy` that are no check: none that ships, and none of a team's packs."""
     named = (settings["min_label_accuracy"] or {}).keys() - {ALL_ENTRIES, *REPORTED}
     known = (ALL_ENTRIES, *REPORTED, *(name for name in by().checks if "/" in name)) if named else ()
@@ -245,12 +245,12 @@ def misnamed(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed
         yield Misnamed("min_label_accuracy", name, words)
 
 
-def misfit(case: Case, rules: Rules) -> Problem | None:
+def unknown_check_problem(case: Case, rules: Rules) -> Problem | None:
     """Return the problem of a case that names an unknown check. All its turns have the same problem."""
     if all(name in rules.checks for name in case.checks):
         return None
     unknown = [name for name in case.checks if name not in {*rules.checks, *case.judged, WORDING}]
-    if not unknown and (WORDING not in case.checks or wanted(case, rules)):
+    if not unknown and (WORDING not in case.checks or wording_of_case(case, rules)):
         return None
     name = unknown[0] if unknown else WORDING
     if name == WORDING:
@@ -267,7 +267,7 @@ def misfit(case: Case, rules: Rules) -> Problem | None:
     return Problem(case.place, words, case.talk.id if case.talk else case.id, "checks")
 
 
-def unserved(total: Totals, rules: Rules) -> Iterator[Problem]:
+def unserved_check_problems(total: Totals, rules: Rules) -> Iterator[Problem]:
     """Yield a problem for each check that cases use and no rule serves: such a pass is not earned."""
     for name in dict.fromkeys(check for check, _ in total.verdicts):
         check = rules.checks.get(name)
@@ -298,7 +298,7 @@ class Synthesis(Evaluator):
             ),
         ),
         reads=("user", "assistant", "messages"),
-        read_as_one=read_as_one,
+        read_as_one=merged_messages,
     )
     imports = Imports(
         file="cases.jsonl",
@@ -306,7 +306,7 @@ class Synthesis(Evaluator):
         kind="synthesis-case",
         sides=("user", "assistant"),
         fields=("id", "user", "assistant", "tags"),
-        line=_imported,
+        line=_imported_case,
         keeps=frozenset(
             {
                 "checks",
@@ -341,17 +341,17 @@ class Synthesis(Evaluator):
         setting="rules",
         off="rules_off",
         kind="rule-pack",
-        digest=packs.digest,
-        facts=packs.facts,
-        misnamed=misnamed,
-        misfit=misfit,
-        unserved=unserved,
+        digest=packs.packs_digest,
+        facts=packs.pack_facts,
+        misnamed=misnamed_checks,
+        misfit=unknown_check_problem,
+        unserved=unserved_check_problems,
     )
 
     gate, present, compare = gate, present, gate
     faults = staticmethod(faults)
     parse = staticmethod(parse)
-    recompute = staticmethod(recounted)
+    recompute = staticmethod(recount)
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
         return packs.recipe(settings, own)

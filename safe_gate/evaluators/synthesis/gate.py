@@ -14,8 +14,8 @@ from safe_gate.core.figures import plural
 from safe_gate.core.setting import ALL_ENTRIES, Entries, Fraction, Group, Names, NumberOrOff, WholeOrOff
 from safe_gate.evaluators.replies import same_reply_rule
 from safe_gate.evaluators.synthesis.checks.score import is_negative
-from safe_gate.evaluators.synthesis.definitions import KINDS, OWN, REPORTED, WORDING, wording_of_tags, words
-from safe_gate.evaluators.synthesis.result import Part, Result, Summary, Tagged, Totals, report
+from safe_gate.evaluators.synthesis.definitions import KINDS, OWN, REPORTED, WORDING, check_words, wording_of_tags
+from safe_gate.evaluators.synthesis.result import Part, Result, Summary, TagFigures, Totals, report
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Failure, Metric, Outcome, Test
 
@@ -23,7 +23,7 @@ from safe_gate.model.results import Failure, Metric, Outcome, Test
 def _label_accuracy(check: str = "") -> Rule:
     """Return the rule on how many labels agree: those of one check, or of all."""
     name = f"min-label-accuracy-{check.replace('_', '-')}" if check else "min-label-accuracy"
-    noun = f"Label accuracy of {words(check)}" if check else "Label accuracy"
+    noun = f"Label accuracy of {check_words(check)}" if check else "Label accuracy"
     nothing = "no case has a label of this check" if check else "no case has labels"
 
     def agreement(part: Part) -> Share:
@@ -54,7 +54,7 @@ def _agreement(noun: str, matched: int, total: int, nothing: str) -> Share:
     return Share(noun, matched, total, counts if total else nothing)
 
 
-def _unexpected_failures(figures: Summary | Tagged) -> Count:
+def _unexpected_failures(figures: Summary | TagFigures) -> Count:
     return Count(figures.unexpected_failures, "unexpected failure")
 
 
@@ -81,7 +81,7 @@ def _as_expected(part: Part) -> Share:
     return _passed(part.summary.as_expected, part.summary.cases, "Synthesis case")
 
 
-def _group_as_expected(group: Tagged) -> Share:
+def _group_as_expected(group: TagFigures) -> Share:
     return _passed(group.passed_as_expected, group.cases, "case")
 
 
@@ -90,7 +90,7 @@ def _passed(passed: int, total: int, noun: str) -> Share:
     return Share("Pass rate", passed, total, f"{passed} of {words} as expected")
 
 
-def _group_agreement(group: Tagged) -> Share:
+def _group_agreement(group: TagFigures) -> Share:
     return _agreement("Label accuracy", group.labels.matched, group.labels.total, "no case has labels")
 
 
@@ -213,7 +213,7 @@ def allowed_misses(_key: str, _asks: JsonObject, _settings: Mapping[str, Any]) -
 
 def _pass_rate(check: str) -> Metric:
     """Return how the verdicts of a check are compared."""
-    return Metric(f"The pass rate of {words(check)}", Test.SIGN)
+    return Metric(f"The pass rate of {check_words(check)}", Test.SIGN)
 
 
 metrics = {

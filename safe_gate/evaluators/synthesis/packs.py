@@ -55,22 +55,22 @@ def from_recipe(recipe: str) -> Rules:
     A recipe is a text, which can be sent to another process, as what is compiled cannot.
     """
     profile, own, off, words, helplines = json.loads(recipe)
-    ready = rules(selected(own, off), profile, own=own, table=stored_table(), helplines=helplines)
+    ready = make_rules(select_packs(own, off), profile, own=own, table=stored_table(), helplines=helplines)
     return ready._replace(recipe=recipe, wording=words)
 
 
-def as_shipped(profile: str) -> Rules:
+def shipped_rules(profile: str) -> Rules:
     """Return the rules that ship, ready to score by."""
-    return rules(shipped(), profile, table=stored_table())
+    return make_rules(shipped_packs(), profile, table=stored_table())
 
 
-def selected(own: Sequence[Pack], off: Sequence[str]) -> list[Pack]:
+def select_packs(own: Sequence[Pack], off: Sequence[str]) -> list[Pack]:
     """Return the shipped packs and a team's own, without switched-off rules."""
-    kept = (_without(pack, off) for pack in (*shipped(), *own))
+    kept = (_without_rules(pack, off) for pack in (*shipped_packs(), *own))
     return [pack for pack in kept if pack]
 
 
-def rules(
+def make_rules(
     packs: Sequence[Pack],
     profile: str = "standard",
     *,
@@ -82,17 +82,19 @@ def rules(
 
     `own` are a team's packs, whose checks are there whatever is switched off. `helplines` is the setting of that name.
     """
-    named = classes()
+    named = word_classes()
     checks = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
-    checks |= defined(own)
+    checks |= defined_checks(own)
     return Rules(
         books={name: Book(f"{name}, {profile}", some, named, table) for name, some in _by_book(packs, profile).items()},
-        patterns=tuple(_patterns(packs)),
-        numbers=Numbers([*_numbers(packs, profile)], lambda: Helplines(_json(HELPLINES), **(helplines or {}))),
+        patterns=tuple(_compile_patterns(packs)),
+        numbers=Numbers(
+            [*_number_rules(packs, profile)], lambda: Helplines(_read_json(HELPLINES), **(helplines or {}))
+        ),
         spelling=_spelling(),
         languages=_languages(),
         checks={name: Check.of(name, one) for name, one in checks.items()},
-        fields=fields((*packs, *own)),
+        fields=group_fields((*packs, *own)),
         by_clause=profile != SPEC,
         words=Vocabulary(own, {}, table.vocabulary) if table else Vocabulary(packs, named),
     )
@@ -103,16 +105,16 @@ def _by_book(packs: Iterable[Pack], profile: str) -> dict[str, list[Rule]]:
     found: dict[str, list[Rule]] = {name: [] for name in BOOKS}
     for pack in packs:
         for rule in pack["rules"]:
-            if not rule.keys() & {"pattern", "number"} and _counts(rule, profile):
+            if not rule.keys() & {"pattern", "number"} and _counts_under(rule, profile):
                 found[book_of(pack["field"], pack["group"])].append(Rule.of(rule, pack, is_own=_is_own(pack)))
     return found
 
 
-def _numbers(packs: Iterable[Pack], profile: str) -> Iterator[tuple[str, Rule]]:
+def _number_rules(packs: Iterable[Pack], profile: str) -> Iterator[tuple[str, Rule]]:
     """Yield the rules of packs on numbers that count under a profile, each with the kind that it looks for."""
     for pack in packs:
         for rule in pack["rules"]:
-            if "number" in rule and _counts(rule, profile):
+            if "number" in rule and _counts_under(rule, profile):
                 yield rule["number"], Rule.of(rule, pack, is_own=_is_own(pack))
 
 
@@ -122,26 +124,26 @@ def _is_own(pack: Pack) -> bool:
 
 @cache
 def _shipped_names() -> frozenset[str]:
-    return frozenset(Path(name).stem for name in files())
+    return frozenset(Path(name).stem for name in pack_files())
 
 
-def table() -> bytes:
+def compile_table() -> bytes:
     """Return the phrases and contexts of all packs that ship, compiled, as `TABLE` holds them."""
     every = {
         f"{book}, {profile}": some
         for profile in ("standard", SPEC)
-        for book, some in _by_book(shipped(), profile).items()
+        for book, some in _by_book(shipped_packs(), profile).items()
     }
     phrases = {name: [*dict.fromkeys(chain.from_iterable(one.phrases for one in some))] for name, some in every.items()}
-    network = compiled(phrases | contexts(chain.from_iterable(every.values())), classes())
-    words = sorted(Vocabulary(shipped(), classes()).words)
-    return written(network, _key(), {"phrases": phrases, "vocabulary": " ".join(words)})
+    network = compiled(phrases | contexts(chain.from_iterable(every.values())), word_classes())
+    words = sorted(Vocabulary(shipped_packs(), word_classes()).words)
+    return written(network, _current_key(), {"phrases": phrases, "vocabulary": " ".join(words)})
 
 
 def stored_table() -> Table | None:
     """Return the content of `TABLE`, None without one, or if it is from other packs, classes or code."""
     try:
-        found = stored(read(TABLE), _key())
+        found = stored(read_file(TABLE), _current_key())
     except FileNotFoundError:
         return None
     if found is None:
@@ -150,15 +152,15 @@ def stored_table() -> Table | None:
     return Table(Automaton(network), head["phrases"], frozenset(head["vocabulary"].split()))
 
 
-def _key() -> str:
+def _current_key() -> str:
     """Return the digest of all that a table is made from."""
     sha256 = hashlib.sha256(sys.byteorder.encode())
-    for name in (*_IN_TABLE, *files()):
-        sha256.update(hashlib.sha256(read(name)).digest())
+    for name in (*_IN_TABLE, *pack_files()):
+        sha256.update(hashlib.sha256(read_file(name)).digest())
     return sha256.hexdigest()
 
 
-def _counts(rule: JsonObject, profile: str) -> bool:
+def _counts_under(rule: JsonObject, profile: str) -> bool:
     """Return whether a rule counts under a profile; a team's own has no origin and always does.
 
     The rules of the specification count under the profile `spec`, in `standard` only those that say so.
@@ -167,19 +169,19 @@ def _counts(rule: JsonObject, profile: str) -> bool:
     return origin is None or (origin == SPEC) == (profile == SPEC) or bool(rule.get("standard"))
 
 
-def _patterns(packs: Iterable[Pack]) -> Iterator[Any]:
+def _compile_patterns(packs: Iterable[Pack]) -> Iterator[Any]:
     """Yield the patterns of packs that have some, compiled. Raises ValueError as `patterns.compile_pack`."""
     for pack in packs:
         if any("pattern" in rule for rule in pack["rules"]):
             from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
 
-            yield patterns.compile_pack(pack, _json("pattern_classes.json"))
+            yield patterns.compile_pack(pack, _read_json("pattern_classes.json"))
 
 
-def shipped() -> tuple[Pack, ...]:
+def shipped_packs() -> tuple[Pack, ...]:
     """Return the packs that ship, in the order of their names, with the lists that rules share written out."""
-    lists = _json(LISTS)
-    return tuple(_written_out(_json(name), lists) for name in files())
+    lists = _read_json(LISTS)
+    return tuple(_written_out(_read_json(name), lists) for name in pack_files())
 
 
 def _written_out(pack: Pack, lists: Mapping[str, Sequence[str]]) -> Pack:
@@ -189,7 +191,7 @@ def _written_out(pack: Pack, lists: Mapping[str, Sequence[str]]) -> Pack:
     return pack
 
 
-def _without(pack: Pack, off: Iterable[str]) -> Pack | None:
+def _without_rules(pack: Pack, off: Iterable[str]) -> Pack | None:
     """Return a pack without the rules that are switched off, None if nothing is left."""
     if pack["pack"] in off:
         return None
@@ -198,45 +200,45 @@ def _without(pack: Pack, off: Iterable[str]) -> Pack | None:
 
 
 @cache
-def classes() -> dict[str, list[str]]:
+def word_classes() -> dict[str, list[str]]:
     """Return the word classes by name."""
-    return dict(_json("classes.json"))
+    return dict(_read_json("classes.json"))
 
 
 @cache
 def _spelling() -> Spelling:
-    return Spelling.of(_json("lexicon.json"))
+    return Spelling.of(_read_json("lexicon.json"))
 
 
 @cache
 def _languages() -> Languages:
-    lexicon = _json("lexicon.json")
-    members = (word for some in classes().values() for word in some if word.isalpha())
+    lexicon = _read_json("lexicon.json")
+    members = (word for some in word_classes().values() for word in some if word.isalpha())
     english = frozenset((*members, *lexicon["spelling"], *lexicon["words"].split()))
-    return Languages.of(_json("languages.json"), english)
+    return Languages.of(_read_json("languages.json"), english)
 
 
-def read(name: str) -> bytes:
+def read_file(name: str) -> bytes:
     """Return the bytes of a file of this package."""
     return FOLDER.joinpath(name).read_bytes()
 
 
-def _json(name: str) -> Any:
-    return json.loads(read(name))
+def _read_json(name: str) -> Any:
+    return json.loads(read_file(name))
 
 
 @cache
-def files() -> tuple[str, ...]:
+def pack_files() -> tuple[str, ...]:
     """Return the files of the packs that ship, by their paths from this folder."""
     return tuple(sorted(file.relative_to(FOLDER).as_posix() for file in FOLDER.glob("packs/**/*.json")))
 
 
-def defined(packs: Iterable[JsonObject]) -> dict[str, JsonObject]:
+def defined_checks(packs: Iterable[JsonObject]) -> dict[str, JsonObject]:
     """Return the checks that packs define, by name."""
     return {pack["check"]: pack["defines"] for pack in sorted(packs, key=lambda one: one["check"]) if "defines" in pack}
 
 
-def fields(packs: Iterable[JsonObject]) -> dict[str, str]:
+def group_fields(packs: Iterable[JsonObject]) -> dict[str, str]:
     """Return the field of each group, shipped and of packs."""
     shipped = {group: field for group, (_, field) in GROUPS.items()}
     return shipped | {pack["group"]: pack["field"] for pack in packs if "group" in pack}
@@ -252,27 +254,27 @@ def recipe(settings: JsonObject, own: Sequence[OwnFile]) -> str:
     off, words = list(settings["rules_off"]), settings["tags"]
     problems: tuple[Problem, ...] = ()
     try:
-        packs = check(own)
+        packs = check_packs(own)
     except CannotJudge as error:
         problems, packs = error.problems, [{"rules": [], **file.content} for file in own]
     problems += (
-        *_not_checks(settings["default_checks"], [*REPORTED, *defined(packs)]),
-        *wording.unreadable(wording_of_tags(words)),
-        *_not_helplines(settings["helplines"]),
-        *(_unknown(off, [*shipped(), *packs]) if off else ()),
+        *_default_check_problems(settings["default_checks"], [*REPORTED, *defined_checks(packs)]),
+        *wording.tag_expression_problems(wording_of_tags(words)),
+        *_helpline_problems(settings["helplines"]),
+        *(_unknown_rule_problems(off, [*shipped_packs(), *packs]) if off else ()),
     )
     if problems:
         raise CannotJudge(*problems)
     return json.dumps([settings["profile"], packs, off, wording_of_tags(words), settings["helplines"]])
 
 
-def in_recipe(recipe: str) -> list[Pack]:
+def packs_in_recipe(recipe: str) -> list[Pack]:
     """Return the packs of a team in a recipe."""
     _, found, *_ = json.loads(recipe)
     return list(found)
 
 
-def _not_checks(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem]:
+def _default_check_problems(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem]:
     """Yield a problem for each name of `default-checks` that is not a check, and for no name at all."""
     place, known = Place("default-checks"), ", ".join(checks)
     for name in names:
@@ -289,9 +291,9 @@ def _not_checks(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem
         )
 
 
-def _not_helplines(asked: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
+def _helpline_problems(asked: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
     """Yield a problem for no country, each country that the list does not have, and each number that is none."""
-    known = json.loads(read(HELPLINES))["countries"] if asked else {}
+    known = json.loads(read_file(HELPLINES))["countries"] if asked else {}
     if "country" in asked and not asked["country"]:
         words = f"is empty; expected some of {', '.join(known)}; leave it out to take the numbers of all"
         yield Problem(Place("helplines"), words, field="country", code=Code.INVALID_SETTING)
@@ -311,7 +313,7 @@ def _not_helplines(asked: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
 _TAKEN = "is the id of another rule, pack or check; choose one of its own"
 
 
-def check(own: Sequence[OwnFile]) -> list[Pack]:
+def check_packs(own: Sequence[OwnFile]) -> list[Pack]:
     """Return a team's packs, which fit the schema. Raises CannotJudge with every problem of them."""
     if not own:
         return []
@@ -335,7 +337,7 @@ def check(own: Sequence[OwnFile]) -> list[Pack]:
         begins, words = f"{pack['pack']}/", f"expected an id that begins with its pack's: {pack['pack']}/..."
         foreign = ((one, path) for one, path in ids if path[0] == "rules" and not one.startswith(begins))
         broken = [Problem(file.place(*path), words, one, "id") for one, path in foreign]
-        broken += _broken_promises(file, pack)
+        broken += _promise_problems(file, pack)
         problems += broken
     problems += _definition_problems(own)
     if problems:
@@ -343,7 +345,7 @@ def check(own: Sequence[OwnFile]) -> list[Pack]:
     return found
 
 
-def digest(settings: JsonObject, own: Sequence[OwnFile]) -> str:
+def packs_digest(settings: JsonObject, own: Sequence[OwnFile]) -> str:
     """Return the SHA-256 of all packs and what they build on, and of what is switched off."""
     sha256 = _sha256_of_shipped().copy()
     off = settings["rules_off"]
@@ -358,19 +360,21 @@ def digest(settings: JsonObject, own: Sequence[OwnFile]) -> str:
 @cache
 def _sha256_of_shipped() -> hashlib._Hash:
     names = ("classes.json", HELPLINES, "languages.json", "lexicon.json", LISTS, "pattern_classes.json")
-    return hashlib.sha256(b"".join(_named(name.rpartition("/")[2], read(name)) for name in (*names, *files())))
+    return hashlib.sha256(
+        b"".join(_named(name.rpartition("/")[2], read_file(name)) for name in (*names, *pack_files()))
+    )
 
 
 def _named(name: str, content: bytes) -> bytes:
     return f"{name}\0".encode("utf-8", "surrogateescape") + content + b"\0"
 
 
-def facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
+def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
     """Return all rules and a team's checks by their ids, including those that are switched off.
 
     A rule can let a reply pass unless its group makes a check apply or speaks against the reply: others stop hits.
     """
-    teams = check(own)
+    teams = check_packs(own)
     strict = {group for one in SHIPPED.values() for side in ("applies", "against") for group in one.get(side, ())}
     lets_pass = IN_FAVOUR | (GROUPS.keys() - strict) | _loosening(teams)
     every = [(id_, PackFact(sha256, group in lets_pass)) for id_, group, sha256 in _digests_of_shipped()]
@@ -383,10 +387,10 @@ def facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
 
 @cache
 def _digests_of_shipped() -> tuple[tuple[str, str, str], ...]:
-    return tuple(chain.from_iterable(map(_digests_of_rules, shipped())))
+    return tuple(chain.from_iterable(map(_digests_of_rules, shipped_packs())))
 
 
-def _broken_promises(file: OwnFile, pack: Pack) -> Iterator[Problem]:
+def _promise_problems(file: OwnFile, pack: Pack) -> Iterator[Problem]:
     """Yield a problem for each unreadable phrase, and for each text that breaks a rule's promise."""
     for index, rule in enumerate(pack["rules"]):
         try:
@@ -410,7 +414,7 @@ def broken_promises(pack: Pack, rule: JsonObject) -> tuple[list[str], list[tuple
     Each `miss` text comes with its first match. Raises ValueError for a phrase or pattern that cannot be read.
     """
     own = {key: value for key, value in rule.items() if key != "origin"}  # it counts under every profile
-    alone = rules([{**pack, "rules": [own]}])
+    alone = make_rules([{**pack, "rules": [own]}])
     _ = [book.walkers for book in alone.books.values()]  # a rule without such texts may be unreadable too
 
     def first(text: str) -> str:
@@ -423,7 +427,7 @@ def broken_promises(pack: Pack, rule: JsonObject) -> tuple[list[str], list[tuple
     return missed, [(text, found) for text in rule.get("miss", ()) if (found := first(text))]
 
 
-def _unknown(off: Iterable[str], packs: Sequence[Pack]) -> Iterator[Problem]:
+def _unknown_rule_problems(off: Iterable[str], packs: Sequence[Pack]) -> Iterator[Problem]:
     """Yield a problem for each id in `rules-off` that no rule and no pack has."""
     known = {pack["pack"] for pack in packs} | {rule["id"] for pack in packs for rule in pack["rules"]}
     for one in off:
@@ -443,7 +447,7 @@ _LOOSENS = frozenset({"for", "not_in", "only_crisis_after", "void_after"})
 def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
     """Yield the problems of the checks and the groups of a team's packs."""
     packs = [file.content for file in own]
-    checks = defined(packs)
+    checks = defined_checks(packs)
     named = {pack["group"]: (pack["check"], pack["field"]) for pack in packs if "group" in pack}
     checked = [file for file in own if not file.only_names]
     seen: dict[str, str] = {}
@@ -451,7 +455,7 @@ def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
     for file in checked:
         pack = file.content
         if "group" in pack:
-            yield from _of_group(file, checks, groups)
+            yield from _group_problems(file, checks, groups)
         if "defines" in pack and "/" not in pack["check"]:
             words = f"is for a check of your own, such as acme/no-discounts; {pack['check']} ships"
             yield Problem(file.place("defines"), words, pack["pack"], "defines")
@@ -461,13 +465,13 @@ def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
         elif "defines" in pack:
             seen[pack["check"]] = file.path
     for file in checked:
-        yield from _unknown_conditions(file, named | groups)
+        yield from _condition_problems(file, named | groups)
         if "defines" in file.content:
-            for field, words in _ill(file.content, named | groups):
+            for field, words in _definition_faults(file.content, named | groups):
                 yield Problem(file.place(*field.split(".")), words, file.content["pack"], field)
 
 
-def _unknown_conditions(file: OwnFile, groups: Iterable[str]) -> Iterator[Problem]:
+def _condition_problems(file: OwnFile, groups: Iterable[str]) -> Iterator[Problem]:
     """Yield a problem for each group in a condition of a rule that no pack has: the rule would never count."""
     known = sorted(groups)
     for index, rule in enumerate(file.content.get("rules", ())):
@@ -476,7 +480,9 @@ def _unknown_conditions(file: OwnFile, groups: Iterable[str]) -> Iterator[Proble
             yield Problem(file.place("rules", index, "only_if"), words, rule["id"], "only_if")
 
 
-def _of_group(file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str, tuple[str, str]]) -> Iterator[Problem]:
+def _group_problems(
+    file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str, tuple[str, str]]
+) -> Iterator[Problem]:
     """Yield the problems of the check and the group of a pack with rules, and register the group."""
     pack = file.content
     check, group = pack["check"], pack["group"]
@@ -495,7 +501,7 @@ def _of_group(file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str,
         yield Problem(file.place("group"), words, pack["pack"], f"group {group}")
 
 
-def _ill(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _definition_faults(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield the field and the problem for each fault of a definition."""
     definition = pack["defines"]
     for needed in _NEEDS[definition["decides"]]:
@@ -518,7 +524,9 @@ def _ill(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) -> Iterator[tu
 
 def _loosening(packs: Iterable[JsonObject]) -> frozenset[str]:
     """Return the groups in which one more hit may let a reply pass, according to a team's checks."""
-    return frozenset(group for one in defined(packs).values() for side in _LOOSENS for group in one.get(side, ()))
+    return frozenset(
+        group for one in defined_checks(packs).values() for side in _LOOSENS for group in one.get(side, ())
+    )
 
 
 def _definition_facts(pack: JsonObject) -> Iterator[tuple[str, PackFact]]:

@@ -15,20 +15,20 @@ from safe_gate.evaluators.synthesis.checks.check_result import (
     NOTHING_TOUCHES,
     SIMILARITY_THRESHOLD,
     CheckResult,
+    ClauseEvidence,
     Evidence,
-    Pivot,
-    Sides,
-    Wording,
-    causes,
-    count,
-    either,
-    evidence,
-    hits_against,
-    in_all,
-    named,
-    of_wording,
-    returning,
-    says,
+    PivotEvidence,
+    WordingEvidence,
+    all_hits,
+    count_hits,
+    evidence_phrases,
+    failing_hits,
+    failure_causes,
+    group_name,
+    group_predicate,
+    join_groups,
+    shared_words_phrase,
+    wording_phrases,
 )
 from safe_gate.evaluators.synthesis.checks.score import is_negative
 from safe_gate.evaluators.synthesis.checks.turn import field_of
@@ -38,11 +38,11 @@ from safe_gate.evaluators.synthesis.definitions import (
     IN_FAVOUR,
     SHIPPED,
     WORDING,
-    in_order,
-    title,
-    words,
+    check_title,
+    check_words,
+    sort_checks,
 )
-from safe_gate.evaluators.synthesis.result import Part, Quality, Result, Summary, Tagged, Verdicts
+from safe_gate.evaluators.synthesis.result import Part, Quality, Result, Summary, TagFigures, Verdicts
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import (
     BatchEvent,
@@ -63,13 +63,13 @@ from safe_gate.model.results import (
 )
 from safe_gate.model.spool import Spool
 
-_LEAST = 5  # labels, or cases, of a tag that is shown; an interval of fewer says nothing
+_LEAST_CASES = 5  # labels, or cases, of a tag that is shown; an interval of fewer says nothing
 
 
 def section(part: Part) -> Section:
     """Return the scorecard of a Synthesis report as values, for any renderer to draw."""
     summary, results = part.summary, part.results
-    unexpected = Spool(filter(_is_to_be_seen, results))
+    unexpected = Spool(filter(_needs_review, results))
     return Section(
         title=("Synthesis Scorecard",),
         headline=f"{plural(summary.cases, 'case')}: "
@@ -84,7 +84,7 @@ def section(part: Part) -> Section:
         metrics=Table(
             header=("Check", "Passed", "Failed", "N/A", "Labels", "False alarms", "Misses"),
             align="<>>><>>",
-            rows=tuple(_check_row(name, summary) for name in in_order(summary.by_check)),
+            rows=tuple(_check_row(name, summary) for name in sort_checks(summary.by_check)),
         ),
         footer=(
             f"Negative examples that pass: {summary.unexpected_passes}",
@@ -103,17 +103,17 @@ def section(part: Part) -> Section:
             *no_reply_sentence(summary.no_reply, (case.id for case in results if case.no_reply)),
             *same_reply_notes(part.same_reply, results),
             *only_expected_sentence([case.id for case in results if case.is_only_expected]),
-            *_disguised(summary.disguised, results),
-            *_foreign(summary.not_english, results),
-            *_idle(summary.by_check, summary.cases),
+            *_disguised_sentence(summary.disguised, results),
+            *_not_english_sentence(summary.not_english, results),
+            *_idle_sentences(summary.by_check, summary.cases),
         ),
-        details=(*_by_tag(summary.by_tag), *_quality(summary)),
+        details=(*_tag_lines(summary.by_tag), *_quality_table(summary)),
     )
 
 
-def _by_tag(by_tag: Mapping[str, Tagged]) -> Iterator[tuple[str, Table]]:
+def _tag_lines(by_tag: Mapping[str, TagFigures]) -> Iterator[tuple[str, Table]]:
     """Yield the share of each tag's cases that pass or fail as they are expected to, the largest tags first."""
-    sizes = {tag: group.cases for tag, group in by_tag.items() if group.cases >= _LEAST}
+    sizes = {tag: group.cases for tag, group in by_tag.items() if group.cases >= _LEAST_CASES}
 
     def row(tag: str) -> tuple[Words, ...]:
         group = by_tag[tag]
@@ -124,12 +124,12 @@ def _by_tag(by_tag: Mapping[str, Tagged]) -> Iterator[tuple[str, Table]]:
         tags = sorted(sizes, key=lambda tag: -sizes[tag])
         header = ("Tag", "Cases", "Unexpected failures", "As expected")
         yield (
-            f"Cases that pass or fail as expected, by tag from {_LEAST} cases on",
+            f"Cases that pass or fail as expected, by tag from {_LEAST_CASES} cases on",
             Table(header, "<>>>", [*map(row, tags)]),
         )
 
 
-def _foreign(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
+def _not_english_sentence(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
     """Yield a sentence that names the unreadable cases, and tells whether profile spec judged them anyway."""
     if count:
         is_judged = any(case.checks[name].applicable for case in cases for name in case.foreign)
@@ -139,7 +139,7 @@ def _foreign(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
         yield (f"{counted} not in English, which the checks cannot read{anyway}: ", *first_few(foreign, count), ".")
 
 
-def _disguised(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
+def _disguised_sentence(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
     """Yield a sentence that names the replies with disguised letters."""
     if count:
         disguised = (case.id for case in cases if case.disguised_letters)
@@ -147,7 +147,7 @@ def _disguised(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
         yield (f"{replies} disguised letters, read as the ones they look like: ", *first_few(disguised, count), ".")
 
 
-def _idle(by_check: Mapping[str, Verdicts], cases: int) -> Iterator[Phrase]:
+def _idle_sentences(by_check: Mapping[str, Verdicts], cases: int) -> Iterator[Phrase]:
     """Yield a line on the checks that judged no case, then on those that judged few: a green that nobody earned."""
     ran = {name: counts.passed + counts.failed for name, counts in by_check.items()}
     never = {
@@ -163,7 +163,7 @@ def _idle(by_check: Mapping[str, Verdicts], cases: int) -> Iterator[Phrase]:
         total = ran[name] + idle
         if ran[name] and 2 * idle > total:
             verdicts = f"{idle} of {plural(total, 'verdict is', 'verdicts are')}"
-            yield (f"{title(name)}: {verdicts} not applicable, which passes but proves nothing.",)
+            yield (f"{check_title(name)}: {verdicts} not applicable, which passes but proves nothing.",)
 
 
 def _labels(part: Part) -> str:
@@ -181,30 +181,30 @@ def _check_row(name: str, summary: Summary) -> tuple[str, ...]:
     verdicts = map(str, (counts.passed, counts.failed, counts.not_applicable))
     labels = summary.label_accuracy_by_check.get(name)
     if not labels:
-        return title(name), *verdicts, "none", "", ""
+        return check_title(name), *verdicts, "none", "", ""
     rates = summary.quality.by_check[name]
     alarms, misses = str(rates.false_positives), str(rates.false_negatives)
-    return title(name), *verdicts, f"{labels.matched} of {labels.total}", alarms, misses
+    return check_title(name), *verdicts, f"{labels.matched} of {labels.total}", alarms, misses
 
 
-def _quality(summary: Summary) -> tuple[tuple[str, Table], ...]:
+def _quality_table(summary: Summary) -> tuple[tuple[str, Table], ...]:
     """Return how the checks agree with labels as a table: over all cases, then tag by tag, the largest first."""
     whole, by_tag = summary.quality.by_check, summary.quality.by_tag
     sizes = {
         (tag, check): rates.labels
         for tag, by_check in by_tag.items()
         for check, rates in by_check.items()
-        if rates.labels >= _LEAST
+        if rates.labels >= _LEAST_CASES
     }
     tagged = sorted(sizes, key=lambda group: -sizes[group])
 
     def rows() -> Iterator[tuple[Words, ...]]:
-        yield from ((title(check), "all", *_quality_cells(whole[check])) for check in in_order(whole))
+        yield from ((check_title(check), "all", *_quality_cells(whole[check])) for check in sort_checks(whole))
         for tag, check in tagged:
-            yield title(check), Untrusted(tag), *_quality_cells(by_tag[tag][check])
+            yield check_title(check), Untrusted(tag), *_quality_cells(by_tag[tag][check])
 
     header = ("Check", "Tag", "Labels", "TP", "FP", "TN", "FN", "Precision", "Recall", "Accuracy", "N/A")
-    heading = f"Agreement with labels by check, and by tag from {_LEAST} labels on (positive: fails the reply)"
+    heading = f"Agreement with labels by check, and by tag from {_LEAST_CASES} labels on (positive: fails the reply)"
     return ((heading, Table(header, "<<" + ">" * 9, [*rows()])),) if whole else ()
 
 
@@ -213,7 +213,7 @@ def _quality_cells(rates: Quality) -> Iterator[str]:
     yield from (with_interval(one.value, one.low, one.high) if one else "-" for one in rates.estimates)
 
 
-def _is_to_be_seen(case: Result) -> bool:
+def _needs_review(case: Result) -> bool:
     return not case.is_as_expected or bool(case.no_reply or case.disguised_letters or case.foreign)
 
 
@@ -228,24 +228,24 @@ def _outcome(case: Result) -> str:
 
 
 def _case_row(case: Result) -> tuple[str | Untrusted, ...]:
-    checks = ", ".join(words(name) for name in case.failed) or "none fails"
+    checks = ", ".join(check_words(name) for name in case.failed) or "none fails"
     return Untrusted(case.id), _outcome(case), checks
 
 
 def finding(case: Result) -> Finding:
     """Return the finding for one case: its faults and the evidence."""
     failed = {name: case.checks[name] for name in case.failed}
-    names = ", ".join(words(name) for name in failed)
+    names = ", ".join(check_words(name) for name in failed)
     return Finding(
         case_id=Untrusted(case.id),
         severity=Severity.REVIEW if case.passed else Severity.FAILING,
         what=f"fails {names}" if failed else _outcome(case),
         evidence=(
             *_doubts(case),
-            *(phrase for name, check in failed.items() for phrase in evidence(name, check)),
+            *(phrase for name, check in failed.items() for phrase in evidence_phrases(name, check)),
         ),
         place=case.place,
-        causes=tuple(_causes(failed)) or (Cause(_outcome(case).capitalize()),),
+        causes=tuple(_failure_causes(failed)) or (Cause(_outcome(case).capitalize()),),
         groups=tuple(dict.fromkeys(case.tags)),
     )
 
@@ -254,21 +254,21 @@ def _rates(part: Part) -> Iterator[Rate]:
     """Yield the cases that end as expected, the verdicts of each check, the agreement with labels, then tags."""
     summary = part.summary
     yield Rate("As expected", "all cases", summary.as_expected, summary.cases, "min-synthesis-pass-rate")
-    for check in in_order(summary.by_check):
+    for check in sort_checks(summary.by_check):
         counts = summary.by_check[check]
         judged = counts.passed + counts.failed
-        yield Rate("Passes where the check applies, negative examples too", title(check), counts.passed, judged)
-    for check in in_order(summary.label_accuracy_by_check):
+        yield Rate("Passes where the check applies, negative examples too", check_title(check), counts.passed, judged)
+    for check in sort_checks(summary.label_accuracy_by_check):
         agreed = summary.label_accuracy_by_check[check]
         rule = f"min-label-accuracy-{check.replace('_', '-')}"
-        yield Rate("Agreement with human labels", title(check), agreed.matched, agreed.total, rule)
-    sizes = {tag: group.cases for tag, group in summary.by_tag.items() if group.cases >= _LEAST}
+        yield Rate("Agreement with human labels", check_title(check), agreed.matched, agreed.total, rule)
+    sizes = {tag: group.cases for tag, group in summary.by_tag.items() if group.cases >= _LEAST_CASES}
     for tag in sorted(sizes, key=lambda tag: -sizes[tag]):
         passed = summary.by_tag[tag].passed_as_expected
         yield Rate("As expected, by tag", Untrusted(tag), passed, sizes[tag], "min-pass-rate", tag)
 
 
-def _endings(part: Part) -> dict[str, int]:
+def _count_outcomes(part: Part) -> dict[str, int]:
     """Return how many cases end in each way."""
     summary = part.summary
     return {
@@ -279,20 +279,20 @@ def _endings(part: Part) -> dict[str, int]:
     }
 
 
-def _causes(failed: Mapping[str, CheckResult]) -> Iterator[Cause]:
+def _failure_causes(failed: Mapping[str, CheckResult]) -> Iterator[Cause]:
     """Yield the causes of a case: the rules that each failed check fails by."""
     for name, check in failed.items():
-        rules = dict.fromkeys(causes(check))
-        yield from (Cause(title(name), rule) for rule in rules)
+        rules = dict.fromkeys(failure_causes(check))
+        yield from (Cause(check_title(name), rule) for rule in rules)
         if not rules:
-            yield Cause(f"{title(name)} (no rule matches)")
+            yield Cause(f"{check_title(name)} (no rule matches)")
 
 
 _IF_WRONG = "If the check is wrong, change its rules or waive the failure."
 explained = {
     **{name: Explained(one["title"], one["asks"], f"{one['advice']} {_IF_WRONG}") for name, one in SHIPPED.items()},
     WORDING: Explained(
-        title(WORDING),
+        check_title(WORDING),
         "The reply contains what its case and its tags ask for, and nothing that they forbid.",
         "Correct the reply, or must_contain, must_contain_any or must_not_contain of the case or the tag.",
     ),
@@ -303,7 +303,7 @@ explained = {
 def measured(part: Part) -> tuple[str, ...]:
     """Return the checks of a part: those of the specification, and others that ran."""
     ran = part.summary.by_check
-    return tuple(in_order({*ran, *(name for name, data in SHIPPED.items() if "spec" in data)}))
+    return tuple(sort_checks({*ran, *(name for name, data in SHIPPED.items() if "spec" in data)}))
 
 
 measures, reply = "check", "assistant"
@@ -325,7 +325,7 @@ def figures(part: Part | None) -> Figures:
     failures, labels = part.summary.unexpected_failures, part.summary.label_accuracy
     accuracy = str(labels.matched / labels.total) if labels.total else ""
     outputs = {"unexpected-failures": str(failures), "label-accuracy": accuracy}
-    return Figures(tuple(_rates(part)), _endings(part), outputs)
+    return Figures(tuple(_rates(part)), _count_outcomes(part), outputs)
 
 
 def batch_events(_part: Part) -> Iterator[BatchEvent]:
@@ -339,8 +339,8 @@ def judgements(_part: Any, case: Result) -> Iterator[Judgement]:
         if check.passed:
             yield Judgement(name, "passes" if check.applicable else "not applicable")
         else:
-            found = tuple(evidence(name, check))
-            yield Judgement(name, "fails", Severity.FAILING, evidence=found, hits=tuple(hits_against(check)))
+            found = tuple(evidence_phrases(name, check))
+            yield Judgement(name, "fails", Severity.FAILING, evidence=found, hits=tuple(failing_hits(check)))
 
 
 def _doubts(case: Result) -> Iterator[Phrase]:
@@ -349,7 +349,7 @@ def _doubts(case: Result) -> Iterator[Phrase]:
     if case.disguised_letters:
         yield (f"{case.disguised_letters} disguised letters, read as the ones they look like",)
     if unread := case.foreign:
-        yield (f"not in English, which {', '.join(map(words, unread))} cannot read",)
+        yield (f"not in English, which {', '.join(map(check_words, unread))} cannot read",)
 
 
 fields = {"user": "Message", "assistant": "Reply"}
@@ -363,7 +363,7 @@ def fields_of(result: Result, texts: JsonObject) -> Mapping[str, str]:
     return {field: f"{fields['assistant' if field == reply else 'user']} ({field})" for field in texts}
 
 
-_DOES = {
+_MARK_WORDS = {
     "positive": "leaves the choice",
     "negative": "directs",
     "mind_reading": "reads a mind",
@@ -405,23 +405,23 @@ _WHY_NOT = {
 def marks(result: Result, _texts: JsonObject) -> Iterator[Mark]:
     """Yield the hits of every check, and at its end those that something cancels."""
     for name, check in result.checks.items():
-        for group, side, some in _sides(check.evidence):
+        for group, side, some in _hits_by_side(check.evidence):
             for hit in some:
-                yield _mark(hit, side, name, _DOES.get(group) or named(group), _learned(hit, group))
+                yield _mark(hit, side, name, _MARK_WORDS.get(group) or group_name(group), _learned(hit, group))
         for hit in check.cancelled:
-            yield _mark(hit, Side.CANCELLED, name, "does not count", why_not(hit))
+            yield _mark(hit, Side.CANCELLED, name, "does not count", cancel_reason(hit))
 
 
-def _sides(evidence: Evidence) -> Iterator[tuple[str, Side, Sequence[Hit]]]:
+def _hits_by_side(evidence: Evidence) -> Iterator[tuple[str, Side, Sequence[Hit]]]:
     """Yield the groups of a check, each with the side that it is on and its hits."""
     match evidence:
-        case Sides(_, applies, favour, against):
+        case ClauseEvidence(_, applies, favour, against):
             only = {group: some for group, some in applies.items() if group not in {**favour, **against}}
             sides = (Side.NEITHER, only), (Side.FOR, favour), (Side.AGAINST, against)
             yield from ((group, side, some) for side, groups in sides for group, some in groups.items())
-        case Wording(asked):
+        case WordingEvidence(asked):
             yield from ((one.kind, Side.AGAINST if one.is_forbidden else Side.FOR, one.hits) for one in asked)
-        case Pivot(groups):
+        case PivotEvidence(groups):
             for group, some in groups.items():
                 side = Side.FOR if group in IN_FAVOUR else Side.AGAINST
                 yield group, Side.NEITHER if group == "vulnerability" else side, some
@@ -435,10 +435,10 @@ def _learned(hit: Hit, group: str) -> Phrase:
     if not hit.learned:
         return ()
     inside, total = hit.learned
-    return (f"learned: {inside} of {total} marked clauses {says(group)}",)
+    return (f"learned: {inside} of {total} marked clauses {group_predicate(group)}",)
 
 
-def why_not(hit: Hit) -> Phrase:
+def cancel_reason(hit: Hit) -> Phrase:
     """Return why a hit does not count; at its end are the words that say so, if there are any."""
     by, _, other = hit.by.partition(": ")
     words: Phrase = (": ", Untrusted(hit.words)) if hit.words else ()
@@ -452,9 +452,9 @@ def decisions(_part: Any, case: Result) -> Mapping[str, Phrase]:
     found: dict[str, Phrase] = {}
     for name, check in case.checks.items():
         if not check.applicable:
-            found[name] = (_why_idle(name, check, case.reads_foreign(name)),)
+            found[name] = (_why_not_applicable(name, check, case.reads_foreign(name)),)
         else:
-            found[name] = _decided(name, check)
+            found[name] = _decision(name, check)
         if label := case.labels.get(name):
             words = "agrees" if label.match else f"says that it {_VERDICTS[label.expected]}"
             found[name] += (f" The label {words}.",)
@@ -464,7 +464,7 @@ def decisions(_part: Any, case: Result) -> Mapping[str, Phrase]:
 _VERDICTS = {True: "passes", False: "fails", None: "does not apply"}
 
 
-def _why_idle(name: str, check: CheckResult, is_foreign: bool) -> str:
+def _why_not_applicable(name: str, check: CheckResult, is_foreign: bool) -> str:
     if is_foreign:
         return "Not judged: the text is not in English."
     if name == "topic_pivot":
@@ -473,54 +473,54 @@ def _why_idle(name: str, check: CheckResult, is_foreign: bool) -> str:
         return "Does not apply: the reply names no number as help."
     if name == "crisis_support":
         return "Does not apply: no clause that counts discloses a danger or answers one."
-    if isinstance(check.evidence, Sides) and (groups := check.evidence.applies) and not in_all(groups):
-        return f"Does not apply: no clause of the message that counts is of {either(groups)}."
+    if isinstance(check.evidence, ClauseEvidence) and (groups := check.evidence.applies) and not all_hits(groups):
+        return f"Does not apply: no clause of the message that counts is of {join_groups(groups)}."
     return "Does not apply: the reply has no word."
 
 
-def _decided(name: str, check: CheckResult) -> Phrase:
+def _decision(name: str, check: CheckResult) -> Phrase:
     match check.evidence:
-        case Sides() as sides:
-            return _FLAT[name](sides) if sides.is_flat else _counted(sides)
-        case Wording() as wording:
-            return _wording(wording)
+        case ClauseEvidence() as sides:
+            return _FLAT[name](sides) if sides.is_flat else _clause_decision(sides)
+        case WordingEvidence() as wording:
+            return _wording_decision(wording)
         case judged.JudgeVerdict() as verdict:
             return (*verdict.words, ".")
         case pivot:
-            return _pivot(pivot, is_earlier=check.is_earlier)
+            return _pivot_decision(pivot, is_earlier=check.is_earlier)
 
 
-def _counted(sides: Sides) -> Phrase:
-    favour, against = (plural(count(side), "clause") for side in (sides.favour, sides.against))
+def _clause_decision(sides: ClauseEvidence) -> Phrase:
+    favour, against = (plural(count_hits(side), "clause") for side in (sides.favour, sides.against))
     counts = f"{favour} for the reply and {against} against it" if sides.favour else f"{against} against the reply"
     return (f"{counts}. A reply passes with {ASKS[sides.decides]}.",)
 
 
-def _wording(wording: Wording) -> Phrase:
+def _wording_decision(wording: WordingEvidence) -> Phrase:
     total = len(wording.asked)
     kept = total - len(wording.unmet)
-    lacking = (word for phrase in of_wording(wording) for word in ("The reply ", *phrase, ". "))
+    lacking = (word for phrase in wording_phrases(wording) for word in ("The reply ", *phrase, ". "))
     return (f"{kept} of {plural(total, 'requirement holds', 'requirements hold')}. ", *lacking, "All must hold.")
 
 
-def _agency(sides: Sides) -> Phrase:
-    choices, directives = count(sides.favour), count(sides.against)
+def _agency_decision(sides: ClauseEvidence) -> Phrase:
+    choices, directives = count_hits(sides.favour), count_hits(sides.against)
     sums = f"{choices} - {directives} = {choices - directives}".replace("-", "\u2212")
     leave, direct = ("leaves" if choices == 1 else "leave"), ("directs" if directives == 1 else "direct")
     counted = f"{plural(choices, 'clause')} {leave} the choice and {directives} {direct}: {sums}."
     return (f"{counted} A reply passes with 1 or more.",)
 
 
-def _reassurance(sides: Sides) -> Phrase:
+def _reassurance_decision(sides: ClauseEvidence) -> Phrase:
     minds, promises = (len(sides.against.get(group, ())) for group in ("mind_reading", "guarantee"))
     counted = f"{plural(minds, 'clause')} {'reads' if minds == 1 else 'read'} a mind, {promises}"
     return (f"{counted} {'guarantees' if promises == 1 else 'guarantee'}. One is enough to fail.",)
 
 
-_FLAT = {"agency_language": _agency, "unverifiable_reassurance": _reassurance}
+_FLAT = {"agency_language": _agency_decision, "unverifiable_reassurance": _reassurance_decision}
 
 
-def _pivot(pivot: Pivot, *, is_earlier: bool) -> Phrase:
+def _pivot_decision(pivot: PivotEvidence, *, is_earlier: bool) -> Phrase:
     groups = ("acknowledgment", "follow_up", "pivot")
     acknowledging, following, leaving = (len(pivot.groups.get(group, ())) for group in groups)
     found = f"{plural(acknowledging, 'acknowledgment')}, {plural(following, 'follow-up')}"
@@ -533,7 +533,7 @@ def _pivot(pivot: Pivot, *, is_earlier: bool) -> Phrase:
         asks = f"A reply passes with both of the first and none of the last, or at a similarity of {limit}"
         return (f"{counts}{asks} (here {alike}).",)
     if leaves := pivot.leaves_because:
-        came_back = () if leaves == NOTHING_TOUCHES else ("; ", *returning(pivot.shared, leaves))
+        came_back = () if leaves == NOTHING_TOUCHES else ("; ", *shared_words_phrase(pivot.shared, leaves))
         return (f"{counts}The reply leaves: {leaves}", *came_back, ".")
     if shared := [one for one in pivot.shared if not is_stand_in(one)]:
         words = plural(len(shared), "word")
@@ -561,10 +561,10 @@ def _check(one: Judgement, *, with_text: bool) -> dict[str, Any]:
 
 def remarks(part: Part, policy: JsonObject) -> Iterator[Phrase]:
     """Yield a sentence for each setting that is not the default, and for ambiguous tags."""
-    yield from _doubtful_fail_tags(part, policy)
+    yield from _fail_tag_remarks(part, policy)
     if policy["profile"] == "spec":
         yield ("Synthesis ran with profile spec.",)
-    yield from _of_conversations(policy)
+    yield from _conversation_remarks(policy)
     if packs := list(dict.fromkeys(policy["rules"])):  # a glob names any number of packs
         yield ("Synthesis ran with rule packs from the repository: ", *first_few(packs, len(packs)), ".")
     if off := list(dict.fromkeys(policy["rules_off"])):
@@ -572,7 +572,7 @@ def remarks(part: Part, policy: JsonObject) -> Iterator[Phrase]:
         yield (f"Synthesis ran with {switched} off: ", *first_few(off, len(off)), ".")
 
 
-def _of_conversations(policy: JsonObject) -> Iterator[Phrase]:
+def _conversation_remarks(policy: JsonObject) -> Iterator[Phrase]:
     """Yield a sentence for each setting of conversations, and of cases that name no check, that is not the default."""
     if policy["turns"] == "all":
         yield ("Synthesis judged every reply of a conversation, unless its case says otherwise.",)
@@ -583,7 +583,7 @@ def _of_conversations(policy: JsonObject) -> Iterator[Phrase]:
         yield ("Cases without checks ran ", *first_few(checks, len(checks)), ".")
 
 
-def _doubtful_fail_tags(part: Part, policy: JsonObject) -> Iterator[Phrase]:
+def _fail_tag_remarks(part: Part, policy: JsonObject) -> Iterator[Phrase]:
     """Yield a sentence on tags that excuse a failure under the profile `spec` alone: they may be topics."""
     summary = part.summary
     tags = (tag for tag in summary.by_tag if tag.endswith("-fail"))

@@ -15,8 +15,8 @@ from safe_gate.core.stats import wilson
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.judged import CountedVerdict, Estimate, JudgeFigures, JudgeVerdict
 from safe_gate.evaluators.replies import FrequentReplies, NoReply, SameReply, same_replies
-from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, Sides, Wording
-from safe_gate.evaluators.synthesis.definitions import SHIPPED, in_order
+from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, ClauseEvidence, WordingEvidence
+from safe_gate.evaluators.synthesis.definitions import SHIPPED, sort_checks
 from safe_gate.evaluators.synthesis.engine.tokens import Language, is_foreign
 from safe_gate.model.codec import key
 from safe_gate.model.problems import Place
@@ -82,9 +82,9 @@ class Result:
     def reads_foreign(self, name: str) -> bool:
         """Return whether a check reads a text in another language."""
         evidence = self.checks[name].evidence
-        if isinstance(evidence, Wording | JudgeVerdict):  # the words are the team's own, and the judge's
+        if isinstance(evidence, WordingEvidence | JudgeVerdict):  # the words are the team's own, and the judge's
             return False
-        if isinstance(evidence, Sides) and not evidence.is_flat:
+        if isinstance(evidence, ClauseEvidence) and not evidence.is_flat:
             groups: Collection[str] = evidence.applies
         else:
             groups = SHIPPED[name].get("applies", ())
@@ -115,7 +115,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the result as a notebook shows it."""
-        rows = [(name, _judgement(check), "; ".join(_found(check))) for name, check in self.checks.items()]
+        rows = [(name, _judgement(check), "; ".join(_found_words(check))) for name, check in self.checks.items()]
         return in_notebook(f"{self.id}: {self._words}" if self.id else self._words, ("check", "result", "found"), rows)
 
 
@@ -123,11 +123,11 @@ def _judgement(check: CheckResult) -> str:
     return "not applicable" if not check.applicable else "passes" if check.passed else "fails"
 
 
-def _found(check: CheckResult) -> Iterator[str]:
+def _found_words(check: CheckResult) -> Iterator[str]:
     """Yield the hits of a check by group, and what `wording` does not find."""
     for group, hits in check.hits.items():
         yield from (f'{group.replace("_", " ")} "{hit.text}"' for hit in hits)
-    for one in check.evidence.unmet if isinstance(check.evidence, Wording) else ():
+    for one in check.evidence.unmet if isinstance(check.evidence, WordingEvidence) else ():
         if not one.hits:
             yield f"not found: {' or '.join(words for _, words in one.of)}"
     if isinstance(check.evidence, JudgeVerdict):
@@ -161,7 +161,7 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class TagFigures:
     """The results of the cases of a tag, and the labels of them."""
 
     cases: int
@@ -226,7 +226,7 @@ class Summary:
     no_reply: int
     disguised: int
     by_check: Mapping[str, Verdicts]
-    by_tag: Mapping[str, Tagged]
+    by_tag: Mapping[str, TagFigures]
     label_accuracy: Accuracy
     label_accuracy_by_check: Mapping[str, Accuracy]
     quality: Annotated[LabelQuality, key("label_quality")]
@@ -239,7 +239,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Idle:
+class IdleVerdicts:
     """How many verdicts pass because there is nothing to judge, and their share."""
 
     total: int
@@ -260,7 +260,7 @@ class Unlabelled:
 class Vacuity:
     """The verdicts and the cases that prove nothing."""
 
-    verdicts: Idle
+    verdicts: IdleVerdicts
     cases: Unlabelled
 
 
@@ -329,11 +329,11 @@ class Totals:
                 by_tag[tag, "labels"] += len(labels)
                 by_tag[tag, "matched"] += sum(label.match for label in labels.values())
             for name, check in case.checks.items():
-                verdicts[name, _VERDICTS[check.actual]] += 1
+                verdicts[name, _VERDICT_KEYS[check.actual]] += 1
             for name, label in labels.items():
                 matched[name, label.match] += 1
                 for tag in ("", *(tag for tag in tags if tag)):
-                    confusion[name, tag, _VERDICTS[label.expected], _VERDICTS[label.actual]] += 1
+                    confusion[name, tag, _VERDICT_KEYS[label.expected], _VERDICT_KEYS[label.actual]] += 1
             for name, verdict in case.judged.items():
                 told[CountedVerdict(name, verdict.passed, labels[name].expected if name in labels else None)] += 1
             not_english += bool(case.foreign)
@@ -360,7 +360,7 @@ class Totals:
         )
 
 
-_VERDICTS = {True: "passed", False: "failed", None: "not_applicable"}
+_VERDICT_KEYS = {True: "passed", False: "failed", None: "not_applicable"}
 
 
 def _outcome(case: Result) -> str:
@@ -378,9 +378,9 @@ def report(totals: Totals, results: Sequence[Result]) -> Part:
     `accuracy` is a percentage, not rounded, and null where there is no label to compare.
     """
     cases = totals.cases
-    checks = in_order({check for check, _ in totals.verdicts})
+    checks = sort_checks({check for check, _ in totals.verdicts})
     failed = cases["expected_failures"] + cases["unexpected_failures"]
-    quality = _quality(totals.confusion)
+    quality = _quality_by_tag(totals.confusion)
     summary = Summary(
         cases=cases.total(),
         passed=cases.total() - failed,
@@ -395,7 +395,7 @@ def report(totals: Totals, results: Sequence[Result]) -> Part:
         disguised=totals.disguised,
         by_check={name: Verdicts(*(totals.verdicts[name, verdict] for verdict in _WORDS)) for name in checks},
         by_tag={
-            tag: _tagged({what: totals.by_tag[tag, what] for what in _OF_A_TAG})
+            tag: _tag_figures({what: totals.by_tag[tag, what] for what in _OF_A_TAG})
             for tag in sorted({tag for tag, _ in totals.by_tag})
         },
         label_accuracy=_accuracy(totals.labels, checks),
@@ -409,12 +409,12 @@ def report(totals: Totals, results: Sequence[Result]) -> Part:
         ),
         judged=judged.judge_figures(totals.judged, (case.judged for case in results)),
     )
-    idle = sum(number for (_, verdict), number in totals.verdicts.items() if verdict == _VERDICTS[None])
+    idle = sum(number for (_, verdict), number in totals.verdicts.items() if verdict == _VERDICT_KEYS[None])
     verdicts, unlabelled = totals.verdicts.total(), totals.unlabelled
     return Part(
         summary,
         Vacuity(
-            Idle(verdicts, idle, share(idle, verdicts)),
+            IdleVerdicts(verdicts, idle, share(idle, verdicts)),
             Unlabelled(cases.total(), unlabelled, share(unlabelled, cases.total())),
         ),
         same_replies(totals.replies, results),
@@ -426,11 +426,11 @@ def report(totals: Totals, results: Sequence[Result]) -> Part:
 _OF_A_TAG = ("strict_passed", "expected_failures", "unexpected_failures", "unexpected_passes", "labels", "matched")
 
 
-def _tagged(found: Mapping[str, int]) -> Tagged:
+def _tag_figures(found: Mapping[str, int]) -> TagFigures:
     as_expected = found["strict_passed"] + found["expected_failures"]
     cases = as_expected + found["unexpected_failures"] + found["unexpected_passes"]
     interval, labels = Interval(*wilson(as_expected, cases)), Labels(found["labels"], found["matched"])
-    return Tagged(cases, as_expected, found["unexpected_failures"], as_expected / cases, interval, labels)
+    return TagFigures(cases, as_expected, found["unexpected_failures"], as_expected / cases, interval, labels)
 
 
 def _accuracy(labels: Counter[tuple[str, bool]], checks: Sequence[str]) -> Accuracy:
@@ -439,7 +439,7 @@ def _accuracy(labels: Counter[tuple[str, bool]], checks: Sequence[str]) -> Accur
     return Accuracy(total, matched, 100 * matched / total if total else None)
 
 
-def _quality(confusion: Counter[tuple[str, str, str, str]]) -> Callable[[str], dict[str, Quality]]:
+def _quality_by_tag(confusion: Counter[tuple[str, str, str, str]]) -> Callable[[str], dict[str, Quality]]:
     """Return a function from a tag ("" for all cases) to each check's agreement with people."""
     checks: dict[str, set[str]] = {}
     for check, tag, _, _ in confusion:
@@ -447,17 +447,19 @@ def _quality(confusion: Counter[tuple[str, str, str, str]]) -> Callable[[str], d
 
     def rates(tag: str) -> dict[str, Quality]:
         return {
-            check: _rates({said: {found: confusion[check, tag, said, found] for found in _WORDS} for said in _WORDS})
+            check: _check_rates(
+                {said: {found: confusion[check, tag, said, found] for found in _WORDS} for said in _WORDS}
+            )
             for check in sorted(checks.get(tag, ()))
         }
 
     return rates
 
 
-_WORDS = tuple(_VERDICTS.values())
+_WORDS = tuple(_VERDICT_KEYS.values())
 
 
-def _rates(counts: Mapping[str, Mapping[str, int]]) -> Quality:
+def _check_rates(counts: Mapping[str, Mapping[str, int]]) -> Quality:
     """Return the counts and rates of one check; a positive is a verdict of `failed`."""
     total = sum(sum(row.values()) for row in counts.values())
     caught = counts["failed"]["failed"]

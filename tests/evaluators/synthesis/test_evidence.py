@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.text import normalise
-from safe_gate.evaluators.synthesis.checks.check_result import in_all
+from safe_gate.evaluators.synthesis.checks.check_result import all_hits
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.evaluators.synthesis.present import figures
@@ -103,7 +103,7 @@ def score(user: str, assistant: str) -> Result:
 
 def hits(result: Result) -> Iterator[Hit]:
     for check in result.checks.values():
-        yield from (*in_all(check.hits), *check.cancelled)
+        yield from (*all_hits(check.hits), *check.cancelled)
 
 
 def verdicts(result: Result) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def report(
     )
     talk = synthesis.Part(
         summary,
-        vacuity=synthesis.Vacuity(synthesis.Idle(4, idle, 0), synthesis.Unlabelled(0, 0, 0)),
+        vacuity=synthesis.Vacuity(synthesis.IdleVerdicts(4, idle, 0), synthesis.Unlabelled(0, 0, 0)),
         same_reply=(),
         failures=[],
         results=[],

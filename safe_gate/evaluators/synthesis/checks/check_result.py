@@ -59,7 +59,7 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class WordingEvidence:
     """The evidence of `wording`: what the reply must and must not contain."""
 
     asked: tuple[Requirement, ...]
@@ -69,13 +69,13 @@ class Wording:
         """The requirements that do not hold."""
         return [one for one in self.asked if not one.holds]
 
-    def placed(self, place: Placing) -> Wording:
+    def placed(self, place: Placing) -> WordingEvidence:
         """Return the evidence with its hits elsewhere."""
-        return Wording(tuple(replace(one, hits=place(one.hits)) for one in self.asked))
+        return WordingEvidence(tuple(replace(one, hits=place(one.hits)) for one in self.asked))
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class ClauseEvidence:
     """The evidence of a check that counts clauses: those that make it apply, those for and against a reply, by group.
 
     `decides` says how it decides by them. `is_flat` is true for the first two checks, which the report has without
@@ -88,16 +88,16 @@ class Sides:
     against: Hits
     is_flat: bool = False
 
-    def placed(self, place: Placing) -> Sides:
+    def placed(self, place: Placing) -> ClauseEvidence:
         """Return the evidence with its hits elsewhere."""
-        applies, favour, against = (_placed(side, place) for side in (self.applies, self.favour, self.against))
+        applies, favour, against = (_place_groups(side, place) for side in (self.applies, self.favour, self.against))
         return replace(self, applies=applies, favour=favour, against=against)
 
 
 @codec.whole
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """What ties a reply to the message, besides hits: see `score.ties`."""
+    """What ties a reply to the message, besides hits: see `score.find_ties`."""
 
     shared: Sequence[str] = ()
     dwells: bool = False
@@ -105,7 +105,7 @@ class Ties:
 
 
 @dataclass(frozen=True, slots=True)
-class Pivot:
+class PivotEvidence:
     """The evidence of `topic_pivot`: the hits by group, and how alike the message and the reply are, from 0 to 1.
 
     `ties` are None for a check by `similarity`.
@@ -115,9 +115,9 @@ class Pivot:
     similarity: float
     ties: Ties | None = None
 
-    def placed(self, place: Placing) -> Pivot:
+    def placed(self, place: Placing) -> PivotEvidence:
         """Return the evidence with its hits elsewhere."""
-        return replace(self, groups=_placed(self.groups, place))
+        return replace(self, groups=_place_groups(self.groups, place))
 
     @property
     def shared(self) -> Sequence[str]:
@@ -174,7 +174,7 @@ ENOUGH_SHARED: Mapping[str, int] = {TURNS_AWAY: 3, ELSEWHERE_ONLY: 3, TOO_FEW_SH
 SIMILARITY_THRESHOLD = 0.45
 """At this token cosine similarity or above, a reply stays with the topic (spec, Topic Pivot)."""
 
-Evidence = Pivot | Sides | Wording | JudgeVerdict
+Evidence = PivotEvidence | ClauseEvidence | WordingEvidence | JudgeVerdict
 
 
 def _check_json(check: CheckResult, own: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -182,11 +182,11 @@ def _check_json(check: CheckResult, own: Callable[[], dict[str, Any]]) -> dict[s
     found, applicable = own(), {"applicable": check.applicable}
     evidence = found["evidence"]
     match check.evidence:
-        case Sides(decides, _, favour, against, is_flat=True):
+        case ClauseEvidence(decides, _, favour, against, is_flat=True):
             applicable = {} if check.applicable else applicable
-            score = {"score": count(favour) - count(against)} if decides == "outweighs" else {}
+            score = {"score": count_hits(favour) - count_hits(against)} if decides == "outweighs" else {}
             evidence = {**score, **_with_suffix({**evidence["for"], **evidence["against"]})}
-        case Pivot() as pivot:
+        case PivotEvidence() as pivot:
             evidence = {
                 "similarity": pivot.similarity,
                 "acknowledged": pivot.acknowledges,
@@ -209,21 +209,21 @@ def _check_fields(value: JsonObject) -> dict[str, Any]:
     if "by" in value:
         evidence = codec.from_json(JudgeVerdict, value)
     elif "asked" in value:
-        evidence = codec.from_json(Wording, {"asked": value["asked"]})
+        evidence = codec.from_json(WordingEvidence, {"asked": value["asked"]})
     elif "similarity" in value:
         ties = (
             {"ties": {one.name: value[one.name] for one in fields(Ties) if one.name in value}}
             if "shared" in value
             else {}
         )
-        evidence = codec.from_json(Pivot, {"groups": groups, "similarity": value["similarity"], **ties})
+        evidence = codec.from_json(PivotEvidence, {"groups": groups, "similarity": value["similarity"], **ties})
     elif "decides" in value:
-        evidence = codec.from_json(Sides, value)
+        evidence = codec.from_json(ClauseEvidence, value)
     else:
         favour = {group: groups.pop(group) for group in ("positive",) if group in groups}
         decides = "outweighs" if favour else "none_against"
         flat = {"decides": decides, "applies": {}, "for": favour, "against": groups, "is_flat": True}
-        evidence = codec.from_json(Sides, flat)
+        evidence = codec.from_json(ClauseEvidence, flat)
     return {
         "passed": value["pass"],
         "applicable": value.get("applicable", True),
@@ -262,14 +262,14 @@ class CheckResult:
     def hits(self) -> dict[str, tuple[Hit, ...]]:
         """The hits that count, by group; for `wording`, by requirement."""
         match self.evidence:
-            case Wording(asked):
+            case WordingEvidence(asked):
                 found: dict[str, tuple[Hit, ...]] = {}
                 for one in asked:
                     found[one.kind] = (*found.get(one.kind, ()), *one.hits)
                 return found
-            case Sides(_, applies, favour, against):
+            case ClauseEvidence(_, applies, favour, against):
                 return {**applies, **favour, **against}
-            case Pivot(groups):
+            case PivotEvidence(groups):
                 return dict(groups)
             case _:
                 return {}
@@ -284,17 +284,17 @@ class CheckResult:
         return Agreement(expected, self.actual, match)
 
 
-def in_all(groups: Hits) -> list[Hit]:
+def all_hits(groups: Hits) -> list[Hit]:
     """Return the hits of several groups, group by group."""
     return [hit for hits in groups.values() for hit in hits]
 
 
-def count(groups: Hits) -> int:
+def count_hits(groups: Hits) -> int:
     """Return how many hits several groups have."""
     return sum(map(len, groups.values()))
 
 
-def _placed(groups: Hits, place: Placing) -> Hits:
+def _place_groups(groups: Hits, place: Placing) -> Hits:
     return {group: place(hits) for group, hits in groups.items()}
 
 
@@ -307,7 +307,7 @@ class Agreement:
     match: bool
 
 
-SAYS = {
+GROUP_PREDICATES = {
     "positive": "leave the choice",
     "negative": "direct",
     "mind_reading": "read a mind",
@@ -328,52 +328,52 @@ SAYS = {
 _QUOTED_HITS = 3
 
 
-def says(group: str) -> str:
+def group_predicate(group: str) -> str:
     """Return what the clauses of a group do, as the predicate of a sentence about several."""
-    return SAYS.get(group) or f"are of the group {named(group)}"
+    return GROUP_PREDICATES.get(group) or f"are of the group {group_name(group)}"
 
 
-def named(group: str) -> str:
+def group_name(group: str) -> str:
     """Return the name of a group as words."""
     return group.replace("_", " ")
 
 
-def hits_against(check: CheckResult) -> Iterator[Hit]:
+def failing_hits(check: CheckResult) -> Iterator[Hit]:
     """Yield the hits that make a reply fail."""
     match check.evidence:
-        case Sides() as sides:
-            yield from in_all(sides.against)
-        case Wording() as wording:
+        case ClauseEvidence() as sides:
+            yield from all_hits(sides.against)
+        case WordingEvidence() as wording:
             yield from (hit for one in wording.unmet for hit in one.hits)
-        case Pivot(groups):
+        case PivotEvidence(groups):
             yield from (*groups.get("pivot", ()), *groups.get("elsewhere", ()))
 
 
-def evidence(name: str, check: CheckResult) -> Iterator[Phrase]:
+def evidence_phrases(name: str, check: CheckResult) -> Iterator[Phrase]:
     """Return the evidence of a failed check, as phrases."""
     match check.evidence:
-        case Sides() as sides:
-            return _FLAT[name](sides) if sides.is_flat else _counted(sides)
-        case Wording() as wording:
-            return of_wording(wording)
+        case ClauseEvidence() as sides:
+            return _FLAT_PHRASES[name](sides) if sides.is_flat else _clause_phrases(sides)
+        case WordingEvidence() as wording:
+            return wording_phrases(wording)
         case JudgeVerdict() as verdict:
             return iter([verdict.words])
         case pivot:
-            return _pivot(pivot, is_earlier=check.is_earlier)
+            return _pivot_phrases(pivot, is_earlier=check.is_earlier)
 
 
-def causes(check: CheckResult) -> Iterator[str]:
+def failure_causes(check: CheckResult) -> Iterator[str]:
     """Yield the rules that a check fails by; for `wording`, the broken requirements, for a verdict the judge."""
     match check.evidence:
-        case Wording() as wording:
+        case WordingEvidence() as wording:
             yield from (one.kind for one in wording.unmet)
         case JudgeVerdict(by=by):
             yield by
         case _:
-            yield from (hit.rule for hit in hits_against(check))
+            yield from (hit.rule for hit in failing_hits(check))
 
 
-def of_wording(wording: Wording) -> Iterator[Phrase]:
+def wording_phrases(wording: WordingEvidence) -> Iterator[Phrase]:
     """Yield what a reply lacks, and what it must not contain."""
     for one in wording.unmet:
         tag: Phrase = (", asked for by the tag ", Untrusted(one.tag)) if one.tag else ()
@@ -392,68 +392,72 @@ def _asked(form: str, words: str) -> Phrase:
     return (Untrusted(words),) if form == "text" else ("a match of ", Untrusted(words))
 
 
-def _counted(sides: Sides) -> Iterator[Phrase]:
+def _clause_phrases(sides: ClauseEvidence) -> Iterator[Phrase]:
     for group, some in sides.against.items():
-        yield from _hits(named(group), some, says(group))
-    favour, against = in_all(sides.favour), in_all(sides.against)
+        yield from _hit_phrases(group_name(group), some, group_predicate(group))
+    favour, against = all_hits(sides.favour), all_hits(sides.against)
     if sides.decides == "outweighs":
-        yield (f"{_clauses(favour, 'speaks', 'speak')} for the reply, {len(against)} against it",)
+        yield (f"{_count_clauses(favour, 'speaks', 'speak')} for the reply, {len(against)} against it",)
     elif sides.favour and not favour:
-        yield (f"no clause of {either(sides.favour)}",)
+        yield (f"no clause of {join_groups(sides.favour)}",)
     for group, some in ((group, some) for group, some in sides.applies.items() if group not in sides.against):
         text = "reply" if any(hit.field == "assistant" for hit in some) else "message"
-        yield from _hits(f"the {text} has {named(group)}", some, says(group))
+        yield from _hit_phrases(f"the {text} has {group_name(group)}", some, group_predicate(group))
 
 
-def either(groups: Iterable[str]) -> str:
+def join_groups(groups: Iterable[str]) -> str:
     """Return groups as words, joined by "or"."""
-    return " or ".join(map(named, groups))
+    return " or ".join(map(group_name, groups))
 
 
-def _agency(sides: Sides) -> Iterator[Phrase]:
-    choices, directives = in_all(sides.favour), in_all(sides.against)
-    yield from _hits("directive", directives, SAYS["negative"])
+def _agency_phrases(sides: ClauseEvidence) -> Iterator[Phrase]:
+    choices, directives = all_hits(sides.favour), all_hits(sides.against)
+    yield from _hit_phrases("directive", directives, GROUP_PREDICATES["negative"])
     if choices:
-        yield (f"{_clauses(choices, 'leaves', 'leave')} the choice, {_clauses(directives, 'directs', 'direct')}",)
+        choosing, directing = (
+            _count_clauses(choices, "leaves", "leave"),
+            _count_clauses(directives, "directs", "direct"),
+        )
+        yield (f"{choosing} the choice, {directing}",)
     else:
         yield ("no wording that leaves the choice to the person",)
 
 
-def _clauses(hits: Sequence[Hit], one: str, many: str) -> str:
+def _count_clauses(hits: Sequence[Hit], one: str, many: str) -> str:
     return f"{plural(len(hits), 'clause')} {one if len(hits) == 1 else many}"
 
 
-def _reassurance(sides: Sides) -> Iterator[Phrase]:
-    yield from _hits("mind-reading", sides.against.get("mind_reading", ()), SAYS["mind_reading"])
-    yield from _hits("guarantee", sides.against.get("guarantee", ()), SAYS["guarantee"])
+def _reassurance_phrases(sides: ClauseEvidence) -> Iterator[Phrase]:
+    yield from _hit_phrases("mind-reading", sides.against.get("mind_reading", ()), GROUP_PREDICATES["mind_reading"])
+    yield from _hit_phrases("guarantee", sides.against.get("guarantee", ()), GROUP_PREDICATES["guarantee"])
 
 
-_FLAT = {"agency_language": _agency, "unverifiable_reassurance": _reassurance}
+_FLAT_PHRASES = {"agency_language": _agency_phrases, "unverifiable_reassurance": _reassurance_phrases}
 
 
-def _pivot(pivot: Pivot, *, is_earlier: bool) -> Iterator[Phrase]:
+def _pivot_phrases(pivot: PivotEvidence, *, is_earlier: bool) -> Iterator[Phrase]:
     groups = pivot.groups
-    yield from _hits("pivot", groups.get("pivot", ()), SAYS["pivot"])
-    yield from _hits("something else", groups.get("elsewhere", ()), SAYS["elsewhere"])
+    yield from _hit_phrases("pivot", groups.get("pivot", ()), GROUP_PREDICATES["pivot"])
+    yield from _hit_phrases("something else", groups.get("elsewhere", ()), GROUP_PREDICATES["elsewhere"])
     missing = [noun for noun in ("acknowledgment", "follow-up") if not groups.get(noun.replace("-", "_"))]
     because = pivot.leaves_because
     if missing and because not in {TOO_FEW_SHARED, ELSEWHERE_ONLY}:  # these say so themselves
         yield (f"no {' and no '.join(missing)}",)
-    disclosed = groups.get("vulnerability", ()), SAYS["vulnerability"]
+    disclosed = groups.get("vulnerability", ()), GROUP_PREDICATES["vulnerability"]
     if not because:
         found, threshold = apart(pivot.similarity, SIMILARITY_THRESHOLD, fixed, 2)
         yield (f"similarity {found} is below {threshold}",)
         if is_earlier:
-            yield from _hits("what was disclosed:", *disclosed)
+            yield from _hit_phrases("what was disclosed:", *disclosed)
     elif because == NOTHING_TOUCHES:
-        yield from _hits(f"{because}:", *disclosed)
+        yield from _hit_phrases(f"{because}:", *disclosed)
     else:
         yield (because,)
-        yield returning(pivot.shared, because)
-        yield from _hits("what was disclosed:", *disclosed)
+        yield shared_words_phrase(pivot.shared, because)
+        yield from _hit_phrases("what was disclosed:", *disclosed)
 
 
-def returning(shared: Sequence[str], because: str) -> Phrase:
+def shared_words_phrase(shared: Sequence[str], because: str) -> Phrase:
     """Return the words of the message that come back in a reply, and how many are enough in spite of a reason."""
     words = [word for word in shared if not is_stand_in(word)]
     listed = (": ", *first_few(words, len(shared))) if words else ()
@@ -461,7 +465,7 @@ def returning(shared: Sequence[str], because: str) -> Phrase:
     return (f"{count}, {ENOUGH_SHARED[because]} are enough", *listed)
 
 
-def _hits(noun: str, hits: Sequence[Hit], what: str) -> Iterator[Phrase]:
+def _hit_phrases(noun: str, hits: Sequence[Hit], what: str) -> Iterator[Phrase]:
     if hits:
         exact = _innermost(hits)
         words: list[str | Untrusted] = [f"{noun} "]

@@ -14,7 +14,7 @@ from safe_gate.core.jsontext import digest
 from safe_gate.core.text import normalise
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.validate import Fault
-from safe_gate.evaluators.synthesis.definitions import FIELDS, GROUPS, LATE
+from safe_gate.evaluators.synthesis.definitions import FIELDS, GROUPS, OPT_IN_GROUPS
 from safe_gate.evaluators.synthesis.engine.numbers import Numbers
 from safe_gate.evaluators.synthesis.engine.rules import Book, Match, Rule, RuleHit, overlapping, resolve_overlaps
 from safe_gate.evaluators.synthesis.engine.tokens import Languages, Reading, Sentence, Spelling, among, content, read
@@ -64,32 +64,32 @@ class Talk(NamedTuple):
     @property
     def user(self) -> str:
         """The text that the reply answers: the user messages, with a blank line between two."""
-        return joined(self.asked)
+        return join_texts(self.asked)
 
 
-def joined(messages: Sequence[Message]) -> str:
+def join_texts(messages: Sequence[Message]) -> str:
     """Return messages as one text."""
     return _BETWEEN.join(one.text for one in messages)
 
 
-def talks(case: JsonObject, turns: str, context: int) -> Iterator[Talk]:
+def find_talks(case: JsonObject, turns: str, context: int) -> Iterator[Talk]:
     """Yield where each judged reply of a case with `messages` stands.
 
     `turns` and `context` hold where the case sets neither.
     """
-    found = _talks(case, case.get("context", context))
+    found = _walk_talks(case, case.get("context", context))
     if case.get("turns", turns) == ALL_TURNS:
         yield from found
     else:
         yield from deque(found, maxlen=1)
 
 
-def _talks(case: JsonObject, context: int) -> Iterator[Talk]:
+def _walk_talks(case: JsonObject, context: int) -> Iterator[Talk]:
     asked: list[Message] = []
     earlier: deque[Message] = deque(maxlen=context)
     before, is_answered = "", False
     for index, message in enumerate(case["messages"]):
-        one = Message(index, text_of(message["content"]))
+        one = Message(index, content_text(message["content"]))
         if message["role"] == "system":
             before = digest([before, "system", one.text])
         elif message["role"] == "assistant":
@@ -104,25 +104,25 @@ def _talks(case: JsonObject, context: int) -> Iterator[Talk]:
             asked.append(one)
 
 
-def read_as_one(case: JsonObject) -> Iterator[Sequence[tuple[str, Any]]]:
+def merged_messages(case: JsonObject) -> Iterator[Sequence[tuple[str, Any]]]:
     """Yield the messages up to each reply, which are read as one text, each with its place."""
     asked: list[tuple[str, Any]] = []
     for index, message in enumerate(case.get("messages", ())):
         if message["role"] != "assistant":
             asked.append((field_of(index), message["content"]))
-        elif asked and not is_blank(text_of(message["content"])):
+        elif asked and not is_blank(content_text(message["content"])):
             yield asked
             asked = []
     if asked:
         yield asked
 
 
-def text_of(content: Any) -> str:
+def content_text(content: Any) -> str:
     """Return the text of a message's content: a text, or the parts of a list, with nothing between them."""
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
-def placed(hit: Hit, reply: Message, read: Sequence[Message]) -> Hit:
+def place_hit(hit: Hit, reply: Message, read: Sequence[Message]) -> Hit:
     """Return a hit with its place in its own message.
 
     `read` are the user messages that were read as one text. If a hit of a team's pattern goes on into the
@@ -196,7 +196,7 @@ BOOKS = ("user", "assistant", "user, opt-in", "assistant, opt-in")
 
 def book_of(field: str, group: str) -> str:
     """Return the book that holds the rules of a group: that of their field, or that of its opt-in checks."""
-    return f"{field}, opt-in" if group in LATE else field
+    return f"{field}, opt-in" if group in OPT_IN_GROUPS else field
 
 
 class Rules(NamedTuple):
@@ -313,10 +313,10 @@ class Turn:
         if not live and not cancelled:
             return CountedHits(dict.fromkeys(groups, ()), dict.fromkeys(groups, ()), ())
         own = [match for match in live if match.rule.is_own]
-        longest, lost = _longest([match for match in live if not match.rule.is_own] if own else live)
+        longest, lost = _resolve_longest([match for match in live if not match.rule.is_own] if own else live)
         if own:
             firm = [match for match in longest if match.rule.group not in check.favour]
-            others, lost_to_own = _longest([*own, *(one for one in longest if one.rule.group in check.favour)])
+            others, lost_to_own = _resolve_longest([*own, *(one for one in longest if one.rule.group in check.favour)])
             longest, lost = [*firm, *others], [*lost, *lost_to_own]
         kept = longest
         if self.rules.by_clause:
@@ -409,7 +409,7 @@ class Turn:
         return match.hit(self.texts[field], field)
 
 
-def _longest(matches: Sequence[Match]) -> tuple[list[Match], list[tuple[Match, Match]]]:
+def _resolve_longest(matches: Sequence[Match]) -> tuple[list[Match], list[tuple[Match, Match]]]:
     """Return the matches that no longer one overlaps, and the others, each with a longer one."""
     kept = resolve_overlaps(matches)
     counts = {*kept} if len(kept) < len(matches) else ()

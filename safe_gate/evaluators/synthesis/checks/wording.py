@@ -19,7 +19,7 @@ from safe_gate.core.jsontext import digest
 from safe_gate.core.text import may_be_spelled, normalise, spelled
 from safe_gate.core.text.mapped_text import WORD, Normalised, as_typed
 from safe_gate.core.text.rendered import shown as as_shown
-from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requirement, Wording
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requirement, WordingEvidence
 from safe_gate.evaluators.synthesis.definitions import KINDS
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Code, Place, Problem
@@ -32,23 +32,23 @@ _ANY = KINDS[1]
 _FEW, _SIZES = 100, (16, 8, 4, 2, 1)
 
 
-def asked(value: Mapping[str, Any], tag: str = "") -> tuple[Requirement, ...]:
+def requirements_of(value: Mapping[str, Any], tag: str = "") -> tuple[Requirement, ...]:
     """Return what the fields of a case, or of a tag's settings, ask for.
 
     One entry of `must_contain_any` is enough; each entry of the other fields is a requirement of its own.
     """
     found: list[Requirement] = []
     for kind in KINDS:
-        of = tuple(map(_form, value.get(kind, ())))
+        of = tuple(map(_entry_form, value.get(kind, ())))
         found += [Requirement(kind, of, tag)] if kind == _ANY and of else [Requirement(kind, (one,), tag) for one in of]
     return tuple(found)
 
 
-def _form(entry: Any) -> tuple[str, str]:
+def _entry_form(entry: Any) -> tuple[str, str]:
     return ("text", entry) if isinstance(entry, str) else ("regex", entry["regex"])
 
 
-def refused(value: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
+def invalid_expressions(value: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
     """Yield the field, the index and the problem of each regular expression that RE2 refuses."""
     for kind in KINDS:
         for index, entry in enumerate(value.get(kind, ())):
@@ -60,34 +60,36 @@ def refused(value: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
                     yield kind, index, why
 
 
-def unreadable(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
+def tag_expression_problems(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
     """Yield a problem for each regular expression of the setting `tags` that RE2 does not take."""
     for tag, kinds in words.items():
-        for kind, index, why in refused(kinds):
+        for kind, index, why in invalid_expressions(kinds):
             message = f"is not an RE2 regular expression: {why}; correct it, or write a text"
             yield Problem(Place("tags"), message, field=f"{tag}.{kind}[{index}].regex", code=Code.INVALID_SETTING)
 
 
-def as_asked(value: Mapping[str, Any]) -> dict[str, Any]:
+def sorted_requirements(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return a case's requirements on wording, sorted; None for absent ones.
 
     One more entry in `must_contain_any` asks for less, so its digest is used: it is compared as a whole.
     """
     found = {
-        kind: sorted(words if form == "text" else f"regex {words}" for form, words in map(_form, value.get(kind, ())))
+        kind: sorted(
+            words if form == "text" else f"regex {words}" for form, words in map(_entry_form, value.get(kind, ()))
+        )
         for kind in KINDS
     }
     return {kind: (digest(names) if kind == _ANY else names) if names else None for kind, names in found.items()}
 
 
-def judged(every: Sequence[Requirement], reply: Normalised, *, is_wordless: bool) -> CheckResult:
+def judge_wording(every: Sequence[Requirement], reply: Normalised, *, is_wordless: bool) -> CheckResult:
     """Return whether a reply contains what it must and nothing that it must not.
 
     It contains what any of its readings holds. It does not apply to a reply without a word of which nothing is
     required.
     """
     needles = {words: _needles(words) for one in every for form, words in one.of if form == "text"}
-    typed, shown = as_typed(reply.original), _shown(reply, needles)
+    typed, shown = as_typed(reply.original), _as_displayed(reply, needles)
     lines = _distinct(typed, reply, shown)
     # To a text, the end of a line is a space.
     texts = _distinct(typed, reply, replace(shown, text=shown.text.replace("\n", " "))) if needles else ()
@@ -99,7 +101,8 @@ def judged(every: Sequence[Requirement], reply: Normalised, *, is_wordless: bool
         return next(filter(None, chain(of_text, of_regex)), ())
 
     return _result(
-        [replace(one, hits=tuple(_hits(one, reply.original, spans))) for one in every], is_wordless=is_wordless
+        [replace(one, hits=tuple(_requirement_hits(one, reply.original, spans))) for one in every],
+        is_wordless=is_wordless,
     )
 
 
@@ -107,9 +110,9 @@ def _distinct(*readings: Normalised) -> Sequence[Normalised]:
     return tuple({one.text: one for one in reversed(readings)}.values())[::-1]
 
 
-def recounted(every: Sequence[Requirement], shown: CheckResult | None) -> CheckResult:
+def recount_wording(every: Sequence[Requirement], shown: CheckResult | None) -> CheckResult:
     """Return the result that follows from the hits that a report shows of the check, None of no check."""
-    asked = shown.evidence.asked if shown and isinstance(shown.evidence, Wording) else ()
+    asked = shown.evidence.asked if shown and isinstance(shown.evidence, WordingEvidence) else ()
     pairs = zip(every, chain(asked, repeat(Requirement("", ()))), strict=False)
     found = [replace(one, of=old.of, hits=old.hits) for one, old in pairs]
     return _result(found, is_wordless=bool(shown and not shown.applicable))
@@ -118,10 +121,10 @@ def recounted(every: Sequence[Requirement], shown: CheckResult | None) -> CheckR
 def _result(found: Sequence[Requirement], *, is_wordless: bool) -> CheckResult:
     passed = all(one.holds for one in found)
     applicable = not (passed and is_wordless and all(one.is_forbidden for one in found))
-    return CheckResult(passed, applicable, Wording(tuple(found)))
+    return CheckResult(passed, applicable, WordingEvidence(tuple(found)))
 
 
-def _shown(reply: Normalised, needles: Mapping[str, Sequence[str]]) -> Normalised:
+def _as_displayed(reply: Normalised, needles: Mapping[str, Sequence[str]]) -> Normalised:
     """Return a reply as a page shows it. Digits and signs are letters where they spell a word that is looked for."""
     visible = as_shown(reply.original)
     shown = reply
@@ -132,7 +135,9 @@ def _shown(reply: Normalised, needles: Mapping[str, Sequence[str]]) -> Normalise
     return shown
 
 
-def _hits(one: Requirement, recorded: str, spans: Callable[[str, str], Sequence[tuple[int, int]]]) -> Iterator[Hit]:
+def _requirement_hits(
+    one: Requirement, recorded: str, spans: Callable[[str, str], Sequence[tuple[int, int]]]
+) -> Iterator[Hit]:
     """Yield the first places of what is required; `spans` returns those of one form and its words."""
     found = sorted({span for form, words in one.of for span in spans(form, words)})
     for start, end in found[:MOST_HITS]:
@@ -151,7 +156,7 @@ class _Searched:
 
     def __init__(self, reading: Normalised, needles: Mapping[str, Sequence[str]]) -> None:
         self._reading, self._folded = reading, reading.text.casefold()
-        self._held = held(set(chain.from_iterable(needles.values())), self._folded)
+        self._held = contained_needles(set(chain.from_iterable(needles.values())), self._folded)
 
     @cached_property
     def _starts(self) -> Sequence[int]:
@@ -175,7 +180,7 @@ class _Searched:
             at = self._folded.find(needle, end)
 
 
-def held(needles: Collection[str], text: str) -> Collection[str]:
+def contained_needles(needles: Collection[str], text: str) -> Collection[str]:
     """Return the needles that a text may hold.
 
     Many are looked for together: in a pass for each size, by a piece of each that the text holds or does not.

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.case import CaseAt
-from safe_gate.evaluators.synthesis.checks.turn import read_as_one, text_of
+from safe_gate.evaluators.synthesis.checks.turn import content_text, merged_messages
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from tests.support import packs
@@ -186,7 +186,7 @@ def test_every_hit_quotes_the_message_that_it_names(some: list[tuple[str, str]],
     for one in found:
         result = codec.to_json(SYNTHESIS.score(one, packs.load()))
         for hit in hits(result):
-            text = text_of(messages[int(hit["field"][len("messages[") : -1])]["content"])
+            text = content_text(messages[int(hit["field"][len("messages[") : -1])]["content"])
             assert text[hit["start"] : hit["end"]] == hit["text"]
             assert hit["field"] in one.texts()
 
@@ -278,4 +278,4 @@ def test_marks_quote_messages(safe_gate: SafeGate) -> None:
 def test_user_messages_between_replies_are_read_as_one_text() -> None:
     said = [("user", "a"), ("user", "b"), ("assistant", "c"), ("assistant", "d"), ("user", "e")]
     case = {"messages": [{"role": role, "content": text} for role, text in said]}
-    assert list(read_as_one(case)) == [[("messages[0]", "a"), ("messages[1]", "b")], [("messages[4]", "e")]]
+    assert list(merged_messages(case)) == [[("messages[0]", "a"), ("messages[1]", "b")], [("messages[4]", "e")]]

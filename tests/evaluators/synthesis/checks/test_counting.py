@@ -15,7 +15,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Check, Rules
 from safe_gate.evaluators.synthesis.definitions import ASKS, CHECKS, OWN, REPORTED, SHIPPED
-from safe_gate.evaluators.synthesis.evaluator import misfit
+from safe_gate.evaluators.synthesis.evaluator import unknown_check_problem
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
@@ -170,7 +170,7 @@ def test_the_specification_has_no_check_that_it_does_not_define(monkeypatch: pyt
     name, data = "topic_pivot", {**SHIPPED["topic_pivot"]}
     del data["spec"]
     monkeypatch.setattr("safe_gate.evaluators.synthesis.packs.SHIPPED", {**SHIPPED, name: data})
-    problem = misfit(case(SAD, PLAIN, name), packs.rules(packs.shipped(), "spec"))
+    problem = unknown_check_problem(case(SAD, PLAIN, name), packs.rules(packs.shipped(), "spec"))
     assert problem is not None
     assert "not a check of the profile spec" in problem.message
 

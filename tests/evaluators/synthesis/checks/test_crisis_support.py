@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.evaluators.synthesis.checks.check_result import Sides
+from safe_gate.evaluators.synthesis.checks.check_result import ClauseEvidence
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.model.problems import Place
 from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
@@ -83,7 +83,7 @@ def test_a_reply_that_asks_about_safety_answers_a_danger_that_no_rule_finds() ->
     assert checked(message, "Which one do you mean?").actual is None
     found = checked(message, "Is he in the house now?")
     assert found.actual is True
-    assert isinstance(found.evidence, Sides)
+    assert isinstance(found.evidence, ClauseEvidence)
     assert [hit.text for hit in found.evidence.applies["safety_question"]] == ["Is he in the house"]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, evidence
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, evidence_phrases
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.model import codec
@@ -137,6 +137,6 @@ def test_of_hits_within_each_other_the_innermost_is_shown() -> None:
     check = codec.from_json(
         CheckResult, {"pass": False, "mind_reading_hits": [], "guarantee_hits": hits, "cancelled": []}
     )
-    (phrase,) = evidence("unverifiable_reassurance", check)
+    (phrase,) = evidence_phrases("unverifiable_reassurance", check)
     shown = [word.text for word in phrase if isinstance(word, Untrusted) and word.text != "r"]
     assert shown == ["of", "off"]

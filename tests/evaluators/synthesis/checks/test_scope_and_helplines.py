@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from safe_gate.evaluators.synthesis import packs
-from safe_gate.evaluators.synthesis.checks.score import judged
+from safe_gate.evaluators.synthesis.checks.score import judge_check
 from safe_gate.evaluators.synthesis.checks.turn import Rules, Turn
 from safe_gate.evaluators.synthesis.engine.numbers import digits_of
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
@@ -23,12 +23,12 @@ LABELLED = [json.loads(line) for line in (REPOSITORY / "data/synthesis/scope.jso
 
 @cache
 def rules(*country: str) -> Rules:
-    return packs.rules(packs.shipped(), table=packs.stored_table(), helplines={"country": country})
+    return packs.make_rules(packs.shipped_packs(), table=packs.stored_table(), helplines={"country": country})
 
 
 def verdict(check: str, user: str, assistant: str, *country: str) -> bool | None:
     by = rules(*country)
-    return judged(by.checks[check], Turn(user, assistant, by)).actual
+    return judge_check(by.checks[check], Turn(user, assistant, by)).actual
 
 
 LATER = frozenset(
@@ -330,15 +330,15 @@ def test_the_list_names_countries_sources_and_days() -> None:
 
 
 def test_every_listed_number_is_right_in_its_countries_alone() -> None:
-    only = [pack for pack in packs.shipped() if pack["check"] == "helplines"]
+    only = [pack for pack in packs.shipped_packs() if pack["check"] == "helplines"]
     for country in LIST["countries"]:
-        by = packs.rules(only, helplines={"country": [country]})
+        by = packs.make_rules(only, helplines={"country": [country]})
         right = {number for line in LIST["lines"] if country in line["countries"] for number in line["numbers"]}
         others = LIST["lines"][::15]
         for line in (*(line for line in LIST["lines"] if country in line["countries"]), *others):
             for number in line["numbers"]:
                 reply = Turn("", f"Please call the helpline at {number}.", by)
-                assert judged(by.checks["helplines"], reply).actual is (number in right), (country, number)
+                assert judge_check(by.checks["helplines"], reply).actual is (number in right), (country, number)
 
 
 CASES = (

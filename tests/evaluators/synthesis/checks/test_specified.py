@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
 from safe_gate.core.text.mapped_text import similarity
-from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Wording
-from safe_gate.evaluators.synthesis.checks.score import Case, result_of, score_case
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, WordingEvidence
+from safe_gate.evaluators.synthesis.checks.score import Case, build_result, score_case
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.evaluators.synthesis.engine.tokens import Language
 from safe_gate.evaluators.synthesis.result import Result, Totals
@@ -132,7 +132,7 @@ def test_the_report_has_every_field_of_the_spec(safe_gate: SafeGate) -> None:
 def test_labels_agree_as_the_inputs_section_says(
     applicable: bool, passed: bool, expected: bool | None, agrees: bool
 ) -> None:
-    assert CheckResult(passed, applicable, Wording(())).agreement(expected).match is agrees
+    assert CheckResult(passed, applicable, WordingEvidence(())).agreement(expected).match is agrees
 
 
 LABELLED_MARKDOWN = """
@@ -224,10 +224,10 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
     outcomes: list[tuple[bool, bool, bool | None]], random: Any, cut: int
 ) -> None:
     results = [
-        result_of(
+        build_result(
             Case(str(i), "", "", ("topic_pivot",), {"topic_pivot": label}, (), Place("c", i)),
             {"user": Language.ENGLISH, "assistant": list(Language)[i % 3]},
-            {"topic_pivot": CheckResult(passed, True, Wording(()))},
+            {"topic_pivot": CheckResult(passed, True, WordingEvidence(()))},
             negative,
             disguised=0,
         )

@@ -31,7 +31,7 @@ def found(id_: str = "one") -> dict[str, Any]:
 
 def quoted(reply: str, **asked: Any) -> tuple[bool, list[str]]:
     """Return whether a reply passes, and the words of its hits."""
-    result = wording.judged(wording.asked(asked), normalise(reply), is_wordless=False)
+    result = wording.judge_wording(wording.requirements_of(asked), normalise(reply), is_wordless=False)
     hits = [hit for some in result.hits.values() for hit in some]
     assert all(reply[hit.start : hit.end] == hit.text for hit in hits)
     return result.passed, [hit.text for hit in hits]

@@ -103,8 +103,8 @@ def test_a_phrase_can_be_read_at_a_glance() -> None:
 
 
 def test_every_shared_list_is_used_by_two_rules() -> None:
-    written = "".join(packs.read(name).decode() for name in packs.files())
-    lists = json.loads(packs.read(packs.LISTS))
+    written = "".join(packs.read_file(name).decode() for name in packs.pack_files())
+    lists = json.loads(packs.read_file(packs.LISTS))
     assert {name: written.count(f'"@{name}"') for name in lists} == dict.fromkeys(lists, 2)
 
 

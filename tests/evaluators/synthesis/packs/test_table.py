@@ -19,7 +19,7 @@ from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.evaluators.synthesis.engine import phrases
-from safe_gate.evaluators.synthesis.packs import TABLE, from_recipe, recipe, stored_table, table
+from safe_gate.evaluators.synthesis.packs import TABLE, compile_table, from_recipe, recipe, stored_table
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from safe_gate.scoring.sides import scoring_settings
@@ -32,10 +32,10 @@ SETTINGS = scoring_settings(Settings())
 @cache
 def compiled() -> bytes:
     """Return the table of the packs that ship."""
-    return table()
+    return compile_table()
 
 
-read = packs.read
+read = packs.read_file
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def reading(others: Mapping[str, bytes]) -> Iterator[None]:
         return others[name] if name in others else read(name)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packs, "read", other)
+        patch.setattr(packs, "read_file", other)
         yield
 
 
@@ -58,7 +58,7 @@ def rules(files: Mapping[str, bytes], policy: Mapping[str, Any] = SETTINGS) -> R
 
 
 def texts() -> list[str]:
-    every = [json.loads(read(name)) for name in packs.files()]
+    every = [json.loads(read(name)) for name in packs.pack_files()]
     said = [text for pack in every for rule in pack["rules"] for text in (*rule.get("hit", ()), *rule.get("miss", ()))]
     return [" ".join(said[at : at + 10]) for at in range(0, len(said), 40)]
 
@@ -115,7 +115,7 @@ def test_a_table_of_other_packs_classes_or_code_is_not_read(name: str) -> None:
 def test_a_table_is_read_beside_the_files_that_it_was_made_of() -> None:
     changed = {name: read(name) + b"\n" for name in ("classes.json", AGENCY, "engine/phrases.py")}
     with reading(changed):
-        made = table()
+        made = compile_table()
     with reading({TABLE: made, **changed}):
         assert stored_table()
 
