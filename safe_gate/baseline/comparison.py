@@ -123,7 +123,7 @@ def compared_run(parts: Parts, run: Snapshot) -> ComparedRun:
 
 def rule_digests(run: Snapshot) -> Mapping[str, str]:
     """Return the digests of the rules that score a run with all inputs, as in `ComparedRun`."""
-    parts = {name: evaluator.compare.recorded(run.settings) for name, evaluator in EVALUATORS.items()}
+    parts = {name: evaluator.compare.recorded_settings(run.settings) for name, evaluator in EVALUATORS.items()}
     return compared_run(parts, run).rules
 
 
@@ -135,7 +135,7 @@ def compared_report(report: Report) -> ComparedRun:
 
 def _compared_run(parts: Parts, version: str, packs_sha256: str, policy: Mapping[str, Any]) -> ComparedRun:
     rules = {
-        name: digest([version, packs_sha256 if one.rule_files else "", one.compare.scored_by(parts[name], policy)])
+        name: digest([version, packs_sha256 if one.rule_files else "", one.compare.scoring_terms(parts[name], policy)])
         for name, one in EVALUATORS.items()
     }
     own = {name: parts[name] for name in EVALUATORS}

@@ -92,7 +92,7 @@ class _Wanted:
 def _explained(files: CaseFiles, settings: JsonObject, recipe: str, wanted: _Wanted) -> Iterator[Explanation]:
     """Yield the explanations of an evaluator's cases that are wanted, and note ids and problems."""
     evaluator = files.evaluator
-    by, part = case_files.compile_recipe(evaluator.name, recipe), evaluator.compare.recorded(settings)
+    by, part = case_files.compile_recipe(evaluator.name, recipe), evaluator.compare.recorded_settings(settings)
     for case in (_selected if wanted.is_failed else _named)(files, settings, wanted):
         if evaluator.rule_files and (misfit := evaluator.rule_files.misfit(case, by)):
             if not wanted.is_failed:
@@ -176,7 +176,7 @@ def explanation(evaluator: Evaluator, part: Any, result: CaseResult, texts: Mapp
     """
     judgements = tuple(evaluator.present.judgements(part, result))
     told = {phrase for one in judgements for phrase in one.evidence}
-    fields = {field: str(texts[field]) for field in evaluator.present.fields_of(result, texts) if field in texts}
+    fields = {field: str(texts[field]) for field in evaluator.present.result_fields(result, texts) if field in texts}
     return Explanation(
         evaluator=evaluator,
         result=result,
@@ -196,7 +196,7 @@ def shown(one: Explanation) -> str:
     words = outcome.words + meant * outcome.is_meant_to_fail
     lines = [f"{plain(Untrusted(outcome.id))} ({plain(Untrusted(place.path))}:{place.line}): {words}"]
     lines += [f"  {quote_phrase(note)}" for note in one.notes]
-    numbers, titles = _numbers(one), one.evaluator.present.fields_of(one.result, one.texts)
+    numbers, titles = _numbers(one), one.evaluator.present.result_fields(one.result, one.texts)
     for name, text in one.texts.items():
         spans = {span: number for span, number in numbers.items() if span[0] == name}
         lines += ["", f"{titles[name]}:", *(f"  {line}" for line in _marked(text, spans))]

@@ -33,7 +33,7 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.report import RuleOutcome
 from safe_gate.model.results import (
     BatchEvent,
-    Explained,
+    Explanation,
     Failure,
     Finding,
     Judgement,
@@ -165,7 +165,7 @@ class Judging(Protocol):
     def failures(self, part: Any, /) -> Iterator[Failure]:
         """Yield the failing cases, each with the metrics or checks that fail. Waivers apply to these."""
 
-    def narrowed(self, _part: Any, _results: Sequence[Any], /) -> Any:
+    def restrict(self, _part: Any, _results: Sequence[Any], /) -> Any:
         """Return its part of a report over some of its results, as far as rules on rates read it.
 
         Such a rule also judges the cases alone that the baseline has. None: it judges all cases together only.
@@ -203,28 +203,28 @@ class Presentation(Protocol):
     """How readers and sinks see a part: the module `present` of an evaluator."""
 
     @property
-    def measures(self) -> str:
+    def measure_noun(self) -> str:
         """The word for what a case fails, as waivers write it: `metric` or `check`."""
 
     @property
-    def explained(self) -> Mapping[str, Explained]:
+    def explanations(self) -> Mapping[str, Explanation]:
         """The explanation of each metric or check for readers, by its name."""
 
     @property
-    def fields(self) -> Mapping[str, str]:
+    def field_titles(self) -> Mapping[str, str]:
         """The fields of a case's recorded texts in reading order, each with its title."""
 
     @property
-    def reply(self) -> str:
+    def reply_field(self) -> str:
         """The field that a reader looks at first."""
 
-    def explanation(self, by: str, /) -> Explained:
+    def explanation(self, by: str, /) -> Explanation:
         """Return the explanation of a metric or check, also of one that a team's files of rules define."""
-        return self.explained[by]
+        return self.explanations[by]
 
-    def measured(self, _part: Any, /) -> Sequence[str]:
+    def measure_names(self, _part: Any, /) -> Sequence[str]:
         """Return the names of the metrics or checks that its part of the report may have judgements of, in order."""
-        return tuple(self.explained)
+        return tuple(self.explanations)
 
     def section(self, part: Any, /) -> Section:
         """Return what readers see of its part, as values without a format. Recorded text is `Untrusted`."""
@@ -246,9 +246,9 @@ class Presentation(Protocol):
         """Return a sentence for each metric or check: how it judged a case."""
         return {}
 
-    def fields_of(self, _result: Any, _texts: JsonObject, /) -> Mapping[str, str]:
-        """Return the fields of one result's texts with their titles; the reply is last, unless it is `reply`."""
-        return self.fields
+    def result_fields(self, _result: Any, _texts: JsonObject, /) -> Mapping[str, str]:
+        """Return the fields of one result's texts with their titles; the reply is last, unless it is `reply_field`."""
+        return self.field_titles
 
     def marks(self, _result: Any, _texts: JsonObject, /) -> Iterator[Mark]:
         """Yield what one result found in the case's texts. The known texts are given by field."""
@@ -286,7 +286,7 @@ class Comparing(Protocol):
         """
 
     @property
-    def compared_on(self) -> str:
+    def compared_cases(self) -> str:
         """For readers: which cases the metrics of a comparison cover, if not all that both runs have."""
 
     def metric(self, name: str, /) -> Metric:
@@ -296,14 +296,14 @@ class Comparing(Protocol):
     def outcome(self, result: Any, /) -> Outcome:
         """Return the outcome of a result, to compare it with the same case of another run."""
 
-    def scored_by(self, part: Any, policy: JsonObject, /) -> Any:
+    def scoring_terms(self, part: Any, policy: JsonObject, /) -> Any:
         """Return the JSON value that scores follow from besides cases, code and files of rules.
 
         Two runs are compared as equals only if it is the same. None for `part`: it was given no input.
         """
 
-    def recorded(self, _policy: JsonObject, /) -> Any:
-        """Return what its part records of the settings that it scores by, as `scored_by` reads it."""
+    def recorded_settings(self, _policy: JsonObject, /) -> Any:
+        """Return what its part records of the settings that it scores by, as `scoring_terms` reads it."""
         return Scored({})
 
 

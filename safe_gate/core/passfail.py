@@ -24,7 +24,7 @@ from safe_gate.core.jsontext import digest
 from safe_gate.model.codec import JsonObject, key
 from safe_gate.model.problems import Place
 from safe_gate.model.results import (
-    Explained,
+    Explanation,
     Failure,
     Finding,
     Judgement,
@@ -78,12 +78,12 @@ def case_schema(**fields: JsonObject) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A line of an input file: `value` is the object, `asked` names its fields with expectations."""
+    """A line of an input file: `value` is the object, `expects` names its fields with expectations."""
 
     value: JsonObject
     id: str
     groups: tuple[str, ...]
-    asked: tuple[str, ...]
+    expects: tuple[str, ...]
     place: Place
     cluster: str
 
@@ -94,7 +94,8 @@ class Case:
 
     def asks(self) -> dict[str, Any]:
         """Return the expectations of the output: digests by field, and the tags."""
-        return {name: digest(self.value[name]) for name in self.asked if name in self.value} | {"tags": [*self.groups]}
+        digests = {name: digest(self.value[name]) for name in self.expects if name in self.value}
+        return {**digests, "tags": [*self.groups]}
 
     def given(self) -> dict[str, Any]:
         """Return nothing: the application's input is unknown."""
@@ -166,26 +167,26 @@ class Part:
 class PassFail(Evaluator, Judging, Presentation, Comparing):
     """An evaluator whose input is lines with `id`, `output` and, if they like, `tags`.
 
-    A package gives `name`, `title`, `settings`, `input`, `explained`, `asked` and `check`, and may replace the rest.
-    The setting `min_NAME_pass_rate` limits the share of cases that pass. The command NAME scores its cases alone.
+    A package gives `name`, `title`, `settings`, `input`, `explanations`, `expects` and `check`, and may replace the
+    rest. The setting `min_NAME_pass_rate` limits the share of cases that pass. The command NAME scores its cases alone.
     """
 
-    explained: Mapping[str, Explained]
+    explanations: Mapping[str, Explanation]
     """The explanation of each check for readers, by its name."""
 
-    asked: tuple[str, ...] = ()
+    expects: tuple[str, ...] = ()
     """The fields of a case, besides its tags, with expectations of the output."""
 
     grouping = Grouping(noun="tag", key="tags", setting="", figures=lambda part: part.by_tag)
-    measures, reply, compared_on = "check", "output", ""
-    fields = {"output": "Output"}  # noqa: RUF012
+    measure_noun, reply_field, compared_cases = "check", "output", ""
+    field_titles = {"output": "Output"}  # noqa: RUF012
     guards: Mapping[str, tuple[str, str]] = {}
     group_rules: tuple[Rule, ...] = ()
     pass_counting_settings: tuple[str, ...] = ()
 
     @property
     def part(self) -> PartShape:  # type: ignore[override]
-        return PartShape(Part, Result, quotes=frozenset(self.explained), schema=_PART)
+        return PartShape(Part, Result, quotes=frozenset(self.explanations), schema=_PART)
 
     @property
     def gate(self) -> PassFail:
@@ -194,11 +195,11 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
     present = compare = gate
 
     def check(self, value: JsonObject) -> Mapping[str, Sequence[str]]:
-        """Return the faults of a case by the checks of `explained`; no entry for a check that passes."""
+        """Return the faults of a case by the checks of `explanations`; no entry for a check that passes."""
         raise NotImplementedError
 
     def parse(self, value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]:
-        yield Case(value, value["id"], tuple(dict.fromkeys(value.get("tags", ()))), self.asked, at.place, at.cluster)
+        yield Case(value, value["id"], tuple(dict.fromkeys(value.get("tags", ()))), self.expects, at.place, at.cluster)
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
         return self.name
@@ -209,8 +210,8 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
     def score(self, case: Any, by: Any) -> Result:
         found: dict[str, list[str]] = {}
         for name, faults in self.check(case.value).items():  # what is refused no report could show, or withhold
-            if name not in self.explained:
-                raise TypeError(f"check returns faults of {name!r}, which explained lacks")
+            if name not in self.explanations:
+                raise TypeError(f"check returns faults of {name!r}, which explanations lacks")
             if isinstance(faults, str):
                 raise TypeError(f"check returns a text for {name!r}; expected a list of texts")
             found[name] = list(faults)
@@ -245,7 +246,7 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
     def section(self, part: Part) -> Section:
         cases, passed = part.summary.cases, part.summary.passed
         failing = Counter(name for result in part.results for name in result.failed)
-        checks = tuple((facts.title, str(failing[name])) for name, facts in self.explained.items())
+        checks = tuple((facts.title, str(failing[name])) for name, facts in self.explanations.items())
         return Section(
             title=(f"{self.title} Scorecard",),
             headline=f"{plural(cases, 'case')}: {passed} passed",
@@ -303,5 +304,5 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
             output=result.digests["output"],
         )
 
-    def scored_by(self, part: Part | None, policy: JsonObject) -> Any:
+    def scoring_terms(self, part: Part | None, policy: JsonObject) -> Any:
         return self.name

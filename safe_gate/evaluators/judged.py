@@ -14,7 +14,7 @@ from safe_gate.core.figures import fixed, plural, share, with_interval
 from safe_gate.core.stats import corrected, kappa, wilson
 from safe_gate.core.validate import Fault
 from safe_gate.model.codec import JsonObject, key
-from safe_gate.model.results import Explained, Phrase, Untrusted
+from safe_gate.model.results import Explanation, Phrase, Untrusted
 
 PREFIX = "judged/"
 """How the names of these checks begin."""
@@ -147,7 +147,7 @@ def judge_sentences(found: Mapping[str, JudgeFigures]) -> Iterator[str]:
         yield "; ".join(told)
 
 
-def explanation_of(check: str) -> Explained:
+def explanation_of(check: str) -> Explanation:
     """Return the explanation of a check."""
     asks = f"The judge that the team recorded says that the output passes {check.removeprefix(PREFIX)}."
-    return Explained(check, asks, "Read the reason. If the judge is wrong, label the case, and waive the failure.")
+    return Explanation(check, asks, "Read the reason. If the judge is wrong, label the case, and waive the failure.")

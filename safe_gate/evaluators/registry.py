@@ -166,8 +166,8 @@ def _extend_report(schema: _Schema, evaluator: Evaluator) -> None:
 
 
 def _extend_waivers(schema: _Schema, evaluator: Evaluator) -> None:
-    named = schema["$defs"]["waiver"]["properties"][evaluator.present.measures]
-    named.get("else", named)["enum"] += list(evaluator.present.explained)
+    named = schema["$defs"]["waiver"]["properties"][evaluator.present.measure_noun]
+    named.get("else", named)["enum"] += list(evaluator.present.explanations)
 
 
 def _extend_shard(schema: _Schema, evaluator: Evaluator) -> None:

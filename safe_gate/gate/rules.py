@@ -165,7 +165,7 @@ def _with_known_alone(
         """Return a part over the cases that the baseline has too, None if there are no others, or only others."""
         if part is None or not (new.get(name) and (one := compared[name]) and one.cases.both):
             return None
-        return EVALUATORS[name].gate.narrowed(part, Spool(one for one in part.results if one.id not in new[name]))
+        return EVALUATORS[name].gate.restrict(part, Spool(one for one in part.results if one.id not in new[name]))
 
     def hidden(one: RuleOutcome, then: str) -> RuleOutcome:
         results = results_of(found.parts[one.evaluator])

@@ -154,7 +154,7 @@ def digests(report: Report) -> Digests:
                 "engine": codec.to_json(report.tool),
                 "packs": report.provenance.packs_sha256,
                 **{
-                    name: evaluator.compare.scored_by(report.parts[name], policy)
+                    name: evaluator.compare.scoring_terms(report.parts[name], policy)
                     for name, evaluator in EVALUATORS.items()
                     if name in BUILT_IN or report.parts[name] is not None
                 },

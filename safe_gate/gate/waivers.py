@@ -30,7 +30,7 @@ class Waivable(NamedTuple):
     @classmethod
     def read(cls, entry: JsonObject) -> Waivable:
         """Return what an entry of a file of waivers is about."""
-        kind = next(word for one in EVALUATORS.values() if (word := one.present.measures) in entry)
+        kind = next(word for one in EVALUATORS.values() if (word := one.present.measure_noun) in entry)
         return cls(entry["id"], kind, entry[kind])
 
 
@@ -88,7 +88,7 @@ def unwaived_failures(found: Findings) -> Mapping[tuple[str, str], tuple[str, ..
     applied = _applied(found)
     cases = {one[:2] for one in applied}
     failures = _failures(found.parts) if applied else ()
-    left = {(one.case_id, EVALUATORS[name].present.measures): by - applied for name, one, by in failures}
+    left = {(one.case_id, EVALUATORS[name].present.measure_noun): by - applied for name, one, by in failures}
     return {case: tuple(sorted(by for *_, by in some)) for case, some in left.items() if some and case in cases}
 
 
@@ -101,7 +101,7 @@ def _failures(parts: Parts) -> Iterator[tuple[str, Failure, set[Waivable]]]:
     """Yield the failing cases of every evaluator that ran, by its name, each with what a waiver may waive."""
     for evaluator, part in parts_of(parts):
         for one in evaluator.gate.failures(part):
-            yield evaluator.name, one, {Waivable(one.case_id, evaluator.present.measures, by) for by in one.by}
+            yield evaluator.name, one, {Waivable(one.case_id, evaluator.present.measure_noun, by) for by in one.by}
 
 
 def _applied(found: Findings) -> set[Waivable]:

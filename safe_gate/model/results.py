@@ -232,7 +232,7 @@ class Rate(NamedTuple):
     group: str = ""
 
 
-class Explained(NamedTuple):
+class Explanation(NamedTuple):
     """A metric or check for readers: its title, its demand in a sentence, and what to do about a failure."""
 
     title: str

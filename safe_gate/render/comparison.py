@@ -46,7 +46,7 @@ def comparison_section(comparison: Comparison, run: Parts) -> Section:
             "<" + ">" * 9,
             rows,
         ),
-        footer=(" ".join((_FOOTER, *filter(None, (evaluator.compare.compared_on for evaluator, _ in parts)))),),
+        footer=(" ".join((_FOOTER, *filter(None, (evaluator.compare.compared_cases for evaluator, _ in parts)))),),
         cases_title="",
         cases=Table((), "", ()),
         issues=tuple(_cases_by_change([part.cases for _, part in parts])),

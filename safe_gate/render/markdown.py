@@ -253,8 +253,8 @@ def _deciding_line(evaluator: Evaluator, part: Any, result: CaseResult, texts: J
     if marks := against or told:
         field = marks[0].field
         return quote_around(texts[field], [(one.start, one.end) for one in marks if one.field == field])
-    shown = evaluator.present
-    reply = shown.reply if shown.reply in texts else [*shown.fields_of(result, texts)][-1]
+    present = evaluator.present
+    reply = present.reply_field if present.reply_field in texts else [*present.result_fields(result, texts)][-1]
     return quote_around(texts[reply], [])
 
 

@@ -88,7 +88,7 @@ def _columns(
                 yield {"": (case.place.column, case.place.column + 1)}
             elif line:
                 texts = case.texts()
-                reply = evaluator.present.reply if evaluator.present.reply in texts else [*texts][-1]
+                reply = evaluator.present.reply_field if evaluator.present.reply_field in texts else [*texts][-1]
                 yield deciding_columns(line, places, reply, evaluator.present.marks(result, texts))
             else:
                 yield {}

@@ -13,7 +13,7 @@ from safe_gate.core.passfail import Part, PassFail, Summary
 from safe_gate.core.setting import Group
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
-from safe_gate.model.results import Explained
+from safe_gate.model.results import Explanation
 
 
 class Short(PassFail):
@@ -25,7 +25,7 @@ class Short(PassFail):
     weaker: Mapping[str, Any] = MappingProxyType({})
     input = Lines(setting="", kind="", plural="")
     kinds = ()
-    explained = MappingProxyType({"length": Explained("Length", "The output is short.", "Shorten it.")})
+    explanations = MappingProxyType({"length": Explanation("Length", "The output is short.", "Shorten it.")})
 
     def check(self, value: JsonObject) -> Mapping[str, Sequence[str]]:
         return {"length": [f"has {len(value['output'])} characters"] if len(value["output"]) > 5 else []}
@@ -53,7 +53,7 @@ def test_its_results_are_values() -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ({"size": []}, "check returns faults of 'size', which explained lacks"),
+        ({"size": []}, "check returns faults of 'size', which explanations lacks"),
         ({"length": "is long"}, "check returns a text for 'length'; expected a list of texts"),
     ],
 )

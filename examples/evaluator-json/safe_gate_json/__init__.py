@@ -16,11 +16,11 @@ from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.passfail import PassFail, case_schema
 from safe_gate.core.setting import Group, Names, Number, Texts
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.results import Explained
+from safe_gate.model.results import Explanation
 
 FLAGS = dict.fromkeys(("run", "power", "explain", "json"), ("--json-cases",))
-PARSES = Explained("Parses", "The output is valid JSON.", "Correct the application.")
-FITS = Explained("Fits the schema", "The output fits its schema.", "Correct either of them.")
+PARSES = Explanation("Parses", "The output is valid JSON.", "Correct the application.")
+FITS = Explanation("Fits the schema", "The output fits its schema.", "Correct either of them.")
 LONGEST = 200  # characters of a fault: a library quotes whole values
 MOST_STEPS = 100_000  # values of a schema times those of an output: each may be compared with each
 OBJECT = {"type": "object", "description": "an object: the JSON Schema (2020-12) of the output"}
@@ -42,8 +42,8 @@ class Json(PassFail):
     title = "JSON"
     settings = Settings
     input = Lines("json_cases", "json-case", "JSON cases", kinds=(LINE,), reads=("output",))
-    asked = ("schema",)
-    explained = MappingProxyType({"parses": PARSES, "satisfies_schema": FITS})
+    expects = ("schema",)
+    explanations = MappingProxyType({"parses": PARSES, "satisfies_schema": FITS})
 
     def check(self, value: JsonObject) -> Mapping[str, Sequence[str]]:
         """Return why an output does not parse, or else the first place where it breaks its schema."""

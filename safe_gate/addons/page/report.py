@@ -226,8 +226,8 @@ def _common_facts(report: Report, recorded: Recorded) -> dict[str, Any]:
                 "name": one.name,
                 "title": one.title,
                 "noun": one.grouping.noun,
-                "checks": {by: one.present.explanation(by).title for by in one.present.measured(part)},
-                "fields": dict(one.present.fields),
+                "checks": {by: one.present.explanation(by).title for by in one.present.measure_names(part)},
+                "fields": dict(one.present.field_titles),
             }
             for one, part in parts_of(report.parts)
         ],
@@ -255,7 +255,7 @@ def _case_json(
     """Return what the page shows of a case; what is empty is left out."""
     evaluator, finding = case.evaluator, case.finding
     decided = evaluator.present.decisions(part, case.result)
-    fields = evaluator.present.fields_of(case.result, {**now, **old})
+    fields = evaluator.present.result_fields(case.result, {**now, **old})
     shown = {
         "evaluator": evaluator.name,
         "id": case.id,
@@ -275,7 +275,7 @@ def _case_json(
             )
             for by, one in case.waivers.items()
         },
-        "fields": {} if fields == evaluator.present.fields else dict(fields),
+        "fields": {} if fields == evaluator.present.field_titles else dict(fields),
         "texts": {field: now[field] for field in fields if now.get(field)},
         "marks": [_mark_json(one) for one in evaluator.present.marks(case.result, now)],
     }

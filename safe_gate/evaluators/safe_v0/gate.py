@@ -312,7 +312,7 @@ def failures(part: Part | Scored) -> Iterator[Failure]:
             yield Failure(result.id, low.union(result.rejected), result)
 
 
-def narrowed(part: Part, results: Sequence[Result]) -> Part:
+def restrict(part: Part, results: Sequence[Result]) -> Part:
     """Return a report with the rates over some of its results.
 
     Vacuous scores stay those of all: they follow from expectations, and fewer of these weaken the gate.
@@ -394,7 +394,7 @@ guards = {
     "new-violations": ("newly uses a forbidden term", "newly use a forbidden term"),
     "label-drops": ("falls from Pass to Fail", "fall from Pass to Fail"),
 }
-compared_on = ""
+compared_cases = ""
 
 
 def metric(name: str) -> Metric:
@@ -402,11 +402,11 @@ def metric(name: str) -> Metric:
     return metrics.get(name) or Metric(f"The pass rate of {name}", Test.SIGN)
 
 
-def scored_by(part: Part | Scored | None, _policy: JsonObject) -> Any:
+def scoring_terms(part: Part | Scored | None, _policy: JsonObject) -> Any:
     """Return the policy that a report records."""
     return part.policy if part else None
 
 
-def recorded(policy: JsonObject) -> Scored:
+def recorded_settings(policy: JsonObject) -> Scored:
     """Return what a report records of its settings."""
     return Scored(Policy.of(policy).to_json())

@@ -29,7 +29,7 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import (
     BatchEvent,
     Cause,
-    Explained,
+    Explanation,
     Finding,
     Judgement,
     Mark,
@@ -213,19 +213,19 @@ def _labels(part: Part) -> dict[str, int]:
     return {label.value: counts[label] for label in Label}
 
 
-explained = {
-    "CR": Explained(
+explanations = {
+    "CR": Explanation(
         "Correct recall",
         "The signals that a case must find are in the recorded signals or the summary.",
         "Look for the missing signals in the recorded output. Correct the application if it loses them. "
         "Correct the case if it expects the wrong words.",
     ),
-    "AH": Explained(
+    "AH": Explanation(
         "Avoids harm",
         "No forbidden term is in the recorded follow-up questions.",
         "Look for the forbidden terms in the recorded questions. Correct the application, or the list of the case.",
     ),
-    "AC": Explained(
+    "AC": Explanation(
         "All content",
         "The phrases that a case must contain are in the recorded summary.",
         "Look for the missing phrases in the recorded summary. Correct the application if it loses them. "
@@ -235,15 +235,15 @@ explained = {
 """The explanation of each metric in other formats."""
 
 
-measures, reply = "metric", "summary"
+measure_noun, reply_field = "metric", "summary"
 
 
-def explanation(by: str) -> Explained:
+def explanation(by: str) -> Explanation:
     """Return the explanation of a metric or of a recorded verdict."""
-    return explained.get(by) or judged.explanation_of(by)
+    return explanations.get(by) or judged.explanation_of(by)
 
 
-def measured(part: Part) -> Sequence[str]:
+def measure_names(part: Part) -> Sequence[str]:
     """Return the metrics and the recorded verdicts of a part."""
     return *METRICS, *part.judged
 
@@ -308,7 +308,7 @@ def _reason_phrase(one: Uncounted) -> Phrase:
     return _REASONS[one.why], Untrusted(one.trigger or one.within)
 
 
-fields = {"signals": "Signals", "summary": "Summary", "followup_questions": "Follow-up questions"}
+field_titles = {"signals": "Signals", "summary": "Summary", "followup_questions": "Follow-up questions"}
 
 _SEARCHES = {
     "CR": (("signals", "summary"), Side.FOR, "is a required signal"),
@@ -320,9 +320,9 @@ _SEARCHES = {
 _MOST_MARKS = 50  # places of one needle in one text that are marked
 
 
-def fields_of(_result: Result, _texts: JsonObject) -> Mapping[str, str]:
+def result_fields(_result: Result, _texts: JsonObject) -> Mapping[str, str]:
     """Return the fields of a case's texts with their titles."""
-    return fields
+    return field_titles
 
 
 def marks(case: Result, texts: JsonObject) -> Iterator[Mark]:

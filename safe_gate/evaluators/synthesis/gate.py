@@ -193,7 +193,7 @@ def failures(part: Part) -> Iterator[Failure]:
             yield Failure(case.id, frozenset(case.failed), case)
 
 
-def narrowed(_part: Part, results: Sequence[Result]) -> Part:
+def restrict(_part: Part, results: Sequence[Result]) -> Part:
     """Return a report over some of its results."""
     return report(Totals.of(results), results)
 
@@ -247,7 +247,7 @@ def outcome(case: Result) -> Outcome:
 
 
 guards: Mapping[str, tuple[str, str]] = {}
-compared_on = "Checks: without negative examples; a check that does not apply passes."
+compared_cases = "Checks: without negative examples; a check that does not apply passes."
 
 
 def metric(name: str) -> Metric:
@@ -255,7 +255,7 @@ def metric(name: str) -> Metric:
     return metrics.get(name) or _pass_rate(name)
 
 
-def scored_by(_part: object, policy: JsonObject) -> Any:
+def scoring_terms(_part: object, policy: JsonObject) -> Any:
     """Return the settings that scores follow from."""
     context = policy["context"]
     words = wording_of_tags(policy.get("tags"))
@@ -263,6 +263,6 @@ def scored_by(_part: object, policy: JsonObject) -> Any:
     return [policy["profile"], *(one for some in more for one in some)]
 
 
-def recorded(_policy: JsonObject) -> Scored:
+def recorded_settings(_policy: JsonObject) -> Scored:
     """Return no settings: a report records none of its own."""
     return Scored({})

@@ -47,7 +47,7 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import (
     BatchEvent,
     Cause,
-    Explained,
+    Explanation,
     Finding,
     Hit,
     Judgement,
@@ -289,9 +289,9 @@ def _failure_causes(failed: Mapping[str, CheckResult]) -> Iterator[Cause]:
 
 
 _IF_WRONG = "If the check is wrong, change its rules or waive the failure."
-explained = {
-    **{name: Explained(one["title"], one["asks"], f"{one['advice']} {_IF_WRONG}") for name, one in SHIPPED.items()},
-    WORDING: Explained(
+explanations = {
+    **{name: Explanation(one["title"], one["asks"], f"{one['advice']} {_IF_WRONG}") for name, one in SHIPPED.items()},
+    WORDING: Explanation(
         check_title(WORDING),
         "The reply contains what its case and its tags ask for, and nothing that they forbid.",
         "Correct the reply, or must_contain, must_contain_any or must_not_contain of the case or the tag.",
@@ -300,20 +300,20 @@ explained = {
 """The explanation of each shipped check, and of `wording`, in other formats."""
 
 
-def measured(part: Part) -> tuple[str, ...]:
+def measure_names(part: Part) -> tuple[str, ...]:
     """Return the checks of a part: those of the specification, and others that ran."""
     ran = part.summary.by_check
     return tuple(sort_checks({*ran, *(name for name, data in SHIPPED.items() if "spec" in data)}))
 
 
-measures, reply = "check", "assistant"
+measure_noun, reply_field = "check", "assistant"
 
 
-def explanation(by: str) -> Explained:
+def explanation(by: str) -> Explanation:
     """Return the explanation of a check, also of one that a pack defines or a judge decides."""
     if by.startswith(judged.PREFIX):
         return judged.explanation_of(by)
-    return explained.get(by) or Explained(
+    return explanations.get(by) or Explanation(
         by, f"The reply passes {by}, a check of this repository.", f"Read the evidence. {_IF_WRONG}"
     )
 
@@ -352,15 +352,15 @@ def _doubts(case: Result) -> Iterator[Phrase]:
         yield (f"not in English, which {', '.join(map(check_words, unread))} cannot read",)
 
 
-fields = {"user": "Message", "assistant": "Reply"}
+field_titles = {"user": "Message", "assistant": "Reply"}
 
 
-def fields_of(result: Result, texts: JsonObject) -> Mapping[str, str]:
+def result_fields(result: Result, texts: JsonObject) -> Mapping[str, str]:
     """Return the fields of a case's texts with their titles: of a conversation, the messages that were read."""
     if (message := result.message) is None:
-        return fields
+        return field_titles
     reply = field_of(message)
-    return {field: f"{fields['assistant' if field == reply else 'user']} ({field})" for field in texts}
+    return {field: f"{field_titles['assistant' if field == reply else 'user']} ({field})" for field in texts}
 
 
 _MARK_WORDS = {

@@ -162,7 +162,7 @@ def judged_cases(view: ReportView) -> Iterator[JudgedCase]:
                 groups=one.groups,
                 excused_by=excuses,
                 judgements=tuple(evaluator.present.judgements(part, one)),
-                waivers=waivers.get((case_id, evaluator.present.measures), {}),
+                waivers=waivers.get((case_id, evaluator.present.measure_noun), {}),
                 change=changes.get(case_id, ""),
                 finding=shown,
                 result=one,

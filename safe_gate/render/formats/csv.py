@@ -23,7 +23,7 @@ class _Echo:
 
 def _draw(run: RenderedRun) -> Iterator[str]:
     writer = csv.writer(_Echo())
-    measures = [by for evaluator, part in parts_of(run.report.parts) for by in evaluator.present.measured(part)]
+    measures = [by for evaluator, part in parts_of(run.report.parts) for by in evaluator.present.measure_names(part)]
     header = ("evaluator", "id", "path", "line", "label", "passed", "groups", *measures, "waived", "change")
     yield _BOM + writer.writerow((*header, "evidence"))
     for case in judged_cases(run.view):

@@ -17,7 +17,7 @@ from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 from safe_gate.model.report import Report, Verdict, Waiver
-from safe_gate.model.results import Explained, Judgement, Recorded, Severity, Untrusted
+from safe_gate.model.results import Explanation, Judgement, Recorded, Severity, Untrusted
 from safe_gate.render.comparison import NEWLY_FAILING
 from safe_gate.render.formats import (
     WHOLE_CASE,
@@ -35,7 +35,7 @@ _MOST = 5_000
 _MOST_BYTES = 9_000_000  # of results; what else there is takes little
 _MOST_NOTIFICATIONS = 1_000
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_WHOLE = Explained(
+_WHOLE = Explanation(
     "Case to look at",
     "The case has a readable English reply, and fails if it should fail.",
     "Look at the case: no metric or check measures what is wrong.",
@@ -74,7 +74,7 @@ def _rules(report: Report) -> list[dict[str, Any]]:
     explained = {
         f"{one.name}/{by}": _WHOLE if by == WHOLE_CASE else one.present.explanation(by)
         for one, part in parts_of(report.parts)
-        for by in (*one.present.measured(part), WHOLE_CASE)
+        for by in (*one.present.measure_names(part), WHOLE_CASE)
     }
     return [
         {
