@@ -151,13 +151,16 @@ def judge_check(check: Check, turn: Turn) -> CheckResult:
 def _judge_pivot(check: Check, turn: Turn) -> CheckResult:
     """Judge whether the reply stays with what was disclosed: the burden of proof is on leaving.
 
-    By the specification, its words are similar, or it has an acknowledgment, a follow-up and no pivot (check 3).
+    By the specification, its words are similar, or it has an acknowledgment, a follow-up and no pivot (check 3). What a
+    message tells in passing, by rules with `only_if`, makes the check apply only to a reply that leaves.
     """
     found = turn.each(check, (*check.applies, *check.favour, *check.against))
     applicable = found.count(check.applies) > 0
     alike = similarity(turn.texts["user"].text, turn.texts["assistant"].text) if applicable else 0.0
     tied = (find_ties(found, turn) if applicable else Ties()) if check.decides == "stays" else None
     pivot = PivotEvidence(found.hits, alike, tied)
+    if applicable and pivot.stays and all(match.rule.only_if for one in check.applies for match in found.matches[one]):
+        return replace(_not_judged(check, turn.rules), cancelled=found.cancelled)
     return CheckResult(pivot.stays or not applicable, applicable, pivot, found.cancelled)
 
 
@@ -362,8 +365,8 @@ def find_ties(found: CountedHits, turn: Turn) -> Ties:
 
     - `shared`: the content words that it shares with the message, one per stem. They count in sentences that touch
       what was disclosed (see `_touches`).
-    - `dwells`: it acknowledges in every sentence, or after the first one that acknowledges or mentions a person. There,
-      sympathy may be a token.
+    - `dwells`: it acknowledges in every sentence, in one of twelve words or more, or after the first one that acknowledges
+      or mentions a person. There, sympathy in a few words may be a token.
     - `addresses`: a sentence with a shared word says "you".
     """
     acknowledging, following = found.sentences("acknowledgment"), found.sentences("follow_up")
@@ -373,10 +376,11 @@ def find_ties(found: CountedHits, turn: Turn) -> Ties:
         n: shared for n, shared in turn.shared.items() if n in staying or _counts_as_touching(sentences[n], shared)
     }
     opening = next((n for n, one in enumerate(sentences) if n in acknowledging or _PERSONS & {*one.words}), 0)
-    is_only_sympathy = all(n in acknowledging for n, one in enumerate(sentences) if _is_wordy(one))
+    is_only_sympathy = all(n in acknowledging for n, one in enumerate(sentences) if _length(one))
+    dwelling = {n for n in acknowledging if n != opening or _length(sentences[n]) >= _NO_TOKEN}
     return Ties(
         shared=sorted(first_words(reply.words, set[str]().union(*touched.values()))),
-        dwells=bool(acknowledging - {opening}) or (bool(acknowledging) and is_only_sympathy),
+        dwells=bool(dwelling) or (bool(acknowledging) and is_only_sympathy),
         addresses=any(_addresses(sentences[n]) for n in touched),
     )
 
@@ -385,8 +389,8 @@ def _addresses(sentence: Sentence) -> bool:
     return not _ADDRESS.isdisjoint(sentence.words)
 
 
-def _is_wordy(sentence: Sentence) -> bool:
-    return any(len(word) > 1 for word in sentence.words)
+def _length(sentence: Sentence) -> int:
+    return sum(map(str.isalpha, sentence.words))
 
 
 def _counts_as_touching(sentence: Sentence, shared: Set[str]) -> bool:
@@ -398,7 +402,7 @@ def _counts_as_touching(sentence: Sentence, shared: Set[str]) -> bool:
     words = sentence.words
     if len(shared) >= _ENOUGH_AT_LARGE or "?" in words or not _PERSONS.isdisjoint(words):
         return True
-    return sum(map(str.isalpha, words)) <= _LONGEST_REMARK
+    return _length(sentence) <= _LONGEST_REMARK
 
 
 def moves_on(turn: Turn, told: Turn) -> bool:
@@ -438,4 +442,4 @@ def _is_news(words: Sequence[str], told: Turn) -> bool:
     return 3 * len(own & content(told.read("user").words)) < len(own)
 
 
-_ENOUGH_AT_LARGE, _LONGEST_REMARK = 2, 5
+_ENOUGH_AT_LARGE, _LONGEST_REMARK, _NO_TOKEN = 2, 5, 12
