@@ -533,7 +533,7 @@ def _pivot_decision(pivot: PivotEvidence, *, is_earlier: bool) -> Phrase:
         asks = f"A reply passes with both of the first and none of the last, or at a similarity of {limit}"
         return (f"{counts}{asks} (here {alike}).",)
     if leaves := pivot.leaves_because:
-        came_back = () if leaves == NOTHING_TOUCHES else ("; ", *shared_words_phrase(pivot.shared, leaves))
+        came_back = () if leaves == NOTHING_TOUCHES else ("; ", *shared_words_phrase(pivot))
         return (f"{counts}The reply leaves: {leaves}", *came_back, ".")
     if shared := [one for one in pivot.shared if not is_stand_in(one)]:
         words = plural(len(shared), "word")

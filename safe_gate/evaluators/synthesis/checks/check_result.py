@@ -153,23 +153,32 @@ class PivotEvidence:
         if self.ties is None:
             return ""
         shared, is_silent = len(self.shared), not self.acknowledges and not self.follows_up
-        if self.turns_away and shared < ENOUGH_SHARED[TURNS_AWAY] and not (self.ties.dwells and self.follows_up):
-            return TURNS_AWAY
-        if self.groups.get("elsewhere") and is_silent and shared < ENOUGH_SHARED[ELSEWHERE_ONLY]:
-            return ELSEWHERE_ONLY
+        if (leaving := self._leaving) and shared < self.enough_shared:
+            return TURNS_AWAY if self.turns_away else ELSEWHERE_ONLY
         if not shared and not self.follows_up and not self.ties.dwells:
             return NOTHING_TOUCHES
-        if is_silent and shared < ENOUGH_SHARED[TOO_FEW_SHARED] and not self.ties.addresses:
+        if is_silent and not leaving and shared < self.enough_shared and not self.ties.addresses:
             return TOO_FEW_SHARED
         return ""
+
+    @property
+    def enough_shared(self) -> int:
+        """Return how many words of the message make up for clauses that leave it, or for silence about it."""
+        is_engaged = self.ties is not None and self.ties.dwells and self.follows_up
+        return 3 * (self._leaving - is_engaged) if self._leaving else 2
+
+    @property
+    def _leaving(self) -> int:
+        """The clauses that leave, two at most. Talk of something else is one if nothing acknowledges or follows up."""
+        is_silent = not self.acknowledges and not self.follows_up
+        leaving = ("pivot", "elsewhere") if is_silent else ("pivot",)
+        return min(2, sum(len(self.groups.get(group, ())) for group in leaving))
 
 
 TURNS_AWAY = "a clause turns away, and too few words of the message come back"
 ELSEWHERE_ONLY = "it speaks of something else, and nothing acknowledges or follows up"
 NOTHING_TOUCHES = "nothing in the reply touches what was disclosed"
 TOO_FEW_SHARED = "nothing acknowledges or follows up, and too few words of the message come back"
-ENOUGH_SHARED: Mapping[str, int] = {TURNS_AWAY: 3, ELSEWHERE_ONLY: 3, TOO_FEW_SHARED: 2}
-"""With so many words of the message a reply stays in spite of this."""
 
 SIMILARITY_THRESHOLD = 0.45
 """At this token cosine similarity or above, a reply stays with the topic (spec, Topic Pivot)."""
@@ -453,16 +462,17 @@ def _pivot_phrases(pivot: PivotEvidence, *, is_earlier: bool) -> Iterator[Phrase
         yield from _hit_phrases(f"{because}:", *disclosed)
     else:
         yield (because,)
-        yield shared_words_phrase(pivot.shared, because)
+        yield shared_words_phrase(pivot)
         yield from _hit_phrases("what was disclosed:", *disclosed)
 
 
-def shared_words_phrase(shared: Sequence[str], because: str) -> Phrase:
-    """Return the words of the message that come back in a reply, and how many are enough in spite of a reason."""
+def shared_words_phrase(pivot: PivotEvidence) -> Phrase:
+    """Return the words of the message that come back in a reply that leaves it, and how many would be enough."""
+    shared = pivot.shared
     words = [word for word in shared if not is_stand_in(word)]
     listed = (": ", *first_few(words, len(shared))) if words else ()
     count = plural(len(shared), "word of the message comes back", "words of the message come back")
-    return (f"{count}, {ENOUGH_SHARED[because]} are enough", *listed)
+    return (f"{count}, {pivot.enough_shared} are enough", *listed)
 
 
 def _hit_phrases(noun: str, hits: Sequence[Hit], what: str) -> Iterator[Phrase]:

@@ -159,7 +159,7 @@ def _judge_pivot(check: Check, turn: Turn) -> CheckResult:
     alike = similarity(turn.texts["user"].text, turn.texts["assistant"].text) if applicable else 0.0
     tied = (find_ties(found, turn) if applicable else Ties()) if check.decides == "stays" else None
     pivot = PivotEvidence(found.hits, alike, tied)
-    if applicable and pivot.stays and all(match.rule.only_if for one in check.applies for match in found.matches[one]):
+    if applicable and pivot.stays and not found.tells(check.applies):
         return replace(_not_judged(check, turn.rules), cancelled=found.cancelled)
     return CheckResult(pivot.stays or not applicable, applicable, pivot, found.cancelled)
 
@@ -204,7 +204,7 @@ def _judge_in_conversation(talk: Talk | None, check: Check, turn: Turn) -> Check
     if check.decides in STAYING and not found.applicable:
         for message in talk.earlier:
             told = Turn(message.text, "", turn.rules)
-            if not told.each(check, check.applies).count(check.applies):
+            if not told.each(check, check.applies).tells(check.applies):
                 continue
             if moves_on(turn, told):
                 break
@@ -365,8 +365,8 @@ def find_ties(found: CountedHits, turn: Turn) -> Ties:
 
     - `shared`: the content words that it shares with the message, one per stem. They count in sentences that touch
       what was disclosed (see `_touches`).
-    - `dwells`: it acknowledges in every sentence, in one of twelve words or more, or after the first one that acknowledges
-      or mentions a person. There, sympathy in a few words may be a token.
+    - `dwells`: it acknowledges in every sentence, in one of twelve words or more, or after the first one that
+      acknowledges or mentions a person. There, sympathy in a few words may be a token.
     - `addresses`: a sentence with a shared word says "you".
     """
     acknowledging, following = found.sentences("acknowledgment"), found.sentences("follow_up")

@@ -427,6 +427,10 @@ class CountedHits(NamedTuple):
         """Return how many hits of some groups count."""
         return sum(len(hits) for group, hits in self.hits.items() if group in groups)
 
+    def tells(self, groups: Collection[str]) -> bool:
+        """Return whether a hit of some groups counts whatever else is in the turn: its rule has no `only_if`."""
+        return any(not match.rule.only_if for group in groups for match in self.matches[group])
+
     def sentences(self, group: str) -> set[int]:
         """Return the sentences that have a hit of a group, by number."""
         return {match.clause[0] for match in self.matches.get(group, ())}
