@@ -28,7 +28,7 @@ VALID: dict[str, Any] = {
     "safe-output": {"test_id": "S-1", "output": safe_case("S-1")["output"]},
     "config": {"min-pass-rate": 0.5, "thresholds": {"CR": {"pass": 0.5}}, "rules-off": ["a"], "alpha": 0.1},
 }  # fmt: skip
-BLANK = [*filter(str.isspace, map(chr, range(0x110000))), "\ufeff"]
+BLANK = [*filter(str.isspace, map(chr, range(0x10000))), "\ufeff"]
 """What is space to somebody: engines of regular expressions do not agree on it."""
 ODD = st.sampled_from(BLANK) | st.sampled_from(
     [None, True, 0, 1.0, -1, 10**40, 1e308, "", "x" * 300, "\ud800", "\x00", [], [1, 1], {}, {"a": 1}, {"x_": 2}]
@@ -83,7 +83,7 @@ def patterns(schema: Any) -> Iterator[str]:
 @pytest.mark.parametrize("pattern", sorted({one for schema in SCHEMAS.values() for one in patterns(schema)}))
 def test_both_validators_agree_on_a_pattern(pattern: str) -> None:
     schema = Schema({"pattern": pattern})
-    for text in ("", *map(chr, range(0x3100)), *BLANK, *map("a{}".format, BLANK)):
+    for text in ("", *map(chr, range(0x700)), *BLANK, *map("a{}".format, BLANK)):
         assert schema._validator.is_valid(text) == schema._is_plainly_valid(text)
 
 

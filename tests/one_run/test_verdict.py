@@ -8,7 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import BAD, DATA, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import (
+    BAD,
+    DATA,
+    SILENT,
+    SafeGate,
+    report,
+    safe_case,
+    short_turn,
+    turn,
+    write_batch,
+    write_cases,
+)
 from tests.support.github import outputs
 
 
@@ -146,10 +157,9 @@ def test_what_the_rules_allow_does_not_crowd_out_what_breaks_one(safe_gate: Safe
     assert listed()[:4] == ["t0", "t1", "t2", "s0"]
 
 
-@pytest.mark.untraced
 @pytest.mark.usefixtures("runner")
 def test_where_only_unexpected_passes_break_the_gate_they_come_first(safe_gate: SafeGate) -> None:
-    failing = [turn(f"t{i}", assistant=BAD) for i in range(250)]
+    failing = [short_turn(f"t{i}", assistant=BAD) for i in range(250)]
     write_cases(Path("c.jsonl"), *failing, turn("n", tags=["negative_example"]))
     limits = "--max-unexpected-failures", "999", "--max-unexpected-passes", "0"
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *limits)

@@ -66,6 +66,11 @@ def turn(id_: str, **fields: Any) -> dict[str, Any]:
     } | fields
 
 
+def short_turn(id_: str, **fields: Any) -> dict[str, Any]:
+    """Return a Synthesis case that passes and is scored in no time, for a test of many cases."""
+    return turn(id_, user="No.", assistant="Ok.", checks=["unverifiable_reassurance"]) | fields
+
+
 def safe_case(id_: str, **fields: Any) -> dict[str, Any]:
     """Return a SAFE v0 test case that passes, its output inline, with fields replaced."""
     return {

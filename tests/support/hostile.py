@@ -109,8 +109,8 @@ class Page(HTMLParser):
             f"<{element.tag}> {element.text[:80]}"
             for selector in re.sub(" (made )?from .+", "", selectors).split(",")
             for element in self.elements
-            if selects(selector.strip(), element)
-            and token in element.text
+            if token in element.text
+            and selects(selector.strip(), element)
             and (not alone or element.text.strip() == token)
         ]
 

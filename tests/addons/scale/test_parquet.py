@@ -22,7 +22,7 @@ from safe_gate.inputs import case_files, recorded
 from safe_gate.model.problems import Problem
 from safe_gate.scoring import sides
 from safe_gate.settings import Settings
-from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, short_turn, turn, write_cases
 from tests.support.git import commit, git
 
 DATA = REPOSITORY / "examples" / "empathy.jsonl"
@@ -81,7 +81,7 @@ def test_rows_score_as_the_same_lines_do(safe_gate: SafeGate, rows: int) -> None
 
 @pytest.mark.untraced
 def test_rows_of_a_column_with_a_dictionary_carry_no_more_than_their_own_values(safe_gate: SafeGate) -> None:
-    cases = [turn(f"c{number}", user=f"{number} {'I feel low. ' * 20}") for number in range(300)]
+    cases = [short_turn(f"c{number}", user=f"{number} {'I feel low. ' * 20}") for number in range(300)]
     reports, sizes = [], []
     for name, kind in (("plain.parquet", pa.string()), ("dictionary.parquet", pa.dictionary(pa.int32(), pa.string()))):
         write(name, cases, COLUMNS.set(1, pa.field("user", kind)))

@@ -11,7 +11,7 @@ from socket import socket
 
 import pytest
 
-from tests.support.cases import SafeGate, turn, write_cases
+from tests.support.cases import SafeGate, short_turn, write_cases
 from tests.support.events_sent import AT, SECRET, run, to, warnings
 from tests.support.github import HEAD, REPOSITORY, Gate
 from tests.support.receivers import receiving, rejecting
@@ -81,11 +81,11 @@ def test_a_collector_takes_what_otlp_sends_and_passes_it_on(safe_gate: SafeGate)
 
 
 def test_otlp_is_sent_in_bounded_requests(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"{n}") for n in range(200)))
+    write_cases(Path("c.jsonl"), *(short_turn(f"{n}") for n in range(510)))
     with receiving() as receiver:
         run(safe_gate, *to(receiver, "otlp"))
     assert len(receiver.posts) == 2
-    assert len(receiver.records) == 3 * 3 + 2 + 3 * 200 + 1
+    assert len(receiver.records) == 3 * 3 + 2 + 510 + 1
 
 
 def test_otlp_is_tried_again_by_the_sdk(safe_gate: SafeGate) -> None:

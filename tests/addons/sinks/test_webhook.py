@@ -12,7 +12,7 @@ import pytest
 
 from safe_gate.addons import sinks
 from safe_gate.core.deadline import Given, within
-from tests.support.cases import SafeGate, turn, write_cases
+from tests.support.cases import SafeGate, short_turn, write_cases
 from tests.support.drips import DRIPS, LONG_ENOUGH, dripping, limits
 from tests.support.events_sent import PATH, SECRET, in_file, run, to, warnings
 from tests.support.github import Gate
@@ -40,7 +40,7 @@ def test_without_a_secret_a_webhook_gets_unsigned_batches(safe_gate: SafeGate) -
 
 @pytest.mark.untraced
 def test_batches_are_bounded_in_order_and_each_has_a_key_of_its_own(safe_gate: SafeGate, webhook: Receiver) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"{n:0200}") for n in range(600)))
+    write_cases(Path("c.jsonl"), *(short_turn(f"{n:0200}") for n in range(600)))
     run(safe_gate, *to(webhook))
     assert len(webhook.posts) > 1
     assert all(len(post.body) <= 262_144 + 2 and len(post.events) <= 500 for post in webhook.posts)
@@ -97,7 +97,7 @@ def test_what_does_not_pass_is_one_warning_and_the_verdict_stands(
 def test_the_first_batch_that_is_not_taken_ends_the_sending_and_the_warning_counts_what_came_before(
     safe_gate: SafeGate, webhook: Receiver
 ) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"{n}") for n in range(700)))
+    write_cases(Path("c.jsonl"), *(short_turn(f"{n}") for n in range(501)))
     webhook.answers += [(200, {}), (413, {})]
     (warning,) = warnings(run(safe_gate, *to(webhook)))
     first, _refused = webhook.posts

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from itertools import islice
 from typing import Any
 
 import pytest
@@ -194,13 +193,14 @@ def test_a_line_without_words_changes_no_verdict(line: str) -> None:
 
 def test_a_line_that_an_app_puts_under_a_reply_changes_few_verdicts_and_leaves_no_choice() -> None:
     changes: Counter[tuple[str, bool | None, bool | None]] = Counter()
-    for data, recorded in islice(zip(LABELLED, as_recorded("standard"), strict=True), 0, None, 3):
+    some = [*zip(LABELLED, as_recorded("standard"), strict=True)][::6]
+    for data, recorded in some:
         before = actual(recorded)
         for line in LINES:
             after = actual(score(data["user"], f"{data['assistant']}\n{line}"))
             changes.update((name, before[name], after[name]) for name in before if before[name] != after[name])
     assert changes["agency_language", False, True] == 0
-    assert changes.total() < 0.01 * len(LABELLED) * len(LINES), changes
+    assert changes.total() < 0.03 * len(some) * len(LINES), changes
 
 
 def test_few_plain_sentences_are_taken_for_directives_or_choices() -> None:

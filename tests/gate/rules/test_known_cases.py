@@ -35,11 +35,11 @@ def safe(failing: int, new: int = 0, **fields: Any) -> None:
 
 def synthesis(failing: int, new: int = 0) -> None:
     """Write ten labelled cases of which some fail, and new ones that pass."""
-    labels = {"agency_language": True}
-    known = [turn(f"k{n}", tags=["t"], expected=labels) for n in range(10)]
+    agency: dict[str, Any] = {"tags": ["t"], "checks": ["agency_language"], "expected": {"agency_language": True}}
+    known = [turn(f"k{n}", **agency) for n in range(10)]
     for case in known[:failing]:
         case["assistant"] = BAD
-    write_cases(Path("c.jsonl"), *known, *(turn(f"n{n}", tags=["t"], expected=labels) for n in range(new)))
+    write_cases(Path("c.jsonl"), *known, *(turn(f"n{n}", **agency) for n in range(new)))
 
 
 def config(**settings: Any) -> None:
@@ -156,9 +156,8 @@ def test_a_waived_case_counts_as_in_all(safe_gate: SafeGate) -> None:
     base = commit_here()
     synthesis(4, 20)
     waivers = [
-        {"id": f"k{n}", "check": check, "reason": "Known.", "owner": "us", "expires": "9999-12-31"}
+        {"id": f"k{n}", "check": "agency_language", "reason": "Known.", "owner": "us", "expires": "9999-12-31"}
         for n in range(2)
-        for check in ("agency_language", "unverifiable_reassurance", "topic_pivot")
     ]
     Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": waivers}), "utf-8")
     ran = safe_gate("run", "--baseline", base)

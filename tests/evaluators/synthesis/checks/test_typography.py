@@ -36,7 +36,12 @@ def labelled() -> Iterator[dict[str, Any]]:
                 yield case
 
 
-SAMPLE = list(labelled())[7::18]
+@cache
+def sample() -> list[dict[str, Any]]:
+    """Return every eighteenth of them."""
+    return list(labelled())[7::18]
+
+
 LISTS = {"DEV-026"}
 """Of all 5,850 replies, some eleven are judged otherwise when they are wrapped; the sample has this one.
 
@@ -163,7 +168,7 @@ def failing() -> list[tuple[dict[str, Any], list[bool | None]]]:
     """Return the replies of the examples that fail, those of labelled ones, and their verdicts."""
     paths = (REPOSITORY / "examples/empathy.jsonl", REPOSITORY / "examples/regressed/empathy.jsonl")
     cases = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
-    judged = [(case, verdicts(case, case["assistant"])) for case in (*cases, *SAMPLE[::4])]
+    judged = [(case, verdicts(case, case["assistant"])) for case in (*cases, *sample()[::4])]
     return [(case, found) for case, found in judged if False in found]
 
 
@@ -221,7 +226,7 @@ def read(reply: str) -> str:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", [*WAYS, *LAID_OUT])
 def test_no_verdict_of_a_labelled_reply_hangs_on_typography(name: str) -> None:
-    cases = [case for case in SAMPLE if name in WAYS or not re.search(r'["\u201c\n]', case["assistant"])]
+    cases = [case for case in sample() if name in WAYS or not re.search(r'["\u201c\n]', case["assistant"])]
     assert len(cases) >= 200
     cases = cases if is_thorough() else cases[::9]
     changed = []
@@ -237,8 +242,8 @@ def test_no_verdict_of_a_labelled_reply_hangs_on_typography(name: str) -> None:
 
 
 def test_hardly_a_reply_reads_otherwise_when_it_is_wrapped() -> None:
-    assert {width(case["assistant"], nth) for case in SAMPLE for nth in range(3)} == set(WIDTHS)
-    replies = [case["assistant"] for case in SAMPLE]
+    assert {width(case["assistant"], nth) for case in sample() for nth in range(3)} == set(WIDTHS)
+    replies = [case["assistant"] for case in sample()]
     read = [WAYS["wrapped, 1 of 3"](reply) for reply in replies]
     alike = sum(normalise(one).text == normalise(other).text for one, other in zip(read, replies, strict=True))
     assert alike / len(replies) > 0.95
