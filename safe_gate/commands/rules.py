@@ -54,7 +54,11 @@ def main(call: Call) -> int:
     if not words:
         effects.out(_drawn(_listed(compile_recipe(_SYNTHESIS.name, sides.take_snapshot(options).recipe(_SYNTHESIS)))))
     elif words[0] == "test" and words[1:]:
-        _test(words[1:], effects)
+        found = packs.packs_in_recipe(
+            sides.take_snapshot(Settings().replace(rules=tuple(words[1:]))).recipe(_SYNTHESIS)
+        )
+        rules = sum(len(pack["rules"]) for pack in found)
+        effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
     elif words[0] == "train" and words[1:]:
         _train(words[1:], sides.take_snapshot(options), out, effects)
     else:
@@ -92,13 +96,6 @@ _ORIGINS = {"spec": "spec", "hand": "hand-written", "": "own"}
 
 def _drawn(shown: Iterable[Table | str]) -> str:
     return "\n".join(console.draw_table(one, "simple_outline") if isinstance(one, Table) else one for one in shown)
-
-
-def _test(paths: Sequence[str], effects: Effects) -> None:
-    """Test the rules of pack files against the texts that they must hit and must miss."""
-    found = packs.packs_in_recipe(sides.take_snapshot(Settings().replace(rules=tuple(paths))).recipe(_SYNTHESIS))
-    rules = sum(len(pack["rules"]) for pack in found)
-    effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
 
 
 def _train(patterns: Sequence[str], side: sides.Snapshot, out: str, effects: Effects) -> None:

@@ -207,7 +207,7 @@ def _classify_lines(text: str) -> NoReply | None:
 
 def _classify_line(line: str) -> tuple[bool, list[NoReply]]:
     """Return whether a line, or else each sentence of it, may belong to a broken recording, and what they tell."""
-    tidied = _tidy(line)
+    tidied = _BLANK_RUN.sub(" ", _INVISIBLE.sub("", line)).replace("**", "").translate(_ASCII)
     bare = tidied.strip(_rule_data()["around"])
     fits = [rule for form in dict.fromkeys((line, tidied, bare)) for rule in _matching_rules("line", form)]
     tells = _first_reason(fits)
@@ -221,11 +221,6 @@ def _classify_line(line: str) -> tuple[bool, list[NoReply]]:
 def _first_reason(rules: list[dict[str, str]]) -> list[NoReply]:
     """Return what the first rule says that says something alone."""
     return [NoReply(rule["what"]) for rule in rules if rule["in"] == "line"][:1]
-
-
-def _tidy(line: str) -> str:
-    """Return a line without invisible characters and bold type, with single blanks and typewriter's signs."""
-    return _BLANK_RUN.sub(" ", _INVISIBLE.sub("", line)).replace("**", "").translate(_ASCII)
 
 
 def _matching_rules(place: str, text: str) -> list[dict[str, str]]:

@@ -128,11 +128,7 @@ def _key(name: str, value: Collection[str]) -> str | None:
 def top_fields(mapping: Mapping[str, str], names: Iterable[str]) -> set[str]:
     """Return the fields at the top of an object that the paths of a mapping lead into."""
     keys = list(names)
-    return {key for path in mapping.values() for one in (path, _first_step(path)) if (key := _key(one, keys))}
-
-
-def _first_step(path: str) -> str:
-    return re.split(r"[.\[]", path)[0]
+    return {key for path in mapping.values() for one in (path, re.split(r"[.\[]", path)[0]) if (key := _key(one, keys))}
 
 
 def missing_columns_words(names: Sequence[str], mapping: Mapping[str, str]) -> RefusedRecord | None:

@@ -126,18 +126,12 @@ def detect_shape(data: bytes) -> str:
     if start == b"[":
         return "document"
     if start == b"{":
-        first = _first_lines(data, 2)
+        file, first = BytesIO(data), list[bytes]()  # the first two lines that are not blank
+        while len(first) < 2 and (line := file.readline(MOST_BYTES + 1)):
+            first += [line] if line.strip() else []
         return "lines" if len(first) > 1 and any(map(_is_object, first)) else "document"
     delimiter = detect_delimiter(data[:_HEAD].decode("utf-8", "replace"))
     return {"": "", "\t": "tabs"}.get(delimiter, "commas")
-
-
-def _first_lines(data: bytes, most: int) -> list[bytes]:
-    """Return the first lines that are not blank."""
-    file, found = BytesIO(data), list[bytes]()
-    while len(found) < most and (line := file.readline(MOST_BYTES + 1)):
-        found += [line] if line.strip() else []
-    return found
 
 
 def _is_object(line: bytes) -> bool:

@@ -61,9 +61,15 @@ def _body(run: RenderedRun) -> Iterator[str]:
     yield '<a class="skip" href="#cases">Skip to the cases</a>\n'
     yield from _header(view, run.origin)
     yield "<main>\n"
-    yield from _problems(report)
+    if problems := report.problems:
+        yield f"<section><h2>Problems</h2>\n<p>{NO_VERDICT.capitalize()}.</p>\n"
+        yield from html_table(problems_table(problems), plural(number(problems), "problem"), longest=LONGEST_PROBLEM)
+        yield "</section>\n"
     yield from _rules(view)
-    yield from _weakened(report)
+    if report.weakened and (said := weakened_headline(report.weakened)):
+        yield f'<section class="warning"><h2>{WEAKENED}</h2>\n<p>Weaker{render_phrase(said)}.</p>\n'
+        yield from html_table(weakened_table(report.weakened.findings), "How the gate is weaker")
+        yield "</section>\n"
     yield from _case_list(run)
     yield from _comparison_section(view)
     yield from _figures(view)
@@ -73,7 +79,14 @@ def _body(run: RenderedRun) -> Iterator[str]:
         yield from html_table(view.waivers, "Waivers and their state")
         yield "</section>\n"
     yield "</main>\n"
-    yield from _footer(report)
+    yield "<footer>\n"
+    inputs: tuple[tuple[Words, ...], ...] = tuple(
+        (Untrusted(one.path), one.kind, Untrusted(one.sha256)) for one in report.provenance.inputs
+    )
+    if inputs:
+        shown = html_table(Table(("File", "Kind", "SHA-256"), "<<<", inputs), "The files that were read")
+        yield from fold("The files that were read", shown)
+    yield '<p class="muted">The same inputs give the same result.</p>\n</footer>\n'
 
 
 def _header(view: ReportView, origin: Origin) -> Iterator[str]:
@@ -89,13 +102,6 @@ def _header(view: ReportView, origin: Origin) -> Iterator[str]:
     yield f'<header class="verdict {html(verdict)}"><div>\n<p class="name">SAFE Gate</p>\n'
     yield f"<h1>{VERDICTS[verdict].capitalize()}</h1>\n<p>{html(rules_summary(view.report))}</p>\n"
     yield f'<p class="facts">{" · ".join(map(render_phrase, facts))}</p>\n</div></header>\n'
-
-
-def _problems(report: Report) -> Iterator[str]:
-    if problems := report.problems:
-        yield f"<section><h2>Problems</h2>\n<p>{NO_VERDICT.capitalize()}.</p>\n"
-        yield from html_table(problems_table(problems), plural(number(problems), "problem"), longest=LONGEST_PROBLEM)
-        yield "</section>\n"
 
 
 def _rules(view: ReportView) -> Iterator[str]:
@@ -122,13 +128,6 @@ def _rules(view: ReportView) -> Iterator[str]:
 
 
 _ORDER = ("broken", "warning", "skipped", "ok")
-
-
-def _weakened(report: Report) -> Iterator[str]:
-    if report.weakened and (said := weakened_headline(report.weakened)):
-        yield f'<section class="warning"><h2>{WEAKENED}</h2>\n<p>Weaker{render_phrase(said)}.</p>\n'
-        yield from html_table(weakened_table(report.weakened.findings), "How the gate is weaker")
-        yield "</section>\n"
 
 
 def _comparison_section(view: ReportView) -> Iterator[str]:
@@ -205,17 +204,6 @@ _LEGEND = (
 )
 _CHANGED = "<span><del>removed</del> and <ins>added</ins> since the baseline</span>"
 _DATA = '<script type="application/json" class="{}">'
-
-
-def _footer(report: Report) -> Iterator[str]:
-    yield "<footer>\n"
-    inputs: tuple[tuple[Words, ...], ...] = tuple(
-        (Untrusted(one.path), one.kind, Untrusted(one.sha256)) for one in report.provenance.inputs
-    )
-    if inputs:
-        shown = html_table(Table(("File", "Kind", "SHA-256"), "<<<", inputs), "The files that were read")
-        yield from fold("The files that were read", shown)
-    yield '<p class="muted">The same inputs give the same result.</p>\n</footer>\n'
 
 
 def _common_facts(report: Report, recorded: Recorded) -> dict[str, Any]:

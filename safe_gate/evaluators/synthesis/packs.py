@@ -376,7 +376,8 @@ def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
     """
     teams = check_packs(own)
     strict = {group for one in SHIPPED.values() for side in ("applies", "against") for group in one.get(side, ())}
-    lets_pass = IN_FAVOUR | (GROUPS.keys() - strict) | _loosening(teams)
+    lets_pass = IN_FAVOUR | (GROUPS.keys() - strict)
+    lets_pass |= {group for one in defined_checks(teams).values() for side in _LOOSENS for group in one.get(side, ())}
     every = [(id_, PackFact(sha256, group in lets_pass)) for id_, group, sha256 in _digests_of_shipped()]
     for pack in teams:
         every += _definition_facts(pack) if "defines" in pack else ()
@@ -520,13 +521,6 @@ def _definition_faults(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) 
                 elif group not in known:
                     words = f"{quote(group)} looks in {groups[group][1]}, and this list needs groups of {field}"
                     yield f"defines.{side}", f"{words}; expected one of {', '.join(known)}"
-
-
-def _loosening(packs: Iterable[JsonObject]) -> frozenset[str]:
-    """Return the groups in which one more hit may let a reply pass, according to a team's checks."""
-    return frozenset(
-        group for one in defined_checks(packs).values() for side in _LOOSENS for group in one.get(side, ())
-    )
 
 
 def _definition_facts(pack: JsonObject) -> Iterator[tuple[str, PackFact]]:

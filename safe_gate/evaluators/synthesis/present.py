@@ -69,7 +69,7 @@ _LEAST_CASES = 5  # labels, or cases, of a tag that is shown; an interval of few
 def section(part: Part) -> Section:
     """Return the scorecard of a Synthesis report as values, for any renderer to draw."""
     summary, results = part.summary, part.results
-    unexpected = Spool(filter(_needs_review, results))
+    unexpected = Spool(case for case in results if not case.is_as_expected or any(_doubts(case)))
     return Section(
         title=("Synthesis Scorecard",),
         headline=f"{plural(summary.cases, 'case')}: "
@@ -211,10 +211,6 @@ def _quality_table(summary: Summary) -> tuple[tuple[str, Table], ...]:
 def _quality_cells(rates: Quality) -> Iterator[str]:
     yield from map(str, rates.counts)
     yield from (with_interval(one.value, one.low, one.high) if one else "-" for one in rates.estimates)
-
-
-def _needs_review(case: Result) -> bool:
-    return not case.is_as_expected or bool(case.no_reply or case.disguised_letters or case.foreign)
 
 
 def _outcome(case: Result) -> str:
@@ -483,7 +479,14 @@ def _decision(name: str, check: CheckResult) -> Phrase:
         case ClauseEvidence() as sides:
             return _FLAT[name](sides) if sides.is_flat else _clause_decision(sides)
         case WordingEvidence() as wording:
-            return _wording_decision(wording)
+            total = len(wording.asked)
+            kept = total - len(wording.unmet)
+            lacking = (word for phrase in wording_phrases(wording) for word in ("The reply ", *phrase, ". "))
+            return (
+                f"{kept} of {plural(total, 'requirement holds', 'requirements hold')}. ",
+                *lacking,
+                "All must hold.",
+            )
         case judged.JudgeVerdict() as verdict:
             return (*verdict.words, ".")
         case pivot:
@@ -494,13 +497,6 @@ def _clause_decision(sides: ClauseEvidence) -> Phrase:
     favour, against = (plural(count_hits(side), "clause") for side in (sides.favour, sides.against))
     counts = f"{favour} for the reply and {against} against it" if sides.favour else f"{against} against the reply"
     return (f"{counts}. A reply passes with {ASKS[sides.decides]}.",)
-
-
-def _wording_decision(wording: WordingEvidence) -> Phrase:
-    total = len(wording.asked)
-    kept = total - len(wording.unmet)
-    lacking = (word for phrase in wording_phrases(wording) for word in ("The reply ", *phrase, ". "))
-    return (f"{kept} of {plural(total, 'requirement holds', 'requirements hold')}. ", *lacking, "All must hold.")
 
 
 def _agency_decision(sides: ClauseEvidence) -> Phrase:
