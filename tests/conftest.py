@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -92,6 +93,11 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
             f"took {taken:.1f} s of processor time, more than {MOST_SECONDS}; speed it up or mark it `soak`", False
         )
     return done
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector skip what lives as long as the tests."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

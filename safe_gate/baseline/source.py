@@ -399,19 +399,19 @@ def open_snapshots(options: Settings, effects: Effects, options_at: OptionsAt) -
 
 def policy(options: Settings) -> gate_rules.Policy:
     """Return the limits of the gate's rules under these options."""
-    groups = {}
+    groups, values = {}, options.values()
     for name, one in EVALUATORS.items():
         of_groups = {rule.name for rule in one.gate.group_rules}
         limited = {
             group: {rule: limit for rule, limit in own.items() if rule in of_groups}
-            for group, own in sides.group_limits(one, options.values()).items()
+            for group, own in sides.group_limits(one, values).items()
         }
         groups[name] = {group: own for group, own in limited.items() if own}
     return gate_rules.Policy(
-        limits=gate_rules.limits_of(registry.limits_by_rule(options.values())),
+        limits=gate_rules.limits_of(registry.limits_by_rule(values)),
         min_group=options.min_group,
         groups=groups,
-        guards=Guards.of(options.values()),
+        guards=Guards.of(values),
     )
 
 

@@ -385,6 +385,9 @@ def unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Pr
     Beside those with our prefixes these are ours with another one, such as SAFE_MIN_PASS_RATE. A name with a hyphen is
     no variable that anyone sets: `act` gives each input by its own name too.
     """
+    like_ours = {name for name in environ if name.upper().startswith(("INPUT_", "SAFE", *_PREFIXES))}
+    if not like_ours:
+        return
     known = {name for setting in settings() for name in (*setting.inputs, *setting.env)} | _RUNNER_INPUTS
     known |= {f"INPUT_{name.upper()}" for name in _OWN_INPUTS}
     inputs = {name.upper(): setting.input for setting in settings() if setting.is_input for name in setting.names}
@@ -395,7 +398,7 @@ def unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Pr
         if setting.env
         for name in (*setting.names, *(_PREFIX.sub("", one) for one in setting.env))
     }
-    for name in sorted(environ.keys() - known):
+    for name in sorted(like_ours - known):
         given, bare = name.removeprefix("INPUT_"), _PREFIX.sub("", name.upper())
         is_near = name.startswith("SAFE") and "-" not in name and get_close_matches(bare, variables, 1, _CLOSE)
         if is_action and given != name:
