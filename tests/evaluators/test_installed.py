@@ -49,18 +49,54 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin" / "python"
 
 
+_HOST = """
+import json, os, sys, tempfile
+from safe_gate.cli import main
+main(["run"])  # which loads all that a run needs
+print("ready", flush=True)
+for line in sys.stdin:
+    words, folder, environ = json.loads(line)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        if not (child := os.fork()):
+            os.chdir(folder)
+            os.environ.clear()
+            os.environ.update(environ)
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
+            os._exit(main(words))
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        said = [file.seek(0) or file.read().decode() for file in (out, err)]
+    print(json.dumps([code, *said]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def host(python: Path) -> Iterator[Callable[..., str]]:
+    """Ask an interpreter that loads the gate once, and runs each command in a fork of itself."""
+    with subprocess.Popen(
+        [python, "-I", "-c", _HOST], stdin=-1, stdout=-1, stderr=subprocess.DEVNULL, text=True
+    ) as one:
+        assert one.stdin
+        assert one.stdout
+        assert "ready\n" in iter(one.stdout.readline, "")
+
+        def ask(line: str) -> str:
+            print(line, file=one.stdin, flush=True)
+            return one.stdout.readline() if one.stdout else ""
+
+        yield ask
+
+
+ENVIRON = {"SOURCE_DATE_EPOCH": "1790000000", "COLUMNS": "120"}
+
+
 @pytest.fixture
-def gate(python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gate:
-    monkeypatch.chdir(tmp_path)
-    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"):
-        monkeypatch.delenv(name, raising=False)
+def gate(host: Callable[..., str]) -> Gate:
     write("c.jsonl", CASES)
 
     def run(*words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        environ = {"SOURCE_DATE_EPOCH": "1790000000", "COLUMNS": "120", **(env or {})}
-        return subprocess.run(
-            [python, "-I", "-m", "safe_gate", *words], capture_output=True, text=True, env=environ, check=False
-        )
+        ran = host(json.dumps([words, str(Path.cwd()), ENVIRON | {**(env or {})}]))
+        return subprocess.CompletedProcess(words, *json.loads(ran))
 
     return run
 
@@ -197,7 +233,7 @@ def test_shards_merge_into_the_bytes_of_one_run(gate: Gate) -> None:
 
 
 @pytest.fixture
-def leaving(python: Path, gate: Gate) -> Iterator[Gate]:
+def leaving(python: Path) -> Iterator[Gate]:
     """Run the gate with a member of the installed evaluator that leaves in some way; "" leaves when it is loaded."""
     (file,) = python.parents[1].glob("lib/python*/site-packages/safe_gate_json/__init__.py")
     code = file.read_text("utf-8")
@@ -205,7 +241,9 @@ def leaving(python: Path, gate: Gate) -> Iterator[Gate]:
     def run(how: str, member: str, *words: str) -> subprocess.CompletedProcess[str]:
         leaves = f"import sys\ndef leave(*_, **__):\n    {how}\n"
         file.write_text(f"{code}\n{leaves}{f'Json.{member} = leave' if member else 'leave()'}\n", "utf-8")
-        return gate(*words)
+        return subprocess.run(
+            [python, "-I", "-m", "safe_gate", *words], capture_output=True, text=True, env=ENVIRON, check=False
+        )
 
     yield run
     file.write_text(code, "utf-8")
