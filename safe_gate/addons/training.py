@@ -302,7 +302,7 @@ def measure_gains(
 ) -> tuple[Gain, ...]:
     """Return the gain of each check with labels, over all parts of the cases.
 
-    `today` are the rules without anything learned, `taught` returns the rules that some cases teach.
+    `today` are the rules without learned ones; `taught` returns the rules that some cases teach.
     """
     seen: dict[str, set[tuple[str, bool | None, bool, bool]]] = {check: set() for check in checks}
     for part in split_cases(cases, checks):

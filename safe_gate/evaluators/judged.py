@@ -20,7 +20,7 @@ PREFIX = "judged/"
 """How the names of these checks begin."""
 
 LEAST_LABELS = 50
-"""From so many labels on, a pass rate is corrected for the judge's errors."""
+"""The fewest labels from which a pass rate is corrected for the judge's errors."""
 
 _MOST_NAMED = 20
 
@@ -50,7 +50,7 @@ def recorded_verdicts(case: JsonObject) -> dict[str, JudgeVerdict]:
 
 
 def label_faults(case: JsonObject, labels: JsonObject, *path: str | int) -> Iterator[Fault]:
-    """Yield the problems of the labels at a path of a case: of a verdict that it lacks, or null."""
+    """Yield the problems of the labels at a path of a case: labels of verdicts that it lacks, and null."""
     known = recorded_verdicts(case)
     for name, label in labels.items():
         if name.startswith(PREFIX) and name not in known:
@@ -61,7 +61,7 @@ def label_faults(case: JsonObject, labels: JsonObject, *path: str | int) -> Iter
 
 
 class CountedVerdict(NamedTuple):
-    """A verdict as it is counted: its check, whether it passes the reply, and what people say, None for no label."""
+    """A verdict reduced to what is counted: its check, whether it passes, and people's label, None for no label."""
 
     check: str
     passed: bool
@@ -97,7 +97,7 @@ class JudgeFigures:
 def judge_figures(
     told: Counter[CountedVerdict], cases: Iterable[Mapping[str, JudgeVerdict]]
 ) -> dict[str, JudgeFigures]:
-    """Return the figures of each check by name, of verdicts as they are counted and of those of each case."""
+    """Return the figures of each check by name, from counted verdicts. `cases` name the judges."""
     judges: dict[str, set[str]] = {check: set() for check in sorted({one.check for one in told})}
     for verdicts in cases if judges else ():
         for check, one in verdicts.items():

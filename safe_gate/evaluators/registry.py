@@ -34,11 +34,11 @@ _COMMANDS = {file.stem.rstrip("_") for file in Path(__file__).parents[1].joinpat
 _TAKEN = _COMMANDS | {
     *("all", "comparison", "gate", "provenance", "rules", "setting", "rule", "waiver", "waivers", "weakened")
 }
-"""The names that keys of reports, kinds of findings and commands have: an evaluator's command has its name."""
+"""Names that reports, findings and commands use already. An evaluator's command has its name."""
 
 
 def find_installed(known: Mapping[str, Evaluator]) -> tuple[dict[str, Evaluator], tuple[Problem, ...]]:
-    """Return the evaluators beside those that are known, by name, and a problem for each that cannot be used."""
+    """Return the installed evaluators that are not `known`, by name, and a problem for each unusable one."""
     found: dict[str, Evaluator] = {}
     problems: list[Problem] = []
     for point in _entry_points():
@@ -105,7 +105,7 @@ _INSTALLED, INSTALL_PROBLEMS = find_installed(BUILT_IN)
 EVALUATORS: Mapping[str, Evaluator] = {**BUILT_IN, **_INSTALLED}
 """The evaluators by their keys in the report, in reading order: those that ship, and those of installed packages.
 
-`PROBLEMS` says of others why they cannot be used; settings are not read then.
+`INSTALL_PROBLEMS` says why others cannot be used; settings are not read then.
 """
 
 
@@ -137,7 +137,7 @@ _ANY_OBJECT = {"type": "object"}
 
 
 def extend_schema(name: str, schema: _Schema, added: Sequence[Evaluator]) -> _Schema:
-    """Return a schema of the gate, by its name, in which evaluators have their places; the same without any."""
+    """Return a schema of the gate, by its name, extended by the evaluators in `added`; unchanged without any."""
     if added and (extend := _EXTENDS.get(name)):
         schema = deepcopy(schema)
         for evaluator in added:
@@ -197,7 +197,7 @@ _EXTENDS: Mapping[str, Callable[[_Schema, Evaluator], None]] = {
 
 @cache
 def _general_entries() -> Mapping[str, str]:
-    """Return the settings that are several limits, each with the entry that a number alone stands for."""
+    """Return the settings that hold several limits, each with the entry that a single number sets."""
     every = (setting for evaluator in EVALUATORS.values() for setting in settings_of(evaluator.settings))
     return {setting.name: setting.by_name.general for setting in every if setting.by_name and not setting.entries}
 

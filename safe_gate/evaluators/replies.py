@@ -8,9 +8,9 @@ Each line of such a text fits a pattern, and one of them tells that there is no 
 is linear in the line and tries all of them at once.
 
 Many cases with different messages may have one reply word for word. Memory does not grow with the cases: while cases
-are added up, `Frequent` keeps the few replies that may be frequent (Misra and Gries, Finding Repeated Elements, 1982;
-merged as Agarwal et al., Mergeable Summaries, 2012). The entries are then counted exactly, so the order of the cases
-does not matter.
+are added up, `FrequentReplies` keeps the few replies that may be frequent (Misra and Gries, Finding Repeated Elements,
+1982; merged as Agarwal et al., Mergeable Summaries, 2012). The entries are then counted exactly, so the order of the
+cases does not matter.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def no_reply(text: str) -> NoReply | None:
 
 
 def why_no_replies(texts: Iterable[str]) -> NoReply | None:
-    """Return why several texts together are no reply, None if one of them is a reply. No text at all is empty."""
+    """Return why several texts together are no reply, None if one of them is a reply. No texts are empty."""
     found = NoReply.EMPTY
     for text in texts:
         why = no_reply(text)
@@ -95,7 +95,7 @@ def why_no_replies(texts: Iterable[str]) -> NoReply | None:
 
 
 def no_reply_sentence(count: int, ids: Iterable[str]) -> Iterator[Phrase]:
-    """Yield a sentence that names the cases without a reply by their ids, if there are any."""
+    """Yield a sentence with the ids of the cases without a reply, if there are any."""
     if count:
         cases = plural(count, "case has", "cases have")
         yield (f"{cases} no reply, so the recording is broken: ", *first_few(ids, count), ".")
@@ -108,7 +108,7 @@ def no_reply_phrase(why: NoReply | None) -> Iterator[Phrase]:
 
 
 def holds_only(text: str, expected: Iterable[str]) -> bool:
-    """Return whether a text says nothing but what its case expects, as one does that a person wrote to pass.
+    """Return whether a text holds only what its case expects, as a text does that was written to pass.
 
     >>> holds_only("Chest pain. Call 911!", ["call 911", "chest pain"]), holds_only("Call 911 now.", ["call 911"])
     (True, False)
@@ -123,7 +123,7 @@ def holds_only(text: str, expected: Iterable[str]) -> bool:
 
 
 def only_expected_sentence(ids: Sequence[str]) -> Iterator[Phrase]:
-    """Yield a sentence that names the cases whose reply says nothing but what they expect, if there are any."""
+    """Yield a sentence with the ids of the cases whose reply holds only what they expect, if there are any."""
     if ids:
         cases = plural(len(ids), "reply is", "replies are")
         yield (f"{cases} nothing but what the case expects, as if written to pass: ", *first_few(ids, len(ids)), ".")
@@ -148,7 +148,7 @@ def _first_seen(text: str) -> int:
 
 
 def _error_page(text: str) -> NoReply | None:
-    """Return that a text is an error page: one of HTML, to its end, with the title of an error."""
+    """Return `NoReply.PAGE` for an HTML document with the title of an error, else None."""
     if not _PAGE.match(text):
         return None
     end = max((closing.end() for closing in _END.finditer(text)), default=text.rfind(">") + 1)
@@ -193,7 +193,7 @@ def _is_error(value: Any) -> bool:
 
 
 def _classify_lines(text: str) -> NoReply | None:
-    """Return what the lines of a text tell, None unless every line belongs to a broken recording."""
+    """Return why a text is no reply by its lines, None unless every line belongs to a broken recording."""
     told: list[NoReply] = []
     for found in islice(_LINE.finditer(text), _MOST_LINES):
         line = found[0][:_LONGEST_LINE].rstrip()
@@ -219,7 +219,7 @@ def _classify_line(line: str) -> tuple[bool, list[NoReply]]:
 
 
 def _first_reason(rules: list[dict[str, str]]) -> list[NoReply]:
-    """Return what the first rule says that says something alone."""
+    """Return the reason of the first rule that is sufficient alone, if any."""
     return [NoReply(rule["what"]) for rule in rules if rule["in"] == "line"][:1]
 
 
@@ -231,7 +231,7 @@ def _matching_rules(place: str, text: str) -> list[dict[str, str]]:
 
 @cache
 def _compile_patterns() -> dict[str, tuple[Any, list[dict[str, str]]]]:
-    """Return the patterns of lines, of titles and of messages, each with the rules that they are of."""
+    """Return the compiled patterns of lines, titles and messages, each with its rules."""
     import re2
 
     data = _rule_data()
@@ -251,7 +251,7 @@ def _compile_patterns() -> dict[str, tuple[Any, list[dict[str, str]]]]:
 
 
 def _expand_classes(pattern: str, classes: Mapping[str, list[str]]) -> str:
-    """Return a pattern with its classes, and theirs, written out."""
+    """Return a pattern with its classes expanded, recursively."""
     return _CLASS.sub(
         lambda found: f"(?:{'|'.join(_expand_classes(one, classes) for one in classes[found[1]])})", pattern
     )
@@ -266,7 +266,7 @@ def _rule_data() -> dict[str, Any]:
 
 
 _MOST_KEPT = 19
-"""So many replies are kept. Any that more than one in 20 cases has is among them."""
+"""The number of replies that are kept. Every reply of more than one in 20 cases is among them."""
 
 ONE_IN, LEAST_MESSAGES = 5, 3
 """A reply counts that one case in so many has, from so many different messages on."""
@@ -274,7 +274,7 @@ ONE_IN, LEAST_MESSAGES = 5, 3
 
 @dataclass(frozen=True, slots=True)
 class SameReply:
-    """A reply, by its digest, and how many cases have it."""
+    """A reply, by its digest, and the number of cases that have it."""
 
     reply: str
     cases: int
@@ -298,7 +298,7 @@ def reply_digests(texts: Sequence[str], given: Mapping[str, Any]) -> dict[str, s
 
 
 class FrequentReplies(Counter[str]):
-    """How often the replies occur that may be frequent. A count may be too low by one in 20 cases."""
+    """Counts of the replies that may be frequent. A count may be too low by one in 20 cases."""
 
     @classmethod
     def of(cls, replies: Iterable[str]) -> FrequentReplies:

@@ -25,7 +25,7 @@ from safe_gate.settings import CONFIG_FILES, WAIVERS_FILE, Bounds, Settings, con
 
 
 def pattern_settings() -> Iterator[tuple[str, str]]:
-    """Yield the options that name files by patterns, each with the suffix of those that are meant."""
+    """Yield the options that hold file patterns, each with the suffix of the files that are expected."""
     for one in EVALUATORS.values():
         if isinstance(one.input, Documents):
             yield one.input.setting, ".json"
@@ -88,7 +88,7 @@ def expand_setting(options: Settings, setting: str, patterns: Sequence[str], roo
 
 
 def without_unmatched(options: Settings, root: FilePath) -> Settings:
-    """Return options less the patterns that name no file below a folder, but for what a commit cannot be read for."""
+    """Return options without patterns that match no file below a folder; a pattern that cannot be read stays."""
 
     def is_left(setting: str, pattern: str) -> bool:
         found = expand_setting(options, setting, [pattern], root)
@@ -183,7 +183,7 @@ def input_paths(options: Settings) -> Iterator[Path]:
 
 
 def overwritten_reports(reports: Iterable[Path], *readers: Settings) -> list[Path]:
-    """Return the reports that would take the place of files that runs under some options read.
+    """Return the reports that would overwrite files that a run with these options reads.
 
     A baseline counts even if it is missing: the next run would be compared with this one.
     """
@@ -194,7 +194,7 @@ def overwritten_reports(reports: Iterable[Path], *readers: Settings) -> list[Pat
 
 
 def refuse_to_overwrite(flag: str, path: str, read: Iterable[Path]) -> None:
-    """Raise CannotJudge for a report that would take the place of a file that is read."""
+    """Raise CannotJudge for a report that would overwrite a file that is read."""
     if disk.is_any_of(path, read):
         words = f"names {path}, which this run reads, and must not replace; name another file"
         raise CannotJudge.at(flag, words, Code.USAGE)
@@ -211,7 +211,7 @@ class TeamRules(NamedTuple):
     unmatched: Mapping[str, tuple[Problem, ...]]
 
     def matched(self) -> TeamRules:
-        """Return them without the problems of patterns that name no file."""
+        """Return the files without the problems of patterns that match no file."""
         left = {
             name: tuple(one for one in some if one.code is not Code.UNREADABLE_FILE)
             for name, some in self.unmatched.items()
@@ -226,7 +226,7 @@ class TeamRules(NamedTuple):
 
 
 NO_FILES = TeamRules({}, {}, {})
-"""No team has files of rules."""
+"""A run without a team's files of rules."""
 
 
 def read_rules(settings: JsonObject, *, root: FilePath = HERE) -> TeamRules:

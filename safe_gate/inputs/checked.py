@@ -34,7 +34,7 @@ from safe_gate.settings import CONFIG_FILES, LOCK_FILE, WAIVERS_FILE, settings
 from safe_gate.settings.reading import Config
 
 OUTPUTS = ".outputs.jsonl"
-"""How the name of a file of recorded outputs ends that belongs to the batch of the name before it."""
+"""The suffix of a file of recorded outputs, after the name of its batch."""
 
 _FILES = {kind.name: kind for evaluator in EVALUATORS.values() for kind in evaluator.input.kinds}
 """The kinds of input files by their names."""
@@ -87,7 +87,7 @@ def kind_of(path: Path) -> str:
 def _first_object(path: Path, *, most: int | None) -> tuple[Any, bytes]:
     """Return the first JSON value in the first `most` lines, None without one, and the first byte that is no blank.
 
-    Raises CannotJudge if the file is disk.unreadable.
+    Raises CannotJudge if the file is unreadable.
     """
     start = b""
     try:
@@ -117,7 +117,7 @@ def kind_of_document(path: FilePath, content: Mapping[str, Any]) -> str:
 
 
 def is_meant_as(value: Any, kind: str) -> bool:
-    """Return whether a value is meant as one of a kind, however many faults it has."""
+    """Return whether a value seems to be of a kind, however many faults it has."""
     return isinstance(value, dict) and (value.keys() <= _FILES[kind].own or _has_own_field(value, kind))
 
 
@@ -127,7 +127,7 @@ def _has_own_field(value: Any, kind: str) -> bool:
 
 
 def mistaken_file_problem(number: int, line: bytes, path: FilePath, name: str, kind: str) -> Problem | None:
-    """Return the problem of a file that holds no objects of a kind, one a line, as its first line tells."""
+    """Return the problem of a file that should hold objects of a kind, one per line, but whose first line is none."""
     if cannot_be_an_object(line):
         return not_of_kind_problem(name, kind)
     try:
@@ -144,12 +144,12 @@ def mistaken_file_problem(number: int, line: bytes, path: FilePath, name: str, k
 
 
 def cannot_be_an_object(start: bytes) -> bool:
-    """Return whether a file's first bytes that are no blanks begin no object, neither in UTF-8 nor in UTF-16."""
+    """Return whether a file's first bytes after blanks cannot begin an object, in UTF-8 or UTF-16."""
     return start.lstrip()[:1] not in (b"{", b"") and not start.startswith(disk.BOMS_OF_UTF_16)
 
 
 def wrong_kind_problem(name: str, kind: str, value: Any) -> Problem | None:
-    """Return the problem of a file of one kind that is read as another, None if its first object is of no other."""
+    """Return the problem of a file that is read as `kind` but is of another one, None if it is of no other."""
     for other, option in _OPTIONS.items():
         if other != kind and _has_own_field(value, other):
             flag = option.replace("_", "-")
@@ -159,7 +159,7 @@ def wrong_kind_problem(name: str, kind: str, value: Any) -> Problem | None:
 
 
 def not_of_kind_problem(name: str, kind: str, value: Any = None) -> Problem:
-    """Return the problem of a file that is not of a kind, with what to do; `value` is its first object, if known."""
+    """Return the problem of a file that is not of a kind, with a fix. `value` is its first object, if known."""
     owner, words = OWNERS[kind], f"is not {_FILES[kind].file}"
     if owner.imports:
         words += f"; convert it: safe-gate import {shlex.quote(name)} --out {owner.imports.file}"
@@ -191,12 +191,12 @@ ADDED = [one for name, one in EVALUATORS.items() if name not in BUILT_IN]
 
 
 ALONE = {**{name: next(iter(one.commands)) for name, one in EVALUATORS.items() if one.commands}, "compared": "compare"}
-"""What stands alone in the file that a command writes: a part of the report's schema."""
+"""The parts of a report that a command writes as files of their own, by name."""
 
 
 @cache
 def load_schema(name: str) -> Schema:
-    """Return a schema of `schemas/` by its name without `.schema.json`, or that of what stands alone."""
+    """Return a schema of `schemas/` by its name without `.schema.json`, or that of an `ALONE` part."""
     if name in ALONE:
         return load_schema("report").part("$defs", name)
     for one in (kind for evaluator in ADDED for kind in evaluator.input.kinds):
@@ -246,7 +246,7 @@ _WANTED = {
     "report": "a report of safe-gate run; name a safe-gate.json",
     "shard": "a shard; expected a file written by safe-gate run --shard",
 }
-"""What is expected where a file of another kind is a mistake to name."""
+"""The expectations in problems of files of the wrong kind, by the kind that is expected."""
 
 _CALLED = {
     "shard": "one shard of a run, which safe-gate merge reads",
@@ -262,7 +262,7 @@ _CALLED = {
 
 
 def line_finder(text: str, paths: Iterable[Sequence[str | int]] | None = None) -> LineOf:
-    """Return what tells the lines of values in a document's text: of all, or of those on `paths` alone.
+    """Return a function from the path of a value to its line in a document's text. With `paths` it knows those alone.
 
     A missing field has the line of its object.
     """
@@ -364,7 +364,7 @@ def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) ->
 
 
 def _spelled_keys(keys: Iterable[str], known: Iterable[str]) -> tuple[dict[str, str], list[Fault]]:
-    """Return how a file spells keys at its top, by the names that are known, and the faults of keys that mean one."""
+    """Return the file's spelling of each known top-level key, and the faults of keys that are spelled twice."""
     names = {_bare_name(name): name for name in known}
     spelt: dict[str, str] = {}
     faults = []

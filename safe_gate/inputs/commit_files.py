@@ -28,7 +28,7 @@ from typing import IO, BinaryIO, Protocol
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-"""How a file begins that Git LFS leaves in place of another."""
+"""The first bytes of a pointer file of Git LFS."""
 
 MOST_BYTES = 2_000_000_000
 """The most bytes that are read of one commit."""
@@ -111,7 +111,7 @@ def unavailable(what: str, words: str) -> CannotJudge:
 
 
 class CommitFiles:
-    """What a commit holds, as its paths lead there from the working folder, `folder` in the repository.
+    """The files of a commit, by paths from the working folder, which is `folder` in the repository.
 
     `listed` and `read` ask a repository, and raise CannotJudge where nobody has what is asked for. `kept` is an empty
     folder for files that were read.
@@ -147,7 +147,7 @@ class CommitFiles:
         return found
 
     def entry(self, path: PurePosixPath) -> Entry | None:
-        """Return what a path leads to, None if there is nothing.
+        """Return the entry at a path, None if there is nothing.
 
         Raises CannotJudge for a path out of the repository, or through a link or a submodule.
         """
@@ -349,7 +349,7 @@ def _ambiguous_refs(name: str) -> list[str]:
 
 
 def _git(*arguments: str, data: bytes = b"", into: IO[bytes] | None = None) -> bytes:
-    """Return what a command says, or nothing if that goes into a file. Raises Missing unless it succeeds."""
+    """Return the output of a git command, empty if it is written `into` a file. Raises Missing if the command fails."""
     program = shutil.which("git")
     if program is None:
         raise Missing("git is not installed")

@@ -33,7 +33,7 @@ STANDARD_INPUT = Path("/dev/stdin")
 """The path of standard input."""
 
 DASH = "-"
-"""What names standard input, in place of a path."""
+"""The name of standard input in settings."""
 
 HERE = Path()
 """The working folder: what paths are relative to, unless they are read at a commit."""
@@ -76,7 +76,7 @@ def show_as_values(folder: Path) -> None:
 
 
 def is_any_of(path: str | Path, others: Iterable[str | Path]) -> bool:
-    """Return whether a path leads to the same file as one of others, also by a link or in other letters.
+    """Return whether a path leads to the same file as one of others, even by a link or in other letter case.
 
     An impossible file name leads nowhere.
     """
@@ -85,7 +85,7 @@ def is_any_of(path: str | Path, others: Iterable[str | Path]) -> bool:
 
 
 def _identity(path: str | Path) -> object:
-    """Return what tells a file from others, its real path if it does not exist, None for an impossible name."""
+    """Return the identity of a file, its real path if it does not exist, None for an impossible name."""
     try:
         found = Path(path).stat()
         return found.st_dev, found.st_ino
@@ -96,7 +96,7 @@ def _identity(path: str | Path) -> object:
 
 
 def display_path(path: FilePath) -> str:
-    """Return a path as reports show it: inside the working folder, relative to it."""
+    """Return a path as reports show it: relative if it is inside the working folder."""
     if isinstance(path, CommitPath):
         return path.path.as_posix()
     if path == STANDARD_INPUT:
@@ -170,7 +170,7 @@ WHOLE_FILE = 32 << 20
 
 
 def read_text(path: FilePath, name: str, most: int | None = None) -> str:
-    """Return the text of a UTF-8 file of at most `most` bytes, else `WHOLE`, which problems call `name`.
+    """Return the text of a UTF-8 file of at most `most` bytes, by default `WHOLE_FILE`. Problems call it `name`.
 
     Raises CannotJudge.
     """
@@ -278,7 +278,7 @@ def decode(data: bytes, name: str, line: int = 0) -> str:
 
 
 BOUNDS = Bounds()
-"""The bounds where no settings are read."""
+"""The default bounds, where no settings are read."""
 
 
 class TooLongError(Exception):
@@ -306,7 +306,7 @@ def bounded_lines(file: BinaryIO, most: int) -> Iterator[bytes]:
 def find_long_text(evaluator: Evaluator, case: Any, most: int) -> str | None:
     """Return the field of the first text in a case or output that is too long in UTF-8 for an evaluator.
 
-    None if there is none. Fields that nobody reads, such as notes, only have the bound of lines.
+    None if there is none. Fields that are not read, such as notes, have only the bound of lines.
     """
     fields = case if isinstance(case, dict) else {}
     found = (_long_text(fields[name], most, name) for name in evaluator.input.reads if name in fields)
@@ -374,7 +374,7 @@ def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
 
 
 def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path]) -> None:
-    """Write what is to become a file beside it, and note in `drafts` where it is."""
+    """Write a text to a temporary file beside its target, and add its path to `drafts`."""
     if (path.exists() and not path.is_file()) or path.absolute().parent == _DEVICES:
         raise OSError("Not a regular file")
     nearest = next((folder for folder in path.parents if folder.exists()), path.parent)

@@ -2,7 +2,7 @@
 
 A glob has `*`, `?` and `[...]` within a name, and `**` for any depth, on disk and in a commit.
 
-As in `glob.glob`, only a pattern that begins with a dot matches a name that does. Unlike it, `matches` reports a
+As in `glob.glob`, only a pattern that begins with a dot matches a name that does. Unlike it, `match_globs` reports a
 folder that cannot be read. `**` enters each folder once, whatever links lead there, because a link to `.` has no end.
 """
 
@@ -125,7 +125,7 @@ def _is_link(path: FilePath) -> bool:
 
 
 def _identity(folder: FilePath) -> object:
-    """Return what tells a folder from others. Raises OSError or ValueError if there is none."""
+    """Return the identity of a folder, the same for every path to it. Raises OSError or ValueError if there is none."""
     if isinstance(folder, CommitPath):
         return folder.normal()
     found = folder.stat()
@@ -191,7 +191,7 @@ def expand_on_disk(patterns: Sequence[str], suffix: str = ".jsonl") -> tuple[lis
 
 
 def unique_paths(paths: Iterable[P]) -> list[P]:
-    """Return paths of files, sorted as reports show them, of those that are one file in several spellings the first."""
+    """Return paths of files, sorted as reports show them. Of several spellings of one file the first is kept."""
     found: dict[FilePath, P] = {}
     for path in paths:
         found.setdefault(location(path), path)
@@ -199,13 +199,13 @@ def unique_paths(paths: Iterable[P]) -> list[P]:
 
 
 def find_named_or_default(path: str, default: str, root: FilePath) -> tuple[FilePath, str] | None:
-    """Return a file and what problems call it, None if none was named and none is there."""
+    """Return a file and its name in problems, None if none was named and the default is missing."""
     file = root / (path or default)
     return (file, display_path(file)) if path or exists(file) else None
 
 
 def no_match_problem(pattern: str, suffix: str, root: FilePath) -> Problem:
-    """Return the problem of a pattern that names no file, with what may have been meant."""
+    """Return the problem of a pattern that matches no file, with a hint at a similar name."""
     named, path = Path(pattern), root / pattern
     if is_folder(path):
         hint = f"is a folder; name the files in it, such as {(named / f'*{suffix}').as_posix()}"

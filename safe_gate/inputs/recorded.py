@@ -47,17 +47,17 @@ class Skipped(NamedTuple):
 
 
 PART_LINES = 50
-"""So many lines a part has, unless somebody asks for another number."""
+"""The default number of lines of a part."""
 
 PART_BYTES = 1 << 20
 """A part ends with the line that reaches this number of bytes."""
 
 NO_EXTRA = "install SAFE Gate with the extra `dask`, and run the command instead of the action, whose image lacks it"
-"""What is to be done where dask or pyarrow is missing."""
+"""The advice where dask or pyarrow is missing."""
 
 
 def read_cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Problem | InputFile | Skipped]:
-    """Yield the cases of files, a problem for each thing wrong, each file, and files of our own that globs skip.
+    """Yield the cases of files, their problems, each file that is read, and our own files that globs skip.
 
     `settings` are by the names of options, `cluster_key` and those the evaluator scores by.
     """
@@ -157,13 +157,13 @@ def cluster_value(case: Mapping[str, Any], key: str) -> str:
 
 
 def check_duplicate(seen: dict[str, Place], case_id: str, place: Place, field: str) -> Problem | None:
-    """Return a problem if the id was seen before, else remember it."""
+    """Return the problem of an id that was seen before, else add it to `seen` and return None."""
     first = seen.setdefault(case_id, place)
     return None if first is place else duplicate_problem(place, first, case_id, field)
 
 
 def duplicate_problem(place: Place, first: Place, case_id: str, field: str) -> Problem:
-    """Return the problem of an id that stands elsewhere too."""
+    """Return the problem of an id that occurs at another place too."""
     words = f"appears at {first.path}:{first.line} too; expected ids that are unique in the run"
     return Problem(place, words, case_id, field, code=Code.DUPLICATE_ID)
 

@@ -113,7 +113,7 @@ class Recorded(NamedTuple):
     The texts of a case are by field; of a field that is a list an entry is a line. `now` has those of an evaluator's
     `results[]` in their order, nothing if they are not to be shown. `before` returns by evaluator and id those of the
     baseline, if they are available and differ, else None. `columns` has by evaluator, in the order of `results[]`, what
-    `measure.deciding` returns of each case's line; it is empty unless a report format needs it.
+    `measure.deciding_columns` returns of each case's line; it is empty unless a report format needs it.
     """
 
     now: Mapping[str, Sequence[JsonObject]] = {}

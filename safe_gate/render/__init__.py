@@ -5,4 +5,4 @@ reads recorded text.
 """
 
 SUMMARY_LIMIT = 1_048_576
-"""Bytes a job summary has at most: the runner drops a longer one whole (CreateStepSummaryCommand)."""
+"""The most bytes of a job summary: the runner drops a longer one (CreateStepSummaryCommand)."""

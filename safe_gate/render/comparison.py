@@ -27,7 +27,7 @@ from safe_gate.model.results import CaseResult, Finding, Phrase, Section, Severi
 from safe_gate.model.spool import Spool
 
 NEWLY_FAILING = "newly failing"
-"""The news of a case that a change made fail."""
+"""The news of a case that newly fails."""
 
 _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")
 _LAST = ("Worse", "Better", "p")
@@ -99,7 +99,7 @@ def _passes_by_rules(change: Change) -> bool:
 
 
 def comparison_notes(comparison: Comparison) -> Iterator[Phrase]:
-    """Yield what to know before reading a figure: what the comparison shows, and what it cannot show."""
+    """Yield the notes of a comparison: what it shows, and what it cannot show."""
     if comparison.status == "none":
         base = comparison.baseline
         is_found, is_base = bool(base.made_at), base.name == "base"
@@ -133,7 +133,7 @@ _MOST_JUDGES = 3
 
 
 def _changed_judges(changes: Sequence[JudgeChange]) -> Iterator[Phrase]:
-    """Yield a sentence on each of the first checks that another judge judges now: that is a change of the rules."""
+    """Yield a sentence on each of the first checks whose judge changed, which is a change of the rules."""
     for one in changes[:_MOST_JUDGES]:
         both = f"; of {one.unseparated} the output or the expectations changed too" if one.unseparated else ""
         who = (" was ", Untrusted(one.before), " and is ", Untrusted(one.after))
@@ -143,7 +143,7 @@ def _changed_judges(changes: Sequence[JudgeChange]) -> Iterator[Phrase]:
 
 
 def mark_changes(section: Section, evaluator: Evaluator, part: Compared) -> Section:
-    """Return a section whose findings say what is new about them, and what was found in the baseline."""
+    """Return a section whose findings say what changed since the baseline, and what the baseline found."""
     changes = {change.id: change for change in part.changes}
     added = {one.id for one in part.cases.added}
 
@@ -191,7 +191,7 @@ def _metric_row(evaluator: Evaluator, metric: MetricChange) -> tuple[str, ...]:
 
 
 def _signed_points(share: float) -> str:
-    """Return a difference of shares in points, with its sign."""
+    """Return a difference of two shares in percentage points, with its sign."""
     points = fixed(abs(100 * share), 1)
     return points if float(points) == 0 else f"{'+' if share > 0 else '-'}{points}"
 
@@ -260,14 +260,14 @@ def _evidence(evaluator: Evaluator, result: Any) -> Sequence[Phrase]:
 # --- a weakened gate -----------------------------------------------------------------------------
 
 WEAKENED_ROWS = 10
-"""Ways that are shown at most before what is folded."""
+"""The most weakenings that are shown before the rest is folded."""
 
 
 WEAKENED = "This change weakens the gate"
 
 
 def weakened_headline(weakened: Weakened | None) -> Phrase:
-    """Return the words to go after `WEAKENED`, none where no change weakens the gate."""
+    """Return the words after `WEAKENED`, empty if no change weakens the gate."""
     if not weakened or not weakened.findings:
         return ()
     ways = plural(len(weakened.findings), "way")
@@ -275,13 +275,13 @@ def weakened_headline(weakened: Weakened | None) -> Phrase:
 
 
 def weakened_table(findings: Sequence[Weakening]) -> Table:
-    """Return these ways in which the gate got weaker, with values before and after where there are any."""
+    """Return the table of weakenings, with the values before and after where there are any."""
     header = ("Weaker", "Which", "Part", "Change", "Before", "After")
     return drop_empty_columns(header, [_weakened_row(one) for one in findings])
 
 
 def drop_empty_columns(header: Sequence[str], rows: Sequence[tuple[Words, ...]]) -> Table:
-    """Return rows as a table of those columns in which any row has something."""
+    """Return rows as a table without the columns in which no row has a value."""
     told = [place for place in range(len(header)) if any(row[place] for row in rows)]
     return Table(
         tuple(header[place] for place in told),
@@ -291,7 +291,7 @@ def drop_empty_columns(header: Sequence[str], rows: Sequence[tuple[Words, ...]])
 
 
 def weakened_remarks(weakened: Weakened | None) -> Iterator[Phrase]:
-    """Yield what is to be said where nothing got weaker, or nothing is known."""
+    """Yield remarks on the comparison of the gate where nothing got weaker, or where this is unknown."""
     if not weakened or weakened.findings:
         return
     if weakened.against is None:

@@ -44,7 +44,7 @@ _columns: ContextVar[int] = ContextVar("columns", default=0)
 
 
 def draw_table(table: Table, form: str, indent: str = "") -> str:
-    """Return a table in a format of `tabulate`, as wide as `fit` allows, its lines after an indent.
+    """Return a table in a format of `tabulate`, at most as wide as `limit_width` allows, indented.
 
     A cell that is longer is broken. With too many columns for that, each row is text.
     """
@@ -74,7 +74,7 @@ def draw_table(table: Table, form: str, indent: str = "") -> str:
 
 
 def _as_text(headers: Sequence[str], row: Sequence[str]) -> str:
-    """Return a row as its first cell, and below it the others with their headers, as many on a line as fit."""
+    """Return a row as text: its first cell, then the other cells with their headers, as many on a line as fit."""
     lines = [row[0]]
     for name, cell in zip(headers[1:], row[1:], strict=True):
         fact = f"{name.strip()} {cell.strip()}"
@@ -102,7 +102,7 @@ def draw_box(table: Table, min_widths: Sequence[int] = ()) -> list[str]:
 
 
 def _cells(table: Table, min_widths: Sequence[int]) -> list[list[str]]:
-    """Return the cells of a table, its header first, which is as wide as its columns must be."""
+    """Return the cells of a table, its header first, each padded to the minimum width of its column."""
     header = [
         centre(name, columns) if sign == "^" else pad(name, columns)
         for name, columns, sign in zip(table.header, min_widths or (0,) * len(table.header), table.align, strict=True)
@@ -116,7 +116,7 @@ def limit_width(columns: int) -> None:
 
 
 def most_columns() -> int:
-    """Return how many columns wide tables may be in this context; 0 for any width."""
+    """Return the maximum width of tables in this context, in columns; 0 for no limit."""
     return _columns.get()
 
 
@@ -125,7 +125,7 @@ def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _shrink_widths(rows: Sequence[Sequence[str]], room: float) -> list[int] | None:
-    """Return the widths of a table's columns, None if it fits. The widest columns shrink first."""
+    """Return the column widths that fit into `room`, None if no column must shrink. The widest ones shrink first."""
     widths = _widths(rows)
     if sum(widths) <= room:
         return None
@@ -159,11 +159,11 @@ _PAD = {"<": pad, ">": lambda text, columns: " " * (columns - display_width(text
 
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 19
-"""So many kinds of problems of a file are shown. With the line that counts the others they are 20 lines."""
+"""The most kinds of problems of a file that are shown. With the line that counts the others they are 20 lines."""
 _MOST_OTHERS = 3
 _MOST_LINES = 2
 MOST_ROWS = 100
-"""Tables of cases show this many rows unless everything is asked for."""
+"""The most rows of a table of cases, unless everything is asked for."""
 
 _REPORT = "see the JSON report"
 _VERBOSE = f"{_REPORT}, or --verbose"  # score, eval and compare have it, run and merge have not
@@ -260,13 +260,13 @@ def verdict_line(view: ReportView, *, names_rules: bool = False) -> str:
 
 
 def outcomes_table(rules: Sequence[RuleOutcome]) -> str:
-    """Return what was found for each rule as a table."""
+    """Return the table of the rules' outcomes."""
     rows = tuple((rule_name(rule), _STATE_MARKS[rule_state(rule)], quote_phrase(rule_message(rule))) for rule in rules)
     return draw_table(Table(("Rule", "Outcome", "Found"), "<<<", rows), "simple_outline")
 
 
 def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
-    """Return settings with their values and where these came from."""
+    """Return the table of settings with their values and sources."""
     shown = tuple((name, value, there or source) for name, value, source, there in rows)
     return draw_table(Table(("Setting", "Value", "From"), "<<<", shown), "simple_outline")
 
@@ -277,7 +277,7 @@ def table_text(found: Table) -> str:
 
 
 def _table_lines(found: Table, most: int, way: str = "") -> Iterator[str]:
-    """Yield a table of at most so many rows, and how many more there are; `way` says how to see them."""
+    """Yield the lines of a table of at most `most` rows, and how many more there are; `way` says how to see them."""
     yield draw_table(found._replace(rows=found.rows[:most]), "simple_outline")
     if (more := len(found.rows) - most) > 0:
         yield f"... and {more} more{': ' * bool(way)}{way}"
@@ -289,13 +289,13 @@ def phrase_line(phrase: Phrase) -> str:
 
 
 def facts_text(title: str, found: Sequence[tuple[str, Words]]) -> str:
-    """Return a title and under it named facts, one a line."""
+    """Return a title and the facts below it, one per line with its name."""
     width = max(len(name) for name, _ in found)
     return "\n".join((f"\n{title}:", *(f"  {name:<{width}}  {plain(words)}" for name, words in found)))
 
 
 def problem_lines(found: Sequence[Problem], verb: str = "judge") -> str:
-    """Return problems as lines `path:line: id: field: message`, each kind once, then how many there are.
+    """Return problems as lines `path:line: id: field: message`, each kind once, then their number.
 
     `verb` says what could not be done. Of a few lines in one file, the last line has the numbers.
     """
@@ -308,12 +308,12 @@ def problem_lines(found: Sequence[Problem], verb: str = "judge") -> str:
 
 
 def refusal_lines(found: Sequence[Problem]) -> str:
-    """Return the problems of records that are skipped as lines, each kind once, then how many there are."""
+    """Return the problems of skipped records as lines, each kind once, then their number."""
     return "\n".join((*_group_by_kind(found), f"Skipped: {plural(number(found), 'record')} that cannot become a case"))
 
 
 def _group_by_kind(found: Sequence[Problem]) -> list[str]:
-    """Return the first problem of each kind by files, how many there are and where the first others are."""
+    """Return the first problem of each kind by file, with the number of its kind and the places of the next ones."""
     files: dict[str, dict[Kind, list[Problem]]] = {}
     for one in in_order(found):
         files.setdefault(one.place.path, {}).setdefault(kind_of(one), []).append(one)
@@ -331,7 +331,7 @@ def _group_by_kind(found: Sequence[Problem]) -> list[str]:
 
 
 def join_names(some: Sequence[str], most: int = _MOST_OTHERS) -> str:
-    """Return recorded names that are not empty in a line, of many the first ones."""
+    """Return the first recorded names that are not empty, joined in a line."""
     shown = ", ".join(plain(Untrusted(name)) for name in some[:most] if name)
     return shown + ", ..." * (len(some) > most)
 

@@ -69,15 +69,15 @@ _BLANKS = re.compile(r"\s+")
 _WORD = 20  # a longer word is cut, so that a text without blanks keeps its characters
 
 Quote = Sequence[tuple[Untrusted, bool]]
-"""A line in pieces, each with whether it holds words that decide."""
+"""A line in pieces, each with whether it holds deciding words."""
 
 Quotes = Mapping[tuple[str, Place], Quote]
-"""A line by the id and the place of its case."""
+"""Deciding lines by the id and the place of their case."""
 
 _NO_LINES: Quotes = {}
 
 ROWS = HELD
-"""Rows a table has at most."""
+"""The most rows of a table."""
 
 
 def source_links(origin: Origin) -> str:
@@ -97,7 +97,7 @@ def short_commit(commit: str) -> str:
 
 
 def fold(summary: str, lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines below a summary that opens them."""
+    """Yield lines folded below a summary."""
     yield from (f"<details><summary>{summary}</summary>", "")
     yield from lines
     yield "</details>"
@@ -149,7 +149,7 @@ def finding_lines(found: RankedFindings, rows: int, origin: Origin, quotes: Quot
 
 
 def _evidence(finding: Finding, quotes: Quotes) -> str:
-    """Return the line of the reply that decides, if any, and the evidence that is no sum: a line needs none."""
+    """Return the deciding line of the reply, if any, and the evidence. With a line, sums are left out."""
     line = quotes.get((finding.case_id.text, finding.place))
     shown = [
         phrase_line(phrase)
@@ -187,7 +187,7 @@ def note_lines(section: Section) -> Iterator[str]:
 
 
 def left_out_line(number: int) -> Iterator[str]:
-    """Yield how many rows are left out, if any."""
+    """Yield a sentence on the number of rows that are left out, if any."""
     if number > 0:
         yield from ("", f"… and {number} more: see the JSON report.")
 
@@ -221,7 +221,7 @@ def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
 
 
 def deciding_lines(parts: Parts, recorded: Recorded, findings: Sequence[Finding]) -> Quotes:
-    """Return a line of each case to look at whose reply has a text. Memory holds one text at a time."""
+    """Return the deciding line of each case to look at whose reply has text. One text is held at a time."""
     wanted = {(one.case_id.text, one.place) for one in findings}
     return dict(_quotes(parts, recorded, wanted)) if recorded.now and wanted else {}
 
@@ -284,14 +284,14 @@ def quote_around(text: str, spans: Sequence[tuple[int, int]]) -> Quote:
 
 
 COMMENT_LIMIT = 65_000
-"""Bytes a comment's text has at most: GitHub takes 65,536 characters, and a marker comes on top."""
+"""The most bytes of a comment's text. GitHub takes 65,536 characters, and a marker comes on top."""
 
 _ICONS = {"pass": "✅", "fail": "❌", "error": "⚠️"}
 _VERDICTS = {"pass": "passed", "fail": "failed", "error": "has no verdict"}
 _MARKS = {"ok": "✅", "warning": "⚠️", "broken": "❌", "skipped": "⏭️"}
 
 _GROUPS = 10
-"""Broken rules of groups that are named at most; of rules on all cases there are few."""
+"""The most broken rules of groups that are named. There are few rules on all cases."""
 
 _CASES_ALONE = "Only the cases to look at fit here; the JSON report has the rest."
 _COUNTS_ALONE = "Only the counts fit here; the JSON report has the cases."
@@ -339,7 +339,7 @@ def scorecard(view: ReportView, *, limit: int, origin: Origin = NOWHERE, recorde
 
 
 def section_report(section: Section) -> str:
-    """Return one evaluator's scorecard as a document of its own."""
+    """Return one evaluator's scorecard as a separate document."""
     return "\n".join(
         (
             f"# {phrase_line(section.title)}",
@@ -412,7 +412,7 @@ def _footer(report: Report, origin: Origin) -> Iterator[str]:
 
 
 def _headlines(view: ReportView) -> Iterator[str]:
-    """Yield a line an evaluator, with its figures if one of its rules is broken."""
+    """Yield a line for each evaluator, with its figures if one of its rules is broken."""
     for part in view.parts:
         if part.is_broken:
             yield from (_headline(part), "", *note_lines(part.section), *metric_lines(part.section))

@@ -86,7 +86,7 @@ class ReportView:
 
     @cached_property
     def known_failures(self) -> Phrase:
-        """How many failures are waived and what is next to expire, nothing if none is: nobody may overlook them.
+        """A sentence on the waived failures and the next waiver to expire, empty if none is waived.
 
         Those of a case with further failures are counted separately: no rule lets it pass.
         """
@@ -103,7 +103,7 @@ class ReportView:
 
     @cached_property
     def waivers(self) -> Table:
-        """The waivers of the report, those that somebody must see to first."""
+        """The table of the report's waivers, those that need attention first."""
         left = unwaived_failures(self.report)
 
         def became(waiver: Waiver, fate: str) -> str:
@@ -124,7 +124,7 @@ class ReportView:
 
     @cached_property
     def remarks(self) -> Sequence[Phrase]:
-        """What a reader must know beside the verdict, a sentence each: that rules did not apply must be seen."""
+        """The sentences that a reader needs beside the verdict, such as that rules did not apply."""
         report, policy = self.report, self.report.provenance.policy
         found: list[Phrase] = []
         if report.verdict is not Verdict.ERROR:
@@ -191,16 +191,16 @@ def _mark_findings(
 
 
 VERDICTS = {"pass": "passed", "fail": "failed", "error": "no verdict"}
-"""What is said of a run with a verdict."""
+"""The words for each verdict."""
 
 NO_VERDICT = "the input or the settings have problems, so the gate did not pass"
 
 LONGEST_PROBLEM = 500
-"""Characters of a problem's message that are shown, because it says at its end what to do."""
+"""The most characters of a problem's message. It is long, because a message ends with what to do."""
 
 
 def problems_table(problems: Sequence[Problem]) -> Table:
-    """Return problems in their order as a table, without columns that are empty."""
+    """Return the table of problems, in their order, without empty columns."""
     texts = (
         (one.place.path + (f":{one.place.line}" if one.place.line else ""), one.case_id, one.field, one.message)
         for one in in_order(problems)
@@ -210,7 +210,7 @@ def problems_table(problems: Sequence[Problem]) -> Table:
 
 
 def rules_summary(report: Report) -> str:
-    """Return how many rules hold, were skipped and warn, in words: `1 of 2 rules broken, 1 skipped`."""
+    """Return a summary of the rules' states, such as `1 of 2 rules broken, 1 skipped`."""
     skipped, warns = sum(rule.skipped for rule in report.rules), sum(rule.warns for rule in report.rules)
     total = len(report.rules) - skipped - warns
     broken = len(report.broken())
@@ -223,7 +223,7 @@ def rules_summary(report: Report) -> str:
 
 
 def rule_state(rule: RuleOutcome) -> str:
-    """Return what became of a rule: `ok`, `warning`, `broken` or `skipped`."""
+    """Return the state of a rule: `ok`, `warning`, `broken` or `skipped`."""
     if rule.skipped:
         return "skipped"
     if rule.warns:
@@ -318,7 +318,7 @@ def rule_message(rule: RuleOutcome) -> Phrase:
 
 
 def rule_subject(rule: RuleOutcome) -> Phrase:
-    """Return the name of the group of cases or of the recording that a rule is about, nothing if it is about all."""
+    """Return the name of the group or recording that a rule is about, empty if it is about all cases."""
     if not rule.group:
         return ()
     noun = "recording" if rule.evaluator == "gate" else EVALUATORS[rule.evaluator].grouping.noun
@@ -326,7 +326,7 @@ def rule_subject(rule: RuleOutcome) -> Phrase:
 
 
 def blamed_names(rule: RuleOutcome) -> Phrase:
-    """Return the first names that broke a rule, if any."""
+    """Return the names of the first cases that broke a rule, if any."""
     return (": ", *first_few(rule.names, len(rule.names))) if rule.names else ()
 
 

@@ -43,7 +43,7 @@ from safe_gate.scoring.sides import (
 from safe_gate.settings import Settings
 
 Recount = Callable[[Any], Any]
-"""What returns the result of a case that follows from what a result holds; the same unless that contradicts itself."""
+"""Recomputes a result from its own evidence; an equal one unless it contradicts itself."""
 
 ResultSource = Callable[[str, str, Callable[[], Any], Recount], Any]
 """Returns a case's result from its evaluator, its id, a scorer and a check of results.
@@ -58,11 +58,11 @@ def score_all(_evaluator: str, _case_id: str, score: Callable[[], Any], _recount
 
 
 def score_none(_evaluator: str, _case_id: str, _score: Callable[[], Any], _recount: Recount) -> None:
-    """Score no case: a source that leaves what is wrong with the inputs."""
+    """Return no result: a source of a run that only looks for problems in its inputs."""
 
 
 class KeptTexts(NamedTuple):
-    """What is kept of cases to be shown: the `texts` of some, and the `columns` of the deciding words.
+    """What to keep of cases for display: the `texts` of some, and the `columns` of the deciding words.
 
     `case_terms` keeps the terms of each case, for a comparison.
     """
@@ -73,7 +73,7 @@ class KeptTexts(NamedTuple):
 
 
 KEEP_NOTHING = KeptTexts()
-"""What is kept of cases that only a report shows."""
+"""Keeps nothing, for cases that only a report shows."""
 
 
 def _columns(
@@ -113,7 +113,7 @@ OWN_RULES = ScoringMethod()
 
 
 class Scoring(NamedTuple):
-    """What makes a case's result, wherever that is done: a value that can be sent, and holds no secret.
+    """Everything that a case's result depends on: a value without secrets that can be sent to another process.
 
     `settings` are as in a report.
     """
@@ -241,7 +241,7 @@ def _score_cases(
 
 
 def _result_from_source(scoring: Scoring, evaluator: Evaluator, by: Any, case: Any) -> Any:
-    """Return what the source of a scoring has for a case."""
+    """Return a case's result from the source of a scoring."""
     is_full = scoring.settings["text"] == "full"
 
     def fresh() -> Any:
@@ -291,7 +291,7 @@ class Measurement:
     case_terms: Spool[CaseTerms] = field(default_factory=Spool)
 
     def take(self, tally: PartTally, most_groups: int) -> None:
-        """Add a tally, but no group beyond those that are too many."""
+        """Add a tally. At most `most_groups` groups are kept, plus one that shows there are too many."""
         self.cases += tally.cases
         self.knows_groups = self.knows_groups and tally.knows_groups
         if len(self.groups) <= most_groups:
@@ -361,11 +361,11 @@ def measure_part(
 
 
 Mapped = Callable[[Callable[[Any], PartTally], Iterable[Any]], Iterator[PartTally]]
-"""What applies a function to many items, and yields what comes of them in their order."""
+"""Applies a function to many items, and yields the results in their order."""
 
 
 def _choose_mapper(scheduler: str, jobs: str) -> tuple[Mapped, int]:
-    """Return what parts of the cases are scored by, and how many lines a part should have for it."""
+    """Return the function that maps over the parts of cases, and the number of lines of a part."""
     if scheduler:
         cluster = addons.scale.cluster
         return partial(cluster.map_in_order, scheduler=scheduler), cluster.LINES
@@ -375,7 +375,7 @@ def _choose_mapper(scheduler: str, jobs: str) -> tuple[Mapped, int]:
 
 
 _FEWEST_PARTS = 10
-"""The parts, of 50 lines each, that are worth starting processes for unless somebody sets their number."""
+"""The fewest parts, of 50 lines each, for which processes are started unless their number is set."""
 
 
 # --- where a case's line holds the words that decide ----------------------------------------------

@@ -56,7 +56,7 @@ def scoring_settings(options: Settings) -> dict[str, Any]:
 
 
 def passes_case_filter(evaluator: Evaluator, case: Any, settings: JsonObject) -> bool:
-    """Return whether settings leave a case in by the field that its evaluator's own filter is about."""
+    """Return whether a case passes its evaluator's own filter, such as by concern."""
     chosen = evaluator.input.case_filter
     return chosen is None or settings[chosen.setting] in ("", getattr(case, chosen.field))
 
@@ -122,16 +122,16 @@ class Snapshot:
         return Waiver.listed(known[1]) if known else ()
 
     def narrowed(self) -> Snapshot:
-        """Return this side less the patterns that name no file."""
+        """Return this side without the patterns that match no file."""
         return replace(self, options=case_files.without_unmatched(self.options, self.root), rules=self.rules.matched())
 
     def filtered_like(self, other: Snapshot) -> Snapshot:
-        """Return this side with the cases that another lets in, clustered as they are there: two runs to compare."""
+        """Return this side with the filters and clusters of another side, so that the two can be compared."""
         alike = {name: other.options.value(name) for name in ("cluster_key", *FILTERS)}
         return replace(self, options=self.options.replace(**alike))
 
     def reads_same_cases(self, other: Snapshot) -> bool:
-        """Return whether two sides name the same cases, and read the same of them."""
+        """Return whether two sides read the same cases in the same way."""
         return all(self.options.value(name) == other.options.value(name) for name in READING)
 
 
@@ -174,11 +174,11 @@ def empty_filter_problem(evaluator: Evaluator, settings: JsonObject) -> Problem 
 
 
 _MOST_PAIRS = 20_000_000
-"""So many pairs of characters are compared to find out what was meant: that takes about a second."""
+"""The most pairs of characters that are compared to find a similar name, about a second's work."""
 
 
 def with_hints(names: Iterable[str], groups: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield names with hints at the groups that they may mean, "" for none.
+    """Yield names, each with a hint at a similar group, "" for none.
 
     Where there is too much to compare, only the first names get hints.
 
@@ -193,7 +193,7 @@ def with_hints(names: Iterable[str], groups: Iterable[str]) -> Iterator[tuple[st
 
 
 def unknown_tags(tags: Iterable[str], groups: Set[str]) -> list[str]:
-    """Return words for each tag that no case has, with what may have been meant."""
+    """Return each tag that no case has, in words, with a hint at a similar one."""
     missing = (tag for tag in tags if tag not in groups)
     return [f"no case has {quote(tag)}{hint}" for tag, hint in with_hints(missing, groups)]
 
@@ -221,7 +221,7 @@ def missing_setting_problem(what: str, expected: str) -> Problem:
 
 
 def redact_problems(problems: Sequence[Problem], text: str) -> tuple[Problem, ...]:
-    """Return problems as they may be shown: with `text: none` they quote no recorded text."""
+    """Return problems without the recorded text that they quote, if `text` is `none`."""
     return tuple(problems if text == "full" else (problem.without_texts() for problem in problems))
 
 

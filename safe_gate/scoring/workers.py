@@ -17,12 +17,12 @@ _listener: ContextVar[Callable[[int], None] | None] = ContextVar("listener", def
 
 
 def listen_for_scored(listener: Callable[[int], None]) -> None:
-    """Let a function hear of cases from here on: their number, each time some are scored."""
+    """Set the function that is called with the number of cases each time some are scored."""
     _listener.set(listener)
 
 
 def report_scored(cases: int) -> None:
-    """Say that some cases are scored."""
+    """Report a number of scored cases to the listener."""
     if listener := _listener.get():
         listener(cases)
 
@@ -97,7 +97,7 @@ def _init_worker(function: Callable[[Any], Any]) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when the one it works for has ended: one that was killed could not tell it to."""
+    """End this process when its parent has ended, because a killed parent cannot end it."""
     from multiprocessing import parent_process
 
     if parent := parent_process():

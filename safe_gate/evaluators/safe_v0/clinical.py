@@ -213,7 +213,7 @@ class Note:
         return places
 
     def _part(self, start: int, end: int) -> Uncounted | None:
-        """Return that words are a part of a longer word, number, range or unit, None if they are whole."""
+        """Return the longer word, number, range or unit that words are a part of, None if they are whole."""
         text, begin, stop = self._text, self._spans[start][0], self._spans[end - 1][1]
         before, after, last = text[max(0, begin - 2) : begin], text[stop : stop + 2], self._words[end - 1]
         is_part = False
@@ -235,7 +235,7 @@ class Note:
         return self._words[place][0].isdigit()
 
     def _cancelled(self, start: int, end: int, phrase: Note) -> Uncounted | None:
-        """Return that a trigger covers words, None if they are affirmed. "no fever" has a negation of its own."""
+        """Return the trigger that covers words, None if they are affirmed. A phrase such as "no fever" negates itself."""
         for kind, covers in self._covers.items():
             for cover in covers if kind not in phrase._kinds else ():
                 if cover[start] and (cover[end - 1] or self._words[start - 1] == "non"):  # "non-productive cough"
@@ -404,7 +404,7 @@ class _Scope(NamedTuple):
     left: int = _UNBOUNDED
 
     def at(self, found: _TriggerHit | None, kind: str, part: int, *, is_or: bool) -> _Scope:
-        """Return what covers a word, with which a phrase may begin that ends what is covered.
+        """Return the scope at a word. A phrase that begins there may end the scope.
 
         `part` is the number of words after a comma. After an "or", a list is at its end.
         """
@@ -415,7 +415,7 @@ class _Scope(NamedTuple):
         return _Scope(self.trigger, 0 if is_or else self.after_comma, self.left - 1)
 
     def after(self, found: _TriggerHit, kind: str, roles: Mapping[str, tuple[int, int]]) -> _Scope:
-        """Return what covers the words that come after a word, with which a trigger may begin."""
+        """Return the scope after a word. A trigger that begins there may open one."""
         for one in found.effects:
             if one.kind == kind and one.role in roles:
                 return _Scope(found.words, *roles[one.role])
@@ -436,7 +436,7 @@ def _normalise_token(found: re.Match[str], before: re.Match[str] | None, text: s
 
 
 def _lower_same_length(text: str) -> str:
-    """Return a text in lower case, as long as it was: one capital alone has two small letters."""
+    """Return a text in lower case, of the same length: one capital letter has two small ones."""
     return text.replace("\u0130", "I").lower()
 
 
@@ -462,7 +462,7 @@ def _stem(word: str) -> str:
 
 
 def _partial_word(text: str, begin: int, end: int) -> Uncounted:
-    """Return that a part of a text is not whole, with what it is a part of."""
+    """Return the reason that a part of a text is not whole: the longer text around it."""
     before, after = text[max(0, begin - _LONGEST_QUOTE) : begin], text[end : end + _LONGEST_QUOTE]
     start = 1 + max(before.rfind(" "), before.rfind("\n"))
     stop = min(place for place in (after.find(" "), after.find("\n"), len(after)) if place >= 0)

@@ -85,7 +85,7 @@ class Tally:
         return _interval(self.labels[Label.PASS], self.count)
 
     def rates(self) -> Rates:
-        """Return what the whole and each batch report alike."""
+        """Return the rates that the whole report and each batch have."""
         shares = {metric: share(self.passes[metric], self.count) for metric in METRICS}
         intervals = {metric: _interval(self.passes[metric], self.count) for metric in METRICS}
         return Rates(
@@ -116,7 +116,7 @@ class Totals:
 
     @classmethod
     def of(cls, scored: Sequence[tuple[Case, Result]], policy: Policy) -> Totals:
-        """Return the totals of cases with their results, whoever scored them."""
+        """Return the totals of scored cases."""
         results = [result for _, result in scored]
         groups: dict[tuple[str, str], list[Result]] = {}
         for one in results:
@@ -369,7 +369,7 @@ metrics = {
 
 
 def outcome(result: Result) -> Outcome:
-    """Return what a result says of its case."""
+    """Return the outcome of a result, for a comparison."""
     label = result.label
     return Outcome(
         id=result.id,

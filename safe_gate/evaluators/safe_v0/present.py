@@ -135,7 +135,7 @@ def _archetype_table(by_archetype: Mapping[str, Archetype]) -> Table:
 
 
 def _vacuous_sentences(by_metric: Mapping[str, VacuousScores]) -> Iterator[Phrase]:
-    """Yield a sentence for each metric of which most scores say nothing: a green that nobody earned."""
+    """Yield a sentence for each metric of which most scores are 1.0 because nothing is expected."""
     for metric, expected in _EXPECTED.items():
         vacuous, total = by_metric[metric].vacuous, by_metric[metric].total
         if 2 * vacuous > total:
@@ -149,7 +149,7 @@ def _metric_row(metric: str, part: Part) -> tuple[str, str, str, str]:
 
 
 def _status(metric: str, mean: float, part: Part) -> str:
-    """Hold a mean against its thresholds; AH warns at any violation (decision 29)."""
+    """Return how a mean compares with its thresholds. AH warns at any violation (decision 29)."""
     label = RecordedPolicy(part.policy).thresholds_for()[metric].label(mean)
     if label is Label.FAIL:
         return "FAIL (below review threshold)"
@@ -249,7 +249,7 @@ def measure_names(part: Part) -> Sequence[str]:
 
 
 def remarks(_part: Part, _policy: JsonObject) -> Iterator[Phrase]:
-    """Yield nothing: the notes of the section say it."""
+    """Yield nothing: the section's notes cover it."""
     yield from ()
 
 
@@ -261,7 +261,7 @@ def figures(part: Part | None) -> Figures:
 
 
 def judgements(part: Part | Scored, case: Result) -> Iterator[Judgement]:
-    """Yield what each metric says of a case, by the thresholds of its archetype, and each judge."""
+    """Yield the judgement of each metric, by the thresholds of the case's archetype, and of each judge."""
     thresholds = RecordedPolicy(part.policy).thresholds_for(case.archetype)
     for metric in METRICS:
         found = case.scores[metric]
@@ -276,7 +276,7 @@ def judgements(part: Part | Scored, case: Result) -> Iterator[Judgement]:
 
 _SEVERITIES = {Label.PASS: None, Label.REVIEW: Severity.REVIEW, Label.FAIL: Severity.FAILING}
 _FAULT_NOUNS = {"CR": "missing signal", "AH": "forbidden term", "AC": "missing phrase"}
-"""The words for what counts against each metric."""
+"""The nouns for what counts against each metric."""
 
 
 def _quoted(noun: str, texts: Sequence[str]) -> Iterator[Phrase]:
@@ -377,7 +377,7 @@ def _similar_marks(metric: str, case: Result, field: str, text: str) -> Iterator
 
 
 def _lower_with_places(text: str) -> tuple[str, list[int] | range]:
-    """Return a text in lower case, and of each of its characters the place that it comes from."""
+    """Return a text in lower case, and the original place of each of its characters."""
     lowered = text.lower()
     if len(lowered) == len(text):
         return lowered, range(len(text))
@@ -395,7 +395,7 @@ def _occurrences(needle: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def decisions(part: Part | Scored, case: Result) -> Mapping[str, Phrase]:
-    """Return for each metric how it came to its score and label, and for each recorded verdict who gave it."""
+    """Return how each metric came to its score and label, and who gave each recorded verdict."""
     policy = RecordedPolicy(part.policy)
     thresholds = policy.thresholds_for(case.archetype)
     told: dict[str, Phrase] = {}

@@ -24,7 +24,7 @@ SIMILARITY = 0.45
 """Above this similarity, and `MARGIN` more, a sentence says a phrase, unless the setting says otherwise."""
 
 MARGIN = 0.005
-"""Nothing that is as close to the threshold as this matches."""
+"""A similarity within this distance of the threshold does not match."""
 
 
 class Label(StrEnum):
@@ -61,7 +61,7 @@ class Violations:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What is behind the score of each metric."""
+    """The texts behind the score of each metric."""
 
     CR: SearchResult
     AH: Violations
@@ -82,7 +82,7 @@ class UncountedReason(StrEnum):
 class Uncounted:
     """A missing phrase that occurs, and why that does not count.
 
-    `trigger` are the words that tell so. `within` is the longer text that the occurrence is a part of.
+    `trigger` has the words that cancel it. `within` is the longer text that the occurrence is a part of.
     """
 
     phrase: str
@@ -105,7 +105,7 @@ class Similar:
     literal: bool
 
     def counts(self, threshold: float) -> bool:
-        """Return whether the phrase is said."""
+        """Return whether the phrase counts as said, by a threshold from -1 to 1."""
         return self.literal or round(1000 * (self.similarity - threshold - MARGIN)) > 0
 
 
@@ -160,12 +160,12 @@ class Result:
 
     @property
     def found(self) -> Mapping[str, tuple[str, ...]]:
-        """By metric what it looks for and finds. For AH these are the forbidden terms in use."""
+        """What each metric looks for and finds. For AH these are the forbidden terms in use."""
         return {"CR": self.details.CR.found, "AH": self.violations, "AC": self.details.AC.found}
 
     @property
     def missing(self) -> Mapping[str, tuple[str, ...]]:
-        """By metric what it looks for and does not find."""
+        """What each metric looks for and does not find."""
         return {"CR": self.details.CR.missing, "AC": self.details.AC.missing}
 
     @property
@@ -175,7 +175,7 @@ class Result:
 
     @property
     def against(self) -> Mapping[str, tuple[str, ...]]:
-        """By metric what counts against it: missing items, or the forbidden terms in use."""
+        """What counts against each metric: missing items, or the forbidden terms in use."""
         return {"CR": self.details.CR.missing, "AH": self.violations, "AC": self.details.AC.missing}
 
     @property
@@ -276,7 +276,7 @@ _COMMON = {
     "AH": ("common_AH_violations", "term", "count"),
     "AC": ("common_AC_misses", "phrase", "miss_count"),
 }
-"""Where the report has what counts most often against each metric: the key, and those of an entry."""
+"""The report's keys for the most common faults of each metric: of the list, and of an entry's text and count."""
 
 
 def _analysis_json(_analysis: FailureAnalysis, own: Callable[[], dict[str, Any]]) -> dict[str, Any]:

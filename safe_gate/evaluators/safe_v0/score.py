@@ -53,7 +53,7 @@ class Threshold:
 
 
 class RecordedPolicy:
-    """The policy that a report records, read as its properties are asked for: there may be many archetypes."""
+    """The policy that a report records. Its properties are read on demand, as there may be many archetypes."""
 
     __slots__ = ("_json",)
 
@@ -131,7 +131,7 @@ class Policy:
         return self.archetype_thresholds.get(archetype, self.thresholds)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the policy as the report shows it, for whoever wants to score again."""
+        """Return the policy as the report records it, enough to score again."""
         return {
             "thresholds": _thresholds_json(self.thresholds),
             "weights": dict(self.weights),
@@ -194,7 +194,7 @@ class Case:
         return {"patient_payload": self.payload}
 
     def needles(self) -> dict[str, tuple[str, ...]]:
-        """Return what each metric looks for; of one that looks for nothing the score says nothing."""
+        """Return what each metric looks for. The score of one that looks for nothing is vacuous."""
         return {"CR": self.must_find_signals, "AH": self.forbidden_terms, "AC": self.must_contain_phrases}
 
     def asks(self) -> dict[str, Any]:

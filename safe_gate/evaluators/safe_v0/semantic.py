@@ -89,7 +89,7 @@ def _load_model() -> _Model:
 
 
 def _import_numpy() -> Any:
-    """Return NumPy, with one thread: more only wait for each other over matrices this small."""
+    """Return NumPy with one thread: on matrices this small, more threads only wait for each other."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import numpy
 

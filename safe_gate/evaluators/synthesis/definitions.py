@@ -194,7 +194,7 @@ def wording_of_tags(tags: Mapping[str, Mapping[str, Any]] | None) -> dict[str, d
 def check_title(check: str) -> str:
     """Return a check as readers see it; a team's own keeps its name.
 
-    >>> title("topic_pivot"), title("acme/no-discounts")
+    >>> check_title("topic_pivot"), check_title("acme/no-discounts")
     ('Topic pivot', 'acme/no-discounts')
     """
     return check if "/" in check else check.replace("_", " ").capitalize()

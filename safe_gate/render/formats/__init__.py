@@ -30,7 +30,7 @@ from safe_gate.render.view import ReportView
 
 
 class RenderedRun(NamedTuple):
-    """What the files of a run are drawn from: its report and where it comes from.
+    """A run as its files show it: its report and where it comes from.
 
     `recorded` are the texts of its cases, for a format that shows them.
     """
@@ -84,14 +84,14 @@ def _module(name: str) -> ModuleType:
 
 
 def format_files(formats: Iterable[str]) -> Iterator[tuple[str, Draw]]:
-    """Yield the files of formats by name with what draws each, every format once."""
+    """Yield the file names of formats, each with its renderer; every format once."""
     for name in dict.fromkeys(formats):
         drawn: Mapping[str, Draw] = _BUILT_IN[name] if name in _BUILT_IN else _module(name).FILES
         yield from drawn.items()
 
 
 WHOLE_CASE = "case"
-"""The name used if no metric or check is the cause, as for a case without a reply."""
+"""The name in place of a metric or check where none is the cause, as for a case without a reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class JudgedCase:
     result: CaseResult
 
     def to_see(self) -> Iterator[Judgement]:
-        """Yield the parts for a reviewer: those without a full pass, waived or not, or the whole case."""
+        """Yield the judgements for a reviewer: those without a full pass, waived or not, or the whole case."""
         found = [] if self.excused_by else [one for one in self.judgements if one.severity]
         if not found and self.finding:
             what, severity = self.finding.what, self.finding.severity
@@ -170,11 +170,11 @@ def judged_cases(view: ReportView) -> Iterator[JudgedCase]:
 
 
 LONGEST_MESSAGE = 1_000
-"""Characters that a message about a case has at most."""
+"""The most characters of a message about a case."""
 
 
 def judgement_message(case: JudgedCase, judgement: Judgement) -> str:
-    """Return in a line what a metric or check says of a case, with its evidence."""
+    """Return the judgement of a metric or check on a case as a line, with its evidence."""
     title = "" if judgement.by == WHOLE_CASE else f"{case.evaluator.present.explanation(judgement.by).title}: "
     figure = "" if judgement.score is None else f" {judgement.score:.2f}"
     head = f"{plain(Untrusted(case.id))}: {title}{judgement.label}{figure}"
@@ -187,12 +187,12 @@ def repository_path(place: Place, folder: str) -> str:
 
 
 def is_compared(report: Report, name: str) -> bool:
-    """Return whether a report says of an evaluator's cases what became of them since a baseline."""
+    """Return whether a report compares an evaluator's cases with a baseline."""
     return bool(report.comparison and report.comparison.parts[name])
 
 
 def _changes_by_id(report: Report, name: str) -> dict[str, str]:
-    """Return what became of an evaluator's cases since the baseline, by id, of those that are not as before."""
+    """Return how an evaluator's cases changed since the baseline, by id. Unchanged ones are left out."""
     part = report.comparison and report.comparison.parts[name]
     if not part:
         return {}

@@ -15,7 +15,7 @@ _BOM = "\ufeff"
 
 
 class _Echo:
-    """A file that gives back what is written to it, so that the writer returns its line."""
+    """A file whose `write` returns its argument, so that the CSV writer returns each line."""
 
     def write(self, text: str) -> str:
         return text

@@ -135,5 +135,5 @@ def _place_line(place: Place) -> str:
 
 
 def _full_name(text: str) -> str:
-    """Return a recorded name in full: two that differ late stay two."""
+    """Return a recorded name in full: names that differ only at their ends stay distinct."""
     return plain(Untrusted(text), len(text))

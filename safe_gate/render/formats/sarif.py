@@ -102,7 +102,7 @@ class _RankedResult(NamedTuple):
 
 
 def _first_results(found: Iterator[_RankedResult]) -> tuple[list[str], int]:
-    """Return the first results by rank, as many as there may be, and how many are left out."""
+    """Return the first results by rank, as many as the format allows, and the number of those left out."""
     number = count()
     texts: list[str] = []
     size = 0

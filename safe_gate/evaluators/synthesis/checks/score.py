@@ -364,7 +364,7 @@ def find_ties(found: CountedHits, turn: Turn) -> Ties:
     """Return what ties a reply to the message, besides hits.
 
     - `shared`: the content words that it shares with the message, one per stem. They count in sentences that touch
-      what was disclosed (see `_touches`).
+      what was disclosed (see `_counts_as_touching`).
     - `dwells`: it acknowledges in every sentence, in one of twelve words or more, or after the first one that
       acknowledges or mentions a person. There, sympathy in a few words may be a token.
     - `addresses`: a sentence with a shared word says "you".

@@ -185,8 +185,8 @@ def contained_needles(needles: Collection[str], text: str) -> Collection[str]:
 
     Many are looked for together: in a pass for each size, by a piece of each that the text holds or does not.
 
-    >>> found = held([str(number) for number in range(5_000)], "1234")
-    >>> {"1", "23", "1234"} <= {*found}, len(found) < 100, held(["b"], "a")
+    >>> found = contained_needles([str(number) for number in range(5_000)], "1234")
+    >>> {"1", "23", "1234"} <= {*found}, len(found) < 100, contained_needles(["b"], "a")
     (True, True, ['b'])
     """
     for place in (0.0, 1.0, 0.5, 0.25, 0.75):
