@@ -1,4 +1,4 @@
-"""What stands beside the core: rooms with one door each, their package. A room is loaded when it is first used.
+"""Packages beside the core, each used through its `__init__` alone. A package is loaded when it is first used.
 
 The core writes `from safe_gate import addons`, and then `addons.page.history`; it imports nothing else from here.
 """
@@ -23,7 +23,7 @@ __all__ = ["importers", "page", "scale", "sinks", "training"]
 
 
 def __getattr__(name: str) -> Any:
-    """Return a room."""
+    """Import a package of `ROOMS`."""
     if name not in ROOMS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module(f"{__name__}.{name}")

@@ -191,7 +191,7 @@ ADDED = [one for name, one in EVALUATORS.items() if name not in BUILT_IN]
 
 
 ALONE = {**{name: next(iter(one.commands)) for name, one in EVALUATORS.items() if one.commands}, "compared": "compare"}
-"""The parts of a report that a command writes as files of their own, by name."""
+"""The commands that write a part of a report as a file of its own, by the part."""
 
 
 @cache

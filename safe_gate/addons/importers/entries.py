@@ -43,7 +43,7 @@ class Request:
     checks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     encoding: str = ""
-    """That of texts; "" is UTF-8, or what the byte order mark says."""
+    """The encoding of the files; "" is UTF-8, or that of the byte order mark."""
 
     @property
     def makes(self) -> Imports:
@@ -57,7 +57,7 @@ class Request:
 
 
 def kept_fields(row: Row, request: Request) -> dict[str, Any]:
-    """Return the fields of a row that its line keeps: of those that no schema checks, what JSON can hold.
+    """Return the fields of a row that its line keeps. Of fields without a schema, those that JSON can hold.
 
     A cell of CSV may hold checks with commas, or JSON.
     """
@@ -101,7 +101,7 @@ def row_to_line(row: Row, request: Request, kept: Mapping[str, Any]) -> JsonObje
 
 
 def prompt_of_line(entry: JsonObject) -> Sequence[str]:
-    """Return what the user says in a line, those messages as one text that no reply is between."""
+    """Return the user's texts in a line. Messages without a reply between them are one text."""
     messages = entry.get("messages")
     if not isinstance(messages, list):
         return [entry.get("user", "")]
@@ -126,7 +126,7 @@ def other_evaluator_hint(reply: JsonObject) -> str:
 
 
 def shorten_id(id_: str) -> str:
-    """Return an id, of a long one the beginning and a digest: a case's has at most 200 characters."""
+    """Return an id of at most 200 characters: a long one is cut and ends in a digest."""
     return id_ if len(id_) <= _LONGEST_ID else f"{id_[:150]}-{_digest(id_)}"
 
 
@@ -150,7 +150,7 @@ _decoder = json.JSONDecoder()
 
 @dataclass(slots=True)
 class Update:
-    """The recorded replies by id, and what becomes of them; complete when all `lines` are read.
+    """The recorded replies by id, and the cases that they change. It is complete when all `lines` are read.
 
     After that `recorded` holds the entries whose ids no case has. `gone` are ids of cases without a recorded reply, and
     `unlike` those with another message than the recording, an error unless the update `is_lenient`. Of the changed

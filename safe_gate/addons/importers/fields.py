@@ -36,7 +36,7 @@ _UNMAPPED: Mapping[str, str] = MappingProxyType({})
 
 
 def canonical_names(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object with its fields of ours as we spell them, unless another field has that name."""
+    """Return an object with known field names in their usual spelling, unless another field has that name."""
     found = {}
     for key, one in value.items():
         plain = _known_name(key)
@@ -47,7 +47,7 @@ def canonical_names(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _known_name(key: str) -> str:
-    """Return the name of a field as it is known, however it is spelt."""
+    """Return the name of a field in lower case, with underscores for blanks."""
     return key.strip().lower().replace(" ", "_")
 
 
@@ -118,7 +118,7 @@ def value_at(value: Any, path: str) -> Any:
 
 
 def _key(name: str, value: Collection[str]) -> str | None:
-    """Return the key of an object that a name means, None for none."""
+    """Return the key of an object that matches a name, None if there is none."""
     if name in value:
         return name
     alike = [key for key in value if _known_name(key) == _known_name(name)]

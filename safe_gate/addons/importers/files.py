@@ -65,7 +65,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _error_or_object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | KeyTwiceError:
-    """Return an object, or its error in its place, so that a document loses one record alone."""
+    """Return an object, or the error in its place, so that a document loses only one record."""
     try:
         return _unique(pairs)
     except KeyTwiceError as error:
@@ -165,7 +165,7 @@ def read(data: bytes, shape: str, paths: Iterable[Path], is_row: IsRow) -> Itera
 
 
 def _parse_error_reason(error: ValueError | RecursionError) -> str:
-    """Return why a text is not read, for what `parse_json` and decoding raise."""
+    """Return the words for an error of `parse_json` or of decoding."""
     if isinstance(error, UnicodeDecodeError):
         byte = error.object[error.start]
         words = f"is not UTF-8: byte 0x{byte:02x}; tried UTF-8, as no byte order mark says otherwise"

@@ -42,7 +42,7 @@ from safe_gate.addons.importers.records import (
 
 Value = dict[str, Any]
 Outcome = Row | RefusedRecord | LeftOut
-"""What becomes of a record."""
+"""The results of reading a record."""
 
 Seen = dict[Any, Any]
 Reader = Callable[[Record, Seen], Iterable[Sample | Outcome]]

@@ -13,7 +13,7 @@ from safe_gate.core.text.characters import is_blank
 
 _NOT_TEXT, _SYSTEM, _TOOLS = "parts that are not text", "system messages", "calls and answers of tools"
 _REASONING, _EMPTY = "reasoning", "messages without text"
-"""What is left out of a case, in the plural."""
+"""The kinds of content that are left out of a case, in the plural."""
 
 _ROLES = {
     **dict.fromkeys(("user", "human"), "user"),
@@ -29,10 +29,10 @@ _TEXT_TYPES = (None, "text", "input_text", "output_text", "refusal")
 _OF_TOOLS = re.compile(r"(?i)(?:\b|_)(?:tool|function|mcp|execut)|\b(?:observation|ipython)\b|_call(?:_|\b)")
 _OF_REASONING = re.compile(r"(?i)reasoning|thinking|thought")
 _PLUMBING = frozenset({*_ROLE_KEYS, "refusal", "id", "status", "object", "index", "tool_call_id", "example"})
-"""The fields of a message that hold nothing that anybody said."""
+"""The fields of a message that hold no speech."""
 
 ASKED = tuple("messages message input contents question prompt prompts user query instruction text content".split())
-"""The names of what a user asks."""
+"""The field names of a user's question."""
 
 _ANSWERED = tuple("output answer response completion assistant text content result message messages".split())
 _SAMPLES = ("choices", "generations", "candidates")
@@ -59,7 +59,7 @@ class Conversation(NamedTuple):
 
 
 class _Message(NamedTuple):
-    """A message; of what is none its kind is the `role`. `own` are the fields of ours that it keeps."""
+    """A message. The `role` of an item that is no message is its kind. `own` are the case fields that it keeps."""
 
     role: str
     text: str | None
@@ -89,7 +89,7 @@ def are_parts(value: Any) -> bool:
 
 
 def parse_embedded_json(value: Any) -> Any:
-    """Return what a text holds that is a JSON object or list, else the value as it is: `7` and `null` are text."""
+    """Return the object or list in a JSON text, else the value unchanged: `7` and `null` stay texts."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return parse_json(value)
@@ -99,13 +99,13 @@ def parse_embedded_json(value: Any) -> Any:
 
 
 def is_message_value(value: Any) -> bool:
-    """Return whether a value that was JSON text is messages, or the parts of a text. Other JSON may be a reply."""
+    """Return whether a parsed JSON text is messages, or the parts of a text. Other JSON may be a reply."""
     has_types = are_parts(value) and all("type" in one for one in value)
     return are_messages(value) or (has_types and content_text(value).text is not None)
 
 
 def messages_or_value(value: Any) -> Any:
-    """Return messages or parts that a value is, or holds as JSON text, and any other value as it is."""
+    """Return the messages or parts in a value, even if they are JSON text; any other value unchanged."""
     if is_message(value):
         return [value]
     return inner if is_message_value(inner := parse_embedded_json(value)) else value
@@ -152,7 +152,7 @@ def last_reply(messages: Any, *, whole: bool = False) -> Conversation:
 
 
 def join_messages(before: list[Any], after: list[Any]) -> list[Any]:
-    """Return messages with those that follow. Some tools record in the latter what is in the former: it counts once."""
+    """Return two lists of messages as one. Messages that a tool recorded in both count once."""
     asked, said = _plain_messages(before), _plain_messages(after)
     if all(role != "user" for role, _ in said):
         return [*before, *after]
@@ -203,7 +203,7 @@ def _part_text(part: Any) -> MessageText:
 
 
 def _sort_of_part(name: str) -> str | None:
-    """Return what a part, a field or an item of a conversation is by its name: of tools or reasoning, else None."""
+    """Return whether a part, field or item is of tools or reasoning, by its name; None for neither."""
     if _OF_TOOLS.search(name):
         return _TOOLS
     return _REASONING if _OF_REASONING.search(name) else None
@@ -235,7 +235,7 @@ def _message_text(fields: Mapping[str, Any]) -> MessageText:
 
 
 def _role(value: Any) -> str | None:
-    """Return the role of a message, or what an item of a conversation is that is none; None for what is neither."""
+    """Return the role of a message, or the kind of another item of a conversation; None if it is unknown."""
     return _role_of(_unwrap_langchain(value)) if isinstance(value, dict) else None
 
 

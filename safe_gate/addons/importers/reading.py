@@ -1,6 +1,6 @@
 """Shell: what other tools recorded as cases or outputs of ours, for `import`. Reads files.
 
-A file becomes rows by its shape, its format, and what becomes of each record. Rows are kept until all are read. Only
+A file is read by its shape and its format, and each record becomes rows. Rows are kept until all are read. Only
 then are repeated ids and all problems known.
 """
 
@@ -136,7 +136,7 @@ def _shape(data: bytes, wanted: Format | None) -> str:
 
 
 def _field_names(value: Any) -> tuple[str, ...]:
-    """Return the names of the fields of an object, that of a column that is there twice as often; none of others."""
+    """Return the field names of an object; a repeated column's name is repeated. Empty for other values."""
     pairs = value.items() if isinstance(value, dict) else ()
     return tuple(name for name, one in pairs for _ in (one if isinstance(one, RepeatedColumn) else (one,)))
 
@@ -164,7 +164,7 @@ def _unread_problem(name: str, error: NotReadable | ModuleNotFoundError, more: s
 def convert_records(
     format_: Format, records: Iterable[Record | RefusedRecord], mapping: Mapping[str, str]
 ) -> Iterator[Outcome]:
-    """Yield what becomes of each record of a file. Of a tool's format, a mapping may name the id and the tags."""
+    """Yield the results of each record of a file. For a tool's format, a mapping may name the id and the tags."""
     seen: Seen = {}
     if mapping.keys() - {"id", "tags"}:
         format_ = replace(row_format("json"), read=lambda record, _: [read_row(record.value, mapping)])
@@ -199,7 +199,7 @@ def convert_records(
 def _with_record(
     item: Sample | Outcome, record: Record, id_: str, format_: Format, mapping: Mapping[str, str]
 ) -> Outcome:
-    """Return what becomes of a record, with the record and its id."""
+    """Return a result with its record and its id."""
     try:
         found = _row_of_sample(item, record, format_, mapping) if isinstance(item, Sample) else item
     except RefusedRecord as error:
@@ -298,14 +298,14 @@ class ImportResult:
     """The result for all files: our lines, the findings in each file, and the problems."""
 
     lines: list[JsonObject] = field(default_factory=list)
-    """One that only has an id stands for a record that cannot become a case, but uses up the number of a sample."""
+    """A line with only an id stands for a record that cannot become a case. It takes the number of a sample."""
     problems: Problems = field(default_factory=Problems)
     found: list[tuple[str, str, int]] = field(default_factory=list)
     """Each file's path, format and number of cases."""
     left_out: Counter[str] = field(default_factory=Counter)
     """For each kind of thing, how many records it was left out of, or how many were left out as a whole."""
     unlike: dict[str, None] = field(default_factory=dict)
-    """The ids of rows that differ in what the user says, of many the first ones."""
+    """The first ids of rows with different user texts."""
     count: int = 0
     """How many rows became cases."""
     is_whole: bool = True
@@ -328,7 +328,7 @@ class ImportResult:
 
 
 def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
-    """Return what files hold, those that globs name in the order of their paths. Raises CannotJudge for the request."""
+    """Import files, those of globs in the order of their paths. Raises CannotJudge for a wrong request."""
     schema, key, result = _schema(request), request.key, ImportResult()
     paths, problems = globs.expand_on_disk(patterns, ".*")
     for problem in problems:

@@ -1,4 +1,4 @@
-"""What an import reads and makes: the records of files, and what becomes of each."""
+"""The values of an import: records of files, and the rows, samples and refusals that they become."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def has_value(value: Any) -> bool:
 
 
 def field_words(name: str) -> str:
-    """Return the name of a field in a sentence."""
+    """Return the name of a field as it is written in a sentence."""
     return f"the field {json.dumps(name[:40])}"
 
 

@@ -1,4 +1,4 @@
-"""What became of a gate over its runs: pass rates, labels, agreement, and where the rules changed. Pure."""
+"""The history of a gate over its runs: pass rates, labels, agreement, and changes of the rules. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _AGREEMENT = "Agreement with human labels"
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What one report says of its run, without its cases.
+    """The figures of one report, without its cases.
 
     `rates` are those that have a name of our own, by evaluator; none of a run without a verdict. `limits` has by
     evaluator and rule the least that the gate allowed. `terms` is what the run was judged by, each under our own name.
@@ -49,7 +49,7 @@ class Moment:
 
     @classmethod
     def of(cls, path: str, report: Report) -> Moment:
-        """Return what a report says."""
+        """Return the figures of a report."""
         parts, provenance = [*parts_of(report.parts)], report.provenance
         policy = {setting_of(name.replace("_", "-")): value for name, value in provenance.policy.items()}
         return cls(
@@ -92,7 +92,7 @@ def changes(moments: Sequence[Moment]) -> dict[int, list[str]]:
 
 
 def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
-    """Return the runs in their order, each with its figures, its labels if there is room, and what rules changed."""
+    """Return the table of runs, with their figures, their labels if there is room, and changes of the rules."""
     changed = changes(moments)
     columns: list[tuple[str, Sequence[Words]]] = [
         ("Run", [str(number) for number in range(1, len(moments) + 1)]),
@@ -114,7 +114,7 @@ def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
 
 
 def _lower_first(words: str) -> str:
-    """Return our own words as they are written inside a sentence."""
+    """Return words with their first letter in lower case, for the middle of a sentence."""
     return words[0].lower() + words[1:]
 
 

@@ -71,7 +71,7 @@ def _asset(name: str) -> str:
 
 
 def _csp_source(text: str) -> str:
-    """Return what a policy calls an inline style or script (Content Security Policy Level 3, section 2.3.1)."""
+    """Return the hash source of an inline style or script (Content Security Policy Level 3, section 2.3.1)."""
     return f"'sha256-{b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
 
 
@@ -84,7 +84,7 @@ def render_words(one: Words, longest: int = LONGEST) -> str:
 
 
 _WHOLE = 24
-"""The longest name that stays on one line: an id or a day is not broken at its hyphens."""
+"""The longest name that stays on one line, so that ids and days are not broken at hyphens."""
 
 
 def render_phrase(parts: Phrase) -> str:
@@ -120,7 +120,7 @@ def _cell(tag: str, side: str, content: str, more: str = "") -> str:
 
 
 def fold(summary: str, content: Iterable[str]) -> Iterator[str]:
-    """Yield markup below a line that opens it."""
+    """Yield markup folded below a summary line."""
     yield f'<details class="fold"><summary>{html(summary)}</summary>\n'
     yield from content
     yield "</details>\n"

@@ -207,7 +207,7 @@ _DATA = '<script type="application/json" class="{}">'
 
 
 def _common_facts(report: Report, recorded: Recorded) -> dict[str, Any]:
-    """Return what the cases of a report have in common."""
+    """Return the facts that all cases of a report share."""
     return {
         "evaluators": [
             {
@@ -283,7 +283,7 @@ def _case_json(
 
 
 def _case_kind(case: JudgedCase) -> str:
-    """Return what a case looks like in the list: fail, review, expected or pass."""
+    """Return the style of a case in the list: fail, review, expected or pass."""
     if case.excused_by and not case.finding:
         return "expected"
     if not case.finding:
@@ -292,7 +292,7 @@ def _case_kind(case: JudgedCase) -> str:
 
 
 def _rank(case: JudgedCase) -> int:
-    """Return how much a case matters, 0 the most: as what is shown first elsewhere."""
+    """Return the rank of a case in the list, 0 for the most important, as in other reports."""
     if not case.finding:
         return _LAST - bool(case.change)
     breaks, is_new = case.finding.breaks, case.change == NEWLY_FAILING

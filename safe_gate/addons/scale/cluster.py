@@ -37,7 +37,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 LINES = 500
-"""So many lines of cases are worth sending at once: about a second of work."""
+"""The lines of cases that are sent at once, about a second of work."""
 
 PATIENCE = 10
 """Seconds to wait for a scheduler to answer, and for a first worker."""
@@ -112,7 +112,7 @@ def _connect(scheduler: str) -> Iterator[Client]:
 
 
 def _check_reachable(scheduler: str) -> None:
-    """Raise CannotJudge unless a scheduler answers: a client that cannot connect does not end well."""
+    """Raise CannotJudge unless a scheduler answers. A client that cannot connect does not end cleanly."""
     from distributed import Security
     from distributed.comm.core import connect
 
@@ -142,7 +142,7 @@ def _wait_for_worker(client: Client, scheduler: str, seconds: int, words: str) -
 
 
 def _await_result(future: Future[Any], client: Client, scheduler: str) -> Any:
-    """Return what a worker made of an item. Raises CannotJudge where no worker is left that could, and none comes."""
+    """Return the result of an item. Raises CannotJudge if no worker is left and none comes."""
     while True:
         try:
             return pickle.loads(future.result(timeout=PATIENCE))  # noqa: S301 - the cluster is trusted as the gate is
@@ -183,7 +183,7 @@ def _software_differences(
 
 @cache
 def _software() -> Mapping[str, str]:
-    """Return what a verdict follows from besides cases and settings, by a name for readers."""
+    """Return the software that a verdict depends on, besides cases and settings, by a name for readers."""
     package = Path(__file__).parents[2]
     return {
         "Python": ".".join(platform.python_version_tuple()[:2]),

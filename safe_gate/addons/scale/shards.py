@@ -76,9 +76,9 @@ def _index(evaluator: str, case_id: str, of: int) -> int:
 
 
 class ShardContent(NamedTuple):
-    """What a shard's file holds: its results by evaluator, and of how many cases they are in all.
+    """The content of a shard's file: its results by evaluator, and the number of cases of the whole run.
 
-    It is the same whenever it is made.
+    It does not depend on the time of the run.
     """
 
     shard: Shard
@@ -98,7 +98,7 @@ class ShardContent(NamedTuple):
 
     @classmethod
     def from_json(cls, value: JsonObject) -> ShardContent:
-        """Return what a shard's file holds, which fits the schema."""
+        """Return the content of a shard's file that fits the schema."""
         shard = value["shard"]
         return cls(
             Shard(shard["index"], shard["of"]),
@@ -149,7 +149,7 @@ class Shards:
         return _contradiction(self.names[_index(evaluator, case_id, len(self.names)) - 1], case_id, first)
 
     def strangers(self, provenance: Provenance) -> Iterator[Problem]:
-        """Yield a problem for each way in which shards differ from the merging run, at the first such shard."""
+        """Yield a problem for each term in which shards differ from the merging run, at the first such shard."""
         ours, told = _terms(provenance), set[tuple[str, str]]()
         for name, theirs in self.terms.items():
             for term in {**theirs, **ours}:

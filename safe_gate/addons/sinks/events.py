@@ -22,7 +22,7 @@ _LONGEST = 1_000
 
 
 class Run(NamedTuple):
-    """What a run is known by: `source` is a URI reference, `gate` its name, `repository` and `url` addresses or ""."""
+    """The identity of a run: `source` is a URI reference, `gate` its name, `repository` and `url` addresses or ""."""
 
     source: str
     gate: str = ""
@@ -40,7 +40,7 @@ class Evaluation(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Something that is sent to sinks, in no particular format.
+    """An event for sinks, independent of their formats.
 
     `subject` is a case or a batch in escaped words, "" for the run. `batch` is the batch of a case. `status` is pass
     or fail for a case, the verdict for the run. `commit` is the judged one, for the run alone.

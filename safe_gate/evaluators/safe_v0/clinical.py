@@ -235,7 +235,7 @@ class Note:
         return self._words[place][0].isdigit()
 
     def _cancelled(self, start: int, end: int, phrase: Note) -> Uncounted | None:
-        """Return the trigger that covers words, None if they are affirmed. A phrase such as "no fever" negates itself."""
+        """Return the trigger that covers words, None if they are affirmed. "no fever" has its own negation."""
         for kind, covers in self._covers.items():
             for cover in covers if kind not in phrase._kinds else ():
                 if cover[start] and (cover[end - 1] or self._words[start - 1] == "non"):  # "non-productive cough"

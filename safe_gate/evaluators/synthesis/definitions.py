@@ -142,13 +142,13 @@ ASKS: Mapping[str, str] = {
     "none_against": "no clause against it",
     "one_for": "a clause for it and none against it",
 }
-"""What a reply passes with, by how a check decides."""
+"""The words for what a reply needs to pass, by how a check decides."""
 
 STAYING = frozenset({"stays", "engages"})
-"""How a check decides that does not count clauses."""
+"""The values of `decides` that do not count clauses."""
 
 ASKED = ("asked_text", "asked_steps", "asked_verdict")
-"""The groups that say what a message asks for."""
+"""The groups of clauses that say what a message asks for."""
 
 MESSAGE: Mapping[str, str] = dict.fromkeys((*ASKED, "light", "personal", "told_mind"), "user")
 """The groups that belong to no check and say what kind of message it is, each with the field it looks in."""
@@ -171,13 +171,13 @@ OWN = "[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*"
 """The form of the names of a team's own checks, as a regular expression."""
 
 WORDING = "wording"
-"""The check that runs if a case or one of its tags says what the reply must or must not contain."""
+"""The check that runs if a case or one of its tags has requirements on the reply's wording."""
 
 KINDS = ("must_contain", "must_contain_any", "must_not_contain")
-"""The fields of a case, and of a tag's settings, that say so."""
+"""The fields of a case, and of a tag's settings, with these requirements."""
 
 REPORTED = (*CHECKS, WORDING)
-"""The checks that need no pack of a team, in the order of the report."""
+"""The checks that exist without a team's packs, in the order of the report."""
 
 
 def sort_checks(checks: Iterable[str]) -> list[str]:
@@ -186,13 +186,13 @@ def sort_checks(checks: Iterable[str]) -> list[str]:
 
 
 def wording_of_tags(tags: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:
-    """Return what of the setting `tags` asks for words, by tag."""
+    """Return the wording requirements in the setting `tags`, by tag."""
     own = {tag: {kind: limits[kind] for kind in KINDS if kind in limits} for tag, limits in (tags or {}).items()}
     return {tag: kinds for tag, kinds in own.items() if kinds}
 
 
 def check_title(check: str) -> str:
-    """Return a check as readers see it; a team's own keeps its name.
+    """Return the title of a check. A team's own check keeps its name.
 
     >>> check_title("topic_pivot"), check_title("acme/no-discounts")
     ('Topic pivot', 'acme/no-discounts')
@@ -201,7 +201,7 @@ def check_title(check: str) -> str:
 
 
 def check_words(check: str) -> str:
-    """Return a check as it is written inside a sentence."""
+    """Return the title of a check as it is written inside a sentence."""
     return check if "/" in check else check.replace("_", " ")
 
 
@@ -210,7 +210,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     for check, groups in (*((check, data["groups"]) for check, data in SHIPPED.items()), ("message", MESSAGE))
     for group, field in groups.items()
 }
-"""The check that a group of hits serves ("message": none, it says what is asked for) and the field it looks in."""
+"""The check and the field of each group of hits. "message" stands for groups that serve no check."""
 
 IN_FAVOUR = frozenset(group for data in SHIPPED.values() for group in data.get("for", ()))
-"""The groups whose hits let a reply pass; those of the others let it fail."""
+"""The groups whose hits speak for a reply."""

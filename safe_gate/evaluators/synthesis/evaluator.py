@@ -52,7 +52,7 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Code, Place, Problem
 
 _TO_AN_ENTRY = 3
-"""The keys that lead to an entry of a list of a tag: the tag, the list and the entry."""
+"""The length of a path to a list entry of a tag: the tag, the list and the entry."""
 
 
 def _flags(name: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
@@ -228,7 +228,7 @@ def _verdict_label_faults(case: JsonObject) -> Iterator[Fault]:
 
 
 def _speaker_of(group: str) -> str:
-    """Return who says the words that marks of a group quote."""
+    """Return the side, `user` or `assistant`, that marks of a group quote."""
     return "user" if group == "vulnerability" else "assistant"
 
 
@@ -237,7 +237,7 @@ def _occurs(words: str, texts: Iterable[str]) -> bool:
 
 
 def misnamed_checks(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed]:
-    """Yield the entries of `min_label_accuracy` that are no check: none that ships, and none of a team's packs."""
+    """Yield the entries of `min_label_accuracy` that name neither a shipped check nor one of a team's packs."""
     named = (settings["min_label_accuracy"] or {}).keys() - {ALL_ENTRIES, *REPORTED}
     known = (ALL_ENTRIES, *REPORTED, *(name for name in by().checks if "/" in name)) if named else ()
     for name in sorted(name for name in named - {*known} if not name.startswith(judged.PREFIX)):
@@ -268,7 +268,7 @@ def unknown_check_problem(case: Case, rules: Rules) -> Problem | None:
 
 
 def unserved_check_problems(total: Totals, rules: Rules) -> Iterator[Problem]:
-    """Yield a problem for each check that cases use and no rule serves: such a pass is not earned."""
+    """Yield a problem for each check that cases use but that has no rule: it would always pass."""
     for name in dict.fromkeys(check for check, _ in total.verdicts):
         check = rules.checks.get(name)
         groups = (check.applies or (*check.favour, *check.against)) if check else ()

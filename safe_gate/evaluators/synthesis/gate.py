@@ -207,12 +207,12 @@ def is_excused(group: str, asks: JsonObject, policy: JsonObject) -> bool:
 
 
 def allowed_misses(_key: str, _asks: JsonObject, _settings: Mapping[str, Any]) -> Sequence[int]:
-    """Return nothing: no reply may miss what a case asks for."""
+    """Return an empty list: no reply may miss what a case asks for."""
     return ()
 
 
 def _pass_rate(check: str) -> Metric:
-    """Return how the verdicts of a check are compared."""
+    """Return the metric that compares the verdicts of a check."""
     return Metric(f"The pass rate of {check_words(check)}", Test.SIGN)
 
 
@@ -224,7 +224,7 @@ metrics = {
 
 
 def outcome(case: Result) -> Outcome:
-    """Return what a result says of its case.
+    """Return the outcome of a result, for a comparison.
 
     A negative example is meant to fail. It is judged as a whole, and its checks are no metrics. A check that is not
     applicable counts as passed, as in the specification.

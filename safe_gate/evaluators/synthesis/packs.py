@@ -52,7 +52,7 @@ _IN_TABLE = ("classes.json", LISTS, "engine/phrases.py", "engine/rules.py")
 def from_recipe(recipe: str) -> Rules:
     """Return the rules of a recipe: everything a verdict depends on besides the case.
 
-    A recipe is a text, which can be sent to another process, as what is compiled cannot.
+    A recipe is a text that can be sent to another process, unlike compiled rules.
     """
     profile, own, off, words, helplines = json.loads(recipe)
     ready = make_rules(select_packs(own, off), profile, own=own, table=stored_table(), helplines=helplines)
@@ -78,7 +78,7 @@ def make_rules(
     table: Table | None = None,
     helplines: Mapping[str, Sequence[str]] | None = None,
 ) -> Rules:
-    """Return packs made ready to score by. Phrases in the `table` are compiled already.
+    """Return the rules of packs, compiled. Phrases in the `table` are compiled already.
 
     `own` are a team's packs, whose checks are there whatever is switched off. `helplines` is the setting of that name.
     """
@@ -370,9 +370,9 @@ def _named(name: str, content: bytes) -> bytes:
 
 
 def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
-    """Return all rules and a team's checks by their ids, including those that are switched off.
+    """Return facts on all rules and a team's checks by their ids, including those that are switched off.
 
-    A rule can let a reply pass unless its group makes a check apply or speaks against the reply: others stop hits.
+    A rule can let a reply pass unless its group makes a check apply or counts against the reply.
     """
     teams = check_packs(own)
     strict = {group for one in SHIPPED.values() for side in ("applies", "against") for group in one.get(side, ())}
@@ -438,11 +438,11 @@ def _unknown_rule_problems(off: Iterable[str], packs: Sequence[Pack]) -> Iterato
 
 
 _SIDES = {"user": ("applies", "not_in", "only_crisis_after", "void_after"), "assistant": ("for", "against")}
-"""The lists of groups in a definition, by the field that their groups look in."""
+"""The lists of groups in a definition, by the field of their groups."""
 
 _NEEDS = {"outweighs": ("for",), "none_against": ("against",), "one_for": ("for",)}
 _LOOSENS = frozenset({"for", "not_in", "only_crisis_after", "void_after"})
-"""The lists in which one group more asks for less; in the others one less does."""
+"""The lists in which one more group makes a check weaker. In the others, one less does."""
 
 
 def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
@@ -503,7 +503,7 @@ def _group_problems(
 
 
 def _definition_faults(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the field and the problem for each fault of a definition."""
+    """Yield the field and the words of each fault of a definition."""
     definition = pack["defines"]
     for needed in _NEEDS[definition["decides"]]:
         if not definition.get(needed):
@@ -524,9 +524,9 @@ def _definition_faults(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) 
 
 
 def _definition_facts(pack: JsonObject) -> Iterator[tuple[str, PackFact]]:
-    """Yield what a definition says piece by piece, so that a change shows which one it is.
+    """Yield the facts of a definition one by one, so that a comparison shows which one changed.
 
-    A group more in a list of `_LOOSENS` may let a reply pass.
+    One more group in a list of `_LOOSENS` may let a reply pass.
     """
     definition, name = pack["defines"], pack["check"]
     is_always = not definition.get("applies")

@@ -148,7 +148,7 @@ def _disguised_sentence(count: int, cases: Iterable[Result]) -> Iterator[Phrase]
 
 
 def _idle_sentences(by_check: Mapping[str, Verdicts], cases: int) -> Iterator[Phrase]:
-    """Yield a line on the checks that judged no case, then on those that judged few: a green that nobody earned."""
+    """Yield a sentence on the checks that judged no case, then one on those that judged few."""
     ran = {name: counts.passed + counts.failed for name, counts in by_check.items()}
     never = {
         "run on": [f"`{name}`" for name in DEFAULT_CHECKS if name not in ran],
@@ -330,7 +330,7 @@ def batch_events(_part: Part) -> Iterator[BatchEvent]:
 
 
 def judgements(_part: Any, case: Result) -> Iterator[Judgement]:
-    """Yield what each check says of a case."""
+    """Yield the judgement of each check on a case."""
     for name, check in case.checks.items():
         if check.passed:
             yield Judgement(name, "passes" if check.applicable else "not applicable")
@@ -340,7 +340,7 @@ def judgements(_part: Any, case: Result) -> Iterator[Judgement]:
 
 
 def _doubts(case: Result) -> Iterator[Phrase]:
-    """Yield why nobody may rely on the verdicts of a case."""
+    """Yield the reasons not to rely on the verdicts of a case."""
     yield from no_reply_phrase(case.no_reply)
     if case.disguised_letters:
         yield (f"{case.disguised_letters} disguised letters, read as the ones they look like",)
@@ -378,10 +378,10 @@ _MARK_WORDS = {
     "must_contain_any": "is asked for",
     "must_not_contain": "is forbidden",
 }
-"""What a clause of a group does, as the predicate of a sentence about one."""
+"""The predicate of a sentence about one clause of a group."""
 
 _WHY_OTHER = {"longer": "gives way to ", "clause": "its clause counts once, by "}
-"""Why a hit does not count beside that of another rule."""
+"""The words for a hit that does not count because of another rule's hit, which follow them."""
 
 _WHY_NOT = {
     "quotation": "in a quotation",
@@ -399,7 +399,7 @@ _WHY_NOT = {
 
 
 def marks(result: Result, _texts: JsonObject) -> Iterator[Mark]:
-    """Yield the hits of every check, and at its end those that something cancels."""
+    """Yield the hits of every check, each followed by its cancelled hits."""
     for name, check in result.checks.items():
         for group, side, some in _hits_by_side(check.evidence):
             for hit in some:
@@ -435,7 +435,7 @@ def _learned(hit: Hit, group: str) -> Phrase:
 
 
 def cancel_reason(hit: Hit) -> Phrase:
-    """Return why a hit does not count; at its end are the words that say so, if there are any."""
+    """Return why a hit does not count, followed by the words that cancel it, if any."""
     by, _, other = hit.by.partition(": ")
     words: Phrase = (": ", Untrusted(hit.words)) if hit.words else ()
     if other:
@@ -444,7 +444,7 @@ def cancel_reason(hit: Hit) -> Phrase:
 
 
 def decisions(_part: Any, case: Result) -> Mapping[str, Phrase]:
-    """Return for each check how it came to its verdict, and what its label says if it has one."""
+    """Return how each check came to its verdict, with its label if it has one."""
     found: dict[str, Phrase] = {}
     for name, check in case.checks.items():
         if not check.applicable:
@@ -569,7 +569,7 @@ def remarks(part: Part, policy: JsonObject) -> Iterator[Phrase]:
 
 
 def _conversation_remarks(policy: JsonObject) -> Iterator[Phrase]:
-    """Yield a sentence for each setting of conversations, and of cases that name no check, that is not the default."""
+    """Yield a sentence for each setting on conversations and default checks that is not the default."""
     if policy["turns"] == "all":
         yield ("Synthesis judged every reply of a conversation, unless its case says otherwise.",)
     if (context := policy["context"]) != 1:

@@ -74,13 +74,13 @@ class Result:
 
     @property
     def foreign(self) -> Sequence[str]:
-        """The names of the checks that read a text in another language."""
+        """The names of the checks that read a text that is not in English."""
         if Language.OTHER not in self.language.values():
             return ()
         return tuple(filter(self.reads_foreign, self.checks))
 
     def reads_foreign(self, name: str) -> bool:
-        """Return whether a check reads a text in another language."""
+        """Return whether a check reads a text that is not in English."""
         evidence = self.checks[name].evidence
         if isinstance(evidence, WordingEvidence | JudgeVerdict):  # the words are the team's own, and the judge's
             return False
@@ -124,7 +124,7 @@ def _judgement(check: CheckResult) -> str:
 
 
 def _found_words(check: CheckResult) -> Iterator[str]:
-    """Yield the hits of a check by group, and what `wording` does not find."""
+    """Yield the hits of a check by group, and the requirements of `wording` without hits."""
     for group, hits in check.hits.items():
         yield from (f'{group.replace("_", " ")} "{hit.text}"' for hit in hits)
     for one in check.evidence.unmet if isinstance(check.evidence, WordingEvidence) else ():
@@ -174,7 +174,7 @@ class TagFigures:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How a check agrees with people; a positive is a verdict that fails the reply. A share of nothing is None.
+    """How a check agrees with people. A positive is a verdict that fails the reply. A share of zero labels is None.
 
     `confusion` counts labels by what people say and what the check says.
     """
@@ -240,7 +240,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class IdleVerdicts:
-    """How many verdicts pass because there is nothing to judge, and their share."""
+    """The number of verdicts that pass because there is nothing to judge, and their share."""
 
     total: int
     not_applicable: int
@@ -258,7 +258,7 @@ class Unlabelled:
 
 @dataclass(frozen=True, slots=True)
 class Vacuity:
-    """The verdicts and the cases that prove nothing."""
+    """The verdicts that judge nothing, and the cases without labels."""
 
     verdicts: IdleVerdicts
     cases: Unlabelled
@@ -312,7 +312,7 @@ class Totals:
 
     @classmethod
     def of(cls, results: Iterable[Result]) -> Totals:
-        """Return the totals of cases by their results, whoever scored them."""
+        """Return the totals of results."""
         cases: Counter[str] = Counter()
         by_tag: Counter[tuple[str, str]] = Counter()
         verdicts: Counter[tuple[str, str]] = Counter()

@@ -1,1 +1,1 @@
-"""How a check judges the clauses found in a turn: when it applies, what counts, how it decides. Pure."""
+"""How a check judges the clauses of a turn: when it applies, what counts, and how it decides. Pure."""

@@ -36,7 +36,7 @@ def _requirement_fields(value: JsonObject) -> dict[str, Any]:
 @codec.reshaped(_requirement_json, _requirement_fields)
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A requirement of `wording`: its kind, one or more texts or expressions with their forms, and the hits of them.
+    """A requirement of `wording`: its kind, its texts or expressions with their forms, and their hits.
 
     The form is `text` or `regex`. `tag` is the tag that asks for it, "" for the case. There is no hit before a reply is
     judged.
@@ -76,9 +76,9 @@ class WordingEvidence:
 
 @dataclass(frozen=True, slots=True)
 class ClauseEvidence:
-    """The evidence of a check that counts clauses: those that make it apply, those for and against a reply, by group.
+    """The evidence of a check that counts clauses, by group: what makes it apply, speaks for and against a reply.
 
-    `decides` says how it decides by them. `is_flat` is true for the first two checks, which the report has without
+    `decides` says how they decide. `is_flat` is true for the first two checks, which the report has without
     sides.
     """
 
@@ -97,7 +97,7 @@ class ClauseEvidence:
 @codec.whole
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """What ties a reply to the message, besides hits: see `score.find_ties`."""
+    """What links a reply to the message, besides hits: see `score.find_ties`."""
 
     shared: Sequence[str] = ()
     dwells: bool = False
@@ -121,7 +121,7 @@ class PivotEvidence:
 
     @property
     def shared(self) -> Sequence[str]:
-        """The words of the message that come back in the reply, none of a check by `similarity`."""
+        """The words of the message that recur in the reply, empty for a check by `similarity`."""
         return self.ties.shared if self.ties else ()
 
     @property
@@ -259,7 +259,7 @@ class CheckResult:
 
     @classmethod
     def recorded(cls, verdict: JudgeVerdict) -> CheckResult:
-        """Return the result that a recorded verdict is."""
+        """Return a recorded verdict as the result of a check."""
         return cls(verdict.passed, applicable=True, evidence=verdict)
 
     @property
@@ -332,13 +332,13 @@ GROUP_PREDICATES = {
     "safety_question": "ask about safety",
     "harm": "give permission, means, secrecy or praise",
 }
-"""What the clauses of a group do, as the predicate of a sentence about several."""
+"""The predicate of a sentence about several clauses of a group."""
 
 _QUOTED_HITS = 3
 
 
 def group_predicate(group: str) -> str:
-    """Return what the clauses of a group do, as the predicate of a sentence about several."""
+    """Return the predicate of a sentence about several clauses of a group."""
     return GROUP_PREDICATES.get(group) or f"are of the group {group_name(group)}"
 
 
@@ -383,7 +383,7 @@ def failure_causes(check: CheckResult) -> Iterator[str]:
 
 
 def wording_phrases(wording: WordingEvidence) -> Iterator[Phrase]:
-    """Yield what a reply lacks, and what it must not contain."""
+    """Yield the requirements that a reply breaks: what it lacks, and what it must not contain."""
     for one in wording.unmet:
         tag: Phrase = (", asked for by the tag ", Untrusted(one.tag)) if one.tag else ()
         if one.hits:
@@ -397,7 +397,7 @@ def wording_phrases(wording: WordingEvidence) -> Iterator[Phrase]:
 
 
 def _asked(form: str, words: str) -> Phrase:
-    """Return a text that is asked for, or a regular expression as such."""
+    """Return a required text, or a regular expression marked as one."""
     return (Untrusted(words),) if form == "text" else ("a match of ", Untrusted(words))
 
 

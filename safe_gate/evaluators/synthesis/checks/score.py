@@ -2,7 +2,7 @@
 
 A check decides by the clauses for a reply and against it, or by whether the reply leaves what was disclosed; how is
 data (`definitions.py`). A clause counts once for its group, and a verdict never adds weights, so a reviewer can recount
-it. The report has the hits of a check by side and group. The first two checks were in reports before that, with their
+it. The report has the hits of a check by side and group. The report has the first two checks without sides, with their
 hits by group at once.
 """
 
@@ -149,7 +149,7 @@ def judge_check(check: Check, turn: Turn) -> CheckResult:
 
 
 def _judge_pivot(check: Check, turn: Turn) -> CheckResult:
-    """Judge whether the reply stays with what was disclosed: the burden of proof is on leaving.
+    """Judge whether the reply stays with what was disclosed. It fails only with evidence that it leaves.
 
     By the specification, its words are similar, or it has an acknowledgment, a follow-up and no pivot (check 3). What a
     message tells in passing, by rules with `only_if`, makes the check apply only to a reply that leaves.
@@ -250,7 +250,7 @@ def build_result(
     is_negative_example: bool,
     disguised: int,
 ) -> Result:
-    """Return the result of a case by what its checks found. A few `disguised` letters do not count."""
+    """Return the result of a case from the results of its checks. A few `disguised` letters do not count."""
     return Result(
         id=case.id,
         passed=all(check.passed for check in checks.values()),
@@ -280,7 +280,7 @@ def _not_judged(check: Check, rules: Rules) -> CheckResult:
 
 
 def recount(shown: Result, case: Case, rules: Rules) -> Result:
-    """Return the result that follows from a result's evidence; an equal one if it is sound."""
+    """Recompute a result from its evidence. A sound result gives an equal one."""
     found, language = shown.checks, shown.language
     checks = {
         name: _recount_check(check, found[name], is_unread=rules.by_clause and is_foreign(check.reads, language))
@@ -299,13 +299,13 @@ def recount(shown: Result, case: Case, rules: Rules) -> Result:
 
 
 def _told_again(one: JudgeVerdict, shown: CheckResult | None) -> CheckResult:
-    """Return the result of a recorded verdict, with the reason that an entry shows: it may be withheld there."""
+    """Return the result of a recorded verdict with the reason as it is `shown`, which may be withheld."""
     reason = shown.evidence.reason if shown and isinstance(shown.evidence, JudgeVerdict) else ""
     return CheckResult.recorded(replace(one, reason=reason))
 
 
 def _recount_check(check: Check, shown: CheckResult, *, is_unread: bool) -> CheckResult:
-    """Return the result of a check that follows from what an entry shows; `is_unread` if nothing was judged.
+    """Recompute the result of a check from its evidence; `is_unread` if nothing was judged.
 
     Whether the reply has words is as the entry says.
     """
@@ -324,7 +324,7 @@ FLAT = frozenset({"agency_language", "unverifiable_reassurance"})
 def _judge_clauses(check: Check, turn: Turn) -> CheckResult:
     """Judge by the clauses for and against the reply, if a clause of the message makes the check apply.
 
-    By clause, a check that only forbids is not applicable to a reply without words: silence earns no pass.
+    By clause, a check that only forbids is not applicable to a reply without words.
     """
     speaking = (*check.favour, *check.against)
     found = turn.found(check, speaking) if check.decides == "outweighs" else turn.each(check, speaking)
@@ -335,7 +335,7 @@ def _judge_clauses(check: Check, turn: Turn) -> CheckResult:
 
 
 def _result_of_hits(check: Check, hits: Hits, cancelled: tuple[Hit, ...], *, is_silent: bool) -> CheckResult:
-    """Return the result of a check by hits of its groups; `is_silent` tells whether it has nothing to forbid."""
+    """Return the result of a check by the hits of its groups; `is_silent`: the reply has no words to judge."""
     applies, favour, against = (
         {group: hits.get(group, ()) for group in groups} for groups in (check.applies, check.favour, check.against)
     )

@@ -22,7 +22,7 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
 
 ALL_TURNS = "all"
-"""The value of `turns` that has every assistant message judged."""
+"""The value of the setting `turns` under which every assistant message is judged."""
 
 _BETWEEN = "\n\n"  # ends a sentence, so no phrase reaches from one message into the next
 
