@@ -23,7 +23,7 @@ from safe_gate.model.problems import Place
 from safe_gate.model.results import Hit
 from tests.support import packs
 from tests.support.cases import REPOSITORY
-from tests.support.examples import examples
+from tests.support.examples import examples, is_thorough
 
 pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
 
@@ -185,7 +185,7 @@ def actual(result: Result) -> dict[str, bool | None]:
 def test_a_line_without_words_changes_no_verdict(line: str) -> None:
     changed = [
         data["id"]
-        for data, recorded in zip(LABELLED, as_recorded("standard"), strict=True)
+        for data, recorded in [*zip(LABELLED, as_recorded("standard"), strict=True)][:: 1 if is_thorough() else 2]
         if actual(recorded) != actual(score(data["user"], f"{data['assistant']}\n{line}"))
     ]
     assert changed == []
