@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def page(text: str) -> str:
     return marked.sub(lambda found: found[1] + _PARTS[found[2]]() + found[3], text)
 
 
+@cache
 def _packages() -> dict[str, set[str]]:
     """Return for each package, a folder or a module of its own, the packages that its modules import."""
     packages: dict[str, set[str]] = {file.stem: set() for file in sorted(PACKAGE.glob("[!_]*.py"))}

@@ -25,7 +25,7 @@ STARTED = pytest.StashKey[float]()
 
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """How fast a busy machine is proves nothing, neither of the code nor of the examples that it makes."""
-settings.register_profile("untimed", UNTIMED, max_examples=25)
+settings.register_profile("untimed", UNTIMED, max_examples=20)
 settings.register_profile(THOROUGH, UNTIMED)
 settings.load_profile("untimed")
 

@@ -117,7 +117,8 @@ def hostile_groups(folder: Path, *, optional: bool = True) -> tuple[str | Path, 
     names = [*texts, *(f"none {text}" for text in texts)]
     of_archetypes = {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 0.9}}, "optional": optional}
     of_tags = {"min-pass-rate": 1, "max-unexpected-failures": 0, "min-label-accuracy": 1, "optional": optional}
-    limits = {"min-group": 2, "archetypes": dict.fromkeys(names, of_archetypes), "tags": dict.fromkeys(names, of_tags)}
+    groups = {"archetypes": dict.fromkeys(names[::2], of_archetypes), "tags": dict.fromkeys(names[1::2], of_tags)}
+    limits = {"min-group": 2, **groups}
     (folder / "groups.json").write_text(json.dumps(limits), "utf-8")
     cases = "--cases", write_cases(folder / "cases.jsonl", *turns), "--batch", write_batch(folder / "b.json", *batch)
     return *cases, "--config", folder / "groups.json"
