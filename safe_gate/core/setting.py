@@ -182,7 +182,9 @@ def renamed(name: str, short: str, *commands: str) -> Mapping[str, tuple[str, ..
 class Strict(BaseModel):
     """Named values that are all known, such as the entries of a setting."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, defer_build=True)  # so that `1` is a number as `1.0` is
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, defer_build=True
+    )  # so that `1` is a number as `1.0` is
 
 
 class Group(Strict):

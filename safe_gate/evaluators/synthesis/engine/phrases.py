@@ -533,20 +533,9 @@ class _Walk:
             else:
                 self._leapt[leap, stop] = at
             behind = leap.state
-            if behind.ends or behind.leaps:
-                for place in range(at + 1, last + 1):
+            for place in range(at + 1, last + 1):
+                if not behind.is_plain or not behind.labels.isdisjoint(self.meanings[place]):
                     self._add(leap.after(place - at), place)
-                continue
-            are_apart = [*map(behind.labels.isdisjoint, self.meanings[at + 1 : last + 1])]
-            if all(are_apart):
-                continue
-            for place, is_apart in enumerate(are_apart, at + 1):
-                if (
-                    not is_apart
-                    and (exact := leap.after(place - at)) is not None
-                    and not exact.labels.isdisjoint(self.meanings[place])
-                ):
-                    self._add(after(exact, self.meanings[place]), place + 1)
 
     def _add(self, state: _State | None, at: int) -> None:
         if state is not None and (state, at) not in self._seen:
