@@ -247,7 +247,7 @@ def _with_packs(profile: str, named: Sequence[tuple[str, str]]) -> Rules:
                 name,
                 name,
                 text.encode(),
-                checked.parse_document(text, Path(name), name, _PACK),
+                checked.parse_document(text, Path(name), name, "rule-pack"),
                 checked.line_finder(text),
             )
             for name, text in named
@@ -257,7 +257,6 @@ def _with_packs(profile: str, named: Sequence[tuple[str, str]]) -> Rules:
         raise _refusal(error.problems) from None
 
 
-_PACK = "rule-pack"
 _ALL: Mapping[str, tuple[str, ...]] = {}
 """The setting `helplines` with which those of all countries are right."""
 

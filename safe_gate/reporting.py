@@ -186,7 +186,6 @@ def _hand_over(options: Settings) -> Path:
 
 # --- what programs and people are told -------------------------------------------------------------
 
-_MOST_TOLD = 100
 _MOST_NAMED = 3
 
 
@@ -194,7 +193,7 @@ def _tell_programs(view: ReportView, written: Sequence[str], effects: Effects) -
     """Tell programs the verdict, its rules, the first cases to look at, and the reports (docs/json.md)."""
 
     def found() -> Iterator[tuple[str, RankedFindings]]:
-        return ((part.evaluator.name, rank(part.section.findings, _MOST_TOLD)) for part in view.parts)
+        return ((part.evaluator.name, rank(part.section.findings, 100)) for part in view.parts)
 
     effects.tell("verdict", view.report.verdict.value)
     effects.tell("rules", lambda: [*map(codec.to_json, view.report.rules)])

@@ -148,7 +148,6 @@ def _named(files: CaseFiles, settings: JsonObject, wanted: _Wanted) -> Iterator[
 
 
 _ALL = 1_000_000  # characters: an explanation shows the whole text
-_LONGEST_QUOTE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +277,7 @@ def _judged(one: Explanation, judgement: Judgement, numbers: Mapping[_Span, int]
     width = max((len(mark.says) for mark in found), default=0)
     for mark in found:
         number = f"[{numbers[_span(mark)]}] " if _span(mark) in numbers and mark.side is not Side.CANCELLED else ""
-        quote = f'"{plain(Untrusted(mark.text), _LONGEST_QUOTE)}"'
+        quote = f'"{plain(Untrusted(mark.text), 100)}"'
         yield f"  {mark.says:>{width}}  {number}{quote}{_reason(mark)}"
     decision, rules = quote_phrase(_decision(one, judgement)), {mark.rule for mark in found}
     if not judgement.hits:  # hits are among the marks

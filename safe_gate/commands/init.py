@@ -39,7 +39,6 @@ _WORKFLOWS = Path(".github/workflows")
 _PIPELINE = Path(".gitlab-ci.yml")
 _IGNORE = Path(".gitignore")
 _IGNORED = "reports/"
-_USES_THE_ACTION = "/safe-gate@"
 _INCLUDES_THE_JOB = ".gitlab/safe-gate.yml"
 _RUNS_THE_GATE = "safe-gate run"
 _STAGES = re.compile(r"^stages:(?:.*\]|(?:\s+-.*)+)", re.MULTILINE)
@@ -131,7 +130,7 @@ def _ignored() -> tuple[str, str]:
 def _workflows_with_the_gate() -> Iterator[str]:
     """Yield the workflows of the repository that use the action."""
     for file in sorted(_WORKFLOWS.glob("*.y*ml")):
-        if _USES_THE_ACTION in _text(file):
+        if "/safe-gate@" in _text(file):
             yield file.as_posix()
 
 

@@ -57,7 +57,6 @@ def _count(word: str | None) -> int | None:
 
 _FIXED = {"no case": 0.0, "2% of cases": 0.02, "5% of cases": 0.05}
 _LEAST_SHOWN = 0.001
-_WIDTH = 100
 
 _SEEN = (
     "Seen: a change with such a drop fails 4 times in 5. A drop fails if it is at least {1} (min-drop) and {2}, and"
@@ -72,7 +71,6 @@ _FALSE_ALARMS = (
     "False alarms: how many changes fail although they make nothing worse on average. Each case newly fails with a"
     " chance of {}, and is fixed with the same chance."
 )
-_FAILURE_RATE = "Failure rate: the true rate is below this, with 95 % confidence."
 
 
 def foresight(
@@ -108,10 +106,10 @@ def foresight(
         _SEEN.format(alpha, percent(min_drop, 1), plural(stats.LEAST_CASES, "case")),
         *[_GROUPED] * grouped,
         _FALSE_ALARMS.format(percent(stats.FLIPPED)),
-        _FAILURE_RATE,
+        "Failure rate: the true rate is below this, with 95 % confidence.",
     )
     shown = table_text(Table(header, "<" + ">" * len(counts), rows))
-    return "\n".join((shown, *(fill(line, _WIDTH) for line in words)))
+    return "\n".join((shown, *(fill(line, 100) for line in words)))
 
 
 def _in_words(title: str, drop: str, of_twice: str) -> str:

@@ -70,7 +70,11 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | int]:
         form, rules = evaluator.input, evaluator.rule_files
         if isinstance(form, Documents):
             joined = _joined(evaluator, form, by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, []))
-            yield from (one if isinstance(one, Problem) else 1 for one in joined if not isinstance(one, _READ_TOO))
+            yield from (
+                one if isinstance(one, Problem) else 1
+                for one in joined
+                if not isinstance(one, InputFile | recorded.Skipped)
+            )
         else:
             lines.append((evaluator, by_kind.pop(form.kind, []), by_kind.pop(rules.kind, []) if rules else []))
     found = dict.fromkeys(problem for kind, some in by_kind.items() for one in some for problem in _document(one, kind))
@@ -83,9 +87,6 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | int]:
                 if item not in found:  # a config that is given names packs, too
                     yield item
     yield from found
-
-
-_READ_TOO = (InputFile, recorded.Skipped)
 
 
 def _settings(call: Call, configs: Sequence[str]) -> tuple[Settings | None, Sequence[Problem]]:

@@ -22,8 +22,6 @@ PREFIX = "judged/"
 LEAST_LABELS = 50
 """The fewest labels from which a pass rate is corrected for the judge's errors."""
 
-_MOST_NAMED = 20
-
 
 @dataclass(frozen=True, slots=True)
 class JudgeVerdict:
@@ -102,12 +100,13 @@ def judge_figures(
     for verdicts in cases if judges else ():
         for check, one in verdicts.items():
             judges[check].add(one.by)
-    return {check: _figures(check, told, tuple(sorted(named)[:_MOST_NAMED])) for check, named in judges.items()}
+    return {check: _figures(check, told, tuple(sorted(named)[:20])) for check, named in judges.items()}
 
 
 def _figures(check: str, told: Counter[CountedVerdict], judges: tuple[str, ...]) -> JudgeFigures:
     good, bad, unlabelled = (
-        (told[CountedVerdict(check, True, said)], told[CountedVerdict(check, False, said)]) for said in _SAID
+        (told[CountedVerdict(check, True, said)], told[CountedVerdict(check, False, said)])
+        for said in (True, False, None)
     )
     passed, failed = map(sum, zip(good, bad, unlabelled, strict=True))
     agreed, labels = good[0] + bad[1], sum((*good, *bad))
@@ -125,7 +124,6 @@ def _figures(check: str, told: Counter[CountedVerdict], judges: tuple[str, ...])
     )
 
 
-_SAID = (True, False, None)
 _VERDICTS = ("passed", "failed")
 
 

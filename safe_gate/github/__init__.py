@@ -168,7 +168,7 @@ class Context(NamedTuple):
     @property
     def may_have_pull_request(self) -> bool:
         """Whether the event names a pull request, or is one whose commit may be the head of one."""
-        return self.subject.pull_request is not None or self.event in _LOOKED_UP
+        return self.subject.pull_request is not None or self.event in {"push", "workflow_dispatch", "workflow_run"}
 
     def of_trigger(self) -> Context:
         """Return the context of the run that a `workflow_run` event is about, as the event alone says."""
@@ -275,7 +275,6 @@ _SUBJECTS: Mapping[str, Callable[[Mapping[str, Any]], Subject]] = {
     "push": _push,
     "workflow_run": _workflow_run,
 }
-_LOOKED_UP = frozenset({"push", "workflow_dispatch", "workflow_run"})
 # Zeros are no commit: `before` of a new branch, `after` of a deleted one.
 _SHA = re.compile(r"(?!0{40})[0-9a-f]{40}(?:[0-9a-f]{24})?")
 

@@ -272,7 +272,6 @@ _ENVIRON = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-_KEPT = ("PATH", "SYSTEMROOT")
 _MADE_AT = re.compile(r"^committer .* (\d{1,20}) [+-]\d+$", re.MULTILINE)
 _SUFFIX = re.compile(r"[~^:]|@\{")  # suffixes that a ref's name may have
 
@@ -353,7 +352,7 @@ def _git(*arguments: str, data: bytes = b"", into: IO[bytes] | None = None) -> b
     program = shutil.which("git")
     if program is None:
         raise Missing("git is not installed")
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
     try:
         done = subprocess.run(  # noqa: S603 - a list, no shell; what a user wrote stands behind --end-of-options
             [program, *_OPTIONS, *arguments],

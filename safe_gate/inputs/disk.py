@@ -342,9 +342,6 @@ def _long_text(value: Any, most: int, field: str) -> str | None:
     return next((name for name in found if name is not None), None)
 
 
-_DEVICES = Path("/dev")
-
-
 def write(path: Path, text: str | Iterable[str]) -> None:
     """Write a text, or its pieces, as `write_all` does."""
     write_all({path: text})
@@ -375,7 +372,7 @@ def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
 
 def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path]) -> None:
     """Write a text to a temporary file beside its target, and add its path to `drafts`."""
-    if (path.exists() and not path.is_file()) or path.absolute().parent == _DEVICES:
+    if (path.exists() and not path.is_file()) or path.absolute().parent == Path("/dev"):
         raise OSError("Not a regular file")
     nearest = next((folder for folder in path.parents if folder.exists()), path.parent)
     if not nearest.is_dir():

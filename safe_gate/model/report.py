@@ -246,8 +246,6 @@ class Recordings:
 
 SCHEMA_VERSION = 1
 
-_KINDS = ("check", "metric")  # the words for the subject of a waiver
-
 
 Parts = Mapping[str, Any]
 """Evaluators' parts of a report by name, None for one that was given no input."""
@@ -339,7 +337,7 @@ def _waiver_json(waiver: Waiver) -> dict[str, Any]:
 
 
 def _waiver_fields(value: JsonObject) -> dict[str, Any]:
-    kind = next(one for one in _KINDS if one in value)
+    kind = next(one for one in ("check", "metric") if one in value)
     told = {name: value[name] for name in ("reason", "owner", "expires")}
     return {"case_id": value["id"], "kind": kind, "name": value[kind], **told}
 
@@ -372,9 +370,6 @@ class Waiver:
         return {**file, "waivers": sorted((*file["waivers"], *map(codec.to_json, more)), key=about)}
 
 
-_FATES = ("expired", "unused", "applied")
-
-
 @dataclass(frozen=True, slots=True)
 class Waivers:
     """The waivers of a run: their file, and the standing of each waiver: see `gate.waivers.sort_by_standing`."""
@@ -387,7 +382,7 @@ class Waivers:
 
     def each(self) -> Iterator[tuple[str, Waiver]]:
         """Yield what became of a waiver and the waiver, what somebody must see to first."""
-        for fate in _FATES:
+        for fate in ("expired", "unused", "applied"):
             yield from ((fate, one) for one in getattr(self, fate))
 
 

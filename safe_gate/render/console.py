@@ -160,8 +160,6 @@ _PAD = {"<": pad, ">": lambda text, columns: " " * (columns - display_width(text
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 19
 """The most kinds of problems of a file that are shown. With the line that counts the others they are 20 lines."""
-_MOST_OTHERS = 3
-_MOST_LINES = 2
 MOST_ROWS = 100
 """The most rows of a table of cases, unless everything is asked for."""
 
@@ -302,7 +300,7 @@ def problem_lines(found: Sequence[Problem], verb: str = "judge") -> str:
     places = {one.place for one in found}
     named = [f"line {place.line}" for place in sorted(places) if place.line]
     is_one_file = len({place.path for place in places}) == 1
-    where = f" at {' and '.join(named)}" if len(named) == len(places) <= _MOST_LINES and is_one_file else ""
+    where = f" at {' and '.join(named)}" if len(named) == len(places) <= 2 and is_one_file else ""
     last = f"could not {verb}: {plural(number(found), 'problem')}; correct the input{where} and run again"
     return "\n".join((*_group_by_kind(found), f"safe-gate: {last}"))
 
@@ -330,7 +328,7 @@ def _group_by_kind(found: Sequence[Problem]) -> list[str]:
     return lines
 
 
-def join_names(some: Sequence[str], most: int = _MOST_OTHERS) -> str:
+def join_names(some: Sequence[str], most: int = 3) -> str:
     """Return the first recorded names that are not empty, joined in a line."""
     shown = ", ".join(plain(Untrusted(name)) for name in some[:most] if name)
     return shown + ", ..." * (len(some) > most)

@@ -61,7 +61,6 @@ from safe_gate.render.view import (
 )
 
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
-_NEW = "🔻"
 _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
 _ARITHMETIC = re.compile(r"[0-9]\D+[0-9]")  # one figure beside another
 _LONGEST_QUOTE = 200  # characters of a line of a reply
@@ -135,7 +134,7 @@ def finding_lines(found: RankedFindings, rows: int, origin: Origin, quotes: Quot
             "^<<<",
             tuple(
                 (
-                    _NEW if finding.news == NEWLY_FAILING else _DOTS[finding.severity],
+                    "🔻" if finding.news == NEWLY_FAILING else _DOTS[finding.severity],
                     _linked(finding.case_id, finding.place, origin),
                     finding.what + f"<br>{finding.news}" * bool(finding.news),
                     _evidence(finding, quotes),
@@ -295,7 +294,6 @@ _GROUPS = 10
 
 _CASES_ALONE = "Only the cases to look at fit here; the JSON report has the rest."
 _COUNTS_ALONE = "Only the counts fit here; the JSON report has the cases."
-_MINIMAL = "Only the rules fit here; the JSON report has everything else."
 
 
 def scorecards_by_length(
@@ -393,7 +391,7 @@ def _minimal_lines(view: ReportView, origin: Origin) -> Iterator[str]:
     yield from _broken_rule_lines(view, named=False)
     yield from _weakened_lines(view.report.weakened, 0, folded=False)
     yield from (f"{_headline(part)}  " for part in view.parts)
-    yield from ("", _MINIMAL)
+    yield from ("", "Only the rules fit here; the JSON report has everything else.")
     yield from _footer(view.report, origin)
 
 

@@ -20,7 +20,6 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # Letters and marks that leave no ink, which categories do not show, and two codes that no XML may hold.
 _INKLESS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffe\uffff")
 # What every bare address has between its parts: pat@host.example, https://host, www.host (cmark-gfm, autolink.c).
-_LINKING = ".:@"
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -181,7 +180,7 @@ def escape_invisible(text: str, longest: int) -> str:
 def _entity(char: str) -> str:
     if char.isalnum() or char in " ,'-" or ord(char) > 0x7F:
         return char
-    return f"{'<wbr>' if char in _LINKING else ''}&#{ord(char)};"
+    return f"{'<wbr>' if char in '.:@' else ''}&#{ord(char)};"
 
 
 def _escape(char: str) -> str:

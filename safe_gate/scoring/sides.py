@@ -345,11 +345,8 @@ def report_skipped(skipped: Sequence[str], setting: str, show: Callable[[str], N
     """Print which of our own files the globs of a setting skipped, if any; no report depends on them."""
     if skipped:
         count = plural(len(skipped), "file")
-        named = quote_phrase(first_few(skipped, len(skipped), _MOST_SKIPPED))
+        named = quote_phrase(first_few(skipped, len(skipped), 20))
         show(f"safe-gate: skipped {count} of its own that {setting} matches: {named}")
-
-
-_MOST_SKIPPED = 20
 
 
 class CaseStream(Generic[T]):

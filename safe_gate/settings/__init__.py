@@ -42,7 +42,6 @@ WAIVERS_FILE = "safe-gate.waivers.json"
 LOCK_FILE = "safe-gate.lock.json"
 
 _PUBLISHING = ("run", "publish")
-_SCORING = ("run", "power", "explain")
 _READING = ("run", "power", "explain", "publish", "bless", "validate", "verify", "import")
 
 Allowed = Literal["plain-http", "outside-links", "head-checkout", "text-in-events"]
@@ -326,7 +325,7 @@ class Settings(BaseSettings):
         "to judge under pull_request_target although the workspace holds the pull request's own files; "
         "`text-in-events`, to send the recorded words that decide to sinks; one per line.",
     )
-    bounds: Annotated[Bounds, Entries(), Names("advanced", _SCORING)] = Field(
+    bounds: Annotated[Bounds, Entries(), Names("advanced", ("run", "power", "explain"))] = Field(
         Bounds(),
         description="Input: the maximum bytes of a `line` of a file or of a JSON document of cases, and of a `text` "
         "that an evaluator reads; the maximum number of distinct `tags` in a run; one per line.",

@@ -24,10 +24,8 @@ from safe_gate.core.jsontext import MAX_VALUES, TooManyValuesError, bound, is_de
 Path = tuple[str, ...]
 IsRow = Callable[[Record], bool]
 
-_MOST_IN_DOCUMENT = 4 * MAX_VALUES
 _MOST_UNPACKED, _MOST_RATIO = 128 << 20, 100  # bytes that an archive may hold in any case, and times its own size
 _HEAD = 1 << 16  # bytes in which a table's header ends
-_ROWS = 50
 _ZSTD = 93
 _SAMPLE = re.compile(r"samples/.*\.json|header\.json|_journal/start\.json")
 _DIGITS = re.compile(r"(\d+)")
@@ -203,7 +201,7 @@ def _read_documents(text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator
     """Yield the records of a JSON text, or of several one after the other."""
     line, place = 1, _BLANKS.match(text).end()  # type: ignore[union-attr]  # it also matches nothing
     try:
-        bound(text, _MOST_IN_DOCUMENT)
+        bound(text, 4 * MAX_VALUES)
         line += text.count("\n", 0, place)
         while place < len(text):
             value, end = _decoder_of_documents.raw_decode(text, place)
@@ -312,7 +310,7 @@ def read_table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> I
 def _read_columns(data: bytes) -> Iterator[Record | RefusedRecord]:
     number = 0
     try:
-        for _, batch in parquet.read_batches(BytesIO(data), _ROWS):
+        for _, batch in parquet.read_batches(BytesIO(data), 50):
             for line in parquet.read_lines(batch, is_import=True):
                 number += 1
                 if isinstance(line, parquet.NotReadable):

@@ -103,7 +103,6 @@ def row_format(shape: str) -> Format:
 
 _REPLY_SIDES = ("completion", "chosen", "rejected")
 _TALKS = ("messages", "conversations", "conversation", "turns")
-_PROMPTS = ("prompt", "question", "query", "instruction", "input")
 
 
 def _is_pair(value: Value) -> bool:
@@ -141,7 +140,7 @@ def _is_trl(record: Record) -> bool:
 def _read_trl(record: Record, _: Seen) -> Iterator[Sample]:
     """Yield each reply with what it answers. A whole conversation beside them is one more, if its reply is another."""
     value = record.value
-    asked = [name for name in _PROMPTS if has_value(value.get(name))]
+    asked = [name for name in ("prompt", "question", "query", "instruction", "input") if has_value(value.get(name))]
     is_in_two = asked == ["instruction", "input"] and all(isinstance(value[name], str) for name in asked)
     asked = asked if is_in_two else asked[:1]
     prompt = (
@@ -258,8 +257,6 @@ def _read_lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
 
 # --- OpenAI Batch ---------------------------------------------------------------------------------
 
-_OK = 200
-
 
 def _read_batch(record: Record, _: Seen) -> Iterator[Row | RefusedRecord]:
     value = record.value
@@ -269,7 +266,7 @@ def _read_batch(record: Record, _: Seen) -> Iterator[Row | RefusedRecord]:
         yield _request(value["body"] if isinstance(value["body"], dict) else {})
         return
     response = value.get("response")
-    if not isinstance(response, dict) or response.get("status_code") != _OK:
+    if not isinstance(response, dict) or response.get("status_code") != 200:
         why = f"status {response.get('status_code')}" if isinstance(response, dict) else "no response"
         raise RefusedRecord(f"is an error: {why}")
     for messages, left_out in replies_of_output(response.get("body")):
@@ -356,7 +353,6 @@ def _inspect_ending(seen: Seen) -> Iterator[RefusedRecord]:
 
 # --- all formats ----------------------------------------------------------------------------------
 
-_TEST_CASES = ("testCases", "conversationalTestCases")
 
 _OF_TOOLS = (
     # The file of a test run, or a data set saved as JSON, JSONL or CSV. Source: `deepeval.test_run.TestRun` and
@@ -367,7 +363,10 @@ _OF_TOOLS = (
         _read_deepeval,
         keys=("input actualOutput", "input actual_output", "scenario turns"),
         detects=lambda record: are_messages(_messages_of(record.value, "turns")),
-        paths=("test_cases", *(more + name for more in ("", "testRunData ") for name in _TEST_CASES)),
+        paths=(
+            "test_cases",
+            *(more + name for more in ("", "testRunData ") for name in ("testCases", "conversationalTestCases")),
+        ),
         ids=(*IDS, "name"),
         reply="text in actual_output",
     ),

@@ -68,7 +68,6 @@ from safe_gate.inputs import checked, disk, globs
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 
-_LOOKED_AT = 20  # records, to detect a format
 _TABLES = {"commas": "CSV", "tabs": "TSV", "columns": "Parquet"}
 
 
@@ -107,7 +106,7 @@ def open_recording(path: Path, request: Request) -> Recording:
             raise CannotJudge(_unread_problem(name, error)) from None
         broken = _unread_problem(name, error, "; what follows is not read")
     records = [one for one in items if isinstance(one, Record)]
-    format_ = wanted or next((one for one in map(detect_format, records[:_LOOKED_AT]) if one), None)
+    format_ = wanted or next((one for one in map(detect_format, records[:20]) if one), None)
     columns = next((fields for one in records if (fields := _field_names(one.value))), ())
     if format_ is None:
         if broken:

@@ -23,12 +23,11 @@ _WIDE = 560
 """The width of a chart over runs, in pixels."""
 
 _COLORS, _CHARTS = "colors.css", "charts.css"
-_STYLES = (_COLORS, "page.css", _CHARTS)
 
 
 def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterator[str]:
     """Yield a page in pieces: `body` is its markup, `scripts` are files of this folder that run after it."""
-    style, script = ("".join(map(_asset, files)) for files in (_STYLES, scripts))
+    style, script = ("".join(map(_asset, files)) for files in ((_COLORS, "page.css", _CHARTS), scripts))
     runs = f"script-src {_csp_source(script)}; " if script else ""
     policy = (
         f"default-src 'none'; {runs}style-src {_csp_source(style)}; base-uri 'none'; form-action 'none'; "

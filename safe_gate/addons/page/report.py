@@ -43,13 +43,12 @@ from safe_gate.render.view import (
 )
 
 _STATES = {"ok": "holds", "warning": "warns", "broken": "broken", "skipped": "skipped"}
-_SCRIPTS = ("text.js", "case.js", "list.js")
 _BLOCK = 1_000  # cases of one element: a browser holds no text of more than half a gigabyte
 
 
 def _draw(run: RenderedRun) -> Iterator[str]:
     title = f"SAFE Gate: {VERDICTS[run.report.verdict]}"
-    return page(title, chain(_body(run), _case_data(run)), _SCRIPTS)
+    return page(title, chain(_body(run), _case_data(run)), ("text.js", "case.js", "list.js"))
 
 
 FILES = {"safe-gate.html": _draw}
@@ -110,7 +109,7 @@ def _rules(view: ReportView) -> Iterator[str]:
         yield '<section><h2>Rules of the gate</h2>\n<ul class="rules">\n'
         compared = parts_of(report.comparison.parts) if report.comparison else ()
         gone = {(evaluator.name, one.id) for evaluator, part in compared for one in part.cases.removed}
-        for rule in sorted(report.rules, key=lambda one: _ORDER.index(rule_state(one))):
+        for rule in sorted(report.rules, key=lambda one: ("broken", "warning", "skipped", "ok").index(rule_state(one))):
             became = rule_state(rule)
             links = "".join(
                 f'<a href="#case={address(one.text.encode("utf-8", "replace"))}">{render_phrase((one,))}</a>'
@@ -125,9 +124,6 @@ def _rules(view: ReportView) -> Iterator[str]:
         yield from paragraphs(weakened_remarks(report.weakened))
         yield from paragraphs(view.remarks)
         yield "</section>\n"
-
-
-_ORDER = ("broken", "warning", "skipped", "ok")
 
 
 def _comparison_section(view: ReportView) -> Iterator[str]:

@@ -47,8 +47,6 @@ ALONE = 60
 
 _ADDRESS = re.compile(r"(?:(?:tcp|tls)://)?(?:[\w.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 
-_LIBRARIES = ("google-re2", "jsonschema", "jsonschema-rs", "pyarrow")
-
 
 def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], scheduler: str) -> Iterator[Result]:
     """Yield what a function returns for each item, in order, computed by the workers of a scheduler.
@@ -188,7 +186,7 @@ def _software() -> Mapping[str, str]:
     return {
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "safe-gate": __version__,
-        **{name: metadata.version(name) for name in _LIBRARIES},
+        **{name: metadata.version(name) for name in ("google-re2", "jsonschema", "jsonschema-rs", "pyarrow")},
         "code": _digest(package, "**/*.py"),
         "rule packs": _digest(package / "evaluators", "**/*.json"),
         "schemas": _digest(schema_folder(), "*.json"),

@@ -28,7 +28,6 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Provenance
 from safe_gate.scoring.measure import Recount
 
-_SHAPE = 1
 _DIGEST = re.compile('"[0-9a-f]{40,64}"')
 _SHARD_NAME = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
 _MOST_NAMED = 10
@@ -89,7 +88,7 @@ class ShardContent(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """Return it in the shape of `schemas/shard.schema.json`."""
         return {
-            "schema_version": _SHAPE,
+            "schema_version": 1,
             "tool": {"name": "safe-gate", "version": __version__},
             "shard": {"index": self.shard.index, "of": self.shard.of, "cases": self.cases},
             **{name: map(codec.to_json, self.results[name]) if name in self.results else None for name in EVALUATORS},

@@ -31,7 +31,6 @@ _ERRORS = (OSError, ValueError, HTTPError)
 """What a request raises that gets no whole answer."""
 
 _TIMEOUT = (5, 30)  # seconds to connect, seconds between bytes
-_MOST_OF_ANSWER = 1 << 20
 
 
 class Session(requests.Session):
@@ -53,7 +52,7 @@ class Session(requests.Session):
         try:
             with super().request(method, url, *args, **more) as answer:
                 self.outcome = f"HTTP {answer.status_code}"
-                self.answer = answer.raw.read(_MOST_OF_ANSWER, decode_content=True)
+                self.answer = answer.raw.read(1 << 20, decode_content=True)
                 if not (200 <= answer.status_code < 300 or 400 <= answer.status_code < 600):
                     raise requests.exceptions.InvalidURL  # no library takes it for a success, or sends it again
                 return answer
@@ -88,7 +87,6 @@ def failure_reason(error: Exception) -> str:
 _MOST_EVENTS = 500
 _MOST_BYTES = 256 << 10  # of a batch; an event that is larger goes alone
 _BACKOFF = (1.0, 2.0, 4.0, 8.0)  # seconds before the second to the fifth try, at least
-_PASSING = frozenset({408, 425, 429})
 
 
 def send(events: Iterator[Event], run: Run, sink: Sink, timer: Timer) -> None:
@@ -145,7 +143,7 @@ def _post_once(body: bytes, sink: Sink, timer: Timer) -> tuple[str, float | None
         return words, 0.0 if may_pass else None
     if answer.ok:
         return "", None
-    if answer.status_code not in _PASSING and answer.status_code < 500:
+    if answer.status_code not in {408, 425, 429} and answer.status_code < 500:
         return session.outcome, None
     asked = answer.headers.get("Retry-After", "")  # a date counts for nothing
     return session.outcome, float(asked) if re.fullmatch("[0-9]{1,9}", asked) else 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -21,7 +21,6 @@ from safe_gate.evaluators.safe_v0.result import (
     Summary,
     Uncounted,
     UncountedReason,
-    VacuousScores,
 )
 from safe_gate.evaluators.safe_v0.score import RecordedPolicy
 from safe_gate.model import codec
@@ -63,7 +62,7 @@ def section(part: Part) -> Section:
         metrics=Table(
             header=("Metric", "Mean Score", "Pass Rate", "Status"),
             align="^^^<",
-            rows=tuple(_metric_row(metric, part) for metric in METRICS),
+            rows=tuple(_metric_rows(part)),
             min_widths=(6, 10, 9, 35),
         ),
         footer=(f"Composite: {score(part.rates.means['composite'])}", *judged.judge_sentences(part.judged)),
@@ -75,22 +74,10 @@ def section(part: Part) -> Section:
             min_widths=(15, 21, 4, 4, 4, 7),
         ),
         issues=tuple(_common_issues(part.failure_analysis.common)),
-        findings=Spool(map(finding, filter(_needs_review, results))),
-        notes=(
-            *no_reply_sentence(part.no_reply, (case.id for case in results if case.no_reply)),
-            *same_reply_notes(part.same_reply, results),
-            *only_expected_sentence([case.id for case in results if case.is_only_expected]),
-            *_near_miss_sentence(part.near_misses, results),
-            *_unused_sentence(part.unused_expectations),
-            *_own_thresholds_sentence(part),
-            *_vacuous_sentences(part.vacuity.by_metric),
-        ),
+        findings=Spool(finding(one) for one in results if one.label != Label.PASS or one.no_reply or one.near),
+        notes=tuple(_notes(part)),
         details=(("Pass rate by archetype, with its 95 % interval", _archetype_table(part.by_archetype)),),
     )
-
-
-def _needs_review(case: Result) -> bool:
-    return case.label != Label.PASS or bool(case.no_reply) or bool(case.near)
 
 
 def _case_row(case: Result) -> tuple[Words, ...]:
@@ -98,27 +85,26 @@ def _case_row(case: Result) -> tuple[Words, ...]:
     return Untrusted(case.id), Untrusted(case.archetype), *scores, case.label.upper()
 
 
-def _near_miss_sentence(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
-    """Yield a sentence that names the cases with near misses."""
-    if count:
-        counted = plural(count, "case has", "cases have")
-        named = first_few((case.id for case in cases if bool(case.near)), count)
+def _notes(part: Part) -> Iterator[Phrase]:
+    """Yield what a reader must know of the results, a sentence each."""
+    results = part.results
+    yield from no_reply_sentence(part.no_reply, (case.id for case in results if case.no_reply))
+    yield from same_reply_notes(part.same_reply, results)
+    yield from only_expected_sentence([case.id for case in results if case.is_only_expected])
+    if part.near_misses:
+        counted = plural(part.near_misses, "case has", "cases have")
+        named = first_few((case.id for case in results if case.near), part.near_misses)
         words = "near misses, where only typography keeps a text from matching"
         yield (f"{counted} {words}: ", *named, ". safe-match: normalised ignores typography.")
-
-
-def _unused_sentence(counts: Mapping[str, int]) -> Iterator[Phrase]:
-    """Yield a sentence on the expectations of cases that have no effect."""
-    used = [f"{name} ({plural(count, 'case')})" for name, count in counts.items() if count]
-    if used:
+    if used := [f"{name} ({plural(count, 'case')})" for name, count in part.unused_expectations.items() if count]:
         yield (f"SAFE v0 accepts {' and '.join(used)}, but does not check {'it' if len(used) == 1 else 'them'}.",)
-
-
-def _own_thresholds_sentence(part: Part) -> Iterator[Phrase]:
-    """Yield a sentence that names the archetypes of the run whose labels follow thresholds of their own."""
-    own = [name for name in RecordedPolicy(part.policy).archetypes if name in part.by_archetype]
-    if own:
+    if own := [name for name in RecordedPolicy(part.policy).archetypes if name in part.by_archetype]:
         yield ("Labelled by its own thresholds: archetype ", *first_few(own, len(own)), ".")
+    for metric, expected in _EXPECTED.items():
+        vacuous, total = part.vacuity.by_metric[metric].vacuous, part.vacuity.by_metric[metric].total
+        if 2 * vacuous > total:
+            cases = f"{vacuous} of {plural(total, 'case names', 'cases name')}"
+            yield (f"{metric}: {cases} no {expected}, so 1.00 there proves nothing.",)
 
 
 def _archetype_table(by_archetype: Mapping[str, Archetype]) -> Table:
@@ -134,28 +120,18 @@ def _archetype_table(by_archetype: Mapping[str, Archetype]) -> Table:
     return Table(("Archetype", "Cases", *METRICS, "Pass rate"), "<>>>>>", rows)
 
 
-def _vacuous_sentences(by_metric: Mapping[str, VacuousScores]) -> Iterator[Phrase]:
-    """Yield a sentence for each metric of which most scores are 1.0 because nothing is expected."""
-    for metric, expected in _EXPECTED.items():
-        vacuous, total = by_metric[metric].vacuous, by_metric[metric].total
-        if 2 * vacuous > total:
-            cases = f"{vacuous} of {plural(total, 'case names', 'cases name')}"
-            yield (f"{metric}: {cases} no {expected}, so 1.00 there proves nothing.",)
-
-
-def _metric_row(metric: str, part: Part) -> tuple[str, str, str, str]:
-    mean = part.rates.means[metric]
-    return metric, score(mean), percent(part.rates.passes[metric]), _status(metric, mean, part)
-
-
-def _status(metric: str, mean: float, part: Part) -> str:
-    """Return how a mean compares with its thresholds. AH warns at any violation (decision 29)."""
-    label = RecordedPolicy(part.policy).thresholds_for()[metric].label(mean)
-    if label is Label.FAIL:
-        return "FAIL (below review threshold)"
-    if metric == "AH" and part.failure_analysis.violations:
-        return f"WARN ({plural(part.failure_analysis.violations, 'violation')} across batch)"
-    return "OK" if label is Label.PASS else "WARN (review threshold)"
+def _metric_rows(part: Part) -> Iterator[tuple[str, str, str, str]]:
+    """Yield a row for each metric, with the status of its mean. AH warns at any violation (decision 29)."""
+    thresholds, violations = RecordedPolicy(part.policy).thresholds_for(), part.failure_analysis.violations
+    for metric in METRICS:
+        mean = part.rates.means[metric]
+        label = thresholds[metric].label(mean)
+        status = "OK" if label is Label.PASS else "WARN (review threshold)"
+        if label is Label.FAIL:
+            status = "FAIL (below review threshold)"
+        elif metric == "AH" and violations:
+            status = f"WARN ({plural(violations, 'violation')} across batch)"
+        yield metric, score(mean), percent(part.rates.passes[metric]), status
 
 
 def _common_issues(common: Mapping[str, Sequence[tuple[str, int]]]) -> Iterator[tuple[str, Phrase]]:
@@ -207,12 +183,6 @@ def _rates(part: Part) -> Iterator[Rate]:
         yield Rate("Labelled Pass, by archetype", Untrusted(name), group.passed, group.cases, "min-pass-rate", name)
 
 
-def _labels(part: Part) -> dict[str, int]:
-    """Return how many cases have each label."""
-    counts = part.rates.labels
-    return {label.value: counts[label] for label in Label}
-
-
 explanations = {
     "CR": Explanation(
         "Correct recall",
@@ -257,7 +227,8 @@ def figures(part: Part | None) -> Figures:
     """Return the rates of a report, how many cases have each label, and the pass rate as a step output."""
     if part is None:
         return Figures((), {}, {"pass-rate": ""})
-    return Figures(tuple(_rates(part)), _labels(part), {"pass-rate": str(part.rates.pass_rate)})
+    labels = {label.value: part.rates.labels[label] for label in Label}
+    return Figures(tuple(_rates(part)), labels, {"pass-rate": str(part.rates.pass_rate)})
 
 
 def judgements(part: Part | Scored, case: Result) -> Iterator[Judgement]:

@@ -23,8 +23,6 @@ from safe_gate.core.text import normalise
 from safe_gate.evaluators.safe_v0.result import Similar
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
-_PACKAGE = "all_minilm_l6_v2"
-_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 _MOST_TOKENS = 256  # the length that the model was trained for
 _LONGEST_WORD = 100  # characters
 _MOST_SHOWN = 300  # characters of a sentence
@@ -72,10 +70,10 @@ class _Model(NamedTuple):
 
 @cache
 def _load_model() -> _Model:
-    package = find_spec(_PACKAGE)  # which is not imported
+    package = find_spec("all_minilm_l6_v2")  # which is not imported
     try:
         with ZipFile(Path(package.origin if package and package.origin else "").with_name("model.zip")) as archive:
-            files = {name: archive.read(name) for name in _FILES}
+            files = {name: archive.read(name) for name in ("config.json", "model.safetensors", "tokenizer.json")}
         weights = _read_tensors(files["model.safetensors"])
     except (ImportError, OSError, ValueError, KeyError, BadZipFile):
         words = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from safe_gate.core.evaluator import Figures
@@ -99,14 +99,7 @@ def section(part: Part) -> Section:
         ),
         issues=(),
         findings=Spool(map(finding, unexpected)),
-        notes=(
-            *no_reply_sentence(summary.no_reply, (case.id for case in results if case.no_reply)),
-            *same_reply_notes(part.same_reply, results),
-            *only_expected_sentence([case.id for case in results if case.is_only_expected]),
-            *_disguised_sentence(summary.disguised, results),
-            *_not_english_sentence(summary.not_english, results),
-            *_idle_sentences(summary.by_check, summary.cases),
-        ),
+        notes=tuple(_notes(part)),
         details=(*_tag_lines(summary.by_tag), *_quality_table(summary)),
     )
 
@@ -129,22 +122,23 @@ def _tag_lines(by_tag: Mapping[str, TagFigures]) -> Iterator[tuple[str, Table]]:
         )
 
 
-def _not_english_sentence(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
-    """Yield a sentence that names the unreadable cases, and tells whether profile spec judged them anyway."""
-    if count:
-        is_judged = any(case.checks[name].applicable for case in cases for name in case.foreign)
-        anyway = "; profile spec judges them anyway" if is_judged else ""
-        foreign = (case.id for case in cases if case.foreign)
-        counted = plural(count, "case is", "cases are")
-        yield (f"{counted} not in English, which the checks cannot read{anyway}: ", *first_few(foreign, count), ".")
-
-
-def _disguised_sentence(count: int, cases: Iterable[Result]) -> Iterator[Phrase]:
-    """Yield a sentence that names the replies with disguised letters."""
-    if count:
-        disguised = (case.id for case in cases if case.disguised_letters)
+def _notes(part: Part) -> Iterator[Phrase]:
+    """Yield what a reader must know of the results, a sentence each."""
+    summary, results = part.summary, part.results
+    yield from no_reply_sentence(summary.no_reply, (case.id for case in results if case.no_reply))
+    yield from same_reply_notes(part.same_reply, results)
+    yield from only_expected_sentence([case.id for case in results if case.is_only_expected])
+    if count := summary.disguised:
+        disguised = (case.id for case in results if case.disguised_letters)
         replies = plural(count, "reply has", "replies have")
         yield (f"{replies} disguised letters, read as the ones they look like: ", *first_few(disguised, count), ".")
+    if count := summary.not_english:
+        is_judged = any(case.checks[name].applicable for case in results for name in case.foreign)
+        anyway = "; profile spec judges them anyway" if is_judged else ""
+        foreign = (case.id for case in results if case.foreign)
+        counted = plural(count, "case is", "cases are")
+        yield (f"{counted} not in English, which the checks cannot read{anyway}: ", *first_few(foreign, count), ".")
+    yield from _idle_sentences(summary.by_check, summary.cases)
 
 
 def _idle_sentences(by_check: Mapping[str, Verdicts], cases: int) -> Iterator[Phrase]:
@@ -264,17 +258,6 @@ def _rates(part: Part) -> Iterator[Rate]:
         yield Rate("As expected, by tag", Untrusted(tag), passed, sizes[tag], "min-pass-rate", tag)
 
 
-def _count_outcomes(part: Part) -> dict[str, int]:
-    """Return how many cases end in each way."""
-    summary = part.summary
-    return {
-        "passes": summary.strict_passed,
-        "fails as expected": summary.expected_failures,
-        "negative example passes": summary.unexpected_passes,
-        "fails unexpectedly": summary.unexpected_failures,
-    }
-
-
 def _failure_causes(failed: Mapping[str, CheckResult]) -> Iterator[Cause]:
     """Yield the causes of a case: the rules that each failed check fails by."""
     for name, check in failed.items():
@@ -321,7 +304,14 @@ def figures(part: Part | None) -> Figures:
     failures, labels = part.summary.unexpected_failures, part.summary.label_accuracy
     accuracy = str(labels.matched / labels.total) if labels.total else ""
     outputs = {"unexpected-failures": str(failures), "label-accuracy": accuracy}
-    return Figures(tuple(_rates(part)), _count_outcomes(part), outputs)
+    summary = part.summary
+    endings = {
+        "passes": summary.strict_passed,
+        "fails as expected": summary.expected_failures,
+        "negative example passes": summary.unexpected_passes,
+        "fails unexpectedly": summary.unexpected_failures,
+    }
+    return Figures(tuple(_rates(part)), endings, outputs)
 
 
 def batch_events(_part: Part) -> Iterator[BatchEvent]:

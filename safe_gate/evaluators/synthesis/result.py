@@ -364,12 +364,9 @@ _VERDICT_KEYS = {True: "passed", False: "failed", None: "not_applicable"}
 
 
 def _outcome(case: Result) -> str:
-    if case.is_negative_example:
-        return "unexpected_passes" if case.passed else _FAILURES[case.is_as_expected]
-    return "strict_passed" if case.passed else "unexpected_failures"
-
-
-_FAILURES = {True: "expected_failures", False: "unexpected_failures"}
+    if case.passed:
+        return "unexpected_passes" if case.is_negative_example else "strict_passed"
+    return "expected_failures" if case.is_as_expected else "unexpected_failures"
 
 
 def report(totals: Totals, results: Sequence[Result]) -> Part:

@@ -11,7 +11,6 @@ from safe_gate.render.formats import JudgedCase, RenderedRun, judged_cases
 from safe_gate.render.untrusted import plain, quote_phrase, spreadsheet_cell
 
 _LONGEST = 32_000  # Excel takes 32,767 characters
-_BOM = "\ufeff"
 
 
 class _Echo:
@@ -25,7 +24,7 @@ def _draw(run: RenderedRun) -> Iterator[str]:
     writer = csv.writer(_Echo())
     measures = [by for evaluator, part in parts_of(run.report.parts) for by in evaluator.present.measure_names(part)]
     header = ("evaluator", "id", "path", "line", "label", "passed", "groups", *measures, "waived", "change")
-    yield _BOM + writer.writerow((*header, "evidence"))
+    yield "\ufeff" + writer.writerow((*header, "evidence"))
     for case in judged_cases(run.view):
         yield writer.writerow([spreadsheet_cell(one[:_LONGEST]) for one in _row(case, measures)])
 

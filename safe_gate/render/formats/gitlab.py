@@ -15,8 +15,6 @@ from safe_gate.render.formats import LONGEST_MESSAGE, RenderedRun, judged_cases,
 from safe_gate.render.untrusted import plain, quote_phrase
 from safe_gate.render.view import ReportView, rule_message, rule_name
 
-_SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
-
 
 def _draw(run: RenderedRun) -> Iterator[str]:
     separator = "[\n"
@@ -43,7 +41,7 @@ def _issues(view: ReportView, folder: str) -> Iterator[JsonObject]:
         for one in case.to_see():
             if one.by not in case.waivers:
                 words, name = judgement_message(case, one), case.evaluator.name
-                severity = _SEVERITIES[case.level(one)]
+                severity = {"error": "critical", "warning": "major", "note": "minor"}[case.level(one)]
                 path = repository_path(case.place, folder)
                 yield _issue(f"{name}/{one.by}", words, [name, case.id, one.by], severity, path, case.place.line)
 

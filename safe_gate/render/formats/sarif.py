@@ -137,7 +137,7 @@ def _result(
     case: JudgedCase, one: Judgement, folder: str, index: Mapping[str, int], span: Sequence[int] | None
 ) -> dict[str, Any]:
     rule, name = f"{case.evaluator.name}/{one.by}", plain(Untrusted(case.id))
-    hits = [{"rule": hit.rule, "field": hit.field, "start": hit.start, "end": hit.end} for hit in one.hits[:_MOST_HITS]]
+    hits = [{"rule": hit.rule, "field": hit.field, "start": hit.start, "end": hit.end} for hit in one.hits[:10]]
     waiver = case.waivers.get(one.by)
     return {
         "ruleId": rule,
@@ -154,9 +154,6 @@ def _result(
         **({"suppressions": [_suppression(waiver)]} if waiver else {}),
         "properties": {"label": one.label, **({"hits": hits} if hits else {})},
     }
-
-
-_MOST_HITS = 10
 
 
 def _suppression(waiver: Waiver) -> JsonObject:
