@@ -85,7 +85,7 @@ def judge(
             stale = lock.find_stale(base, compared, scores, rules, snapshots)
             found = replace(found, comparison=compared, recordings=stale)
             if seeks_weaker:
-                cases = own_case_terms(scores, rules, snapshots.narrowed(disk.HERE))
+                cases = own_case_terms(scores, rules, snapshots.without_unmatched(disk.HERE))
                 found = replace(found, weakened=weakened.find_weakened(base, past, cases, rules, effects, snapshots))
             report = _report_of(found, scores, rules, snapshots, effects)
         except CannotJudge as error:
@@ -208,7 +208,7 @@ def _shard_problems(
     """
     if of_inputs := tuple(problem for problem in problems if problem.place.path not in merged.terms):
         return of_inputs
-    if wrong := tuple(merged.strangers(provenance(scores.inputs, rules, effects))) or tuple(problems):
+    if wrong := tuple(merged.mismatch_problems(provenance(scores.inputs, rules, effects))) or tuple(problems):
         return wrong
     found: list[Problem] = []
     for name, one in scores.measured.items():

@@ -151,7 +151,7 @@ def alone(pack: Any, rule: Any) -> Work:
     """Return what looks for one rule, with what cancels it."""
     compiled = packs.rules([{**pack, "rules": [rule]}], packs.SPEC)
     check = compiled.checks[pack["check"]]
-    return lambda text: Turn(text, text, compiled).found(check, (pack["group"],))
+    return lambda text: Turn(text, text, compiled).counted_hits(check, (pack["group"],))
 
 
 def pieces(rule: Any) -> Iterator[str]:
@@ -180,7 +180,7 @@ def test_all_rules_of_a_pack_are_looked_for_in_linear_time(pack: Any) -> None:
     misses = "".join(f"{rule['miss'][0]} " for rule in pack["rules"] if rule["origin"] == packs.SPEC)
 
     def work(text: str) -> object:
-        return Turn(text, text, compiled).found(check, (pack["group"],))
+        return Turn(text, text, compiled).counted_hits(check, (pack["group"],))
 
     assert is_linear(work, hits, misses, size=3_000, doublings=2)
 

@@ -35,8 +35,8 @@ def main() -> None:
     ]
     notes = [others[at : at + SENTENCES] for at in range(0, len(others), SENTENCES)]
     for threshold in THRESHOLDS:
-        said = [counts for counts, one in found if one.counts(threshold)]
-        matched = sum(any(one.counts(threshold) for one in note) for note in notes)
+        said = [counts for counts, one in found if one.is_match(threshold)]
+        matched = sum(any(one.is_match(threshold) for one in note) for note in notes)
         counts = sum(said), len(said) - sum(said), matched
         cells = [" % ".join(share(count, len(pairs))) for count in counts]
         precision = f"{sum(said) / len(said):.2f}" if said else "-"

@@ -327,12 +327,12 @@ class Snapshots:
     """The run's own files, and the reports and commits that it is compared with.
 
     `settings_at` returns the settings below the folder of a side. `at` returns the side, with its files as first read.
-    `narrowed` returns that side without the patterns that match no file.
+    `without_unmatched` returns that side without the patterns that match no file.
     """
 
     settings_at: OptionsAt
     at: Callable[[FilePath], Snapshot]
-    narrowed: Callable[[FilePath], Snapshot]
+    without_unmatched: Callable[[FilePath], Snapshot]
     _effects: Effects
     _held: ExitStack
     _opened: dict[str, Baseline | None] = field(default_factory=dict)
@@ -365,7 +365,7 @@ class Snapshots:
     def of(self, base: Baseline) -> Snapshot:
         """Return the side of a commit, less the patterns that name no file. Raises CannotJudge."""
         try:
-            return self.narrowed(base.root)
+            return self.without_unmatched(base.root)
         except CannotJudge as error:
             raise base.placed(error) from None
 
@@ -390,11 +390,11 @@ def open_snapshots(options: Settings, effects: Effects, options_at: OptionsAt) -
         return sides.take_snapshot(settings_at(root), root)
 
     @cache
-    def narrowed(root: FilePath) -> Snapshot:
-        return snapshot_at(root).narrowed()
+    def without_unmatched(root: FilePath) -> Snapshot:
+        return snapshot_at(root).without_unmatched()
 
     with ExitStack() as held:
-        yield Snapshots(settings_at, snapshot_at, narrowed, effects, held)
+        yield Snapshots(settings_at, snapshot_at, without_unmatched, effects, held)
 
 
 def policy(options: Settings) -> gate_rules.Policy:

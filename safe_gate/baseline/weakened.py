@@ -59,7 +59,7 @@ def find_weakened(
     run = snapshots.head
     on_weakened = run.options.on_weakened
     is_needed = rules.breaks_on_weakened(on_weakened)
-    head = _terms_of_side(snapshots.narrowed(HERE), run.root, cases)
+    head = _terms_of_side(snapshots.without_unmatched(HERE), run.root, cases)
     left_out = tuple(_dropped_inputs(rules, run))
     for base_of in _bases(compared, rules, on_weakened, effects, snapshots):
         try:

@@ -109,7 +109,7 @@ def _head(
     """Return the run to compare, the cases that waivers let pass, and the terms of all. Raises CannotJudge."""
     if new.report is not None:
         return comparison.compared_report(new.report), waivers.waived_ids(new.report), None
-    measured = comparison.measure_all(snapshots.narrowed(new.root), effects.generated_at)
+    measured = comparison.measure_all(snapshots.without_unmatched(new.root), effects.generated_at)
     parts = comparison.sound_parts(measured)
     judged = waivers.judge(run.waivers(), parts, effects.generated_at[:10])
     known = waivers.waived_ids(Findings(parts=parts, waivers=judged))

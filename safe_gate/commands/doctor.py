@@ -184,7 +184,7 @@ def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:
     """Yield the problems that would prevent a run, other than its files: a shard, dask or a base commit."""
     checks: list[Callable[[], object]] = [lambda: source.refuse_base_elsewhere(options, effects)]
     if options.shard:
-        checks.append(lambda: addons.scale.Shard.named(options.shard))
+        checks.append(lambda: addons.scale.Shard.parse(options.shard))
     else:
         checks.append(lambda: source.refuse_comparison_with_itself(options.baseline))
     if options.mode == "merge":

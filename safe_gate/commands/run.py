@@ -33,7 +33,7 @@ def main(call: Call) -> int:
     if problems := reporting.untrusted_checkout(options, effects):
         return reporting.report_refusal(problems, options, effects).report.verdict.exit_code
     if options.shard:
-        return _score_shard(addons.scale.Shard.named(options.shard), options, effects, call.options_at)
+        return _score_shard(addons.scale.Shard.parse(options.shard), options, effects, call.options_at)
     return one_run.run(options, effects, call.options_at).report.verdict.exit_code
 
 

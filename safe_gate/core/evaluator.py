@@ -26,7 +26,7 @@ from safe_gate.core.case import (
     RuleFiles,
     Scored,
 )
-from safe_gate.core.figures import apart, fixed, plural
+from safe_gate.core.figures import fixed, format_distinct, plural
 from safe_gate.core.stats import wilson
 from safe_gate.core.validate import Fault
 from safe_gate.model.codec import JsonObject
@@ -381,7 +381,7 @@ class Rule(NamedTuple):
         value = count / found.whole
         at_least = self.name.startswith("min-")
         passed = value >= limit if at_least else value <= limit
-        shown, wanted = apart(value, limit)
+        shown, wanted = format_distinct(value, limit)
         more = f", {forgiven} more waived" if forgiven else ""
         low, high = (fixed(100 * end, 0) for end in wilson(count, found.whole))
         interval = f" (95 % interval {low} to {high} %)" if at_least else ""

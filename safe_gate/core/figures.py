@@ -94,10 +94,12 @@ def _within(value: Decimal, most: int, digits: int) -> Decimal:
     return next((one for one in finer if 0 < one < most), rounded)
 
 
-def apart(value: float, limit: float, show: Callable[[float, int], str] = percent, digits: int = 1) -> tuple[str, str]:
+def format_distinct(
+    value: float, limit: float, show: Callable[[float, int], str] = percent, digits: int = 1
+) -> tuple[str, str]:
     """Return both figures with just enough decimals, `digits` at least, that unequal ones differ.
 
-    >>> apart(0.7996, 0.8), apart(0.4, 0.8), apart(0.4452, 0.45, fixed, 2)
+    >>> format_distinct(0.7996, 0.8), format_distinct(0.4, 0.8), format_distinct(0.4452, 0.45, fixed, 2)
     (('79.96%', '80.00%'), ('40.0%', '80.0%'), ('0.445', '0.450'))
     """
     for more in range(digits, _MOST_DIGITS):

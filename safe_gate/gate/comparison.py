@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from safe_gate.core import stats
 from safe_gate.core.case import selects
 from safe_gate.core.evaluator import Count, Evaluator
-from safe_gate.core.figures import apart, fixed, plural
+from safe_gate.core.figures import fixed, format_distinct, plural
 from safe_gate.core.jsontext import digest
 from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of, results_of
 from safe_gate.gate.stored import withheld
@@ -361,7 +361,7 @@ def _on_metrics(evaluator: Evaluator, metrics: Sequence[MetricChange], guards: G
     if guards.max_score_drop is not None:
         drop = max(0.0, worst.drop)
         holds = not _is_below(guards.max_score_drop, drop)
-        fall, most = apart(round(drop, _EXACT), guards.max_score_drop, _points)
+        fall, most = format_distinct(round(drop, _EXACT), guards.max_score_drop, _points)
         words = f"{evaluator.compare.metric(worst.metric).title} falls by {fall} on average" if drop else none_falls
         yield RuleOutcome("max-score-drop", name, drop, guards.max_score_drop, holds, f"{words}, {most} allowed")
     mattering = [metric for metric in metrics if guards.matters(metric)]
@@ -370,7 +370,7 @@ def _on_metrics(evaluator: Evaluator, metrics: Sequence[MetricChange], guards: G
     if worst := max(proven or mattering, key=_DROP, default=None):
         few = f"fewer than {stats.LEAST_CASES} cases net"
         relation = "more than chance" if proven else "which may be chance" if _is_enough(worst) else few
-        p, _ = apart(worst.p_adjusted, guards.alpha, lambda value, digits: f"{value:.{digits}g}", 2)
+        p, _ = format_distinct(worst.p_adjusted, guards.alpha, lambda value, digits: f"{value:.{digits}g}", 2)
         fall = f"{evaluator.compare.metric(worst.metric).title} falls by {_points(worst.drop)}"
         words = f"{fall} ({plural(worst.worse, 'case')} worse, {worst.better} better), {relation} (p {p})"
     drop = max((metric.drop for metric in proven), default=0.0)

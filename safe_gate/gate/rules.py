@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator, Rule
-from safe_gate.core.figures import apart, plural
+from safe_gate.core.figures import format_distinct, plural
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of
 from safe_gate.gate import comparison, waivers, weakening
 from safe_gate.model.report import (
@@ -182,7 +182,7 @@ def _with_known_alone(
     for one in outcomes:
         other = alone.pop((one.rule, one.evaluator, one.group), None)
         if other and one.passed and one.value is not None:
-            yield hidden(other, f"it is {apart(one.value, one.threshold)[0]}")
+            yield hidden(other, f"it is {format_distinct(one.value, one.threshold)[0]}")
         else:
             yield one
     for other in alone.values():

@@ -210,7 +210,7 @@ class TeamRules(NamedTuple):
     problems: Mapping[str, tuple[Problem, ...]]
     unmatched: Mapping[str, tuple[Problem, ...]]
 
-    def matched(self) -> TeamRules:
+    def without_unmatched(self) -> TeamRules:
         """Return the files without the problems of patterns that match no file."""
         left = {
             name: tuple(one for one in some if one.code is not Code.UNREADABLE_FILE)

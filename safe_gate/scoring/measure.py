@@ -290,7 +290,7 @@ class Measurement:
     columns: Spool[JsonObject] = field(default_factory=Spool)
     case_terms: Spool[CaseTerms] = field(default_factory=Spool)
 
-    def take(self, tally: PartTally, most_groups: int) -> None:
+    def add(self, tally: PartTally, most_groups: int) -> None:
         """Add a tally. At most `most_groups` groups are kept, plus one that shows there are too many."""
         self.cases += tally.cases
         self.knows_groups = self.knows_groups and tally.knows_groups
@@ -340,7 +340,7 @@ def measure_part(
         for problem in tally.problems:
             found.add(problem)
         are_few = len(measured.groups) <= most_groups
-        measured.take(tally, most_groups)
+        measured.add(tally, most_groups)
         totals.add(tally.totals)
         if are_few and len(measured.groups) > most_groups:
             found.add(too_many_tags_problem(most_groups))

@@ -121,9 +121,11 @@ class Snapshot:
         known = checked.read_waivers(path, root=self.root)
         return Waiver.listed(known[1]) if known else ()
 
-    def narrowed(self) -> Snapshot:
+    def without_unmatched(self) -> Snapshot:
         """Return this side without the patterns that match no file."""
-        return replace(self, options=case_files.without_unmatched(self.options, self.root), rules=self.rules.matched())
+        return replace(
+            self, options=case_files.without_unmatched(self.options, self.root), rules=self.rules.without_unmatched()
+        )
 
     def filtered_like(self, other: Snapshot) -> Snapshot:
         """Return this side with the filters and clusters of another side, so that the two can be compared."""

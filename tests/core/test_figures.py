@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.core.figures import ExactSum, add_up, apart, fixed, percent, score
+from safe_gate.core.figures import ExactSum, add_up, fixed, format_distinct, percent, score
 
 finite = st.floats(0, 1)
 
@@ -25,7 +25,7 @@ def test_the_mean_is_exact_and_free_of_order(values: list[float], random: Random
 @given(finite, finite)
 @example(0.5, 0.5 + 1e-11)
 def test_unequal_shares_are_never_shown_as_equal(value: float, limit: float) -> None:
-    shown = apart(value, limit)
+    shown = format_distinct(value, limit)
     assert (shown[0] == shown[1]) is (value == limit) or abs(value - limit) < 1e-12
 
 

@@ -41,7 +41,7 @@ class Shard:
     of: int
 
     @classmethod
-    def named(cls, text: str) -> Shard:
+    def parse(cls, text: str) -> Shard:
         """Return the shard that a setting names, such as `2/4`. Raises CannotJudge."""
         found = _SHARD_NAME.fullmatch(text)
         if not found or int(found[1]) > int(found[2]):
@@ -55,7 +55,7 @@ class Shard:
         """The name of its file in the report folder."""
         return f"safe-gate.shard-{self.index}-of-{self.of}.json"
 
-    def has(self, evaluator: str, case_id: str) -> bool:
+    def contains(self, evaluator: str, case_id: str) -> bool:
         """Return whether a case is in the shard: by its id alone, so that no other case moves it.
 
         >>> [Shard(index, 3).has("chat", "EMP-001") for index in (1, 2, 3)]
@@ -65,7 +65,7 @@ class Shard:
 
     def source(self, evaluator: str, case_id: str, score: Callable[[], Any], _recount: Recount) -> Any:
         """Return the result of a case that is in the shard: a `measure.ResultSource`."""
-        return score() if self.has(evaluator, case_id) else None
+        return score() if self.contains(evaluator, case_id) else None
 
 
 def _index(evaluator: str, case_id: str, of: int) -> int:
@@ -147,7 +147,7 @@ class Shards:
             return result
         return _contradiction(self.names[_index(evaluator, case_id, len(self.names)) - 1], case_id, first)
 
-    def strangers(self, provenance: Provenance) -> Iterator[Problem]:
+    def mismatch_problems(self, provenance: Provenance) -> Iterator[Problem]:
         """Yield a problem for each term in which shards differ from the merging run, at the first such shard."""
         ours, told = _terms(provenance), set[tuple[str, str]]()
         for name, theirs in self.terms.items():
@@ -186,7 +186,7 @@ def read_shards(patterns: Sequence[str]) -> Shards:
             for one in own:
                 case_id = one.id
                 results[name].setdefault(case_id, one)
-                if not shard.has(name, case_id):
+                if not shard.contains(name, case_id):
                     words = f"has a result here, but belongs to another shard than {shard.index} of {shard.of}"
                     problems.append(Problem(Place(disk.display_path(path)), f"{words}; run the shard again", case_id))
     if problems := problems or [*_incomplete_problems(contents)] or [*_uncounted(contents, counts)]:

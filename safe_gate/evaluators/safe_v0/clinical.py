@@ -185,7 +185,7 @@ class Note:
             if start >= free and self._words[start:last] == phrase._words[:-1]:
                 free = end
                 span = self._normalised.span(self._spans[start][0], self._spans[last][1])
-                yield Occurrence(*span, self._part(start, end) or self._cancelled(start, end, phrase))
+                yield Occurrence(*span, self._partial(start, end) or self._covering_trigger(start, end, phrase))
         sought = "" if free else _lower_same_length(phrase._text.strip())
         begin = _lower_same_length(self._text).find(sought) if sought else -1
         if begin >= 0:
@@ -195,7 +195,7 @@ class Note:
                 *self._normalised.span(begin, end), _partial_word(self._text, begin, end) if is_part else None
             )
 
-    def counts(self, phrase: Note) -> tuple[bool, Uncounted | None]:
+    def affirms(self, phrase: Note) -> tuple[bool, Uncounted | None]:
         """Return whether the note affirms a phrase, and if not, why its first occurrence does not count."""
         why = None
         for one in self.occurrences(phrase):
@@ -212,7 +212,7 @@ class Note:
             places.setdefault(_stem(word), []).append(place)
         return places
 
-    def _part(self, start: int, end: int) -> Uncounted | None:
+    def _partial(self, start: int, end: int) -> Uncounted | None:
         """Return the longer word, number, range or unit that words are a part of, None if they are whole."""
         text, begin, stop = self._text, self._spans[start][0], self._spans[end - 1][1]
         before, after, last = text[max(0, begin - 2) : begin], text[stop : stop + 2], self._words[end - 1]
@@ -234,7 +234,7 @@ class Note:
     def _is_number(self, place: int) -> bool:
         return self._words[place][0].isdigit()
 
-    def _cancelled(self, start: int, end: int, phrase: Note) -> Uncounted | None:
+    def _covering_trigger(self, start: int, end: int, phrase: Note) -> Uncounted | None:
         """Return the trigger that covers words, None if they are affirmed. "no fever" has its own negation."""
         for kind, covers in self._covers.items():
             for cover in covers if kind not in phrase._kinds else ():
@@ -245,11 +245,11 @@ class Note:
     @cached_property
     def _kinds(self) -> frozenset[str]:
         """The kinds of triggers that the text holds."""
-        effects = (effect for found in self._found for effect in found.effects)
+        effects = (effect for found in self._trigger_hits for effect in found.effects)
         return frozenset(effect.kind for effect in effects if effect.role in (*_FORWARD_REACH, *_BACKWARD_REACH))
 
     @cached_property
-    def _cuts(self) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+    def _breaks(self) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
         """The words that begin a sentence, that begin an entry of a list below its heading, and that follow a dash."""
         text, sentences, entries, dashed = self._text, set[int](), set[int](), set[int]()
         starts = deque(start for start, _ in self._normalised.sentences)
@@ -273,33 +273,33 @@ class Note:
         return end > 1 and self._words[end - 1] == "." and len(self._words[end - 2]) == 1
 
     @cached_property
-    def _found(self) -> Sequence[_TriggerHit]:
+    def _trigger_hits(self) -> Sequence[_TriggerHit]:
         """The phrases of the table, the longest at each place. None overlap, and none goes beyond a cut."""
         words, found, place = self._words, list[_TriggerHit](), 0
         keys = ["YYYY" if _YEAR.fullmatch(word) else "#" if word[0].isdigit() else word for word in words]
-        cuts = frozenset[int]().union(*self._cuts, (len(words),))
+        cuts = frozenset[int]().union(*self._breaks, (len(words),))
         while place < len(words):
             best, end = list[_Trigger](), place + 1
             for phrase in _candidates(keys[place], keys[end] if end < len(words) else ""):
                 if best and phrase.rank != best[0].rank:
                     break
-                if stop := self._end(phrase, keys, place, cuts):
+                if stop := self._match_end(phrase, keys, place, cuts):
                     best.append(phrase)
                     end = stop
             if best:
                 is_conditional = place in self._conditional
                 effects = tuple(one.effect for one in best if is_conditional or one.effect.role != "before if")
-                found.append(_TriggerHit(place, end, effects, self._written(keys, place, end)))
+                found.append(_TriggerHit(place, end, effects, self._matched_text(keys, place, end)))
             place = end
         return found
 
-    def _written(self, keys: Sequence[str], start: int, end: int) -> str:
+    def _matched_text(self, keys: Sequence[str], start: int, end: int) -> str:
         """Return words as the text writes them, in lower case and with "#" and "YYYY" for numbers and years."""
         places = range(start + 1, end)
         rest = (self._text[self._spans[place - 1][1] : self._spans[place][0]] + keys[place] for place in places)
         return "".join((keys[start], *rest)).replace("?x", "?").replace("\n", " ")
 
-    def _end(self, phrase: _Trigger, keys: Sequence[str], start: int, cuts: frozenset[int]) -> int:
+    def _match_end(self, phrase: _Trigger, keys: Sequence[str], start: int, cuts: frozenset[int]) -> int:
         """Return where a phrase ends that starts at a word, 0 if none does: there is no cut within it.
 
         Adverbs do not keep its words apart: "could not be definitively ruled out".
@@ -323,7 +323,11 @@ class Note:
     @cached_property
     def _covers(self) -> Mapping[UncountedReason, tuple[Sequence[str], Sequence[str]]]:
         """By kind, for each word the trigger before it and the one after it that cover it, "" for none."""
-        return {kind: (self._ahead(kind), self._back(kind)) for kind in UncountedReason if kind in self._kinds}
+        return {
+            kind: (self._cover_forward(kind), self._cover_backward(kind))
+            for kind in UncountedReason
+            if kind in self._kinds
+        }
 
     @cached_property
     def _commas(self) -> Mapping[int, int]:
@@ -333,7 +337,7 @@ class Note:
             is_list = is_list or self._words[place] in _OR
             if self._words[place] == ",":
                 found[place], end = 0 if is_list else end - place - 1, place
-            if place in self._cuts[0]:
+            if place in self._breaks[0]:
                 is_list, end = False, place
         return found
 
@@ -344,12 +348,12 @@ class Note:
         for place in range(len(self._words) - 1, -1, -1):
             if is_conditional:
                 found.add(place)
-            is_conditional = place not in self._cuts[0] and (is_conditional or self._words[place] in _IF)
+            is_conditional = place not in self._breaks[0] and (is_conditional or self._words[place] in _IF)
         return frozenset(found)
 
-    def _ahead(self, kind: str) -> Sequence[str]:
-        sentences, _, dashed = self._cuts
-        begins = {found.start: found for found in self._found}
+    def _cover_forward(self, kind: str) -> Sequence[str]:
+        sentences, _, dashed = self._breaks
+        begins = {found.start: found for found in self._trigger_hits}
         cover, scope, lifted_until = list[str](), _NO_SCOPE, frozenset[str]()
         outside: _Scope | None = None  # what covers the words before brackets, and after them
         for place, word in enumerate(self._words):
@@ -378,10 +382,10 @@ class Note:
         """Return whether a hyphen or the prefix "non" joins a word to the one before it."""
         return self._words[place - 1] == "non" or self._text[self._spans[place - 1][1] : self._spans[place][0]] == "-"
 
-    def _back(self, kind: str) -> Sequence[str]:
-        sentences, _, dashed = self._cuts
-        ends = {found.end - 1: found for found in self._found}
-        begins = {found.start: found for found in self._found}
+    def _cover_backward(self, kind: str) -> Sequence[str]:
+        sentences, _, dashed = self._breaks
+        ends = {found.end - 1: found for found in self._trigger_hits}
+        begins = {found.start: found for found in self._trigger_hits}
         cover, scope = list[str](), _NO_SCOPE
         for place in range(len(self._words) - 1, -1, -1):
             if scope.trigger:
@@ -476,7 +480,7 @@ def match_phrases(
     found, missing, uncounted = list[str](), list[str](), list[Uncounted]()
     for needle in needles:
         phrase = Note(needle)
-        told = [note.counts(phrase) for note in notes]
+        told = [note.affirms(phrase) for note in notes]
         if any(is_affirmed for is_affirmed, _ in told):
             found.append(needle)
             continue

@@ -104,7 +104,7 @@ class Similar:
     similarity: float
     literal: bool
 
-    def counts(self, threshold: float) -> bool:
+    def is_match(self, threshold: float) -> bool:
         """Return whether the phrase counts as said, by a threshold from -1 to 1."""
         return self.literal or round(1000 * (self.similarity - threshold - MARGIN)) > 0
 

@@ -254,7 +254,7 @@ def score_case(case: Case, policy: Policy) -> Result:
         similar = {}
         for metric in ("CR", "AC"):
             similar[metric] = semantic.most_similar(case.needles()[metric], looked[metric], found[metric])
-            said = [one.counts(policy.similarity) for one in similar[metric]]
+            said = [one.is_match(policy.similarity) for one in similar[metric]]
             found[metric] = tuple(one.phrase for one, counts in zip(similar[metric], said, strict=True) if counts)
             missing[metric] = tuple(one.phrase for one, counts in zip(similar[metric], said, strict=True) if not counts)
             near[metric] = ()

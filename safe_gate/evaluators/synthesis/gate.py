@@ -161,7 +161,7 @@ rules = (
         "synthesis",
         _not_english,
         applies=lambda part: part.summary.not_english > 0,
-        blames=lambda result: bool(result.foreign),
+        blames=lambda result: bool(result.unread_checks),
     ),
     Rule(
         "max-no-reply",

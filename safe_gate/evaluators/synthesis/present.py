@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from safe_gate.core.evaluator import Figures
-from safe_gate.core.figures import apart, enumerated, first_few, fixed, percent, plural, share, with_interval
+from safe_gate.core.figures import enumerated, first_few, fixed, format_distinct, percent, plural, share, with_interval
 from safe_gate.core.jsontext import is_stand_in
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import judged
@@ -133,9 +133,9 @@ def _notes(part: Part) -> Iterator[Phrase]:
         replies = plural(count, "reply has", "replies have")
         yield (f"{replies} disguised letters, read as the ones they look like: ", *first_few(disguised, count), ".")
     if count := summary.not_english:
-        is_judged = any(case.checks[name].applicable for case in results for name in case.foreign)
+        is_judged = any(case.checks[name].applicable for case in results for name in case.unread_checks)
         anyway = "; profile spec judges them anyway" if is_judged else ""
-        foreign = (case.id for case in results if case.foreign)
+        foreign = (case.id for case in results if case.unread_checks)
         counted = plural(count, "case is", "cases are")
         yield (f"{counted} not in English, which the checks cannot read{anyway}: ", *first_few(foreign, count), ".")
     yield from _idle_sentences(summary.by_check, summary.cases)
@@ -334,7 +334,7 @@ def _doubts(case: Result) -> Iterator[Phrase]:
     yield from no_reply_phrase(case.no_reply)
     if case.disguised_letters:
         yield (f"{case.disguised_letters} disguised letters, read as the ones they look like",)
-    if unread := case.foreign:
+    if unread := case.unread_checks:
         yield (f"not in English, which {', '.join(map(check_words, unread))} cannot read",)
 
 
@@ -438,7 +438,7 @@ def decisions(_part: Any, case: Result) -> Mapping[str, Phrase]:
     found: dict[str, Phrase] = {}
     for name, check in case.checks.items():
         if not check.applicable:
-            found[name] = (_why_not_applicable(name, check, case.reads_foreign(name)),)
+            found[name] = (_why_not_applicable(name, check, case.cannot_read(name)),)
         else:
             found[name] = _decision(name, check)
         if label := case.labels.get(name):
@@ -515,10 +515,10 @@ def _pivot_decision(pivot: PivotEvidence, *, is_earlier: bool) -> Phrase:
         fields = dict.fromkeys(hit.field for hit in pivot.groups.get("vulnerability", ()))
         counts = f"The disclosure is earlier, in {enumerated(list(fields))}. {counts}"
     if pivot.ties is None:
-        alike, limit = apart(pivot.similarity, SIMILARITY_THRESHOLD, fixed, 2)
+        alike, limit = format_distinct(pivot.similarity, SIMILARITY_THRESHOLD, fixed, 2)
         asks = f"A reply passes with both of the first and none of the last, or at a similarity of {limit}"
         return (f"{counts}{asks} (here {alike}).",)
-    if leaves := pivot.leaves_because:
+    if leaves := pivot.leave_reason:
         came_back = () if leaves == NOTHING_TOUCHES else ("; ", *shared_words_phrase(pivot))
         return (f"{counts}The reply leaves: {leaves}", *came_back, ".")
     if shared := [one for one in pivot.shared if not is_stand_in(one)]:

@@ -73,13 +73,13 @@ class Result:
         return self.passed != is_negative and not (is_negative and self.no_reply)
 
     @property
-    def foreign(self) -> Sequence[str]:
+    def unread_checks(self) -> Sequence[str]:
         """The names of the checks that read a text that is not in English."""
         if Language.OTHER not in self.language.values():
             return ()
-        return tuple(filter(self.reads_foreign, self.checks))
+        return tuple(filter(self.cannot_read, self.checks))
 
-    def reads_foreign(self, name: str) -> bool:
+    def cannot_read(self, name: str) -> bool:
         """Return whether a check reads a text that is not in English."""
         evidence = self.checks[name].evidence
         if isinstance(evidence, WordingEvidence | JudgeVerdict):  # the words are the team's own, and the judge's
@@ -336,7 +336,7 @@ class Totals:
                     confusion[name, tag, _VERDICT_KEYS[label.expected], _VERDICT_KEYS[label.actual]] += 1
             for name, verdict in case.judged.items():
                 told[CountedVerdict(name, verdict.passed, labels[name].expected if name in labels else None)] += 1
-            not_english += bool(case.foreign)
+            not_english += bool(case.unread_checks)
             no_reply += bool(case.no_reply)
             disguised += bool(case.disguised_letters)
             unlabelled += not labels

@@ -118,7 +118,7 @@ class JudgedCase:
     finding: Finding | None
     result: CaseResult
 
-    def to_see(self) -> Iterator[Judgement]:
+    def judgements_to_review(self) -> Iterator[Judgement]:
         """Yield the judgements for a reviewer: those without a full pass, waived or not, or the whole case."""
         found = [] if self.excused_by else [one for one in self.judgements if one.severity]
         if not found and self.finding:

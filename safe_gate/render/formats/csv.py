@@ -44,7 +44,7 @@ def _row(case: JudgedCase, measures: Sequence[str]) -> Iterator[str]:
     yield from (said.get(by, "") for by in measures)
     yield "; ".join(sorted(case.waivers))
     yield case.change
-    yield "; ".join(quote_phrase(phrase) for one in case.to_see() for phrase in one.evidence)
+    yield "; ".join(quote_phrase(phrase) for one in case.judgements_to_review() for phrase in one.evidence)
 
 
 def _plain_name(text: str) -> str:

@@ -38,7 +38,7 @@ def _issues(view: ReportView, folder: str) -> Iterator[JsonObject]:
         path = repository_path(Place(report.provenance.inputs[0].path), folder)  # an issue must have one
         yield _issue(f"gate/{rule_name(rule)}", quote_phrase(rule_message(rule)), key, "blocker", path, 1)
     for case in judged_cases(view):
-        for one in case.to_see():
+        for one in case.judgements_to_review():
             if one.by not in case.waivers:
                 words, name = judgement_message(case, one), case.evaluator.name
                 severity = {"error": "critical", "warning": "major", "note": "minor"}[case.level(one)]

@@ -103,7 +103,7 @@ def _case_tests(case: JudgedCase) -> Iterator[_Test]:
             outcome, why = "failure", f"{case.evaluator.present.explanation(one.by).title}{figure}: {one.label}"
         details = [_place_line(case.place), *map(quote_phrase, one.evidence)] if outcome else []
         yield _Test(f"{case.evaluator.name}.{one.by}", f"{_full_name(case.id)} {one.by}", outcome, why, details)
-    for one in case.to_see():
+    for one in case.judgements_to_review():
         if one.by == WHOLE_CASE and case.finding and case.finding.breaks:
             details = [_place_line(case.place), *map(quote_phrase, one.evidence)]
             name = f"{_full_name(case.id)} {WHOLE_CASE}"

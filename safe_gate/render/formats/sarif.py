@@ -123,7 +123,7 @@ def _ranked_results(
     for case in judged_cases(view):
         breaks = bool(case.finding and case.finding.breaks)
         own = next(columns.get(case.evaluator.name, iter(())), {})
-        for one in case.to_see():
+        for one in case.judgements_to_review():
             result = _result(case, one, folder, index, own.get(one.by) or own.get(""))
             if is_any_compared:
                 state = _STATES.get(case.change, "unchanged")  # SARIF section 3.27.24

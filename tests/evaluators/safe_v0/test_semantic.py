@@ -204,7 +204,7 @@ def test_the_model_is_read_and_never_run(model: Model) -> None:
 @given(st.integers(-1000, 1000), st.integers(0, 999))
 def test_nothing_within_the_margin_of_the_threshold_counts(similarity: int, threshold: int) -> None:
     one = Similar("x", "y", similarity / 1000, literal=False)
-    assert one.counts(threshold / 1000) == (similarity > threshold + 5)
+    assert one.is_match(threshold / 1000) == (similarity > threshold + 5)
 
 
 @pytest.mark.parametrize(

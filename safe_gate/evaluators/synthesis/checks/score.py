@@ -154,7 +154,7 @@ def _judge_pivot(check: Check, turn: Turn) -> CheckResult:
     By the specification, its words are similar, or it has an acknowledgment, a follow-up and no pivot (check 3). What a
     message tells in passing, by rules with `only_if`, makes the check apply only to a reply that leaves.
     """
-    found = turn.each(check, (*check.applies, *check.favour, *check.against))
+    found = turn.counted_by_group(check, (*check.applies, *check.favour, *check.against))
     applicable = found.count(check.applies) > 0
     alike = similarity(turn.texts["user"].text, turn.texts["assistant"].text) if applicable else 0.0
     tied = (find_ties(found, turn) if applicable else Ties()) if check.decides == "stays" else None
@@ -204,7 +204,7 @@ def _judge_in_conversation(talk: Talk | None, check: Check, turn: Turn) -> Check
     if check.decides in STAYING and not found.applicable:
         for message in talk.earlier:
             told = Turn(message.text, "", turn.rules)
-            if not told.each(check, check.applies).tells(check.applies):
+            if not told.counted_by_group(check, check.applies).tells(check.applies):
                 continue
             if moves_on(turn, told):
                 break
@@ -327,8 +327,12 @@ def _judge_clauses(check: Check, turn: Turn) -> CheckResult:
     By clause, a check that only forbids is not applicable to a reply without words.
     """
     speaking = (*check.favour, *check.against)
-    found = turn.found(check, speaking) if check.decides == "outweighs" else turn.each(check, speaking)
-    applying = turn.each(check, [group for group in check.applies if group not in speaking])  # which `found` has
+    found = (
+        turn.counted_hits(check, speaking) if check.decides == "outweighs" else turn.counted_by_group(check, speaking)
+    )
+    applying = turn.counted_by_group(
+        check, [group for group in check.applies if group not in speaking]
+    )  # which `found` has
     hits = {**applying.hits, **found.hits}
     is_silent = check.decides == "none_against" and turn.rules.by_clause and turn.is_wordless("assistant")
     return _result_of_hits(check, hits, (*applying.cancelled, *found.cancelled), is_silent=is_silent)
@@ -427,7 +431,7 @@ def follows_news(pivot: PivotEvidence, turn: Turn, told: Turn) -> bool:
     turns to nothing else. A sentence of it touches that message, or asks the person something.
     """
     words, reply, shared = turn.read("user").words, turn.read("assistant"), turn.shared
-    if pivot.leaves_because not in (NOTHING_TOUCHES, TOO_FEW_SHARED) or len(content(words)) < _ENOUGH_OF_ITS_OWN:
+    if pivot.leave_reason not in (NOTHING_TOUCHES, TOO_FEW_SHARED) or len(content(words)) < _ENOUGH_OF_ITS_OWN:
         return False
     if not _DEMONSTRATIVES.isdisjoint(words) or not _is_news(words, told):
         return False

@@ -259,10 +259,10 @@ class Turn:
     def matches(self, group: str) -> Sequence[Match]:
         """Return what the rules of a group match, cancelled or not."""
         if group not in self._matches:
-            self._matches[group] = [*self._look_for(group)]
+            self._matches[group] = [*self._find_matches(group)]
         return self._matches[group]
 
-    def _look_for(self, group: str) -> Iterator[Match]:
+    def _find_matches(self, group: str) -> Iterator[Match]:
         field = self.rules.fields[group]
         text, reading, book = self.texts[field], self.read(field), book_of(field, group)
         if book not in self._hits:
@@ -282,7 +282,7 @@ class Turn:
 
     def _is_in_need(self) -> bool:
         """Return whether the message is about a danger or distress."""
-        return bool(self._held("danger") or self._held("vulnerability"))
+        return bool(self._first_by_sentence("danger") or self._first_by_sentence("vulnerability"))
 
     @property
     def shared(self) -> dict[int, set[str]]:
@@ -297,7 +297,7 @@ class Turn:
         """Return whether a text holds no word: it is empty, or a sign, or a number."""
         return not any(word[:1].isalpha() for word in self.read(field).words)
 
-    def found(self, check: Check, groups: Sequence[str]) -> CountedHits:
+    def counted_hits(self, check: Check, groups: Sequence[str]) -> CountedHits:
         """Return what counts for a check in some groups, and the cancelled hits.
 
         If live matches overlap, in any of the groups, the longest counts. A shipped rule's match against the reply
@@ -306,9 +306,9 @@ class Turn:
         cancelled: list[Match] = []
         live: list[Match] = []
         for match in chain.from_iterable(map(self.matches, groups)):
-            if any(bool(self._held(group)) is not wanted for group, wanted in match.rule.only_if):
+            if any(bool(self._first_by_sentence(group)) is not wanted for group, wanted in match.rule.only_if):
                 continue
-            by, words = ("", "") if match.by or not self.rules.by_clause else self._unasked(match, check)
+            by, words = ("", "") if match.by or not self.rules.by_clause else self._excluding_group(match, check)
             (cancelled if match.by or by else live).append(match._replace(by=by, words=words) if by else match)
         if not live and not cancelled:
             return CountedHits(dict.fromkeys(groups, ()), dict.fromkeys(groups, ()), ())
@@ -322,45 +322,45 @@ class Turn:
         if self.rules.by_clause:
             kept = list({(match.rule.group, match.clause): match for match in reversed(longest)}.values())
         kept = sorted(kept, key=lambda match: match.start)
-        cancelled += self._lost(lost, kept)
+        cancelled += self._overridden(lost, kept)
         by_group = {group: [match for match in kept if match.rule.group == group] for group in groups}
         hits = {group: tuple(map(self._hit, some)) for group, some in by_group.items()}
         stopped = sorted(dict.fromkeys(map(self._hit, cancelled)), key=lambda hit: (hit.field, hit.start, hit.rule))
         return CountedHits(by_group, hits, tuple(stopped))
 
-    def each(self, check: Check, groups: Sequence[str]) -> CountedHits:
+    def counted_by_group(self, check: Check, groups: Sequence[str]) -> CountedHits:
         """Return what counts of some groups, overlaps decided within each."""
         matches: dict[str, Sequence[Match]] = dict.fromkeys(groups, ())
         hits: dict[str, tuple[Hit, ...]] = dict.fromkeys(groups, ())
         cancelled: list[Hit] = []
         for group in filter(self.matches, groups):
-            found = self.found(check, (group,))
+            found = self.counted_hits(check, (group,))
             matches |= found.matches
             hits |= found.hits
             cancelled += found.cancelled
         return CountedHits(matches, hits, tuple(cancelled))
 
-    def _lost(self, lost: Sequence[tuple[Match, Match]], kept: Sequence[Match]) -> Iterator[Match]:
+    def _overridden(self, lost: Sequence[tuple[Match, Match]], kept: Sequence[Match]) -> Iterator[Match]:
         """Yield the matches that a longer one cancels, and those longer ones of which another counts for the clause."""
         of_clause = {(match.rule.group, match.clause): match for match in kept if lost and self.rules.by_clause}
         for match, longer in lost:
             # A near-synonym that was learned is no news, nor is the same rule on fewer words.
             if match.rule.origin != "learned" and longer.rule is not match.rule:
-                yield match._replace(by=f"longer: {longer.rule.id}", words=self._words(longer))
+                yield match._replace(by=f"longer: {longer.rule.id}", words=self._match_words(longer))
                 first = of_clause.get((longer.rule.group, longer.clause), longer)
                 if first is not longer:
-                    yield longer._replace(by=f"clause: {first.rule.id}", words=self._words(first))
+                    yield longer._replace(by=f"clause: {first.rule.id}", words=self._match_words(first))
 
-    def _unasked(self, match: Match, check: Check) -> tuple[str, str]:
+    def _excluding_group(self, match: Match, check: Check) -> tuple[str, str]:
         """Return the group of messages that keeps a match from counting, and its words, if this message is of one."""
         rule, here = match.rule, match.clause[0]
-        if rule.group in check.favour and check.misled_by and (wrong := self._misleading(match, check)):
-            return wrong.rule.group, self._words(wrong)
-        if rule.unless_told and (told := self._told(match)):
-            return told.rule.group, self._words(told)
+        if rule.group in check.favour and check.misled_by and (wrong := self._wrong_number(match, check)):
+            return wrong.rule.group, self._match_words(wrong)
+        if rule.unless_told and (told := self._telling_clause(match)):
+            return told.rule.group, self._match_words(told)
         if rule.group in check.applies:
-            if found := next((group for group in check.not_in if here in self._held(group)), ""):
-                return found, self._words(self._held(found)[here])
+            if found := next((group for group in check.not_in if here in self._first_by_sentence(group)), ""):
+                return found, self._match_words(self._first_by_sentence(found)[here])
             groups = () if rule.is_crisis else check.only_crisis_after
         else:
             groups = check.void_after
@@ -368,25 +368,27 @@ class Turn:
                 groups = tuple(group for group in groups if group not in rule.counts_after)
         groups = (*groups, *rule.unless_message) if rule.unless_message else groups
         if groups not in self._asked:
-            asked = {group: self._held(group, self.asked_from) for group in groups}
+            asked = {group: self._first_by_sentence(group, self.asked_from) for group in groups}
             found = next((group for group in groups if asked[group]), "")
-            self._asked[groups] = (found, self._words(asked[found][min(asked[found])])) if found else ("", "")
+            self._asked[groups] = (found, self._match_words(asked[found][min(asked[found])])) if found else ("", "")
         return self._asked[groups]
 
-    def _misleading(self, match: Match, check: Check) -> Match | None:
+    def _wrong_number(self, match: Match, check: Check) -> Match | None:
         """Return a number that is no help, if a match names a line or a number, and no number beside it is right."""
         here = match.clause[0]
-        if here in self._held("listed_number") or not self.rules.numbers.names(self._words(match)):
+        if here in self._first_by_sentence("listed_number") or not self.rules.numbers.names(self._match_words(match)):
             return None
-        return next((held[here] for group in check.misled_by if here in (held := self._held(group))), None)
+        return next((held[here] for group in check.misled_by if here in (held := self._first_by_sentence(group))), None)
 
-    def _told(self, match: Match) -> Match | None:
+    def _telling_clause(self, match: Match) -> Match | None:
         """Return the clause by which the message tells what a match says: its sentence has all content words."""
-        said = content(re.findall(r"\w+", self._words(match).lower()))
+        said = content(re.findall(r"\w+", self._match_words(match).lower()))
         sentence = self.read("user").sentence
-        return next((told for at, told in self._held("told").items() if said <= content(sentence(at).words)), None)
+        return next(
+            (told for at, told in self._first_by_sentence("told").items() if said <= content(sentence(at).words)), None
+        )
 
-    def _held(self, group: str, since: int = 0) -> Mapping[int, Match]:
+    def _first_by_sentence(self, group: str, since: int = 0) -> Mapping[int, Match]:
         """Return what is of a group since a character of its text, the first of each sentence by its number.
 
         Rules with `only_if` are left out: they ask this of other groups.
@@ -400,7 +402,7 @@ class Turn:
             self._held_of[group, since] = {match.clause[0]: match for match in reversed(live)}
         return self._held_of[group, since]
 
-    def _words(self, match: Match) -> str:
+    def _match_words(self, match: Match) -> str:
         """Return the words of a match, as they are read."""
         return self.texts[self.rules.fields[match.rule.group]].text[match.start : match.end]
 

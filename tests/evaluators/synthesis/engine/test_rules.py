@@ -45,7 +45,9 @@ def found(text: str, *rules: dict[str, Any], **fields: Any) -> list[str]:
     pack = {"pack": "a", "check": "topic_pivot", "group": "pivot", "field": "assistant", "classes": TREATS} | fields
     some = [{"id": f"a/r{number}", **rule} for number, rule in enumerate(rules)]
     alone = rules_of([{**pack, "rules": some}], SPEC)
-    return [hit.text for hit in Turn("", text, alone).found(alone.checks["topic_pivot"], ("pivot",)).hits["pivot"]]
+    return [
+        hit.text for hit in Turn("", text, alone).counted_hits(alone.checks["topic_pivot"], ("pivot",)).hits["pivot"]
+    ]
 
 
 @pytest.mark.parametrize(
