@@ -36,14 +36,12 @@ def threshold(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> Callable[
     return run
 
 
-@pytest.mark.parametrize("first", range(len(SOURCES)))
-def test_the_first_source_that_sets_a_value_wins(threshold: Callable[..., float], first: int) -> None:
+@pytest.mark.parametrize("first", range(len(SOURCES) + 1))
+def test_the_first_source_that_sets_a_value_wins_and_then_the_default(
+    threshold: Callable[..., float], first: int
+) -> None:
     given = {name: f"0.{index + 1}" for index, name in enumerate(SOURCES)}
-    assert threshold(**{name: given[name] for name in SOURCES[first:]}) == float(given[SOURCES[first]])
-
-
-def test_without_any_source_the_default_holds(threshold: Callable[..., float]) -> None:
-    assert threshold() == 0.8
+    assert threshold(**{name: given[name] for name in SOURCES[first:]}) == [0.1, 0.2, 0.3, 0.4, 0.8][first]
 
 
 def test_inputs_are_trimmed_and_read_with_underscores_too(
@@ -85,6 +83,11 @@ def test_config_keys_may_be_spelt_in_any_case_style(key: str, threshold: Callabl
         ({"SAFE_GATE_MIN_PASS_RATE": "inf"}, "", ["SAFE_GATE_MIN_PASS_RATE", '"inf"']),
         ({"INPUT_MIN-PASS-RATE": "80%"}, "", ["INPUT_MIN-PASS-RATE", '"80%"', "a number from 0 to 1"]),
         ({"INPUT_MIN-PASS-RATE": "80"}, "", ["INPUT_MIN-PASS-RATE", '"80"', "a number from 0 to 1"]),
+        ({"INPUT_MIN-PASS-RATE": "0.\u0661"}, "", ["INPUT_MIN-PASS-RATE", "a number from 0 to 1"]),
+        ({"INPUT_MIN-LABEL-ACCURACY": "topic_pivot=\u0661"}, "", ["INPUT_MIN-LABEL-ACCURACY (input"]),
+        ({"INPUT_MIN-LABEL-ACCURACY": "topic_pivot=0_1"}, "", ["INPUT_MIN-LABEL-ACCURACY (input"]),
+        ({"INPUT_MAX-UNEXPECTED-FAILURES": "1_0"}, "", ["INPUT_MAX-UNEXPECTED-FAILURES (input"]),
+        ({"INPUT_MAX-UNEXPECTED-FAILURES": "\u0661"}, "", ["INPUT_MAX-UNEXPECTED-FAILURES (input"]),
         ({"INPUT_STRICT-AH": "yes"}, "", ["INPUT_STRICT-AH", '"yes"', "true or false"]),
         ({"INPUT_COMMENT": "sometimes"}, "", ["INPUT_COMMENT", "always, on-failure, changes, never"]),
         ({"INPUT_MAX-FAIL-LABELS": "-1"}, "", ["INPUT_MAX-FAIL-LABELS", '"-1"', "a whole number from 0"]),
@@ -198,38 +201,27 @@ COMMANDS = (
 """A command of each kind that reads a config file."""
 
 
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [
-        *zip(
-            COMMANDS,
-            (
-                ".safe.config.json",
-                "Safe.Config.JSON",
-                "safe.config.jsonc",
-                "safe-config.json",
-                ".safe-gate.config.yml",
-                "SAFE-GATE.config.jsonc",
-                "safegate.config.json5",
-                "safe_gate.config.json",
-                "safe.config.toml",
-            ),
-            strict=True,
-        )
-    ],
+LOOK_ALIKE = (
+    *(".safe.config.json", "Safe.Config.JSON", "safe.config.jsonc", "safe-config.json", ".safe-gate.config.yml"),
+    *("SAFE-GATE.config.jsonc", "safegate.config.json5", "safe_gate.config.json", "safe.config.toml"),
 )
-def test_a_file_that_looks_like_the_config_and_is_not_read_is_refused(
+
+
+@pytest.mark.parametrize(("command", "name"), [*zip(COMMANDS, LOOK_ALIKE, strict=True)], ids=str)
+def test_a_file_that_looks_like_the_config_and_a_second_config_are_refused(
     safe_gate: SafeGate, command: tuple[str, ...], name: str
 ) -> None:
     write_batch(Path("b.json"), safe_case("a"))
     write_cases(Path("c.jsonl"), turn("t"))
     Path(name).write_text('{"min-pass-rate": 1}', "utf-8")
+    words = "is not read: the config file is JSON and is called safe.config.json or safe-gate.config.json; "
     ran = safe_gate(*command)
-    assert ran.code == 3
-    assert (
-        f"{name}: is not read: the config file is JSON and is called safe.config.json or safe-gate.config.json; "
-        in ran.err
-    )
+    assert (ran.code, f"{name}: {words}" in ran.err) == (3, True)
+    Path(name).unlink()
+    for two in ("safe.config.json", "safe-gate.config.json"):
+        Path(two).write_text("{}", "utf-8")
+    ran = safe_gate(*command)
+    assert (ran.code, "safe-gate.config.json: exists beside safe.config.json; delete one" in ran.err) == (3, True)
 
 
 def test_a_config_in_a_parent_folder_is_named_and_not_read(
@@ -253,17 +245,6 @@ def test_a_config_in_a_parent_folder_is_named_and_not_read(
     Path("safe-gate.config.json").write_text("{}", "utf-8")
     (top / "safe.config.json").write_text("{}", "utf-8")
     assert "is not read" not in safe_gate(*run).err
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: str(command[0]))
-def test_two_config_files_are_one_too_many(safe_gate: SafeGate, command: tuple[str, ...]) -> None:
-    write_batch(Path("b.json"), safe_case("a"))
-    write_cases(Path("c.jsonl"), turn("t"))
-    for name in ("safe.config.json", "safe-gate.config.json"):
-        Path(name).write_text("{}", "utf-8")
-    ran = safe_gate(*command)
-    assert ran.code == 3
-    assert "safe-gate.config.json: exists beside safe.config.json; delete one" in ran.err
 
 
 def test_the_second_name_of_the_config_file_is_as_good_as_the_first(safe_gate: SafeGate) -> None:
@@ -297,18 +278,6 @@ def test_the_token_is_in_no_repr() -> None:
     from safe_gate.settings import Settings
 
     assert "hunter2" not in repr(Settings().replace(github_token="hunter2"))
-
-
-@pytest.mark.parametrize("name", ["INPUT_MAX-UNEXPECTED-FAILURES", "INPUT_MIN-PASS-RATE", "INPUT_MIN-LABEL-ACCURACY"])
-@pytest.mark.parametrize("number", ["1_0", "\u0661"])
-def test_a_number_is_written_in_digits_alone(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, name: str, number: str
-) -> None:
-    write_cases(Path("c.jsonl"), turn("t"))
-    monkeypatch.setenv(name, f"topic_pivot={number}" if "LABEL" in name else number)
-    ran = safe_gate("run", "--cases", "c.jsonl")
-    assert ran.code == 3
-    assert ran.err.startswith(f"{name} (input")
 
 
 @pytest.mark.parametrize(
