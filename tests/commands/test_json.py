@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from safe_gate.model.problems import Code
-from tests.support.cases import BAD, REPOSITORY, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, REPOSITORY, SafeGate, bare_case, turn, write_batch, write_cases
 
 PAGE = (REPOSITORY / "docs/json.md").read_text("utf-8")
 
@@ -105,7 +105,7 @@ def test_a_command_that_cannot_judge_tells_why_by_code_and_place(
     Path("wrong.json").write_text('{"no-such-key": 1}')
     Path("broken.jsonl").write_text(f"{json.dumps(turn('a'))}\n{{}}\n")
     write_cases(Path("twice.jsonl"), turn("a"), turn("a"))
-    write_batch(Path("lacking.json"), {name: one for name, one in safe_case("s").items() if name != "output"})
+    write_batch(Path("lacking.json"), bare_case("s"))
     found = told(safe_gate, *words.split(), "--json")
     assert found["exit_code"] == 3
     assert (code, place) in codes(found)

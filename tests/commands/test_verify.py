@@ -19,7 +19,7 @@ from safe_gate.gate import stored
 from safe_gate.gate.stored import read_report
 from safe_gate.scoring.sides import SCORING
 from safe_gate.settings import settings
-from tests.support.cases import Ran, SafeGate, safe_case, signed, turn, write_batch, write_cases
+from tests.support.cases import Ran, SafeGate, bare_case, safe_case, signed, turn, write_batch, write_cases
 from tests.support.examples import examples
 from tests.support.pack_files import OWN
 from tests.support.reports import BAD, FAILING, REPORT, read, with_altered, write
@@ -82,7 +82,7 @@ def test_a_report_holds_under_whatever_settings_it_was_made(safe_gate: SafeGate,
     Path("own.json").write_text(json.dumps(OWN), "utf-8")
     Path("team.json").write_text(json.dumps(CONFIG), "utf-8")
     outputs = [{"test_id": id_, "output": FAILING} for id_ in ("s1", "s2")]
-    cases = [{key: value for key, value in safe_case(one["test_id"]).items() if key != "output"} for one in outputs]
+    cases = [bare_case(one["test_id"]) for one in outputs]
     write_batch(Path("b.json"), cases[0], cases[1] | {"concern_id": "I08"})
     write_cases(Path("recorded [1].txt"), *outputs)
     write_cases(Path("c.jsonl"), turn("t1", expected={"topic_pivot": True}), turn("t2", assistant=BAD))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from safe_gate import run as run_here
 from safe_gate.core.stats import corrected, kappa
-from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, SafeGate, bare_case, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 from tests.support.judged_run import waive
 
@@ -64,7 +64,7 @@ def test_a_failed_verdict_fails_a_case_of_either_evaluator(safe_gate: SafeGate) 
 
 
 def test_a_recorded_output_may_hold_the_verdicts(safe_gate: SafeGate) -> None:
-    bare = {key: value for key, value in safe_case("a").items() if key != "output"}
+    bare = bare_case("a")
     write_batch(Path("b.json"), bare)
     line = {"test_id": "a", "output": safe_case("a")["output"], "judged": verdict(False), "x_run": 1}
     write_cases(Path("b.outputs.jsonl"), line)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import Ran, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Ran, SafeGate, bare_case, report, safe_case, turn, write_batch, write_cases
 
 
 def refused(ran: Ran, words: str) -> None:
@@ -19,7 +19,7 @@ def refused(ran: Ran, words: str) -> None:
 
 
 LONG, BYTES = "x" * 2001, 2000
-CASE, BARE = safe_case("s"), {key: value for key, value in safe_case("s").items() if key != "output"}
+CASE, BARE = safe_case("s"), bare_case("s")
 OUTPUT = CASE["output"] | {"signals": ["Fever", LONG]}
 SIGNALS = CASE["expectations"] | {"signal_generation": {"must_find_signals": ["a"] * 10_001}}
 BOUNDED: dict[str, tuple[dict[str, Any], str, str]] = {

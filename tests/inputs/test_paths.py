@@ -11,18 +11,13 @@ import pytest
 
 from safe_gate.inputs import globs
 from safe_gate.render.untrusted import escape_invisible
-from tests.support.cases import BAD, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, SafeGate, bare_case, safe_case, turn, write_batch, write_cases
 
 OUTPUT = safe_case("x")["output"]
 
 
 def failing(id_: str) -> dict[str, Any]:
     return safe_case(id_, output={"signals": [], "summary": "", "followup_questions": ["policy?"]})
-
-
-def bare(id_: str) -> dict[str, Any]:
-    """Return a SAFE v0 case without its output."""
-    return {name: value for name, value in safe_case(id_).items() if name != "output"}
 
 
 def write_outputs(path: str, *ids: str) -> None:
@@ -149,7 +144,7 @@ def test_the_order_of_files_does_not_hang_on_how_they_are_spelt(safe_gate: SafeG
 def test_a_file_in_several_spellings_is_one_file(safe_gate: SafeGate) -> None:
     for folder in ("s", "elsewhere/deep"):
         Path(folder).mkdir(parents=True)
-    write_batch(Path("a.json"), bare("s"))
+    write_batch(Path("a.json"), bare_case("s"))
     write_outputs("a.outputs.jsonl", "s")
     write_cases(Path("c.jsonl"), turn("t"))
     for other in (f"{Path.cwd()}/", "s/../", "./s/.././"):
@@ -167,7 +162,7 @@ def test_a_file_in_several_spellings_is_one_file(safe_gate: SafeGate) -> None:
 
 
 def test_no_report_takes_the_place_of_what_it_was_made_from(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), bare("s"))
+    write_batch(Path("b.json"), bare_case("s"))
     write_outputs("b.outputs.jsonl", "s")
     write_cases(Path("c.jsonl"), turn("t"))
     Path("link.jsonl").symlink_to("c.jsonl")

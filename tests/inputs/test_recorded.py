@@ -8,16 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SafeGate, bare_case, safe_case, turn, write_batch, write_cases
 
 OUTPUT = safe_case("x")["output"]
 TWIN = "appears at {} too; expected ids that are unique in the run"
 LACKS = "output: has no recorded output; expected one by this test_id in {}"
-
-
-def bare(id_: str, **more: Any) -> dict[str, Any]:
-    """Return a case without its output."""
-    return {key: value for key, value in safe_case(id_, **more).items() if key != "output"}
 
 
 def lines(*ids: str) -> str:
@@ -25,10 +20,10 @@ def lines(*ids: str) -> str:
 
 
 INVALID = '{"test_id": "z", "output": {"signals": [], "summary": ""}}\n'
-A_B = [bare("a"), bare("b")]
+A_B = [bare_case("a"), bare_case("b")]
 FILES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "beside": ({"b": A_B, "b.outputs.jsonl": lines("b", "a")}, "b", []),
-    "a list of files": ({"a": [bare("a")], "a.outputs.jsonl": lines("a"), "b": [safe_case("b")]}, "a.json a.outputs.jsonl b.json", []),
+    "a list of files": ({"a": [bare_case("a")], "a.outputs.jsonl": lines("a"), "b": [safe_case("b")]}, "a.json a.outputs.jsonl b.json", []),
     "a case without": ({"b": A_B, "b.outputs.jsonl": lines("a")}, "b", [f"b.json:1: b: {LACKS.format('b.outputs.jsonl')}"]),
     "one too many": (
         {"b": A_B, "b.outputs.jsonl": lines("a", "b", "c")},
@@ -63,12 +58,12 @@ FILES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
         ["b.json:1: a: output: is recorded here and at b.outputs.jsonl:1; keep one"],
     ),
     "an invalid one": (
-        {"b": [bare("z")], "b.outputs.jsonl": INVALID},
+        {"b": [bare_case("z")], "b.outputs.jsonl": INVALID},
         "b",
         ["b.outputs.jsonl:1: z: output.followup_questions: is missing; expected a list of texts"],
     ),
     "an invalid one twice": (
-        {"b": [bare("z")], "b.outputs.jsonl": lines("z") + INVALID},
+        {"b": [bare_case("z")], "b.outputs.jsonl": lines("z") + INVALID},
         "b",
         [
             "b.outputs.jsonl:2: z: output.followup_questions: is missing; expected a list of texts",
@@ -85,9 +80,9 @@ FILES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
         "b",
         ["b.json:1: is not valid JSON: it breaks off"],
     ),
-    "one file for all": ({"a": [bare("a")], "b": [bare("b")], "all.jsonl": lines("a", "b")}, "a b --outputs all.jsonl", []),
+    "one file for all": ({"a": [bare_case("a")], "b": [bare_case("b")], "all.jsonl": lines("a", "b")}, "a b --outputs all.jsonl", []),
     "one file of more": (
-        {"a": [bare("a")], "all.jsonl": lines("a", "b")},
+        {"a": [bare_case("a")], "all.jsonl": lines("a", "b")},
         "a --outputs all.jsonl",
         ["all.jsonl:2: b: test_id: is the output of a case that no batch has"],
     ),
@@ -99,22 +94,22 @@ FILES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
         ],
     ),
     "outputs that a glob finds beside those by name": (
-        {"a": [bare("a")], "a_all.outputs.jsonl": lines("a")},
+        {"a": [bare_case("a")], "a_all.outputs.jsonl": lines("a")},
         "a* --outputs a_all.outputs.jsonl",
         [],
     ),
     "outputs by a wrong name": (
-        {"a": [bare("a")]},
+        {"a": [bare_case("a")]},
         "a --outputs o.jsonl",
         ["o.jsonl: matches no file"],
     ),
     "an output in another file": (
-        {"a": [bare("a")], "b": [bare("b")], "a.outputs.jsonl": lines("a"), "b.outputs.jsonl": lines("b", "a")},
+        {"a": [bare_case("a")], "b": [bare_case("b")], "a.outputs.jsonl": lines("a"), "b.outputs.jsonl": lines("b", "a")},
         "a b",
         ["b.outputs.jsonl:2: a: test_id: is the output of a case that b.json does not have"],
     ),
     "a case in two batches": (
-        {"a": A_B, "b": [bare("a")], "a.outputs.jsonl": lines("a", "b"), "b.outputs.jsonl": lines("a")},
+        {"a": A_B, "b": [bare_case("a")], "a.outputs.jsonl": lines("a", "b"), "b.outputs.jsonl": lines("a")},
         "a b",
         [f"b.json:1: a: test_id: {TWIN.format('a.json:1')}"],
     ),
@@ -124,7 +119,7 @@ FILES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
         [f"b.json:1: a: test_id: {TWIN.format('b.json:1')}"],
     ),
     "two batches of one id": (
-        {"a": [bare("1")], "d/a": [bare("2"), safe_case("3", typo=1)], "all.jsonl": lines("1", "2")},
+        {"a": [bare_case("1")], "d/a": [bare_case("2"), safe_case("3", typo=1)], "all.jsonl": lines("1", "2")},
         "a d/a --outputs all.jsonl",
         [
             "d/a.json: has the same batch id as a.json; rename one: a batch's id is its file's stem",
@@ -132,7 +127,7 @@ FILES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
         ],
     ),
     "a batch without an id, outputs of both": (
-        {"a": [{}], "b": [bare("b")], "all.jsonl": lines("b", "a")},
+        {"a": [{}], "b": [bare_case("b")], "all.jsonl": lines("b", "a")},
         "a b --outputs all.jsonl",
         [
             "a.json:1: test_cases[0].concern_id: is missing",
@@ -194,10 +189,10 @@ def test_a_fault_of_one_case_hides_no_other_problem_and_makes_up_none(safe_gate:
         assert ran.code == 3
         return [line for line in ran.err.splitlines() if " problem" not in line]
 
-    typo, no_output, no_case = bare("1") | {"typo": 1}, bare("4") | {"output": {}}, "no case"
-    cases = [typo, bare("2"), bare("2"), bare("3"), no_output, no_case]
+    typo, no_output, no_case = bare_case("1") | {"typo": 1}, bare_case("4") | {"output": {}}, "no case"
+    cases = [typo, bare_case("2"), bare_case("2"), bare_case("3"), no_output, no_case]
     Path("a.json").write_text(json.dumps({"test_cases": cases, "batch_plan": 3}), "utf-8")
-    write_batch(Path("b.json"), bare("1"), bare("5"))
+    write_batch(Path("b.json"), bare_case("1"), bare_case("5"))
     _outputs("a.outputs.jsonl", "1", "9")
     _outputs("b.outputs.jsonl", "1", "5", "8")
     found = [
@@ -210,7 +205,7 @@ def test_a_fault_of_one_case_hides_no_other_problem_and_makes_up_none(safe_gate:
         "b.outputs.jsonl:3: 8: test_id: is the output of a case that b.json does not have",
     ]
     assert [line for line in said() if "a.json:1: 4: output." not in line] == found
-    write_batch(Path("a.json"), typo, bare("2"), bare("2"), bare("3"))
+    write_batch(Path("a.json"), typo, bare_case("2"), bare_case("2"), bare_case("3"))
     assert "a.outputs.jsonl:2: 9: test_id: is the output of a case that a.json does not have" in said()
     _outputs("all.jsonl", "1", "2", "3", "5", "7")
     assert "all.jsonl:5: 7: test_id: is the output of a case that no batch has" in said("--outputs", "all.jsonl")

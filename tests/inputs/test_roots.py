@@ -6,7 +6,6 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,6 +18,7 @@ from safe_gate.scoring.measure import Measurement
 from safe_gate.settings import Settings
 from tests.support.baselines import commit_of
 from tests.support.cases import REPOSITORY, SAFE, SYNTHESIS, safe_case, turn, write_batch, write_cases
+from tests.support.pack_files import TEAM
 
 NOW = "2026-01-01T00:00:00Z"
 OPTIONS = Settings().replace(
@@ -28,22 +28,6 @@ OPTIONS = Settings().replace(
     rules=("rules/*.json",),
     config="my.json",
 )
-PACK: dict[str, Any] = {
-    "pack": "team",
-    "check": "agency_language",
-    "field": "assistant",
-    "group": "positive",
-    "about": "The team's own.",
-    "rules": [
-        {
-            "id": "team/yours",
-            "pattern": "yours to make",
-            "why": "A choice.",
-            "hit": ["It's yours to make."],
-            "miss": ["It's yours."],
-        }
-    ],
-}
 
 
 def write_inputs(top: Path) -> Path:
@@ -53,11 +37,11 @@ def write_inputs(top: Path) -> Path:
     for folder in (work / "more" / "deep", work / "rules", top / "shared"):
         folder.mkdir(parents=True)
     write_cases(work / "more" / "a.jsonl", turn("more a"))
-    write_cases(work / "more" / "deep" / "b.jsonl", turn("more b", assistant="It's yours to make."))
+    write_cases(work / "more" / "deep" / "b.jsonl", turn("more b", assistant="Purple llamas."))
     write_cases(top / "shared" / "c.jsonl", turn("shared c"))
     (work / "shared").mkdir()
     write_batch(work / "shared" / "extra.json", safe_case("shared extra"))
-    (work / "rules" / "team.json").write_text(json.dumps(PACK), "utf-8")
+    (work / "rules" / "team.json").write_text(json.dumps(TEAM), "utf-8")
     (work / "my.json").write_text('{"min-pass-rate": 0.5}', "utf-8")
     return work
 

@@ -13,25 +13,10 @@ from hypothesis import strategies as st
 from safe_gate.inputs.checked import join_path
 from tests.support.cases import SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
+from tests.support.pack_files import TEAM
 
 CONFIG = "evals/safe-gate.config.json"
 RUN = ("run", "--config", CONFIG)
-PACK: dict[str, Any] = {
-    "pack": "team",
-    "check": "agency_language",
-    "field": "assistant",
-    "group": "positive",
-    "about": "The team's own.",
-    "rules": [
-        {
-            "id": "team/yours",
-            "pattern": "purple llamas",
-            "why": "A choice.",
-            "hit": ["Purple llamas."],
-            "miss": ["Purple cows."],
-        }
-    ],
-}
 
 
 def configure(path: str = CONFIG, **settings: Any) -> None:
@@ -57,7 +42,7 @@ def test_every_path_of_a_config_starts_from_its_folder(safe_gate: SafeGate) -> N
     output = case.pop("output")
     write_batch(Path("evals/clinical/one.json"), case)
     Path("evals/recorded.jsonl").write_text(json.dumps({"test_id": "s", "output": output}) + "\n", "utf-8")
-    Path("evals/team.json").write_text(json.dumps(PACK), "utf-8")
+    Path("evals/team.json").write_text(json.dumps(TEAM), "utf-8")
     Path("evals/known.json").write_text('{"waivers": []}', "utf-8")
     configure(
         synthesis_cases=["replies/*.jsonl", "../shared/b.jsonl"],
@@ -140,7 +125,7 @@ def test_packs_and_waivers_of_the_base_commit_judge_from_its_config(
     git("init", "-q", "-b", "main")
     Path("evals").mkdir()
     write_cases(Path("evals/a.jsonl"), turn("a", assistant="Purple llamas.", checks=["agency_language"]))
-    Path("evals/team.json").write_text(json.dumps(PACK), "utf-8")
+    Path("evals/team.json").write_text(json.dumps(TEAM), "utf-8")
     configure(synthesis_cases=["a.jsonl"], rules=["team.json"])
     base = commit(Path())
     assert safe_gate(*RUN).code == 0

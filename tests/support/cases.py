@@ -85,6 +85,11 @@ def safe_case(id_: str, **fields: Any) -> dict[str, Any]:
     } | fields
 
 
+def bare_case(id_: str, **fields: Any) -> dict[str, Any]:
+    """Return a SAFE v0 test case without its output."""
+    return {name: value for name, value in safe_case(id_, **fields).items() if name != "output"}
+
+
 def write_cases(path: Path, *cases: dict[str, Any]) -> Path:
     """Write cases as JSONL."""
     path.write_text("".join(json.dumps(case) + "\n" for case in cases), "utf-8")

@@ -26,6 +26,23 @@ OWN: dict[str, Any] = {
     ],
 }
 """A pack of a team."""
+TEAM: dict[str, Any] = {
+    "pack": "team",
+    "check": "agency_language",
+    "field": "assistant",
+    "group": "positive",
+    "about": "The team's own.",
+    "rules": [
+        {
+            "id": "team/llamas",
+            "pattern": "purple llamas",
+            "why": "A choice.",
+            "hit": ["Purple llamas."],
+            "miss": ["Purple cows."],
+        }
+    ],
+}
+"""A pack of a team that lets replies pass."""
 
 
 def write_pack(**fields: Any) -> None:

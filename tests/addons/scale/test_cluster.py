@@ -22,6 +22,7 @@ import pytest
 from safe_gate.addons.scale import cluster
 from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 from tests.support.git import commit, git
+from tests.support.pack_files import TEAM
 
 pytestmark = pytest.mark.soak
 
@@ -127,27 +128,8 @@ def test_the_report_is_that_of_one_process_to_the_byte(
 
 @pytest.mark.usefixtures("one_by_one")
 def test_a_run_has_the_same_report_digests_and_verdict(safe_gate: SafeGate, two: Cluster) -> None:
-    pack = {
-        "pack": "team-choices",
-        "about": "Ours.",
-        "check": "agency_language",
-        "field": "assistant",
-        "group": "positive",
-        "rules": [
-            {"id": "team-choices/ask", "pattern": "your pace", "why": "w", "hit": ["At your pace."], "miss": ["x"]}
-        ],
-    }
-    Path("pack.json").write_text(json.dumps(pack), "utf-8")
-    what = (
-        "run",
-        "--synthesis-cases",
-        str(EXAMPLES),
-        str(DATA),
-        "--rules",
-        "pack.json",
-        "--rules-off",
-        "agency-positive",
-    )
+    Path("pack.json").write_text(json.dumps(TEAM), "utf-8")
+    what = ("run", "--synthesis-cases", EXAMPLES, DATA, "--rules", "pack.json", "--rules-off", "agency-positive")
     alone = safe_gate(*what, "--report-dir", "one")
     shared = safe_gate(*what, "--report-dir", "two", *two.flags())
     assert alone.code == shared.code == 1
