@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safe_gate.inputs.checked import load_schema
 from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.examples import examples
 from tests.support.hostile import commands_in
@@ -133,37 +133,10 @@ def test_the_baseline_of_the_settings_is_where_it_goes(safe_gate: SafeGate) -> N
     assert BASELINE.read_bytes() == Path("out/safe-gate.json").read_bytes()
 
 
-SHAPE = {
-    "type": "object",
-    "required": ["waivers"],
-    "additionalProperties": False,
-    "patternProperties": {"^x_": {}},
-    "properties": {
-        "waivers": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["id", "reason", "owner", "expires"],
-                "oneOf": [{"required": ["check"]}, {"required": ["metric"]}],
-                "additionalProperties": False,
-                "properties": {
-                    "id": {"type": "string", "minLength": 1},
-                    "check": {"enum": ["agency_language", "unverifiable_reassurance", "topic_pivot"]},
-                    "metric": {"enum": ["CR", "AH", "AC"]},
-                    "reason": {"type": "string", "pattern": r"^\S.*\S$"},
-                    "owner": {"type": "string", "pattern": r"\S"},
-                    "expires": {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"},
-                },
-            },
-        }
-    },
-}
-
-
 def waived() -> list[str]:
     """Return what the file waives, `id/check` or `id/metric`, in its order."""
     content = json.loads(WAIVERS.read_text("utf-8"))
-    jsonschema.validate(content, SHAPE)
+    assert load_schema("waivers").faults(content) == ()
     return [f"{one['id']}/{one.get('check') or one['metric']}" for one in content["waivers"]]
 
 
