@@ -390,8 +390,9 @@ def gate(
 
 
 def outputs(text: str) -> dict[str, str]:
-    """Return the step outputs as the runner reads them: heredocs, each under its own delimiter."""
-    found = re.findall(r"^([a-z-]+)<<(\S+)\n(.*?)\n?^\2\n", text, re.MULTILINE | re.DOTALL)
-    delimiters = [delimiter for _, delimiter, _ in found]
-    assert len(set(delimiters)) == len(delimiters)
-    return {name: value for name, _, value in found}
+    """Return the step outputs as the runner reads them: heredocs, each under its own delimiter, and `name=value`."""
+    heredoc = re.compile(r"^([a-z-]+)<<(\S+)\n(.*?)\n?^\2\n", re.MULTILINE | re.DOTALL)
+    found = heredoc.findall(text)
+    assert len({delimiter for _, delimiter, _ in found}) == len(found)
+    others = (line.split("=", 1) for line in heredoc.sub("", text).split("\n") if line)
+    return {name: value for name, _, value in found} | dict(others)

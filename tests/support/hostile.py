@@ -22,6 +22,7 @@ from safe_gate.render.view import ReportView
 from tests.support.cases import DATA, Ran
 from tests.support.formats import ALL
 from tests.support.formats import read as read_reports
+from tests.support.github import outputs
 
 HOSTILE = DATA / "hostile" / "synthesis_hostile.jsonl"
 OUTPUTS = {
@@ -136,28 +137,6 @@ def selects(selector: str, element: Element) -> bool:
     )
 
 
-def step_outputs(text: str) -> dict[str, str]:
-    """Return what the runner reads from GITHUB_OUTPUT."""
-    outputs: dict[str, str] = {}
-    lines = iter(text.split("\n"))
-    for line in lines:
-        name, heredoc, delimiter = line.partition("<<")
-        if heredoc and "=" not in name:
-            value: list[str] = []
-            for inner in lines:
-                if inner == delimiter:
-                    break
-                value.append(inner)
-            else:
-                raise AssertionError(f"no end for {line}")
-            outputs[name] = "\n".join(value)
-        elif line:
-            name, equals, value_ = line.partition("=")
-            assert equals, line
-            outputs[name] = value_
-    return outputs
-
-
 def comments(report: Mapping[str, Any]) -> list[str]:
     """Return the texts that the pull request's comment on a report may have, the longest last."""
     stored = read_report(report)
@@ -203,10 +182,10 @@ def surfaces(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp
         for name, value in environ.items():
             monkeypatch.setenv(f"GITHUB_{name}", value)
         ran = safe_gate("run", *arguments, "--report-dir", "out", *ALL)
-        outputs = step_outputs(output.read_bytes().decode("utf-8"))
-        assert set(outputs) == OUTPUTS
-        assert outputs["verdict"] == {0: "pass", 1: "fail", 3: "error"}[ran.code]
-        reports = [Path(outputs[f"report-{kind}"]).read_bytes().decode("utf-8") for kind in ("json", "markdown")]
+        told = outputs(output.read_bytes().decode("utf-8"))
+        assert set(told) == OUTPUTS
+        assert told["verdict"] == {0: "pass", 1: "fail", 3: "error"}[ran.code]
+        reports = [Path(told[f"report-{kind}"]).read_bytes().decode("utf-8") for kind in ("json", "markdown")]
         raw, document = reports
         others = read_reports("out")  # which refuses what would hurt a reader
         cases = [
@@ -217,14 +196,14 @@ def surfaces(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp
         ours = re.compile(r"::(error|warning|notice) title=SAFE Gate[^\x00-\x1f]*::[^\x00-\x1f]*")
         found = commands_in(ran.log)
         assert [line for line in found if not ours.fullmatch(line)] == []
-        assert bool(found) is summary.exists() is bool(outputs["comment-file"]) is ("--dry-run" not in arguments)
-        left_behind = Path(outputs["comment-file"]).read_text("utf-8") if outputs["comment-file"] else "{}"
+        assert bool(found) is summary.exists() is bool(told["comment-file"]) is ("--dry-run" not in arguments)
+        left_behind = Path(told["comment-file"]).read_text("utf-8") if told["comment-file"] else "{}"
         bodies = [body.partition("\n")[2]] if (body := json.loads(left_behind).get("body")) else []
         summaries = [summary.read_bytes().decode("utf-8")] if summary.exists() else []
         return ran.code, {
             "markdown": [document, *summaries, *bodies, *comments(json.loads(raw))],
             "log": [ran.log],
-            "github_output": ["\n".join(f"{name}={value}" for name, value in outputs.items())],
+            "github_output": ["\n".join(f"{name}={value}" for name, value in told.items())],
             "json": [raw, left_behind],
             "csv": [Path("out/safe-gate.cases.csv").read_bytes().decode("utf-8")],
         }
