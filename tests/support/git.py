@@ -16,7 +16,7 @@ def git(*arguments: str | Path, folder: Path = HERE) -> str:
     who = {f"GIT_{role}_{what}": "x@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     when = {f"GIT_{role}_DATE": NOW for role in ("AUTHOR", "COMMITTER")}
     environ = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull} | who | when
-    settings = ("-c", "init.defaultBranch=main", "-c", "init.templateDir=", "-c", "maintenance.auto=false")
+    settings = ("-c", "init.defaultBranch=main", "-c", "maintenance.auto=false")
     command = ["git", *settings, *arguments]
     return subprocess.run(command, cwd=folder, env=environ, check=True, capture_output=True, text=True).stdout.strip()
 
