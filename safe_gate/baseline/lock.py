@@ -22,7 +22,7 @@ from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.inputs.commit_files import Clone, FilePath, Missing
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
-from safe_gate.model.problems import CannotJudge, Code
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Comparison, Fault, Lock, Locked, Recordings, Stale
 from safe_gate.settings import LOCK_FILE
 
@@ -33,24 +33,36 @@ def read_lock(root: FilePath = HERE) -> Lock | None:
     return codec.from_json(Lock, checked.read_document(path, "lock")) if disk.exists(path) else None
 
 
-def as_they_are(
-    recordings: Mapping[str, Sequence[str]], model: str = "", at: str = "", *, needs_sources: bool = False
-) -> dict[str, Locked]:
+def as_they_are(recordings: Mapping[str, Sequence[str]], model: str = "", at: str = "") -> dict[str, Locked]:
     """Return recordings as they are below the working folder, each with its sources, which paths and globs name.
 
-    Raises CannotJudge for a file that cannot be read, and where sources are needed for each pattern that names none.
+    Raises CannotJudge for a file that cannot be read.
     """
-    found = {recording: globs.expand_on_disk(patterns, "") for recording, patterns in recordings.items()}
-    unmatched = dict.fromkeys(one for _, problems in found.values() for one in problems)
-    if needs_sources and unmatched:
-        raise CannotJudge(*unmatched)
+    found = {recording: globs.expand_on_disk(patterns, "")[0] for recording, patterns in recordings.items()}
     digest = cache(disk.sha256)  # several recordings may have one source
     return {
         recording: Locked(
             _sha256_of(recording), model, at, {disk.display_path(path): digest(str(path)) for path in sorted(paths)}
         )
-        for recording, (paths, _) in found.items()
+        for recording, paths in found.items()
     }
+
+
+def find_unmatched(recordings: Mapping[str, Sequence[str]], config: str) -> dict[str, dict[str, Problem]]:
+    """Return for each recording the patterns of its sources that match no file, each with its problem in the config."""
+    found = defaultdict[str, dict[str, Problem]](dict)
+    for recording, patterns in recordings.items():
+        for index, pattern in enumerate(patterns):
+            for one in globs.expand_on_disk([pattern], "")[1]:
+                named = replace(one, place=Place("recordings"), field=f"{recording}[{index}]")
+                named = replace(named, message=f'"{pattern}" {one.message}')
+                (found[recording][pattern],) = checked.place_in_config([named], config)
+    return dict(found)
+
+
+def name_patterns(problems: Mapping[str, Problem]) -> tuple[str, ...]:
+    """Return patterns as reports name them, each with its place."""
+    return tuple(f"{pattern} ({one.place.path}:{one.place.line})" for pattern, one in problems.items())
 
 
 def _sha256_of(recording: str) -> str:
@@ -77,11 +89,14 @@ def find_stale(
         return None
     judged_at = _commit_time(options.max_age)
     cases = _cases_by_file(scores) if compared and before else {}
+    unmatched = find_unmatched(options.recordings, options.config)
     stale = list[Stale]()
     for path, now in sorted(as_they_are(options.recordings).items()):
         entry = lock.recordings.get(path) if lock else None
         was = gate_rules.entry_before(path, entry.sources, before, options.recordings) if entry and before else None
         own = cases.get(disk.display_path(Path(path)))
+        if problems := unmatched.get(path, {}):
+            stale.append(Stale(path, Fault.NO_SUCH_SOURCE, name_patterns(problems)))
         is_same = own is not None and compared is not None and gate_rules.has_outputs_of_base(own, compared)
         stale += gate_rules.stale(path, now, entry, was, is_same=is_same)
         if entry and judged_at and options.max_age is not None:

@@ -206,6 +206,7 @@ STALE_RECORDINGS = "stale-recordings"
 
 _AGAIN = "record it again, then run safe-gate lock"
 _ADVICE = {
+    Fault.NO_SUCH_SOURCE: "correct recordings in the config file",
     Fault.NOT_LOCKED: "run safe-gate lock when it is recorded",
     Fault.SOURCES_CHANGED: _AGAIN,
     Fault.NOT_RENEWED: "run safe-gate lock when it is recorded",
@@ -213,6 +214,9 @@ _ADVICE = {
     Fault.TOO_OLD: _AGAIN,
     Fault.IN_FUTURE: _AGAIN,
 }
+
+_FILES = {Fault.NO_SUCH_SOURCE: "matches no file"}
+"""What the files of a stale recording are, if they are not sources that changed."""
 
 
 def entry_before(path: str, sources: Collection[str], base: Lock, named: Collection[str]) -> Locked | None:
@@ -273,7 +277,7 @@ def _recordings_hold(found: Recordings) -> Iterator[RuleOutcome]:
             0,
             passed=warns,
             found=f"{one.fault}{allowed}",
-            detail=f"{_ADVICE[one.fault]}; changed" if one.files else _ADVICE[one.fault],
+            detail=_ADVICE[one.fault] + (f"; {_FILES.get(one.fault, 'changed')}" if one.files else ""),
             group=one.recording,
             names=one.files,
             warns=warns,

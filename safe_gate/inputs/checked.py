@@ -21,7 +21,7 @@ from typing import Any
 
 from safe_gate.core.case import Documents, LineOf, Lines
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, blank_comments, parse, places
-from safe_gate.core.validate import Fault, Schema
+from safe_gate.core.validate import Fault, Schema, suggestion
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, extend_schema
 from safe_gate.gate.waivers import Waivable
 from safe_gate.inputs import disk, globs
@@ -459,6 +459,9 @@ def _misplaced_configs(root: FilePath) -> Iterator[Problem]:
 
 def _setting_fault(fault: Fault) -> Fault:
     """Return a config's fault, that of a setting which belongs elsewhere with the places it belongs to."""
+    if fault.path[:1] == ("recordings",) and len(fault.path) == 2:
+        hint = suggestion(str(fault.path[1]), (setting.key[-1] for setting in settings() if setting.key))
+        return fault._replace(message=f"{fault.message}{hint}; settings stand beside recordings") if hint else fault
     for setting in settings():
         if len(fault.path) != 1 or _bare_name(str(fault.path[0])) not in map(_bare_name, setting.names):
             continue

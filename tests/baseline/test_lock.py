@@ -295,9 +295,39 @@ def test_what_lock_cannot_write_is_said(safe_gate: SafeGate, locked: str) -> Non
     assert f"{CASES}: recordings: cannot be read" in refused(safe_gate("lock", "--config", "safe.config.json"))
     assert safe_gate("run").code == 3
     Path("safe.config.json").write_text(json.dumps({"recordings": {CASES: ["prompt/**"]}}), "utf-8")
-    assert "prompt/**: matches no file" in refused(safe_gate("lock"))
+    assert f'recordings.{CASES}[0]: "prompt/**" matches no file' in refused(safe_gate("lock"))
     Path("safe.config.json").write_text("{}", "utf-8")
     assert "recordings: names no recordings" in refused(safe_gate("lock"))
+
+
+def test_a_pattern_without_files_is_named_with_its_place(safe_gate: SafeGate, locked: str) -> None:
+    assert locked
+    config = json.loads(Path("safe.config.json").read_text("utf-8"))
+    config["recordings"][CASES].append("promts/*.md")
+    Path("safe.config.json").write_text(json.dumps(config, indent=1), "utf-8")
+    at = 1 + Path("safe.config.json").read_text("utf-8").splitlines().index('   "promts/*.md"')
+    ran = safe_gate("run")
+    assert ran.code == 1
+    (one,) = report()["recordings"]["stale"]
+    assert one == {
+        "recording": CASES,
+        "fault": "names sources that are not there",
+        "files": [f"promts/*.md (safe.config.json:{at})"],
+    }
+    assert "matches no file" in ran.out
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+    problem = f'safe.config.json:{at}: recordings.{CASES}[3]: "promts/*.md" matches no file'
+    assert problem in refused(safe_gate("lock"))
+    assert f"no file matches promts/*.md (safe.config.json:{at}), of {CASES}" in safe_gate("doctor").out
+
+
+@pytest.mark.parametrize("name", ["max-ages", "max-age"])
+def test_a_setting_among_recordings_is_told_from_a_file(safe_gate: SafeGate, name: str) -> None:
+    Path("safe.config.json").write_text(json.dumps({"recordings": {name: 30}}), "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", CASES)
+    assert ran.code == 3
+    hint = 'expected a list of paths and globs (did you mean "max-age"?); settings stand beside recordings'
+    assert f"safe.config.json:1: recordings.{name}: is 30; {hint}" in ran.err
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"recordings": {"evals/a.jsonl": {}}}', '{"recordings": 1}', "\xff"])
