@@ -22,6 +22,25 @@ NEWER = "0d1a26e67d8f5eaf1f6ba5c57fc3c7d91ac0fd1c"
 SYNCHRONIZED = PULL_REQUEST | {"pull_request": {"number": 2, "head": {"sha": NEWER}}}
 
 
+def overtake(
+    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, theirs: str, **answers: Answer
+) -> dict[str, Any]:
+    """Let another run create its comment just before ours; return it. From then on, `answers` replace those of GitHub."""
+    gate("pass", GITHUB_RUN_ID=theirs)
+    other = github.comments.pop()
+    answer = GitHub.answer
+
+    def overtaken(self: GitHub, method: str, *request: Any) -> Answer:
+        if method == "POST":
+            github.comments.append(other)
+        known = method in answers and other in github.comments
+        return answers[method] if known else answer(self, method, *request)
+
+    monkeypatch.setattr(GitHub, "answer", overtaken)
+    github.requests.clear()
+    return other
+
+
 def bodies(github: GitHub) -> str:
     return json.dumps(github.comments)
 
@@ -152,17 +171,7 @@ def test_an_older_run_that_writes_at_the_same_moment_is_overwritten(
 def test_after_an_unclear_answer_another_runs_comment_is_not_taken_for_the_one_created(
     gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, theirs: str, status: str
 ) -> None:
-    gate("pass", GITHUB_RUN_ID=theirs)
-    other = github.comments.pop()
-    answer = GitHub.answer
-
-    def overtaken(self: GitHub, method: str, *request: Any) -> Answer:
-        if method == "POST":
-            github.comments.append(other)
-            return Answer(502, "")
-        return answer(self, method, *request)
-
-    monkeypatch.setattr(GitHub, "answer", overtaken)
+    other = overtake(gate, github, monkeypatch, theirs, POST=Answer(502, ""))
     step = gate("fail", GITHUB_RUN_ID="100")
     assert (step.status, step.outputs["comment-url"]) == (status, other["html_url"])
     assert len(github.comments) == 1
@@ -235,17 +244,7 @@ def test_a_twin_stays_while_it_may_be_the_only_one_with_the_newest_result(gate: 
 def test_of_two_first_runs_the_one_that_created_the_younger_comment_gives_way(
     gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, theirs: str, status: str, kept: str, writes: list[str]
 ) -> None:
-    gate("pass", GITHUB_RUN_ID=theirs)
-    other = github.comments.pop()
-    answer = GitHub.answer
-
-    def overtaken(self: GitHub, method: str, *request: Any) -> Answer:
-        if method == "POST":
-            github.comments.append(other)
-        return answer(self, method, *request)
-
-    monkeypatch.setattr(GitHub, "answer", overtaken)
-    github.requests.clear()
+    other = overtake(gate, github, monkeypatch, theirs)
     step = gate("fail", GITHUB_RUN_ID="100")
     assert (step.status, step.outputs["comment-url"], step.warnings) == (status, other["html_url"], [])
     assert [comment["id"] for comment in github.comments] == [other["id"]]
@@ -257,19 +256,7 @@ def test_of_two_first_runs_the_one_that_created_the_younger_comment_gives_way(
 def test_a_created_comment_stays_where_the_older_one_cannot_be_rewritten(
     gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    gate("pass", GITHUB_RUN_ID="99")
-    other = github.comments.pop()
-    answer = GitHub.answer
-
-    def overtaken(self: GitHub, asked: str, *request: Any) -> Answer:
-        if asked == "POST":
-            github.comments.append(other)
-        elif asked == method and "POST" in github.writes:
-            return Answer(403)
-        return answer(self, asked, *request)
-
-    monkeypatch.setattr(GitHub, "answer", overtaken)
-    github.requests.clear()
+    overtake(gate, github, monkeypatch, "99", **{method: Answer(403)})
     step = gate("fail", GITHUB_RUN_ID="100")
     assert (step.status, step.outputs["comment-url"]) == ("created", github.comments[1]["html_url"])
 
