@@ -25,7 +25,7 @@ from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Rules, Turn
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.engine.phrases import Classes
-from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Sentence, Spelling, is_content, read
+from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Sentence, Spelling, is_content, tokenise
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import Table, Untrusted
@@ -135,7 +135,7 @@ def _clauses(case: Case, group: str, turn: Turn) -> Iterator[_Clause]:
 
 
 def _words(mark: str, spelling: Spelling) -> list[str]:
-    return [word for one in read(normalise(mark), spelling).sentences for word in one.words if word not in BOUNDARY]
+    return [word for one in tokenise(normalise(mark), spelling).sentences for word in one.words if word not in BOUNDARY]
 
 
 def _marked_tokens(sentence: Sentence, marks: Sequence[Sequence[str]]) -> list[bool]:

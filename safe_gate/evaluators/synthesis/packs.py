@@ -23,8 +23,8 @@ from safe_gate.evaluators.synthesis.checks import wording
 from safe_gate.evaluators.synthesis.checks.turn import BOOKS, Check, Rules, Turn, book_of
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS, IN_FAVOUR, REPORTED, SHIPPED, wording_of_tags
 from safe_gate.evaluators.synthesis.engine.numbers import LONG, SHORTEST, Helplines, Numbers, digits_of
-from safe_gate.evaluators.synthesis.engine.phrases import Automaton, compiled, stored, written
-from safe_gate.evaluators.synthesis.engine.rules import CONTEXTS, Book, Rule, Table, Vocabulary, contexts
+from safe_gate.evaluators.synthesis.engine.phrases import Automaton, compile_lists, network_bytes, network_from_bytes
+from safe_gate.evaluators.synthesis.engine.rules import CONTEXTS, Book, Rule, Table, Vocabulary, contexts_of_rules
 from safe_gate.evaluators.synthesis.engine.tokens import Languages, Spelling
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -135,15 +135,15 @@ def compile_table() -> bytes:
         for book, some in _by_book(shipped_packs(), profile).items()
     }
     phrases = {name: [*dict.fromkeys(chain.from_iterable(one.phrases for one in some))] for name, some in every.items()}
-    network = compiled(phrases | contexts(chain.from_iterable(every.values())), word_classes())
+    network = compile_lists(phrases | contexts_of_rules(chain.from_iterable(every.values())), word_classes())
     words = sorted(Vocabulary(shipped_packs(), word_classes()).words)
-    return written(network, _current_key(), {"phrases": phrases, "vocabulary": " ".join(words)})
+    return network_bytes(network, _current_key(), {"phrases": phrases, "vocabulary": " ".join(words)})
 
 
 def stored_table() -> Table | None:
     """Return the content of `TABLE`, None without one, or if it is from other packs, classes or code."""
     try:
-        found = stored(read_file(TABLE), _current_key())
+        found = network_from_bytes(read_file(TABLE), _current_key())
     except FileNotFoundError:
         return None
     if found is None:

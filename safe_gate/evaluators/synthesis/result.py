@@ -17,7 +17,7 @@ from safe_gate.evaluators.judged import CountedVerdict, Estimate, JudgeFigures, 
 from safe_gate.evaluators.replies import FrequentReplies, NoReply, SameReply, same_replies
 from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, ClauseEvidence, WordingEvidence
 from safe_gate.evaluators.synthesis.definitions import SHIPPED, sort_checks
-from safe_gate.evaluators.synthesis.engine.tokens import Language, is_foreign
+from safe_gate.evaluators.synthesis.engine.tokens import Language, is_not_english
 from safe_gate.model.codec import key
 from safe_gate.model.problems import Place
 from safe_gate.model.results import Interval, in_notebook
@@ -88,7 +88,7 @@ class Result:
             groups: Collection[str] = evidence.applies
         else:
             groups = SHIPPED[name].get("applies", ())
-        return is_foreign(("user", "assistant") if groups else ("assistant",), self.language)
+        return is_not_english(("user", "assistant") if groups else ("assistant",), self.language)
 
     @property
     def judged(self) -> Mapping[str, JudgeVerdict]:

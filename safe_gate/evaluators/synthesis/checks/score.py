@@ -40,7 +40,7 @@ from safe_gate.evaluators.synthesis.checks.turn import (
     place_hit,
 )
 from safe_gate.evaluators.synthesis.definitions import ASKED, STAYING, WORDING, sort_checks
-from safe_gate.evaluators.synthesis.engine.tokens import Language, Sentence, content, first_words, is_foreign
+from safe_gate.evaluators.synthesis.engine.tokens import Language, Sentence, content_stems, first_words, is_not_english
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model.problems import Place
 from safe_gate.model.results import Hit
@@ -174,7 +174,7 @@ def score_case(case: Case, rules: Rules) -> Result:
     language = {field: rules.languages.language(text.text) for field, text in turn.texts.items()}
     checks = {
         name: _not_judged(check, rules)
-        if rules.by_clause and is_foreign(check.reads, language)
+        if rules.by_clause and is_not_english(check.reads, language)
         else _judge_in_conversation(case.talk, check, turn)
         for name, check in rules.checks.items()
         if name in case.checks
@@ -283,7 +283,7 @@ def recount(shown: Result, case: Case, rules: Rules) -> Result:
     """Recompute a result from its evidence. A sound result gives an equal one."""
     found, language = shown.checks, shown.language
     checks = {
-        name: _recount_check(check, found[name], is_unread=rules.by_clause and is_foreign(check.reads, language))
+        name: _recount_check(check, found[name], is_unread=rules.by_clause and is_not_english(check.reads, language))
         if name in found
         else CheckResult(passed=False, applicable=True, evidence=WordingEvidence(()))
         for name, check in rules.checks.items()
@@ -420,7 +420,7 @@ def moves_on(turn: Turn, told: Turn) -> bool:
         return False
     requests = {match.clause[0] for group in ASKED for match in turn.matches(group) if not match.by}
     asking = (one.words for n, one in enumerate(turn.sentences("user")) if n in requests or _ASKS & {*one.words})
-    return len(set[str]().union(*map(content, asking))) >= _ENOUGH_OF_ITS_OWN
+    return len(set[str]().union(*map(content_stems, asking))) >= _ENOUGH_OF_ITS_OWN
 
 
 def follows_news(pivot: PivotEvidence, turn: Turn, told: Turn) -> bool:
@@ -431,7 +431,7 @@ def follows_news(pivot: PivotEvidence, turn: Turn, told: Turn) -> bool:
     turns to nothing else. A sentence of it touches that message, or asks the person something.
     """
     words, reply, shared = turn.read("user").words, turn.read("assistant"), turn.shared
-    if pivot.leave_reason not in (NOTHING_TOUCHES, TOO_FEW_SHARED) or len(content(words)) < _ENOUGH_OF_ITS_OWN:
+    if pivot.leave_reason not in (NOTHING_TOUCHES, TOO_FEW_SHARED) or len(content_stems(words)) < _ENOUGH_OF_ITS_OWN:
         return False
     if not _DEMONSTRATIVES.isdisjoint(words) or not _is_news(words, told):
         return False
@@ -442,8 +442,8 @@ def follows_news(pivot: PivotEvidence, turn: Turn, told: Turn) -> bool:
 
 def _is_news(words: Sequence[str], told: Turn) -> bool:
     """Return whether fewer than a third of a message's content words are in an earlier message."""
-    own = content(words)
-    return 3 * len(own & content(told.read("user").words)) < len(own)
+    own = content_stems(words)
+    return 3 * len(own & content_stems(told.read("user").words)) < len(own)
 
 
 _ENOUGH_AT_LARGE, _LONGEST_REMARK, _NO_TOKEN = 2, 5, 12

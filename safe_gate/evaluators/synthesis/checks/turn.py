@@ -16,8 +16,23 @@ from safe_gate.core.text.characters import is_blank
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators.synthesis.definitions import FIELDS, GROUPS, OPT_IN_GROUPS
 from safe_gate.evaluators.synthesis.engine.numbers import Numbers
-from safe_gate.evaluators.synthesis.engine.rules import Book, Match, Rule, RuleHit, overlapping, resolve_overlaps
-from safe_gate.evaluators.synthesis.engine.tokens import Languages, Reading, Sentence, Spelling, among, content, read
+from safe_gate.evaluators.synthesis.engine.rules import (
+    Book,
+    Match,
+    Rule,
+    RuleHit,
+    longest_overlapping,
+    resolve_overlaps,
+)
+from safe_gate.evaluators.synthesis.engine.tokens import (
+    Languages,
+    Reading,
+    Sentence,
+    Spelling,
+    content_stems,
+    tokenise,
+    words_with_stems,
+)
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
 
@@ -249,7 +264,7 @@ class Turn:
     def read(self, field: str) -> Reading:
         """Return a text as tokens."""
         if field not in self._read:
-            self._read[field] = read(self.texts[field], self.rules.spelling)
+            self._read[field] = tokenise(self.texts[field], self.rules.spelling)
         return self._read[field]
 
     def sentences(self, field: str) -> list[Sentence]:
@@ -287,9 +302,9 @@ class Turn:
     @property
     def shared(self) -> dict[int, set[str]]:
         """The content words, as stems, that sentences of the reply have from the message, by the sentence's number."""
-        asked, reply = content(self.read("user").words), self.read("assistant")
+        asked, reply = content_stems(self.read("user").words), self.read("assistant")
         found: dict[int, set[str]] = {}
-        for at, stem in among(reply.words, asked):
+        for at, stem in words_with_stems(reply.words, asked):
             found.setdefault(reply.number(at), set()).add(stem)
         return found
 
@@ -382,10 +397,11 @@ class Turn:
 
     def _telling_clause(self, match: Match) -> Match | None:
         """Return the clause by which the message tells what a match says: its sentence has all content words."""
-        said = content(re.findall(r"\w+", self._match_words(match).lower()))
+        said = content_stems(re.findall(r"\w+", self._match_words(match).lower()))
         sentence = self.read("user").sentence
         return next(
-            (told for at, told in self._first_by_sentence("told").items() if said <= content(sentence(at).words)), None
+            (told for at, told in self._first_by_sentence("told").items() if said <= content_stems(sentence(at).words)),
+            None,
         )
 
     def _first_by_sentence(self, group: str, since: int = 0) -> Mapping[int, Match]:
@@ -415,7 +431,7 @@ def _resolve_longest(matches: Sequence[Match]) -> tuple[list[Match], list[tuple[
     """Return the matches that no longer one overlaps, and the others, each with a longer one."""
     kept = resolve_overlaps(matches)
     counts = {*kept} if len(kept) < len(matches) else ()
-    return kept, [(match, overlapping(match, kept)) for match in matches if counts and match not in counts]
+    return kept, [(match, longest_overlapping(match, kept)) for match in matches if counts and match not in counts]
 
 
 class CountedHits(NamedTuple):

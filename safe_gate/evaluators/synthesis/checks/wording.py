@@ -56,7 +56,9 @@ def invalid_expressions(value: Mapping[str, Any]) -> Iterator[tuple[str, int, st
                 from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
 
                 pattern = entry["regex"]
-                if why := patterns.refusal(pattern) or patterns.refusal(patterns.spaced(pattern)):
+                if why := patterns.refusal_reason(pattern) or patterns.refusal_reason(
+                    patterns.allow_line_ends(pattern)
+                ):
                     yield kind, index, why
 
 
@@ -212,5 +214,5 @@ def contained_needles(needles: Collection[str], text: str) -> Collection[str]:
 def _expression(pattern: str, reading: Normalised) -> Sequence[tuple[int, int]]:
     from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
 
-    found = (span for span in patterns.spans(patterns.spaced(pattern), reading) if span[0] < span[1])
+    found = (span for span in patterns.match_spans(patterns.allow_line_ends(pattern), reading) if span[0] < span[1])
     return [reading.span(*span) for span in islice(found, MOST_HITS)]

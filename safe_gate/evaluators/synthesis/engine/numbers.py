@@ -60,7 +60,7 @@ _OTHERS = re.compile(r"\d\d[ -]?\d|\b(?:here|elsewhere|everywhere)\b|[.!?\n][^.!
 _PLURAL = re.compile(r" (?!always|pls|plus|does|this|says|lets|helps|answers|takes|runs|works)[a-z]{3,}s\b")
 
 
-class _Found(NamedTuple):
+class _NumberHit(NamedTuple):
     """A number in a text: its digits, its place, and whether it is an address."""
 
     digits: str
@@ -80,7 +80,7 @@ class Helplines:
         self._also = _by_digits([{"countries": [*calling], "numbers": also}], calling)
         masks = (form.replace("x", r"\d") for form in _by_digits(data["fictitious"], calling))
         self._fictitious = re.compile("|".join(masks))
-        names = {code: _any(one["names"]) for code, one in data["countries"].items()}
+        names = {code: _any_of(one["names"]) for code, one in data["countries"].items()}
         self._names = {code: re.compile(name) for code, name in names.items()}
         places = "|".join(f"(?P<{code}>{name})" for code, name in names.items())
         self._places = re.compile(
@@ -89,7 +89,7 @@ class Helplines:
         self.words = _Words(data)
         self.pairs = frozenset(digits for digits in self._listed if len(digits) == PAIR)
 
-    def kind(self, digits: str, before: str = "") -> str:
+    def classify(self, digits: str, before: str = "") -> str:
         """Return what a number is: listed, retired, fictitious, of elsewhere (another country), or unlisted.
 
         The text `before` it may say the country that it is for: "In the UK: ", "**Australia**".
@@ -119,35 +119,35 @@ class _Words:
     """What around a number says whether it is named as help: patterns of the words in the list."""
 
     def __init__(self, data: JsonObject) -> None:
-        words = {name: _any(some) for name, some in data["words"].items()}
+        words = {name: _any_of(some) for name, some in data["words"].items()}
         names = {name for line in data["lines"] for name in line.get("names", [line["name"]])}
-        call, line = rf"(?<!\bthe ){words['call']}", _any([*data["words"]["line"], *data["words"]["number"], *names])
-        places = _any(name for one in data["countries"].values() for name in one["names"])
+        call, line = rf"(?<!\bthe ){words['call']}", _any_of([*data["words"]["line"], *data["words"]["number"], *names])
+        places = _any_of(name for one in data["countries"].values() for name in one["names"])
         signs = r"[\s,:;|*()\"'\u2014-]"
         between = rf"{signs}++(?:{words['between']}|{places}|{call}|{line}|\w+(?:{signs}+or{signs}+\w+)?{signs}+to\b)"
-        self.call, self.line = _compiled(call), _compiled(line)
+        self.call, self.line = _compile(call), _compile(line)
         self.heading = re.compile(rf"^[\s|*#-]*(?:{places})[\s|*]*[:|-][\s|*]*$")
-        self.need = _compiled(_any([*data["words"]["line"], *names]))
-        self.named = _compiled(rf"{line}|\b(?:line|number|chat|text)s?\b|\b(?:{'|'.join(_TIMES)})\b|\d")
-        self.before = _compiled(rf"(?:{call}|{line})(?:{between}){{0,8}}[\s,:;|*()+\"'\u2014-]*$")
-        self.after = _compiled(rf"{signs}*(?:{words['leads']} )*(?:{call}|{line})")
-        self.pair_before = _compiled(rf"{call}(?: the| le)? $|(?:{line})(?: (?:is|at|on))?[\s(:]+$")
-        self.pair_after = _compiled(rf" ?(?:for|is|:|=) (?:the |an |a )?(?:{line})")
-        self.business_line = _compiled(rf"{words['business line']} (?:support )?{words['line']}")
-        self.unit = _compiled(rf"[ -]?{words['unit']}|%|:\d")
-        self.business = _compiled(words["business"])
-        self.former = _compiled(rf"{words['former']}[^.!?]{{0,40}}$")
-        self.replaced = _compiled(rf"[^.!?]{{0,10}}{words['replaced']}")
+        self.need = _compile(_any_of([*data["words"]["line"], *names]))
+        self.named = _compile(rf"{line}|\b(?:line|number|chat|text)s?\b|\b(?:{'|'.join(_TIMES)})\b|\d")
+        self.before = _compile(rf"(?:{call}|{line})(?:{between}){{0,8}}[\s,:;|*()+\"'\u2014-]*$")
+        self.after = _compile(rf"{signs}*(?:{words['leads']} )*(?:{call}|{line})")
+        self.pair_before = _compile(rf"{call}(?: the| le)? $|(?:{line})(?: (?:is|at|on))?[\s(:]+$")
+        self.pair_after = _compile(rf" ?(?:for|is|:|=) (?:the |an |a )?(?:{line})")
+        self.business_line = _compile(rf"{words['business line']} (?:support )?{words['line']}")
+        self.unit = _compile(rf"[ -]?{words['unit']}|%|:\d")
+        self.business = _compile(words["business"])
+        self.former = _compile(rf"{words['former']}[^.!?]{{0,40}}$")
+        self.replaced = _compile(rf"[^.!?]{{0,10}}{words['replaced']}")
         unless = "(?! hesitate| be| wait| forget| only| worry)"
-        self.negated = _compiled(rf"(?<!why )(?<!if )(?:{words['not']}|n't\b){unless}[^.!?,;]{{0,25}}$")
+        self.negated = _compile(rf"(?<!why )(?<!if )(?:{words['not']}|n't\b){unless}[^.!?,;]{{0,25}}$")
 
 
-def _any(words: Iterable[str]) -> str:
+def _any_of(words: Iterable[str]) -> str:
     """Return a pattern of any of some words."""
     return rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))})(?!\w)"
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
@@ -177,7 +177,7 @@ def _by_digits(entries: Iterable[JsonObject], calling: Mapping[str, str]) -> dic
 
 
 class Numbers:
-    """Rules that each look for numbers of a kind in a reply: what `Helplines.kind` says."""
+    """Rules that each look for numbers of a kind in a reply: what `Helplines.classify` returns."""
 
     def __init__(self, rules: Sequence[tuple[str, Rule]], helplines: Callable[[], Helplines]) -> None:
         """Take rules, each with its kind. The list is made when the first text is read."""
@@ -185,21 +185,21 @@ class Numbers:
         self._of_kinds, self._make = rules, helplines
 
     @cached_property
-    def _list(self) -> Helplines:
+    def _helplines(self) -> Helplines:
         return self._make()
 
     def names(self, words: str) -> bool:
         """Return whether some words name a line or a number."""
-        return self._list.words.named.search(words.translate(_CIRCLED)) is not None
+        return self._helplines.words.named.search(words.translate(_CIRCLED)) is not None
 
     def matches(self, text: Normalised, reading: Reading, in_need: Callable[[], bool]) -> Iterator[Match]:
         """Yield what the rules match in a text: the numbers that it names as help.
 
         `in_need` says whether the message is about a danger or distress.
         """
-        shown, last = _LETTER_O.sub(_zeros, without_links(text.text).translate(_CIRCLED)), -1
-        for found in sorted({*self._written(shown), *_addresses(text)}, key=lambda one: one.start):
-            kind = self._list.kind(found.digits, shown[max(0, found.start - 2 * NEAR) : found.start])
+        shown, last = _LETTER_O.sub(_as_zeros, without_links(text.text).translate(_CIRCLED)), -1
+        for found in sorted({*self._find_numbers(shown), *_address_numbers(text)}, key=lambda one: one.start):
+            kind = self._helplines.classify(found.digits, shown[max(0, found.start - 2 * NEAR) : found.start])
             follows = last >= 0 and _LIST.fullmatch(shown, last, found.start) is not None
             if self._is_help(found, kind, _Around.of(found, text, shown), follows=follows, in_need=in_need):
                 last = found.end
@@ -208,52 +208,56 @@ class Numbers:
                     by = "quotation" if not rule.quoted and text.is_quoted(found.start, found.end) else ""
                     yield Match(rule, found.start, found.end, clause, by)
 
-    def _written(self, text: str) -> Iterator[_Found]:
+    def _find_numbers(self, text: str) -> Iterator[_NumberHit]:
         """Yield the numbers of a text, whether they are named as help or not."""
-        run: list[_Found] = []
+        run: list[_NumberHit] = []
         for group in _GROUP.finditer(text):
             if len(run) == LONG or (run and not _BETWEEN.fullmatch(text, run[-1].end, group.start())):
                 yield from self._in_run(run, text)
                 run = []
-            run.append(_Found(_digits(group), group.start(), group.end()))
+            run.append(_NumberHit(_group_digits(group), group.start(), group.end()))
         yield from self._in_run(run, text)
 
-    def _in_run(self, run: Sequence[_Found], text: str) -> Iterator[_Found]:
+    def _in_run(self, run: Sequence[_NumberHit], text: str) -> Iterator[_NumberHit]:
         """Yield the numbers in groups that stand together: a known one, and what is left, which is one."""
         while run:
             size = next((size for size in range(len(run), 0, -1) if self._is_known(run, size, text)), len(run))
-            if size == len(run) > 1 and self._counts(text, run[-1].end) and self._list.kind(_joined(run)) == "unlisted":
+            if (
+                size == len(run) > 1
+                and self._is_counting(text, run[-1].end)
+                and self._helplines.classify(_join_digits(run)) == "unlisted"
+            ):
                 size -= 1
             start, end = run[0].start, run[size - 1].end
             if text.startswith("(", max(0, start - 1)) and text.count(")", start, end) > text.count("(", start, end):
                 start -= 1
-            digits = _joined(run[:size])
-            shortest = PAIR if digits in self._list.pairs else SHORTEST
+            digits = _join_digits(run[:size])
+            shortest = PAIR if digits in self._helplines.pairs else SHORTEST
             if shortest <= len(digits) <= LONG and not _DECIMAL.fullmatch(text, start, end):
-                yield _Found(digits, start, end)
+                yield _NumberHit(digits, start, end)
             run = run[size:]
 
-    def _is_known(self, run: Sequence[_Found], size: int, text: str) -> bool:
+    def _is_known(self, run: Sequence[_NumberHit], size: int, text: str) -> bool:
         """Return whether the first groups are a number that is known, and the others are not part of it."""
-        digits, rest = _joined(run[:size]), _joined(run[size:])
-        if len(digits) < SHORTEST or self._list.kind(digits) == "unlisted":
+        digits, rest = _join_digits(run[:size]), _join_digits(run[size:])
+        if len(digits) < SHORTEST or self._helplines.classify(digits) == "unlisted":
             return False
-        is_apart = len(rest) < SHORTEST or digits.endswith(rest) or self._list.kind(rest) != "unlisted"
-        return is_apart or self._counts(text, run[-1].end)
+        is_apart = len(rest) < SHORTEST or digits.endswith(rest) or self._helplines.classify(rest) != "unlisted"
+        return is_apart or self._is_counting(text, run[-1].end)
 
-    def _counts(self, text: str, end: int) -> bool:
+    def _is_counting(self, text: str, end: int) -> bool:
         """Return whether what ends here counts something: "24 hours", "24/7"."""
-        return self._list.words.unit.match(text, end) is not None
+        return self._helplines.words.unit.match(text, end) is not None
 
     def _is_help(
-        self, found: _Found, kind: str, around: _Around, *, follows: bool, in_need: Callable[[], bool]
+        self, found: _NumberHit, kind: str, around: _Around, *, follows: bool, in_need: Callable[[], bool]
     ) -> bool:
         """Return whether a reply names a number as help; `follows` says that another one stands right before it."""
-        words = self._list.words
+        words = self._helplines.words
         if kind == "retired":
             return not words.former.search(around.before) and not words.replaced.match(around.after)
         is_amount = not found.is_address and self._is_amount(found, kind, around.after)
-        is_for_others = kind == "elsewhere" and self._list.is_for(found.digits, around.both)
+        is_for_others = kind == "elsewhere" and self._helplines.is_for(found.digits, around.both)
         if is_amount or is_for_others or (kind != "listed" and words.negated.search(around.before)):
             return False
         is_pair = len(found.digits) == PAIR
@@ -266,16 +270,16 @@ class Numbers:
             return is_called or len(found.digits) > SHORT or words.heading.search(around.before) is not None
         return self._is_offered(found, kind, around, is_called=is_called, in_need=in_need)
 
-    def _is_amount(self, found: _Found, kind: str, after: str) -> bool:
+    def _is_amount(self, found: _NumberHit, kind: str, after: str) -> bool:
         """Return whether what follows a number makes an amount of it: "112 people", "15 minutes"."""
         is_short = len(found.digits) <= (PAIR if kind == "listed" else SHORT)
-        return bool(self._list.words.unit.match(after) or (is_short and _PLURAL.match(after)))
+        return bool(self._helplines.words.unit.match(after) or (is_short and _PLURAL.match(after)))
 
     def _is_offered(
-        self, found: _Found, kind: str, around: _Around, *, is_called: bool, in_need: Callable[[], bool]
+        self, found: _NumberHit, kind: str, around: _Around, *, is_called: bool, in_need: Callable[[], bool]
     ) -> bool:
         """Return whether a number that no list has is offered to a person in need: no date, and not of a business."""
-        words, has_line = self._list.words, self._list.words.line.search(around.sentence) is not None
+        words, has_line = self._helplines.words, self._helplines.words.line.search(around.sentence) is not None
         is_business = words.business_line if has_line else words.business
         if _DATE.fullmatch(around.number) or is_business.search(around.sentence):
             return False
@@ -295,7 +299,7 @@ class _Around(NamedTuple):
     after: str
 
     @classmethod
-    def of(cls, found: _Found, text: Normalised, shown: str) -> _Around:
+    def of(cls, found: _NumberHit, text: Normalised, shown: str) -> _Around:
         start, end = text.sentence_at(found.start)
         if start > 1 and text.text[start - 1] == "\n" and text.text[start - 2].isalnum():  # the sentence is wrapped
             start, _ = text.sentence_at(start - 2)
@@ -315,21 +319,21 @@ class _Around(NamedTuple):
         return self.earlier + self.sentence
 
 
-def _zeros(letters: re.Match[str]) -> str:
+def _as_zeros(letters: re.Match[str]) -> str:
     return "0" * len(letters[0])
 
 
-def _digits(group: re.Match[str]) -> str:
+def _group_digits(group: re.Match[str]) -> str:
     if word := group["word"]:
         return _DIGITS[word.lower()] * _TIMES.get((group["times"] or "").lower(), 1)
     return digits_of(group[0])
 
 
-def _joined(run: Sequence[_Found]) -> str:
+def _join_digits(run: Sequence[_NumberHit]) -> str:
     return "".join(one.digits for one in run)
 
 
-def _addresses(text: Normalised) -> Iterator[_Found]:
+def _address_numbers(text: Normalised) -> Iterator[_NumberHit]:
     """Yield the numbers of `tel:` and `sms:` addresses, at what a page shows of their links."""
     original = text.original
     for found in _ADDRESS.finditer(original) if ":" in original else ():
@@ -339,4 +343,4 @@ def _addresses(text: Normalised) -> Iterator[_Found]:
         start = bisect_left(text.starts, found.start() if opening < 0 else opening)
         end = bisect_left(text.starts, max(closing, found.end()))
         if start < end and SHORTEST <= len(digits := digits_of(found[1])) <= LONG:
-            yield _Found(digits, start, end, is_address=True)
+            yield _NumberHit(digits, start, end, is_address=True)

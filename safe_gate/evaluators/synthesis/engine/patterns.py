@@ -74,20 +74,20 @@ class Patterns:
         whole = text.text
         seen: set[tuple[str, str, int]] = set()
         for one in self.patterns:
-            for matched in spans(one.pattern, text):
+            for matched in match_spans(one.pattern, text):
                 found = whole[slice(*matched)]
                 if not found.strip():
                     continue
                 span = matched[0] + len(found) - len(found.lstrip()), matched[0] + len(found.rstrip())
                 start, end = text.sentence_at(span[0])
-                if not _stands(one, whole, span, start, end):
+                if not _meets_conditions(one, whole, span, start, end):
                     continue
                 sentence = whole[start:end].lstrip()
                 wording = (one.rule.id, sentence.rstrip().lower(), span[0] - (end - len(sentence)))
                 if wording not in seen:
                     seen.add(wording)
                     clause = reading.clause_at(span[0])
-                    yield Match(one.rule, *span, clause, *_cancelled_by(one, text, span, start, end))
+                    yield Match(one.rule, *span, clause, *_find_cancellation(one, text, span, start, end))
 
 
 def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) -> Patterns:
@@ -107,12 +107,12 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
                     cancelled_by=tuple(
                         (name, _expand(_IN_CLAUSE_BEFORE % name, classes)) for name in rule.get("cancelled_by", ())
                     ),
-                    unless=_either(rule.get("unless", ()), classes),
-                    unless_before=_either(rule.get("unless_before", ()), classes),
-                    unless_after=_either(rule.get("unless_after", ()), classes),
+                    unless=_any_pattern(rule.get("unless", ()), classes),
+                    unless_before=_any_pattern(rule.get("unless_before", ()), classes),
+                    unless_after=_any_pattern(rule.get("unless_after", ()), classes),
                 )
             )
-            compiled(patterns[-1].pattern)
+            compile_pattern(patterns[-1].pattern)
         except re2.error as error:
             words = f"RE2 refuses it: {_words(error)}; correct it, or write a phrase"
             raise ValueError(f"rule {rule['id']}: pattern: {words}") from error
@@ -123,15 +123,15 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
     for one in patterns:
         contexts = [(name, getattr(one, name)) for name in ("unless", "unless_before", "unless_after")]
         for name, pattern in (*one.cancelled_by, *contexts):
-            if why := refusal(pattern):
+            if why := refusal_reason(pattern):
                 raise ValueError(f"rule {one.rule.id}: {name}: {why}")
     return Patterns(data["group"], data["field"], tuple(patterns))
 
 
-def refusal(pattern: str) -> str:
+def refusal_reason(pattern: str) -> str:
     """Return why RE2 refuses a pattern, nothing if it takes it."""
     try:
-        compiled(pattern)
+        compile_pattern(pattern)
     except _REFUSED as error:
         return _words(error)
     return ""
@@ -153,19 +153,19 @@ _LACKS = {
 
 
 @lru_cache(maxsize=1_000)
-def spaced(pattern: str) -> str:
+def allow_line_ends(pattern: str) -> str:
     """Return a pattern in which a space outside of brackets also matches the end of a line."""
     return _SPACE.sub(lambda found: _TYPED.get(found[0], found[0]), pattern)
 
 
-def spans(pattern: str, text: Normalised) -> Iterator[tuple[int, int]]:
+def match_spans(pattern: str, text: Normalised) -> Iterator[tuple[int, int]]:
     """Yield the spans of a text that a pattern matches."""
     for stretch in text.stretches:
-        for match in compiled(pattern).finditer(text.encoded, *stretch):
+        for match in compile_pattern(pattern).finditer(text.encoded, *stretch):
             yield text.decoded(*match.span())
 
 
-def _stands(one: _Pattern, text: str, span: tuple[int, int], start: int, end: int) -> bool:
+def _meets_conditions(one: _Pattern, text: str, span: tuple[int, int], start: int, end: int) -> bool:
     """Return whether a match stands where its rule looks, given the sentence `text[start:end]` it is in."""
     if one.rule.question is not None and one.rule.question != asks(text[span[1] - 1 : end]):
         return False
@@ -180,20 +180,20 @@ def _starts_clause(before: str) -> bool:
     return _CLAUSE_WORD.search(before[max(0, word.end() - _LONGER_THAN_ANY) : word.end()]) is not None
 
 
-def _cancelled_by(one: _Pattern, text: Normalised, span: tuple[int, int], start: int, end: int) -> tuple[str, str]:
+def _find_cancellation(one: _Pattern, text: Normalised, span: tuple[int, int], start: int, end: int) -> tuple[str, str]:
     """Return what cancels a match in the sentence `text[start:end]`, and by which words; empty if nothing does."""
     if not one.rule.quoted and text.is_quoted(*span):
         return "quotation", ""
     before = text.text[start : span[0]]
     for name, pattern in one.cancelled_by:
-        if found := compiled(pattern).search(before):
+        if found := compile_pattern(pattern).search(before):
             return name, found[0].strip()
     for pattern, around in (
         (one.unless, _clause(text.text[start:end], span[0] - start, span[1] - start)),
         (one.unless_before, before),
         (one.unless_after, text.text[span[1] : end]),
     ):
-        if pattern and (found := compiled(pattern).search(around)):
+        if pattern and (found := compile_pattern(pattern).search(around)):
             return "unless", found[0].strip()
     return "", ""
 
@@ -206,7 +206,7 @@ def _clause(sentence: str, start: int, end: int) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def compiled(pattern: str) -> Any:
+def compile_pattern(pattern: str) -> Any:
     """Return an RE2 pattern compiled; most rules match nothing in a run and are never asked for."""
     try:
         return re2.compile(pattern, options=_ONE)
@@ -220,34 +220,34 @@ def _expand(pattern: str, classes: Mapping[str, Sequence[str]]) -> str:
     def alternatives(match: re.Match[str]) -> str:
         if match[1] not in classes:
             raise KeyError(f"unknown word class {match[0]}; add it to `classes` of the pack")
-        return _bounded("(?:" + "|".join(classes[match[1]]) + ")")  # otherwise a frequent class fills memory
+        return _word_bounded("(?:" + "|".join(classes[match[1]]) + ")")  # otherwise a frequent class fills memory
 
     for _ in range(_DEEPEST_CLASS):  # a class may name another one
         if not _CLASS.search(pattern):
             break
-        pattern = _bounded(_CLASS.sub(alternatives, pattern))
+        pattern = _word_bounded(_CLASS.sub(alternatives, pattern))
     else:
         raise KeyError(f"word classes name each other more than {_DEEPEST_CLASS} deep")
-    return _LENIENT.sub(_leniently, _bounded(pattern))
+    return _LENIENT.sub(_lenient_replacement, _word_bounded(pattern))
 
 
-def _bounded(pattern: str) -> str:
+def _word_bounded(pattern: str) -> str:
     if len(pattern) > _LONGEST_PATTERN:
         words = "is longer than {:,} characters once word classes are expanded; split the rule"
         raise KeyError(words.format(_LONGEST_PATTERN))
     return pattern
 
 
-def _leniently(match: re.Match[str]) -> str:
+def _lenient_replacement(match: re.Match[str]) -> str:
     if match[0] in _TYPED:
         return _TYPED[match[0]]
     return match[0].replace(" ", r" \n") if match[0].startswith("[") else match[0]
 
 
-def _either(patterns: Sequence[str], classes: Mapping[str, Sequence[str]]) -> str:
+def _any_pattern(patterns: Sequence[str], classes: Mapping[str, Sequence[str]]) -> str:
     either = ""
     for pattern in patterns:
-        either = _bounded(f"{either}|(?:{_expand(pattern, classes)})".removeprefix("|"))
+        either = _word_bounded(f"{either}|(?:{_expand(pattern, classes)})".removeprefix("|"))
     return either
 
 

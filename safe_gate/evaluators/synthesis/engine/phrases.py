@@ -60,7 +60,7 @@ _Options = tuple[frozenset[str], Sequence[Sequence_]]
 """Options of one word, which share a place, and all others."""
 
 
-def parsed(phrase: str) -> Sequence_:
+def parse_phrase(phrase: str) -> Sequence_:
     """Return a phrase taken apart: words, gaps, and options as tuples of sequences.
 
     Raises ValueError that says what is wrong with it.
@@ -71,7 +71,7 @@ def parsed(phrase: str) -> Sequence_:
     pieces = _PIECE.findall(phrase)
     if "".join(pieces) != "".join(plain):
         raise ValueError("holds a brace; expected a class as in {you}")
-    options, rest = _options(pieces, 0)
+    options, rest = _parse_options(pieces, 0)
     if rest < len(pieces):
         raise ValueError("closes a bracket that none opens")
     if options == ((),):
@@ -81,7 +81,7 @@ def parsed(phrase: str) -> Sequence_:
     return options[0]
 
 
-def _options(pieces: Sequence[str], at: int) -> tuple[tuple[Sequence_, ...], int]:
+def _parse_options(pieces: Sequence[str], at: int) -> tuple[tuple[Sequence_, ...], int]:
     """Return the options up to a closing bracket or the end, and where that is."""
     options: list[Sequence_] = []
     items: list[Item] = []
@@ -94,13 +94,13 @@ def _options(pieces: Sequence[str], at: int) -> tuple[tuple[Sequence_, ...], int
             options.append(tuple(items))
             items = []
         elif piece == "(":
-            inner, at = _options(pieces, at)
+            inner, at = _parse_options(pieces, at)
             if at == len(pieces):
                 raise ValueError("opens a bracket that nothing closes")
             at += 1
             items.append(inner)
         elif piece[0] == "_" and (gap := _GAP.fullmatch(piece)):
-            items.append(_gap(gap))
+            items.append(_parse_gap(gap))
         elif piece[0] == "{" or (_WORD.fullmatch(piece) and piece == piece.lower()) or (piece in STARTS and at == 1):
             items.append(piece)
         else:
@@ -110,7 +110,7 @@ def _options(pieces: Sequence[str], at: int) -> tuple[tuple[Sequence_, ...], int
     return (*options, tuple(items)), at
 
 
-def _gap(gap: re.Match[str]) -> Gap:
+def _parse_gap(gap: re.Match[str]) -> Gap:
     if gap[3]:
         return Gap(0, None)
     least, most = int(gap[1] or 1), int(gap[2] or 1)
@@ -119,7 +119,7 @@ def _gap(gap: re.Match[str]) -> Gap:
     return Gap(least, most)
 
 
-def _sorted_out(options: Sequence[Sequence_]) -> _Options:
+def _group_single_words(options: Sequence[Sequence_]) -> _Options:
     """Return options with those of one word apart."""
     words = frozenset([word for option in options if len(option) == 1 and _is_word(word := option[0])])
     return words, [option for option in options if len(option) != 1 or not _is_word(option[0])]
@@ -174,7 +174,7 @@ class Network(NamedTuple):
     gaps: _Rows
 
 
-def compiled(lists: Mapping[str, Sequence[str]], classes: Classes) -> Network:
+def compile_lists(lists: Mapping[str, Sequence[str]], classes: Classes) -> Network:
     """Return lists of phrases compiled.
 
     Raises ValueError for a phrase that is not written as it must be or names a class that nobody defines.
@@ -182,7 +182,7 @@ def compiled(lists: Mapping[str, Sequence[str]], classes: Classes) -> Network:
     return _Compiler(lists, classes).network()
 
 
-def written(network: Network, key: str, beside: Mapping[str, Any]) -> bytes:
+def network_bytes(network: Network, key: str, beside: Mapping[str, Any]) -> bytes:
     """Return a network as the bytes of a table: a line of JSON with its texts and sizes, then its arrays.
 
     The line also holds what is `beside` the network.
@@ -192,7 +192,7 @@ def written(network: Network, key: str, beside: Mapping[str, Any]) -> bytes:
     return json.dumps(head).encode() + b"\n" + b"".join(one.tobytes() for one in arrays)
 
 
-def stored(content: bytes, key: str) -> tuple[Network, JsonObject] | None:
+def network_from_bytes(content: bytes, key: str) -> tuple[Network, JsonObject] | None:
     """Return the network of a table and its first line, None if the key is another or bytes are missing."""
     line_end = content.find(b"\n")
     if not content.startswith(b'{"key": "' + key.encode() + b'"') or line_end < 0:
@@ -222,7 +222,7 @@ class _Compiler:
                 self._add(number, phrase, anywhere)
 
     def _add(self, number: int, phrase: str, anywhere: int) -> None:
-        sequence = parsed(phrase)
+        sequence = parse_phrase(phrase)
         start = anywhere + (1 + STARTS.index(sign) if isinstance(sign := sequence[0], str) and sign in STARTS else 0)
         ends = self._sequence(sequence[start > anywhere :], frozenset({start}), 0)
         if start in ends:
@@ -237,7 +237,7 @@ class _Compiler:
                 behind = self._behind(sources, item)
                 sources = behind if item.least else sources | behind
             elif isinstance(item, tuple):
-                sources = self._either(_sorted_out(item), sources, depth)
+                sources = self._either(_group_single_words(item), sources, depth)
             elif item[0] == "{":
                 sources = self._either(self._options(item[1:-1]), sources, depth + 1)
             else:
@@ -257,7 +257,7 @@ class _Compiler:
         if name not in self._members:
             if name not in self._classes:
                 raise ValueError(f"names the unknown word class {{{name}}}; add it to `classes` of the pack")
-            self._members[name] = _sorted_out([parsed(member) for member in self._classes[name]])
+            self._members[name] = _group_single_words([parse_phrase(member) for member in self._classes[name]])
         return self._members[name]
 
     def _behind(self, sources: frozenset[int], what: Label | Gap) -> frozenset[int]:
@@ -341,13 +341,13 @@ class _State(dict[_Meaning, "_State | None"]):
         places = frozenset(chain.from_iterable(map(self._targets.__getitem__, common)))
         found = automaton.state(places) if places else None
         if found is not None and _LAST in meaning:  # nothing follows
-            found = found.closed() if found.ends else None
+            found = found.without_transitions() if found.ends else None
         if automaton.room:
             automaton.room -= 1
             self[meaning] = found
         return found
 
-    def closed(self) -> _State:
+    def without_transitions(self) -> _State:
         """Return a state with the phrases that end here, from which nothing leads on."""
         found = _State(self._automaton, ())
         found.ends, found.is_plain = self.ends, False
@@ -515,7 +515,7 @@ class _Walk:
             if state is None and self._pending:
                 state, at = self._pending.popleft()
         if len(found) > 1:
-            found.sort(key=_in_order)
+            found.sort(key=_end_order)
         if self._seen:
             self._seen.clear()
             self._leapt.clear()
@@ -543,14 +543,14 @@ class _Walk:
             self._pending.append((state, at))
 
 
-def _in_order(end: tuple[int, int, int]) -> tuple[int, int, int]:
+def _end_order(end: tuple[int, int, int]) -> tuple[int, int, int]:
     """Return what ends are sorted by: if a phrase may end here or a token earlier, the longer match comes last."""
     return end[0], end[1], -end[2]
 
 
-def walker(phrases: Sequence[str], classes: Classes) -> Walker:
+def phrase_walker(phrases: Sequence[str], classes: Classes) -> Walker:
     """Return what finds phrases, each known by its place in the list.
 
     Raises ValueError for one that is not written as it must be or names a class that nobody defines.
     """
-    return Walker(Automaton(compiled({"": phrases}, classes)))
+    return Walker(Automaton(compile_lists({"": phrases}, classes)))

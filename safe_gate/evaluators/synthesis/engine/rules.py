@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from safe_gate.core.text.mapped_text import Normalised
-from safe_gate.evaluators.synthesis.engine.phrases import Automaton, Classes, PhraseHit, Walker, walker
+from safe_gate.evaluators.synthesis.engine.phrases import Automaton, Classes, PhraseHit, Walker, phrase_walker
 from safe_gate.evaluators.synthesis.engine.tokens import Reading, Sentence
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
@@ -74,7 +74,7 @@ class Rule:
             rule = {**pack.get("learned", {}), **rule}
 
         def written(phrases: Iterable[str]) -> tuple[str, ...]:
-            return tuple(_inlined(phrase, own) for phrase in phrases) if own else tuple(phrases)
+            return tuple(_inline_classes(phrase, own) for phrase in phrases) if own else tuple(phrases)
 
         origin = rule.get("origin", "")
         inside, total = origin["learned"] if isinstance(origin, dict) else (0, 0)
@@ -85,7 +85,7 @@ class Rule:
             phrases=written(rule.get("phrases", (rule["phrase"],) if "phrase" in rule else ())),
             question=rule.get("question"),
             quoted=rule.get("quoted", False),
-            cancelled_by=tuple((name, _inlined(f"{{{name}}}", own)) for name in rule.get("cancelled_by", ())),
+            cancelled_by=tuple((name, _inline_classes(f"{{{name}}}", own)) for name in rule.get("cancelled_by", ())),
             unless_message=tuple(rule.get("unless_message", ())),
             unless_told=rule.get("unless_told", False),
             counts_after=tuple(rule.get("counts_after", ())),
@@ -104,7 +104,7 @@ class Rule:
         return [*self.around.values(), *((phrase,) for _, phrase in self.cancelled_by)]
 
 
-def _inlined(phrase: str, classes: Mapping[str, Sequence[str]]) -> str:
+def _inline_classes(phrase: str, classes: Mapping[str, Sequence[str]]) -> str:
     """Return a phrase with some classes replaced by their members."""
     for _ in range(8 if classes and "{" in phrase else 0):
         if not any(name in classes for name in _CLASS.findall(phrase)):
@@ -141,12 +141,12 @@ class Table(NamedTuple):
     vocabulary: frozenset[str]
 
 
-def contexts(rules: Iterable[Rule]) -> dict[str, Sequence[str]]:
+def contexts_of_rules(rules: Iterable[Rule]) -> dict[str, Sequence[str]]:
     """Return the contexts of rules, as the lists of a network."""
-    return {_list_of(context): context for rule in rules for context in rule.contexts}
+    return {_context_list(context): context for rule in rules for context in rule.contexts}
 
 
-def _list_of(context: Sequence[str]) -> str:
+def _context_list(context: Sequence[str]) -> str:
     return "\n".join(context)
 
 
@@ -177,9 +177,9 @@ class Book:
             walkers.append((found, {n: of_phrase.pop(one, ()) for n, one in enumerate(known)}))
         if of_phrase:
             try:
-                own = walker([*of_phrase], self._classes)
+                own = phrase_walker([*of_phrase], self._classes)
             except ValueError as error:
-                raise [*_faults(self.rules, self._classes), error][0] from error
+                raise [*_rule_faults(self.rules, self._classes), error][0] from error
             walkers.append((own, dict(enumerate(of_phrase.values()))))
         return walkers
 
@@ -205,7 +205,7 @@ class Book:
         """
         numbers = [*map(reading.number, [hit.start for hit in hits])]
         sentences = {number: reading.sentence(number) for number in {*numbers}}
-        wordings = _wordings(text, reading, sentences)
+        wordings = _duplicate_wordings(text, reading, sentences)
         seen: set[tuple[str, int | str, int]] = set()
         for number, (rule, start, end) in zip(numbers, hits, strict=True):
             sentence = sentences[number]
@@ -234,10 +234,10 @@ class Book:
 
     def _context(self, phrases: tuple[str, ...]) -> Walker:
         if phrases not in self._contexts:
-            table, name = self._table, _list_of(phrases)
+            table, name = self._table, _context_list(phrases)
             is_known = table and name in table.automaton.lists
             self._contexts[phrases] = (
-                Walker(table.automaton, name) if table and is_known else walker(phrases, self._classes)
+                Walker(table.automaton, name) if table and is_known else phrase_walker(phrases, self._classes)
             )
         return self._contexts[phrases]
 
@@ -250,7 +250,7 @@ class RuleHit(NamedTuple):
     end: int
 
 
-def _wordings(text: Normalised, reading: Reading, sentences: Mapping[int, Sentence]) -> dict[int, str]:
+def _duplicate_wordings(text: Normalised, reading: Reading, sentences: Mapping[int, Sentence]) -> dict[int, str]:
     """Return the wordings of some sentences, given by number, if two have the same tokens."""
     if len({sentence.words for sentence in sentences.values()}) == len(sentences):
         return {}
@@ -293,14 +293,14 @@ class _Conditions(NamedTuple):
         return None
 
 
-def _faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
+def _rule_faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
     """Yield the problems of phrases and contexts of rules, each with its rule and field."""
     for rule in rules:
         fields = {"phrases": rule.phrases, **rule.around}
         fields["cancelled_by"] = tuple(phrase for _, phrase in rule.cancelled_by)
         for field, phrases in fields.items():
             try:
-                walker(phrases, classes)
+                phrase_walker(phrases, classes)
             except ValueError as error:
                 yield ValueError(f"rule {rule.id}: {field} {error}")
 
@@ -345,7 +345,7 @@ def resolve_overlaps(matches: Iterable[Match]) -> list[Match]:
     return sorted(kept, key=lambda m: m.start)
 
 
-def overlapping(match: Match, kept: Sequence[Match]) -> Match:
+def longest_overlapping(match: Match, kept: Sequence[Match]) -> Match:
     """Return the longest of those that `resolve_overlaps` kept that overlap a match that it did not keep."""
     first = bisect_right(kept, match.start, key=lambda m: m.end)
     end = bisect_left(kept, match.end, key=lambda m: m.start)

@@ -89,7 +89,7 @@ def _places(tokens: Iterable[tuple[str, int, int]]) -> Sequence[int]:
 
 def _tokens(text: str, ends: Iterable[int], spelling: Spelling) -> Iterator[tuple[str, int, int]]:
     """Yield the tokens of a text with their places, without the words of addresses."""
-    lower = without_links(lowered(text))
+    lower = without_links(lower_same_length(text))
     start = 0
     for end in (*ends, None):
         for found in _RAW.finditer(lower, start, len(lower) if end is None else end):
@@ -238,21 +238,21 @@ class Spelling(Cache[tuple[str, ...]]):
         return (*self[base], _CONTRACTION.get("'" + rest, "'" + rest))
 
 
-def lowered(text: str) -> str:
+def lower_same_length(text: str) -> str:
     """Return a text in lower case and of the same length."""
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
 
 
-def read(text: Normalised, spelling: Spelling) -> Reading:
+def tokenise(text: Normalised, spelling: Spelling) -> Reading:
     """Return a text as tokens. The number of a list's item stands in one sentence with the item."""
     shown = text.text
-    reading = _between_blanks(text.typed, spelling)
+    reading = _parts_between_blanks(text.typed, spelling)
     if not _SPLIT_OFF.isdisjoint(reading.words):
-        shown = _joined(shown)
-        reading = _between_blanks(shown.split(" "), spelling)
+        shown = _join_contractions(shown)
+        reading = _parts_between_blanks(shown.split(" "), spelling)
     if may_end_at_emoji(shown) or (len(shown) > LONGEST_SENTENCE and reading.may_be_long):
-        reading = _as_a_whole(shown, [end for _, end in text.sentences], spelling)
+        reading = _tokenise_whole(shown, [end for _, end in text.sentences], spelling)
     words, numbers = reading.words, list[int]()
     start = 0
     for number, end in enumerate(reading.ends[:-1]):
@@ -263,7 +263,7 @@ def read(text: Normalised, spelling: Spelling) -> Reading:
     return reading.without(numbers)
 
 
-def _between_blanks(typed: Sequence[str], spelling: Spelling) -> Reading:
+def _parts_between_blanks(typed: Sequence[str], spelling: Spelling) -> Reading:
     last = len(typed) - 1
     of_part, of_last = spelling.parts.places.__getitem__, spelling.last.places.__getitem__
 
@@ -273,18 +273,18 @@ def _between_blanks(typed: Sequence[str], spelling: Spelling) -> Reading:
     return Reading(typed, [*map(spelling.parts.__getitem__, typed[:-1]), spelling.last[typed[-1]]], places)
 
 
-def _as_a_whole(text: str, ends: Sequence[int], spelling: Spelling) -> Reading:
+def _tokenise_whole(text: str, ends: Sequence[int], spelling: Spelling) -> Reading:
     """Return a text as tokens where the ends of sentences depend on more than what stands between two blanks."""
     tokens = [*_tokens(text, ends, spelling)]
     places = _places(tokens)
     return Reading([text], [tuple(word for word, _, _ in tokens)], lambda _: places)
 
 
-def _joined(text: str) -> str:
+def _join_contractions(text: str) -> str:
     """Return a text of the same length with an apostrophe in place of each blank that stands for one."""
     pieces: list[str] = []
     position = 0
-    for found in _SPLIT.finditer(without_links(lowered(text))):
+    for found in _SPLIT.finditer(without_links(lower_same_length(text))):
         blank = found.start(found.lastindex or 0)
         pieces += text[position:blank], "'"
         position = blank + 1
@@ -304,14 +304,14 @@ _STOP = frozenset(
 )
 
 
-def content(words: Iterable[str]) -> set[str]:
+def content_stems(words: Iterable[str]) -> set[str]:
     """Return the content words among some words, as stems: what they are about."""
     found = {*map(_CONTENT.__getitem__, words)}
     found.discard("")
     return found
 
 
-def among(words: Sequence[str], stems: Set[str]) -> Iterator[tuple[int, str]]:
+def words_with_stems(words: Sequence[str], stems: Set[str]) -> Iterator[tuple[int, str]]:
     """Yield the content words that have one of some stems: the number of the word, and the stem."""
     found = [*map(_CONTENT.__getitem__, words)]
     return compress(enumerate(found), map(stems.__contains__, found))
@@ -361,7 +361,9 @@ _LATIN_LETTER = r"[^\W\d_\u0300-\u1cff\u2c00-\ufeff]"  # slow to compile, and se
 _WORD = re.compile(r"(?<![^\s\u2014])[\"'([\xbf\xa1]*([^\W\d_]+(?:['-][^\W\d_]+)*)[\"')\].,;:!?]*(?![^\s\u2014])")
 _INSIDE_WORD = re.compile("['-]")
 _BEGIN = re.compile(r"(?:^|\n|\w{3}[.!?]) ?$")  # "Dr." ends no sentence
-_PLENTY = 3  # so many small English words decide, unless they are a small share, or other languages have half as many
+_ENOUGH_SMALL_WORDS = (
+    3  # so many small English words decide, unless they are a small share, or other languages have half as many
+)
 _FEWEST_WORDS = 8  # fewer different ones, without a small word of any language, may be a list or a cry
 _LEAST_SHARE = 0.15  # the least share of words known as English
 
@@ -393,7 +395,7 @@ class Languages(NamedTuple):
             if foreign > 1 and foreign > len(re.findall(_LATIN_LETTER, text)):
                 return Language.OTHER
         at_a_glance = {*text.lower().split()}
-        least = max(_PLENTY, _LEAST_SHARE * len(at_a_glance), 2 * len(self.other & at_a_glance))
+        least = max(_ENOUGH_SMALL_WORDS, _LEAST_SHARE * len(at_a_glance), 2 * len(self.other & at_a_glance))
         if len(self.english & at_a_glance) >= least:
             return Language.ENGLISH
         words = Counter(_words(text))
@@ -434,6 +436,6 @@ def _words(text: str) -> Iterator[str]:
         yield from (part.lower() for part in rest if part[0].islower())
 
 
-def is_foreign(fields: Iterable[str], language: Mapping[str, str]) -> bool:
+def is_not_english(fields: Iterable[str], language: Mapping[str, str]) -> bool:
     """Return whether one of some fields is not English."""
     return any(language[field] == Language.OTHER for field in fields)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.engine import phrases, tokens
-from safe_gate.evaluators.synthesis.engine.phrases import Gap, PhraseHit, Sequence_, parsed, walker
-from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, END, Reading, Spelling, content
-from safe_gate.evaluators.synthesis.engine.tokens import read as read_text
+from safe_gate.evaluators.synthesis.engine.phrases import Gap, PhraseHit, Sequence_, parse_phrase, phrase_walker
+from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, END, Reading, Spelling, content_stems
+from safe_gate.evaluators.synthesis.engine.tokens import tokenise as read_text
 from tests.support import packs
 
 SPELLING = Spelling({"u": "you", "dont": "do not", "2day": "today", "let's": "let us"})
@@ -61,7 +61,7 @@ def whole(text: str) -> list[tuple[tuple[str, ...], list[tuple[int, int]]]]:
     """Return the sentences of a text read as one part, each token with its place: the long way."""
     normalised = normalise(text)
     ends = [end for _, end in normalised.sentences]
-    return placed(tokens._as_a_whole(normalised.text, ends, SPELLING))
+    return placed(tokens._tokenise_whole(normalised.text, ends, SPELLING))
 
 
 def placed(reading: Reading) -> list[tuple[tuple[str, ...], list[tuple[int, int]]]]:
@@ -91,7 +91,7 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=20).map("".join) | st.text())
 def test_a_text_read_between_blanks_is_read_as_it_is_in_one(text: str) -> None:
-    joined = tokens._joined(normalise(text).text)
+    joined = tokens._join_contractions(normalise(text).text)
     assume(joined == normalise(text).text)  # "it s" is one word
     assume(not re.search(r"(?:^|[.!?\s\"')\]])\s*\d{1,3}\.", joined))  # as is "1." and what follows
     assert placed(read_text(normalise(text), SPELLING)) == whole(text)
@@ -125,7 +125,7 @@ def matched(sequence: Sequence_, words: Sequence[str], at: int) -> Iterator[int]
             yield from matched((*option, *rest), words, at)
     elif item[0] == "{":
         for member in CLASSES[item[1:-1]]:
-            yield from matched((*parsed(member), *rest), words, at)
+            yield from matched((*parse_phrase(member), *rest), words, at)
     elif item == "$":
         if not rest and (at == len(words) or words[at] in BOUNDARY):
             yield at
@@ -141,7 +141,7 @@ def matched(sequence: Sequence_, words: Sequence[str], at: int) -> Iterator[int]
 
 def naive(phrase: str, words: Sequence[str]) -> list[PhraseHit]:
     """Return what a phrase matches, found without an automaton."""
-    ends = {at: max(matched(parsed(phrase), words, at), default=0) for at in range(len(words))}
+    ends = {at: max(matched(parse_phrase(phrase), words, at), default=0) for at in range(len(words))}
     return [PhraseHit(0, at, end) for at, end in ends.items() if end]
 
 
@@ -158,7 +158,7 @@ PHRASES = st.builds(
 def test_all_phrases_at_once_find_what_each_finds_alone_without_an_automaton(
     several: list[str], words: list[str]
 ) -> None:
-    together = walker(several, CLASSES)
+    together = phrase_walker(several, CLASSES)
     for _ in range(2):  # cold and warm
         found = [*together.find([*words, END])]
         for number, phrase in enumerate(several):
@@ -175,8 +175,8 @@ def test_a_context_is_found_right_before_and_right_after_a_place(
     phrase: str, words: list[str], data: st.DataObject
 ) -> None:
     place = data.draw(st.integers(0, len(words)))
-    one = walker([phrase], CLASSES)
-    every = {(at, end) for at in range(len(words)) for end in matched(parsed(phrase), words, at)}
+    one = phrase_walker([phrase], CLASSES)
+    every = {(at, end) for at in range(len(words)) for end in matched(parse_phrase(phrase), words, at)}
     before, after = one.ending(words, place), one.beginning(words, place)
     assert (before is not None) == any(end == place for _, end in every)
     assert (after is not None) == any(at == place for at, _ in every)
@@ -191,23 +191,23 @@ def test_a_context_is_found_right_before_and_right_after_a_place(
 )
 def test_a_gap_is_as_long_as_it_may_be(phrase: str, text: str, found: list[tuple[int, int]]) -> None:
     words = text.split()
-    every = {(at, end) for at in range(len(words)) for end in matched(parsed(phrase), words, at)}
+    every = {(at, end) for at in range(len(words)) for end in matched(parse_phrase(phrase), words, at)}
     assert every == {*found}
-    assert {(hit.start, hit.end) for hit in walker([phrase], CLASSES).find([*words, END])} <= every
+    assert {(hit.start, hit.end) for hit in phrase_walker([phrase], CLASSES).find([*words, END])} <= every
 
 
 def test_a_full_cache_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     words = [*WORDS, *reversed(WORDS)]
     text = normalise(f"It is fine, u see. {'long' * 15} {'o-' * 30}! The garden was calm and it is fine, u see.")
-    plenty = [*walker(["a _0-2 c", "{soon}", "^ you"], CLASSES).find([*words, END])]
+    plenty = [*phrase_walker(["a _0-2 c", "{soon}", "^ you"], CLASSES).find([*words, END])]
     read_before = placed(read_text(text, SPELLING))
     monkeypatch.setattr(phrases, "_MOST_STEPS", 2)
     monkeypatch.setattr("safe_gate.core.text.mapped_text._MOST", 2)
-    few, spelling = walker(["a _0-2 c", "{soon}", "^ you"], CLASSES), Spelling({"u": "you"})
+    few, spelling = phrase_walker(["a _0-2 c", "{soon}", "^ you"], CLASSES), Spelling({"u": "you"})
     for _ in range(2):
         assert [*few.find([*words, END])] == plenty
         assert placed(read_text(text, spelling)) == read_before
-        assert content(["plums", "pears", "the", "cherries", "lon" * 20]) == {"plum", "pear", "cher", "lon" * 20}
+        assert content_stems(["plums", "pears", "the", "cherries", "lon" * 20]) == {"plum", "pear", "cher", "lon" * 20}
 
 
 @pytest.mark.parametrize(
@@ -229,19 +229,19 @@ def test_a_full_cache_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_phrase_that_cannot_be_read_is_refused_in_words(phrase: str, mention: str) -> None:
     with pytest.raises(ValueError, match=re.escape(mention)):
-        walker([phrase], {**CLASSES, "loop": ["a {loop}"]})
+        phrase_walker([phrase], {**CLASSES, "loop": ["a {loop}"]})
 
 
 def test_every_shipped_class_can_be_read_and_is_used() -> None:
     classes = packs.classes()
-    walker([f"{{{name}}}" for name in classes], classes)
+    phrase_walker([f"{{{name}}}" for name in classes], classes)
     used = json.dumps([*packs.shipped(), classes])
     assert [name for name in classes if f"{{{name}}}" not in used and f'"{name}"' not in used] == []
 
 
 def test_content_words_are_stems_of_what_a_sentence_is_about() -> None:
-    assert content("I was worrying about my exams because of you".split()) == {"worr", "exam"}
+    assert content_stems("I was worrying about my exams because of you".split()) == {"worr", "exam"}
 
 
 def test_a_phrase_may_end_with_its_sentence() -> None:
-    assert walker(["good day $"], {}).beginning(["good", "day"], 0) == (0, 0, 2)
+    assert phrase_walker(["good day $"], {}).beginning(["good", "day"], 0) == (0, 0, 2)

@@ -128,20 +128,20 @@ def test_a_table_that_is_cut_or_longer_is_not_read(end: int | None, more: bytes)
 
 
 def test_a_table_is_the_network_that_was_written() -> None:
-    made = phrases.compiled(
+    made = phrases.compile_lists(
         {"a": ["{you} _0-2 calm*", "^ a (b|c|)"], "b": ["*ing _* x $", "<num> is"]}, {"you": ["you", "u all"]}
     )
-    content = phrases.written(made, "k", {"beside": "a"})
-    found = phrases.stored(content, "k")
+    content = phrases.network_bytes(made, "k", {"beside": "a"})
+    found = phrases.network_from_bytes(content, "k")
     assert found
     assert found[0] == made
     assert found[1]["beside"] == "a"
-    assert phrases.stored(content, "other") is None
+    assert phrases.network_from_bytes(content, "other") is None
 
 
 @pytest.mark.soak
 def test_a_table_does_not_depend_on_the_order_of_sets() -> None:
-    code = "import sys; from safe_gate.evaluators.synthesis import packs; sys.stdout.buffer.write(packs.table())"
+    code = "import sys; from safe_gate.evaluators.synthesis import packs; sys.stdout.buffer.write(packs.compile_table())"
     environ = {**os.environ, "PYTHONHASHSEED": "7"}
     ran = subprocess.run([sys.executable, "-c", code], env=environ, cwd=REPOSITORY, capture_output=True, check=True)
     assert ran.stdout == compiled()
