@@ -141,7 +141,9 @@ def test_a_table_is_the_network_that_was_written() -> None:
 
 @pytest.mark.soak
 def test_a_table_does_not_depend_on_the_order_of_sets() -> None:
-    code = "import sys; from safe_gate.evaluators.synthesis import packs; sys.stdout.buffer.write(packs.compile_table())"
+    code = (
+        "import sys; from safe_gate.evaluators.synthesis import packs; sys.stdout.buffer.write(packs.compile_table())"
+    )
     environ = {**os.environ, "PYTHONHASHSEED": "7"}
     ran = subprocess.run([sys.executable, "-c", code], env=environ, cwd=REPOSITORY, capture_output=True, check=True)
     assert ran.stdout == compiled()
