@@ -155,7 +155,9 @@ class PivotEvidence:
         shared, is_silent = len(self.shared), not self.acknowledges and not self.follows_up
         if (leaving := self._leaving) and shared < self.enough_shared:
             return TURNS_AWAY if self.turns_away else ELSEWHERE_ONLY
-        if not shared and not self.follows_up and not self.ties.dwells:
+        if self.ties.dwells:
+            return ""
+        if not shared and not self.follows_up:
             return NOTHING_TOUCHES
         if is_silent and not leaving and shared < self.enough_shared and not self.ties.addresses:
             return TOO_FEW_SHARED

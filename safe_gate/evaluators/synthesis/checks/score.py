@@ -370,7 +370,8 @@ def find_ties(found: CountedHits, turn: Turn) -> Ties:
     - `shared`: the content words that it shares with the message, one per stem. They count in sentences that touch
       what was disclosed (see `_counts_as_touching`).
     - `dwells`: it acknowledges in every sentence, in one of twelve words or more, or after the first one that
-      acknowledges or mentions a person. There, sympathy in a few words may be a token.
+      acknowledges or mentions a person. There, sympathy in a few words may be a token. Or three of four sentences
+      point back, with "it", "that" or "she".
     - `addresses`: a sentence with a shared word says "you".
     """
     acknowledging, following = found.sentences("acknowledgment"), found.sentences("follow_up")
@@ -380,11 +381,13 @@ def find_ties(found: CountedHits, turn: Turn) -> Ties:
         n: shared for n, shared in turn.shared.items() if n in staying or _counts_as_touching(sentences[n], shared)
     }
     opening = next((n for n, one in enumerate(sentences) if n in acknowledging or _PERSONS & {*one.words}), 0)
-    is_only_sympathy = all(n in acknowledging for n, one in enumerate(sentences) if _length(one))
+    spoken = [n for n, one in enumerate(sentences) if _length(one)]
+    is_only_sympathy = acknowledging.issuperset(spoken)
+    pointing = sum(not _DEMONSTRATIVES.isdisjoint(sentences[n].words) for n in spoken)
     dwelling = {n for n in acknowledging if n != opening or _length(sentences[n]) >= _NO_TOKEN}
     return Ties(
         shared=sorted(first_words(reply.words, set[str]().union(*touched.values()))),
-        dwells=bool(dwelling) or (bool(acknowledging) and is_only_sympathy),
+        dwells=bool(dwelling) or (bool(acknowledging) and is_only_sympathy) or 4 * pointing >= 3 * len(spoken) > 0,
         addresses=any(_addresses(sentences[n]) for n in touched),
     )
 

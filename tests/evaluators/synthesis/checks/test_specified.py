@@ -250,12 +250,12 @@ def follows_from_its_hits(check: dict[str, Any]) -> bool:
         return not check["guarantee_hits"] and not check["mind_reading_hits"]
     if "shared" in check:
         silent = not check["acknowledged"] and not check["followed_up"]
-        shared = len(check["shared"])
+        shared, dwells = len(check["shared"]), check["dwells"]
+        leaving = len(check["pivot_hits"]) + (len(check["elsewhere_hits"]) if silent else 0)
         leaves = (
-            (check["pivoted"] and shared < 3 and not (check["dwells"] and check["followed_up"]))
-            or (silent and check["elsewhere_hits"] and shared < 3)
-            or (silent and shared < 2 and not (shared and check["addresses"]))
-            or not (shared or check["followed_up"] or check["dwells"])
+            shared < 3 * (min(2, leaving) - bool(dwells and check["followed_up"]))
+            or (silent and not dwells and shared < 2 and not (shared and (check["addresses"] or leaving)))
+            or not (shared or check["followed_up"] or dwells)
         )
         return not check["applicable"] or not leaves
     engages = check["acknowledged"] and check["followed_up"] and not check["pivoted"]
