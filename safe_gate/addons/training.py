@@ -85,19 +85,19 @@ def learn_rows(cases: Iterable[Case], today: Rules, classes: Classes, groups: Se
     return [row for group in groups for row in _learn_group(group, clauses[group], names)]
 
 
-def rows_to_packs(found: Sequence[LearnedPhrase]) -> list[dict[str, Any]]:
+def rows_to_packs(rows: Sequence[LearnedPhrase]) -> list[dict[str, Any]]:
     """Return rows as packs of a team's own, one for each group."""
     by_group: dict[str, list[LearnedPhrase]] = {}
-    for row in found:
+    for row in rows:
         by_group.setdefault(row.group, []).append(row)
     return [_pack(group, some) for group, some in by_group.items()]
 
 
-def _pack(group: str, found: Sequence[LearnedPhrase]) -> dict[str, Any]:
+def _pack(group: str, rows: Sequence[LearnedPhrase]) -> dict[str, Any]:
     check, field = GROUPS[group]
     pack = "team-learned-" + group.replace("_", "-")
     rules: dict[str, dict[str, Any]] = {}
-    for row in found:
+    for row in rows:
         name = f"{pack}/{'question-' * row.question}{_PLACE.sub('-', row.phrase).strip('-')}"
         while name in rules:
             name += "-2"
@@ -367,19 +367,19 @@ def teach(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
     return Lesson(tuple(made), (*_lesson_lines(found, measured), *_counted(cases)))
 
 
-def _lesson_lines(found: Sequence[LearnedPhrase], measured: Sequence[Gain]) -> Iterator[Table | str]:
+def _lesson_lines(rows: Sequence[LearnedPhrase], measured: Sequence[Gain]) -> Iterator[Table | str]:
     """Yield the rows that were learned, with their counts, and what they gain each check."""
     shown = tuple(
-        (Untrusted(row.phrase + " ?" * row.question), row.group, f"{row.inside} of {row.total}") for row in found
+        (Untrusted(row.phrase + " ?" * row.question), row.group, f"{row.inside} of {row.total}") for row in rows
     )
-    if found:
+    if rows:
         yield Table(("Phrase", "Group", "Clauses"), "<<>", shown)
-    yield f"{plural(len(found), 'rule')} learned"
+    yield f"{plural(len(rows), 'rule')} learned"
     if measured:
         yield from _gain_lines(measured)
 
 
-def _gain_lines(found: Sequence[Gain]) -> Iterator[Table | str]:
+def _gain_lines(gains: Sequence[Gain]) -> Iterator[Table | str]:
     """Yield what learning gains each check, on labels left out, and in words whether that is worth anything."""
     shown = tuple(
         (
@@ -392,7 +392,7 @@ def _gain_lines(found: Sequence[Gain]) -> Iterator[Table | str]:
             str(gain.spoiled),
             _is_worthwhile(gain),
         )
-        for gain in found
+        for gain in gains
     )
     yield Table(("Check", "Labels", "Before", "After", "Gain", "Fixed", "Broken", "Worth"), "<>>>>>><", shown)
     yield "Before: labels that agree with today's rules. After: with learned rules, cross-validated."

@@ -93,19 +93,19 @@ class JudgeFigures:
 
 
 def judge_figures(
-    told: Counter[CountedVerdict], cases: Iterable[Mapping[str, JudgeVerdict]]
+    counted: Counter[CountedVerdict], cases: Iterable[Mapping[str, JudgeVerdict]]
 ) -> dict[str, JudgeFigures]:
     """Return the figures of each check by name, from counted verdicts. `cases` name the judges."""
-    judges: dict[str, set[str]] = {check: set() for check in sorted({one.check for one in told})}
+    judges: dict[str, set[str]] = {check: set() for check in sorted({one.check for one in counted})}
     for verdicts in cases if judges else ():
         for check, one in verdicts.items():
             judges[check].add(one.by)
-    return {check: _figures(check, told, tuple(sorted(named)[:20])) for check, named in judges.items()}
+    return {check: _figures(check, counted, tuple(sorted(named)[:20])) for check, named in judges.items()}
 
 
-def _figures(check: str, told: Counter[CountedVerdict], judges: tuple[str, ...]) -> JudgeFigures:
+def _figures(check: str, counted: Counter[CountedVerdict], judges: tuple[str, ...]) -> JudgeFigures:
     good, bad, unlabelled = (
-        (told[CountedVerdict(check, True, said)], told[CountedVerdict(check, False, said)])
+        (counted[CountedVerdict(check, True, said)], counted[CountedVerdict(check, False, said)])
         for said in (True, False, None)
     )
     passed, failed = map(sum, zip(good, bad, unlabelled, strict=True))
@@ -127,9 +127,9 @@ def _figures(check: str, told: Counter[CountedVerdict], judges: tuple[str, ...])
 _VERDICTS = ("passed", "failed")
 
 
-def judge_sentences(found: Mapping[str, JudgeFigures]) -> Iterator[str]:
+def judge_sentences(figures_by_check: Mapping[str, JudgeFigures]) -> Iterator[str]:
     """Yield a sentence on each check: how many verdicts pass, and how far people agree with them."""
-    for check, one in found.items():
+    for check, one in figures_by_check.items():
         verdicts = one.passed + one.failed
         passed = with_interval(share(one.passed, verdicts), *wilson(one.passed, verdicts))
         told = [f"{check}: {one.passed} of {plural(verdicts, 'verdict passes', 'verdicts pass')}, {passed}"]

@@ -36,11 +36,6 @@ _ANY_DEPTH = "**"
 Unread = dict[FilePath, OSError]
 
 
-def _segments(glob: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the segments of a glob; `**` at its end names what is below a folder, not the folder itself."""
-    return (*glob, "*") if glob[-1:] == (_ANY_DEPTH,) else glob
-
-
 def _fits(name: str, segment: str) -> bool:
     return fnmatchcase(name, segment) and (segment.startswith(".") or not name.startswith("."))
 
@@ -70,7 +65,8 @@ def is_folder(path: FilePath) -> bool:
 def _match_glob(folder: FilePath, names: tuple[str, ...], unread: Unread) -> Iterable[FilePath]:
     """Return the paths below a folder that a glob's names lead to, each once, however many `**` lead there."""
     reached: Iterable[FilePath] = [folder]
-    *inner, last = _segments(names)
+    # `**` at the end names what is below a folder, not the folder itself.
+    *inner, last = (*names, "*") if names[-1:] == (_ANY_DEPTH,) else names
     for name in inner:
         reached = dict.fromkeys(_step(reached, name, unread))
     found = _step(reached, last, unread)

@@ -137,11 +137,11 @@ def part_groups(evaluator: Evaluator, part: FilePart) -> set[str] | None:
     return found
 
 
-def ids_by_line(found: Iterable[Case | Problem]) -> tuple[tuple[str, Place], ...]:
+def ids_by_line(cases: Iterable[Case | Problem]) -> tuple[tuple[str, Place], ...]:
     """Return the ids of each line of some cases and problems with its place, those of lines with problems too."""
     ids = (
         (case_id, one.place)
-        for one in found
+        for one in cases
         for case_id in ((one.case_id,) if isinstance(one, Problem) else one.ids)
         if case_id
     )

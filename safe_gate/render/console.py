@@ -213,10 +213,10 @@ def scorecard(
     )
 
 
-def weakened_text(found: Weakened | None) -> Iterator[str]:
+def weakened_text(weakened: Weakened | None) -> Iterator[str]:
     """Yield the weakenings of the gate, if any."""
-    if found and (headline := weakened_headline(found)):
-        findings = found.findings
+    if weakened and (headline := weakened_headline(weakened)):
+        findings = weakened.findings
         table, more = weakened_table(findings[:WEAKENED_ROWS]), len(findings) - WEAKENED_ROWS
         yield "\n".join(
             (
@@ -269,15 +269,15 @@ def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
     return draw_table(Table(("Setting", "Value", "From"), "<<<", shown), "simple_outline")
 
 
-def table_text(found: Table) -> str:
+def table_text(table: Table) -> str:
     """Return a table of at most `MOST_ROWS` rows, and how many more there are."""
-    return "\n".join(_table_lines(found, MOST_ROWS))
+    return "\n".join(_table_lines(table, MOST_ROWS))
 
 
-def _table_lines(found: Table, most: int, way: str = "") -> Iterator[str]:
+def _table_lines(table: Table, most: int, way: str = "") -> Iterator[str]:
     """Yield the lines of a table of at most `most` rows, and how many more there are; `way` says how to see them."""
-    yield draw_table(found._replace(rows=found.rows[:most]), "simple_outline")
-    if (more := len(found.rows) - most) > 0:
+    yield draw_table(table._replace(rows=table.rows[:most]), "simple_outline")
+    if (more := len(table.rows) - most) > 0:
         yield f"... and {more} more{': ' * bool(way)}{way}"
 
 
@@ -286,34 +286,36 @@ def phrase_line(phrase: Phrase) -> str:
     return "".join(plain(words) for words in phrase)
 
 
-def facts_text(title: str, found: Sequence[tuple[str, Words]]) -> str:
+def facts_text(title: str, facts: Sequence[tuple[str, Words]]) -> str:
     """Return a title and the facts below it, one per line with its name."""
-    width = max(len(name) for name, _ in found)
-    return "\n".join((f"\n{title}:", *(f"  {name:<{width}}  {plain(words)}" for name, words in found)))
+    width = max(len(name) for name, _ in facts)
+    return "\n".join((f"\n{title}:", *(f"  {name:<{width}}  {plain(words)}" for name, words in facts)))
 
 
-def problem_lines(found: Sequence[Problem], verb: str = "judge") -> str:
+def problem_lines(problems: Sequence[Problem], verb: str = "judge") -> str:
     """Return problems as lines `path:line: id: field: message`, each kind once, then their number.
 
     `verb` says what could not be done. Of a few lines in one file, the last line has the numbers.
     """
-    places = {one.place for one in found}
+    places = {one.place for one in problems}
     named = [f"line {place.line}" for place in sorted(places) if place.line]
     is_one_file = len({place.path for place in places}) == 1
     where = f" at {' and '.join(named)}" if len(named) == len(places) <= 2 and is_one_file else ""
-    last = f"could not {verb}: {plural(number(found), 'problem')}; correct the input{where} and run again"
-    return "\n".join((*_group_by_kind(found), f"safe-gate: {last}"))
+    last = f"could not {verb}: {plural(number(problems), 'problem')}; correct the input{where} and run again"
+    return "\n".join((*_group_by_kind(problems), f"safe-gate: {last}"))
 
 
-def refusal_lines(found: Sequence[Problem]) -> str:
+def refusal_lines(problems: Sequence[Problem]) -> str:
     """Return the problems of skipped records as lines, each kind once, then their number."""
-    return "\n".join((*_group_by_kind(found), f"Skipped: {plural(number(found), 'record')} that cannot become a case"))
+    return "\n".join(
+        (*_group_by_kind(problems), f"Skipped: {plural(number(problems), 'record')} that cannot become a case")
+    )
 
 
-def _group_by_kind(found: Sequence[Problem]) -> list[str]:
+def _group_by_kind(problems: Sequence[Problem]) -> list[str]:
     """Return the first problem of each kind by file, with the number of its kind and the places of the next ones."""
     files: dict[str, dict[Kind, list[Problem]]] = {}
-    for one in in_order(found):
+    for one in in_order(problems):
         files.setdefault(one.place.path, {}).setdefault(kind_of(one), []).append(one)
     lines = []
     for path, kinds in files.items():
@@ -328,18 +330,18 @@ def _group_by_kind(found: Sequence[Problem]) -> list[str]:
     return lines
 
 
-def join_names(some: Sequence[str], most: int = 3) -> str:
+def join_names(names: Sequence[str], most: int = 3) -> str:
     """Return the first recorded names that are not empty, joined in a line."""
-    shown = ", ".join(plain(Untrusted(name)) for name in some[:most] if name)
-    return shown + ", ..." * (len(some) > most)
+    shown = ", ".join(plain(Untrusted(name)) for name in names[:most] if name)
+    return shown + ", ..." * (len(names) > most)
 
 
-def problem_line(one: Problem) -> str:
+def problem_line(problem: Problem) -> str:
     """Return one problem as a line."""
     parts = (
-        _place_text(one.place.path, one.place.line),
-        *(plain(Untrusted(part)) for part in (one.case_id, one.field) if part),
-        plain(Untrusted(one.message), 500),
+        _place_text(problem.place.path, problem.place.line),
+        *(plain(Untrusted(part)) for part in (problem.case_id, problem.field) if part),
+        plain(Untrusted(problem.message), 500),
     )
     return ": ".join(parts)
 
@@ -389,11 +391,11 @@ def _detail_lines(section: Section, way: str, rows: int, *, everything: bool) ->
         yield from ("", f"{title}:", draw_table(table, "simple_outline"))
 
 
-def _finding_lines(found: RankedFindings, way: str) -> Iterator[str]:
+def _finding_lines(ranked: RankedFindings, way: str) -> Iterator[str]:
     """Yield the first cases to look at with their evidence."""
-    if found.first:
+    if ranked.first:
         yield from ("", "Evidence:")
-    for finding in found.first:
+    for finding in ranked.first:
         where = _place_text(finding.place.path, finding.place.line)
         news = f" ({finding.news})" if finding.news else ""
         yield f"  {plain(finding.case_id)} ({where}) {finding.what}{news}"
@@ -404,14 +406,14 @@ def _finding_lines(found: RankedFindings, way: str) -> Iterator[str]:
             yield draw_table(Table(("Baseline", "This run"), "<<", rows), "simple_outline", "    ")
         else:
             yield from (f"    {quote_phrase(phrase)}" for phrase in finding.evidence)
-    if len(found.first) < found.number:
-        yield f"  ... and {found.number - len(found.first)} more: {way}"
+    if len(ranked.first) < ranked.number:
+        yield f"  ... and {ranked.number - len(ranked.first)} more: {way}"
 
 
-def _count_lines(found: RankedFindings) -> Iterator[str]:
+def _count_lines(ranked: RankedFindings) -> Iterator[str]:
     """Yield counts of the cases to look at by cause and by group, unless they are few."""
-    for noun, counts in finding_counts(found):
-        yield from ("", f"{found.number} cases to look at, by {noun}:")
+    for noun, counts in finding_counts(ranked):
+        yield from ("", f"{ranked.number} cases to look at, by {noun}:")
         for phrase, cases in counts[:MOST_COUNTED]:
             yield f"  {cases:>{len(str(counts[0][1]))}}  {phrase_line(phrase)}"
         if len(counts) > MOST_COUNTED:

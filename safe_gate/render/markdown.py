@@ -115,16 +115,16 @@ def first_rows(table: Table, rows: int) -> Iterator[str]:
     yield ""
 
 
-def rank_sections(shown: Sequence[Section]) -> RankedFindings:
+def rank_sections(parts: Sequence[Section]) -> RankedFindings:
     """Return the cases to look at of all sections."""
-    return rank((finding for section in shown for finding in section.findings), ROWS)
+    return rank((finding for section in parts for finding in section.findings), ROWS)
 
 
-def finding_lines(found: RankedFindings, rows: int, origin: Origin, quotes: Quotes = _NO_LINES) -> Iterator[str]:
+def finding_lines(ranked: RankedFindings, rows: int, origin: Origin, quotes: Quotes = _NO_LINES) -> Iterator[str]:
     """Yield the cases to look at, each with its evidence and its place."""
-    if not found.number:
+    if not ranked.number:
         return
-    for noun, counts in finding_counts(found):
+    for noun, counts in finding_counts(ranked):
         shown = " · ".join(f"{phrase_line(phrase)} **{cases}**" for phrase, cases in counts[:MOST_COUNTED])
         more = f" · … and {len(counts) - MOST_COUNTED} more" if len(counts) > MOST_COUNTED else ""
         yield from (f"By {noun}: {shown}{more}", "")
@@ -139,11 +139,11 @@ def finding_lines(found: RankedFindings, rows: int, origin: Origin, quotes: Quot
                     finding.what + f"<br>{finding.news}" * bool(finding.news),
                     _evidence(finding, quotes),
                 )
-                for finding in found.first[:rows]
+                for finding in ranked.first[:rows]
             ),
         )
     )
-    yield from left_out_line(found.number - rows)
+    yield from left_out_line(ranked.number - rows)
     yield ""
 
 
@@ -352,7 +352,7 @@ def section_report(section: Section) -> str:
 
 
 def _report_lines(
-    view: ReportView, found: RankedFindings, quotes: Quotes, origin: Origin, rows: int, *, folded: bool
+    view: ReportView, ranked: RankedFindings, quotes: Quotes, origin: Origin, rows: int, *, folded: bool
 ) -> Iterator[str]:
     """Yield the report with what is `folded` or without, tables of at most `rows` rows; with none, counts alone."""
     report = view.report
@@ -370,12 +370,12 @@ def _report_lines(
     yield ""
     for sentence in view.remarks:
         yield from (phrase_line(sentence), "")
-    if rows and found.number:
-        findings = finding_lines(found, rows, origin, quotes)
+    if rows and ranked.number:
+        findings = finding_lines(ranked, rows, origin, quotes)
         if report.verdict is Verdict.PASS:
             yield from fold("<b>Cases to look at</b> · within what the rules allow", findings)
         else:
-            yield from (f"**Cases to look at** · {found.number}", "", *findings)
+            yield from (f"**Cases to look at** · {ranked.number}", "", *findings)
     if folded:
         yield from _detail_folds(view, rows, origin)
     elif view.parts:

@@ -289,21 +289,21 @@ def rank(findings: Iterable[Finding], most: int) -> RankedFindings:
     )
 
 
-def finding_counts(found: RankedFindings) -> Iterator[tuple[str, Sequence[tuple[Phrase, int]]]]:
+def finding_counts(ranked: RankedFindings) -> Iterator[tuple[str, Sequence[tuple[Phrase, int]]]]:
     """Yield each way to count the cases to look at, with its values and numbers. Yield nothing for few cases.
 
     A value that one case alone has is left out if all cases are shown.
     """
-    least = 1 + (found.number <= len(found.first))
+    least = 1 + (ranked.number <= len(ranked.first))
     causes = [
         ((one.what, *([": ", Untrusted(one.rule)] if one.rule else ())), cases)
-        for one, cases in found.causes
+        for one, cases in ranked.causes
         if cases >= least
     ]
     # A group of one case is not a pattern.
-    groups = [((Untrusted(group),), cases) for group, cases in found.groups if cases > 1]
+    groups = [((Untrusted(group),), cases) for group, cases in ranked.groups if cases > 1]
     for noun, counts in (("rule", causes), ("tag or archetype", groups)):
-        if found.number > _FEW and counts:
+        if ranked.number > _FEW and counts:
             yield noun, counts
 
 

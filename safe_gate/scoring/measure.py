@@ -181,18 +181,18 @@ def _tally_part(scoring: Scoring, part: Part, is_scored: bool) -> PartTally:
 
 
 def _groups_of_part(
-    evaluator: Evaluator, part: recorded.FilePart, found: Sequence[Case | Problem]
+    evaluator: Evaluator, part: recorded.FilePart, cases: Sequence[Case | Problem]
 ) -> tuple[set[str], bool]:
     """Return the groups of all cases of a part, those with problems too, and whether all could be read."""
-    groups = {group for one in found if not isinstance(one, Problem) for group in one.groups}
-    if not any(isinstance(one, Problem) for one in found):
+    groups = {group for one in cases if not isinstance(one, Problem) for group in one.groups}
+    if not any(isinstance(one, Problem) for one in cases):
         return groups, True
     more = recorded.part_groups(evaluator, part)
     return groups | (more or set()), more is not None
 
 
 def _score_cases(
-    scoring: Scoring, found: Iterable[Case | Problem], texts: Mapping[int, bytes], *, is_scored: bool
+    scoring: Scoring, cases: Iterable[Case | Problem], texts: Mapping[int, bytes], *, is_scored: bool
 ) -> PartTally:
     """Score cases; `texts` are their lines by number, if they are wanted."""
     evaluator, by = EVALUATORS[scoring.evaluator], case_files.compile_recipe(scoring.evaluator, scoring.how.recipe)
@@ -200,7 +200,7 @@ def _score_cases(
     problems, unsound = list[Problem](), list[Problem]()
     scored = list[tuple[Case, Any]]()
     asked_of, left_out, count = list[CaseTerms](), list[str](), 0
-    for case in found:
+    for case in cases:
         if isinstance(case, Problem):
             problems.append(case)
             continue

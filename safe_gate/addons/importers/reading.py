@@ -210,23 +210,23 @@ def _with_record(
     return found
 
 
-def _row_of_sample(one: Sample, record: Record, format_: Format, mapping: Mapping[str, str]) -> Row:
+def _row_of_sample(sample: Sample, record: Record, format_: Format, mapping: Mapping[str, str]) -> Row:
     """Return the row of an exchange. Raises RefusedRecord."""
-    found = _both_sides(one)
+    found = _both_sides(sample)
     if found.assistant is None:
         raise RefusedRecord(f"has no reply; expected {format_.reply}")
-    fields = unused_fields(record.value, {*one.used, format_.error, *top_fields(mapping, record.value)})
+    fields = unused_fields(record.value, {*sample.used, format_.error, *top_fields(mapping, record.value)})
     if found.labels is not None:
         if "expected" in fields:
             raise RefusedRecord("has labels of the last message twice; keep one")
         fields["expected"] = found.labels
-    tags = (*one.tags, *find_tags(record.value, mapping.get("tags", "")))
-    return Row(found.user, found.assistant, found.left_out, fields, tags, one.extra, one.id)
+    tags = (*sample.tags, *find_tags(record.value, mapping.get("tags", "")))
+    return Row(found.user, found.assistant, found.left_out, fields, tags, sample.extra, sample.id)
 
 
-def _both_sides(one: Sample) -> Conversation:
+def _both_sides(sample: Sample) -> Conversation:
     """Return both sides of an exchange, without a reply where there is none. Raises RefusedRecord."""
-    asked, answer, left_out = one.asked, one.answer, one.left_out
+    asked, answer, left_out = sample.asked, sample.answer, sample.left_out
     if are_parts(answer):
         answer = [{"role": "assistant", "content": answer}]
     elif asked != [] and are_messages(answer):
@@ -238,7 +238,7 @@ def _both_sides(one: Sample) -> Conversation:
         return Conversation("", None, ())
     if isinstance(answer, list) or asked == []:
         before = asked if isinstance(asked, list) else [{"role": "user", "content": asked}]
-        found = last_reply(join_messages(before, answer) if before else answer, whole=one.whole)
+        found = last_reply(join_messages(before, answer) if before else answer, whole=sample.whole)
     elif isinstance(asked, list):
         found = last_exchange([*asked, {"role": "assistant", "content": ""}])._replace(assistant=answer)
     elif isinstance(asked, str):

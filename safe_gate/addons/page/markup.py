@@ -74,12 +74,12 @@ def _csp_source(text: str) -> str:
     return f"'sha256-{b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"
 
 
-def render_words(one: Words, longest: int = LONGEST) -> str:
+def render_words(words: Words, longest: int = LONGEST) -> str:
     """Return our own words as text, recorded ones as code."""
-    if not isinstance(one, Untrusted):
-        return html(one)
-    kind = ' class="whole"' if len(one.text) <= _WHOLE else ""
-    return f"<code{kind}>{html(one, longest) or ' '}</code>"
+    if not isinstance(words, Untrusted):
+        return html(words)
+    kind = ' class="whole"' if len(words.text) <= _WHOLE else ""
+    return f"<code{kind}>{html(words, longest) or ' '}</code>"
 
 
 _WHOLE = 24
@@ -91,20 +91,20 @@ def render_phrase(parts: Phrase) -> str:
     return "".join(map(render_words, parts))
 
 
-def html_table(shown: Table, caption: str, most: int = HELD, longest: int = LONGEST) -> Iterator[str]:
+def html_table(table: Table, caption: str, most: int = HELD, longest: int = LONGEST) -> Iterator[str]:
     """Yield a table with a limited number of rows. It scrolls on a narrow screen."""
-    sides = ["num" if sign == ">" else "" for sign in shown.align]
+    sides = ["num" if sign == ">" else "" for sign in table.align]
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{html(caption)}"><table>'
     yield f'<caption class="unseen">{html(caption)}</caption><thead><tr>'
     yield "".join(
-        _cell("th", side, html(title), ' scope="col"') for title, side in zip(shown.header, sides, strict=True)
+        _cell("th", side, html(title), ' scope="col"') for title, side in zip(table.header, sides, strict=True)
     )
     yield "</tr></thead><tbody>\n"
-    for row in shown.rows[:most]:
+    for row in table.rows[:most]:
         cells = (_cell("td", side, render_words(one, longest)) for one, side in zip(row, sides, strict=True))
         yield f"<tr>{''.join(cells)}</tr>\n"
     yield "</tbody></table></div>\n"
-    yield from _left_out(len(shown.rows) - most)
+    yield from _left_out(len(table.rows) - most)
 
 
 def _left_out(number: int) -> Iterator[str]:
@@ -139,9 +139,9 @@ Limited = tuple[Rate, float | None]
 """A rate with the least that a rule of the gate allows, or None."""
 
 
-def rate_tables(shown: Iterable[Limited]) -> Iterator[str]:
+def rate_tables(rates: Iterable[Limited]) -> Iterator[str]:
     """Yield rates as tables, one for each title, with the 95 % interval of each as a picture."""
-    for about, group in groupby(shown, lambda one: one[0].about):
+    for about, group in groupby(rates, lambda one: one[0].about):
         of_title = list(group)
         yield f'<table class="rates"><caption>{html(about)}</caption>{_COLUMNS}<thead class="unseen"><tr>'
         yield '<th scope="col">Of</th><th scope="col">Rate</th><th scope="col">95 % interval</th>'
@@ -308,9 +308,9 @@ def _line(frame: _Frame, values: Sequence[float | None], kind: str, name: str) -
                 yield f'<circle class="{kind}" {at} r="3"><title>{html(name)}: {percent(value, 1)}</title></circle>'
 
 
-def _band(frame: _Frame, one: Series, kind: str) -> Iterator[str]:
+def _band(frame: _Frame, series: Series, kind: str) -> Iterator[str]:
     """Yield the 95 % intervals of a line. Consecutive runs form one shape."""
-    for is_there, some in groupby(enumerate(one.rates), lambda item: bool(item[1])):
+    for is_there, some in groupby(enumerate(series.rates), lambda item: bool(item[1])):
         if is_there:
             ends = [(place, *wilson(*rate)) for place, rate in some if rate]
             upper = [f"{frame.x(place):.1f},{frame.y(high):.1f}" for place, _, high in ends]

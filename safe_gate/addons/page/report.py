@@ -69,7 +69,15 @@ def _body(run: RenderedRun) -> Iterator[str]:
         yield f'<section class="warning"><h2>{WEAKENED}</h2>\n<p>Weaker{render_phrase(said)}.</p>\n'
         yield from html_table(weakened_table(report.weakened.findings), "How the gate is weaker")
         yield "</section>\n"
-    yield from _case_list(run)
+    is_any_compared = any(is_compared(run.report, name) for name in evaluators_in(run.report.parts))
+    if evaluators_in(run.report.parts):
+        yield '<section id="cases" tabindex="-1"><h2>Cases</h2>\n'
+        yield "<noscript><p>The list of cases needs JavaScript.</p></noscript>\n"
+        yield '<form id="filters" class="filters" role="search" aria-label="Filter the cases"></form>\n'
+        if run.recorded.now:
+            yield _LEGEND.format(_CHANGED if is_any_compared else "")
+        yield '<p id="shown" role="status"></p>\n<ol id="list" class="cases"></ol>\n'
+        yield '<button id="more" type="button" hidden>Show more</button>\n</section>\n'
     yield from _comparison_section(view)
     yield from _figures(view)
     if view.waivers.rows:
@@ -165,19 +173,6 @@ def _details(section: Section) -> Iterator[str]:
 
 
 # --- cases --------------------------------------------------------------------------------------
-
-
-def _case_list(run: RenderedRun) -> Iterator[str]:
-    """Yield the list of cases, which the scripts fill."""
-    is_any_compared = any(is_compared(run.report, name) for name in evaluators_in(run.report.parts))
-    if evaluators_in(run.report.parts):
-        yield '<section id="cases" tabindex="-1"><h2>Cases</h2>\n'
-        yield "<noscript><p>The list of cases needs JavaScript.</p></noscript>\n"
-        yield '<form id="filters" class="filters" role="search" aria-label="Filter the cases"></form>\n'
-        if run.recorded.now:
-            yield _LEGEND.format(_CHANGED if is_any_compared else "")
-        yield '<p id="shown" role="status"></p>\n<ol id="list" class="cases"></ol>\n'
-        yield '<button id="more" type="button" hidden>Show more</button>\n</section>\n'
 
 
 def _case_data(run: RenderedRun) -> Iterator[str]:
@@ -299,22 +294,32 @@ def _rank(case: JudgedCase) -> int:
 _LAST = 9
 
 
-def _judgement_json(one: Judgement, decided: Phrase) -> dict[str, Any]:
-    kind = {None: "pass", Severity.REVIEW: "review", Severity.FAILING: "fail"}[one.severity]
+def _judgement_json(judgement: Judgement, decided: Phrase) -> dict[str, Any]:
+    kind = {None: "pass", Severity.REVIEW: "review", Severity.FAILING: "fail"}[judgement.severity]
     shown = {
-        "by": one.by,
-        "label": one.label,
-        "kind": "none" if one.label == "not applicable" else kind,
-        "score": one.score,
-        "evidence": [_phrase_json(found) for found in one.evidence],
+        "by": judgement.by,
+        "label": judgement.label,
+        "kind": "none" if judgement.label == "not applicable" else kind,
+        "score": judgement.score,
+        "evidence": [_phrase_json(found) for found in judgement.evidence],
         "decided": _phrase_json(decided),
     }
     return {key: value for key, value in shown.items() if value not in ([], None)}
 
 
-def _mark_json(one: Mark) -> list[Any]:
-    text = "" if one.end - one.start > _LONGEST_QUOTE else one.text
-    return [one.field, one.start, one.end, str(one.side), one.by, one.says, one.rule, _phrase_json(one.why), text]
+def _mark_json(mark: Mark) -> list[Any]:
+    text = "" if mark.end - mark.start > _LONGEST_QUOTE else mark.text
+    return [
+        mark.field,
+        mark.start,
+        mark.end,
+        str(mark.side),
+        mark.by,
+        mark.says,
+        mark.rule,
+        _phrase_json(mark.why),
+        text,
+    ]
 
 
 _LONGEST_QUOTE = 300

@@ -275,8 +275,8 @@ def _miss_phrases(metric: str, case: Result) -> Iterator[Phrase]:
         yield (f"{noun} ", Untrusted(most.phrase), " is not said: literally not there, ", *similarity)
 
 
-def _reason_phrase(one: Uncounted) -> Phrase:
-    return _REASONS[one.why], Untrusted(one.trigger or one.within)
+def _reason_phrase(uncounted: Uncounted) -> Phrase:
+    return _REASONS[uncounted.why], Untrusted(uncounted.trigger or uncounted.within)
 
 
 field_titles = {"signals": "Signals", "summary": "Summary", "followup_questions": "Follow-up questions"}
@@ -385,16 +385,16 @@ def decisions(part: Part | Scored, case: Result) -> Mapping[str, Phrase]:
     return {**told, **{name: (*one.words, ".") for name, one in case.judged.items()}}
 
 
-def result_event(one: Result, _judgements: Sequence[Judgement], *, with_text: bool) -> tuple[str, dict[str, Any]]:
+def result_event(result: Result, _judgements: Sequence[Judgement], *, with_text: bool) -> tuple[str, dict[str, Any]]:
     """Return the event of a case. The matched texts are in it only `with_text`."""
     return "safe.v0.result", {
-        "test_id": one.id,
-        "batch_id": one.batch,
-        "archetype": one.archetype,
-        "scores": one.scores,
-        "label": one.label.value,
-        **({"judged": {name: verdict.passed for name, verdict in one.judged.items()}} if one.judged else {}),
-        **({"details": codec.to_json(one.details)} if with_text else {}),
+        "test_id": result.id,
+        "batch_id": result.batch,
+        "archetype": result.archetype,
+        "scores": result.scores,
+        "label": result.label.value,
+        **({"judged": {name: verdict.passed for name, verdict in result.judged.items()}} if result.judged else {}),
+        **({"details": codec.to_json(result.details)} if with_text else {}),
     }
 
 

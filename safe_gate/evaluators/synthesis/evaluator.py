@@ -129,16 +129,16 @@ class Settings(gate.Limits):
         return False if is_switch else None
 
 
-def _imported_case(one: Exchange) -> JsonObject:
+def _imported_case(exchange: Exchange) -> JsonObject:
     """Return an exchange as a case."""
-    is_turn = isinstance(one.message, str)
-    turn = {"user": one.message, "assistant": one.reply}
+    is_turn = isinstance(exchange.message, str)
+    turn = {"user": exchange.message, "assistant": exchange.reply}
     return {
-        "id": one.id or one.stand_in,
-        **(turn if is_turn else {"messages": [*one.message, {"role": "assistant", "content": one.reply}]}),
-        **({"checks": list(one.checks)} if one.checks else {}),
-        **({"tags": list(one.tags)} if one.tags else {}),
-        **one.extra,
+        "id": exchange.id or exchange.stand_in,
+        **(turn if is_turn else {"messages": [*exchange.message, {"role": "assistant", "content": exchange.reply}]}),
+        **({"checks": list(exchange.checks)} if exchange.checks else {}),
+        **({"tags": list(exchange.tags)} if exchange.tags else {}),
+        **exchange.extra,
     }
 
 

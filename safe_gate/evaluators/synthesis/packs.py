@@ -291,19 +291,19 @@ def _default_check_problems(names: Sequence[str], checks: Sequence[str]) -> Iter
         )
 
 
-def _helpline_problems(asked: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
+def _helpline_problems(helplines: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
     """Yield a problem for no country, each country that the list does not have, and each number that is none."""
-    known = json.loads(read_file(HELPLINES))["countries"] if asked else {}
-    if "country" in asked and not asked["country"]:
+    known = json.loads(read_file(HELPLINES))["countries"] if helplines else {}
+    if "country" in helplines and not helplines["country"]:
         words = f"is empty; expected some of {', '.join(known)}; leave it out to take the numbers of all"
         yield Problem(Place("helplines"), words, field="country", code=Code.INVALID_SETTING)
-    for index, code in enumerate(asked.get("country", ())):
+    for index, code in enumerate(helplines.get("country", ())):
         if code not in known:
             meant = next((one for one, data in known.items() if code.upper() == one or code in data["names"]), "")
             guess = f" (did you mean {quote(meant)}?)" if meant else ""
             words = f"is {quote(code)}, which is no country of the list{guess}; expected some of {', '.join(known)}"
             yield Problem(Place("helplines"), words, field=f"country[{index}]", code=Code.INVALID_SETTING)
-    for index, number in enumerate(asked.get("also", ())):
+    for index, number in enumerate(helplines.get("also", ())):
         digits = digits_of(number)
         if not digits.isdecimal() or not SHORTEST <= len(digits) <= LONG:
             words = f"is {quote(number)}, which is no number; expected {SHORTEST} to {LONG} digits, as in 0131 496 0000"

@@ -539,10 +539,10 @@ def result_event(case: Result, judgements: Sequence[Judgement], *, with_text: bo
     }
 
 
-def _check(one: Judgement, *, with_text: bool) -> dict[str, Any]:
-    rules = list(dict.fromkeys(hit.rule for hit in one.hits))
-    hits = {"hits": [hit.as_quote() for hit in one.hits]} if with_text else {}
-    return {"verdict": one.outcome, "rules": rules, **hits}
+def _check(judgement: Judgement, *, with_text: bool) -> dict[str, Any]:
+    rules = list(dict.fromkeys(hit.rule for hit in judgement.hits))
+    hits = {"hits": [hit.as_quote() for hit in judgement.hits]} if with_text else {}
+    return {"verdict": judgement.outcome, "rules": rules, **hits}
 
 
 def remarks(part: Part, policy: JsonObject) -> Iterator[Phrase]:
@@ -550,16 +550,6 @@ def remarks(part: Part, policy: JsonObject) -> Iterator[Phrase]:
     yield from _fail_tag_remarks(part, policy)
     if policy["profile"] == "spec":
         yield ("Synthesis ran with profile spec.",)
-    yield from _conversation_remarks(policy)
-    if packs := list(dict.fromkeys(policy["rules"])):  # a glob names any number of packs
-        yield ("Synthesis ran with rule packs from the repository: ", *first_few(packs, len(packs)), ".")
-    if off := list(dict.fromkeys(policy["rules_off"])):
-        switched = plural(len(off), "rule or pack", "rules or packs")
-        yield (f"Synthesis ran with {switched} off: ", *first_few(off, len(off)), ".")
-
-
-def _conversation_remarks(policy: JsonObject) -> Iterator[Phrase]:
-    """Yield a sentence for each setting on conversations and default checks that is not the default."""
     if policy["turns"] == "all":
         yield ("Synthesis judged every reply of a conversation, unless its case says otherwise.",)
     if (context := policy["context"]) != 1:
@@ -567,6 +557,11 @@ def _conversation_remarks(policy: JsonObject) -> Iterator[Phrase]:
     checks = policy["default_checks"]
     if sorted(checks) != sorted(DEFAULT_CHECKS):
         yield ("Cases without checks ran ", *first_few(checks, len(checks)), ".")
+    if packs := list(dict.fromkeys(policy["rules"])):  # a glob names any number of packs
+        yield ("Synthesis ran with rule packs from the repository: ", *first_few(packs, len(packs)), ".")
+    if off := list(dict.fromkeys(policy["rules_off"])):
+        switched = plural(len(off), "rule or pack", "rules or packs")
+        yield (f"Synthesis ran with {switched} off: ", *first_few(off, len(off)), ".")
 
 
 def _fail_tag_remarks(part: Part, policy: JsonObject) -> Iterator[Phrase]:

@@ -423,11 +423,11 @@ def report(totals: Totals, results: Sequence[Result]) -> Part:
 _OF_A_TAG = ("strict_passed", "expected_failures", "unexpected_failures", "unexpected_passes", "labels", "matched")
 
 
-def _tag_figures(found: Mapping[str, int]) -> TagFigures:
-    as_expected = found["strict_passed"] + found["expected_failures"]
-    cases = as_expected + found["unexpected_failures"] + found["unexpected_passes"]
-    interval, labels = Interval(*wilson(as_expected, cases)), Labels(found["labels"], found["matched"])
-    return TagFigures(cases, as_expected, found["unexpected_failures"], as_expected / cases, interval, labels)
+def _tag_figures(counts: Mapping[str, int]) -> TagFigures:
+    as_expected = counts["strict_passed"] + counts["expected_failures"]
+    cases = as_expected + counts["unexpected_failures"] + counts["unexpected_passes"]
+    interval, labels = Interval(*wilson(as_expected, cases)), Labels(counts["labels"], counts["matched"])
+    return TagFigures(cases, as_expected, counts["unexpected_failures"], as_expected / cases, interval, labels)
 
 
 def _accuracy(labels: Counter[tuple[str, bool]], checks: Sequence[str]) -> Accuracy:

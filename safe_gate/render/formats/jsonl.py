@@ -34,13 +34,13 @@ def _draw(run: RenderedRun) -> Iterator[str]:
 FILES = {"safe-gate.cases.jsonl": _draw}
 
 
-def _judgement(case: JudgedCase, one: Judgement) -> JsonObject:
-    waiver = case.waivers.get(one.by)
+def _judgement(case: JudgedCase, judgement: Judgement) -> JsonObject:
+    waiver = case.waivers.get(judgement.by)
     told = {"reason": waiver.reason, "owner": waiver.owner, "expires": waiver.expires} if waiver else {}
     return {
-        "label": one.label,
-        **({} if one.score is None else {"score": one.score}),
-        "evidence": [quote_phrase(phrase) for phrase in one.evidence],
-        "hits": [hit.as_quote() for hit in one.hits],
+        "label": judgement.label,
+        **({} if judgement.score is None else {"score": judgement.score}),
+        "evidence": [quote_phrase(phrase) for phrase in judgement.evidence],
+        "hits": [hit.as_quote() for hit in judgement.hits],
         **({"waiver": told} if told else {}),
     }

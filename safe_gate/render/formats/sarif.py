@@ -101,12 +101,12 @@ class _RankedResult(NamedTuple):
     text: str
 
 
-def _first_results(found: Iterator[_RankedResult]) -> tuple[list[str], int]:
+def _first_results(results: Iterator[_RankedResult]) -> tuple[list[str], int]:
     """Return the first results by rank, as many as the format allows, and the number of those left out."""
     number = count()
     texts: list[str] = []
     size = 0
-    for one, _ in nsmallest(_MOST, zip(found, number, strict=False)):
+    for one, _ in nsmallest(_MOST, zip(results, number, strict=False)):
         size += len(one.text)
         if size > _MOST_BYTES:
             break
@@ -134,25 +134,27 @@ def _ranked_results(
 
 
 def _result(
-    case: JudgedCase, one: Judgement, folder: str, index: Mapping[str, int], span: Sequence[int] | None
+    case: JudgedCase, judgement: Judgement, folder: str, index: Mapping[str, int], span: Sequence[int] | None
 ) -> dict[str, Any]:
-    rule, name = f"{case.evaluator.name}/{one.by}", plain(Untrusted(case.id))
-    hits = [{"rule": hit.rule, "field": hit.field, "start": hit.start, "end": hit.end} for hit in one.hits[:10]]
-    waiver = case.waivers.get(one.by)
+    rule, name = f"{case.evaluator.name}/{judgement.by}", plain(Untrusted(case.id))
+    hits = [{"rule": hit.rule, "field": hit.field, "start": hit.start, "end": hit.end} for hit in judgement.hits[:10]]
+    waiver = case.waivers.get(judgement.by)
     return {
         "ruleId": rule,
         "ruleIndex": index[rule],
-        "level": case.level(one),
-        "message": {"text": sarif(judgement_message(case, one))},
+        "level": case.level(judgement),
+        "message": {"text": sarif(judgement_message(case, judgement))},
         "locations": [
             {
                 **_location(case.place, folder, span),
                 "logicalLocations": [{"name": name, "fullyQualifiedName": f"{case.evaluator.name}/{name}"}],
             }
         ],
-        "partialFingerprints": {"primaryLocationLineHash": f"{digest([case.evaluator.name, case.id, one.by])[:32]}:1"},
+        "partialFingerprints": {
+            "primaryLocationLineHash": f"{digest([case.evaluator.name, case.id, judgement.by])[:32]}:1"
+        },
         **({"suppressions": [_suppression(waiver)]} if waiver else {}),
-        "properties": {"label": one.label, **({"hits": hits} if hits else {})},
+        "properties": {"label": judgement.label, **({"hits": hits} if hits else {})},
     }
 
 

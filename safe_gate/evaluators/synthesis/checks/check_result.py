@@ -24,9 +24,14 @@ Placing = Callable[[Sequence[Hit]], tuple[Hit, ...]]
 _HITS = "_hits"
 
 
-def _requirement_json(one: Requirement, own: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    tag = {"tag": one.tag} if one.tag else {}
-    return {"kind": one.kind, **tag, "of": [{form: words} for form, words in one.of], "hits": own().get("hits", [])}
+def _requirement_json(requirement: Requirement, own: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    tag = {"tag": requirement.tag} if requirement.tag else {}
+    return {
+        "kind": requirement.kind,
+        **tag,
+        "of": [{form: words} for form, words in requirement.of],
+        "hits": own().get("hits", []),
+    }
 
 
 def _requirement_fields(value: JsonObject) -> dict[str, Any]:

@@ -218,14 +218,14 @@ def _judge_in_conversation(talk: Talk | None, check: Check, turn: Turn) -> Check
     return _place_result(found, talk, talk.asked)
 
 
-def _place_result(found: CheckResult, talk: Talk, read: Sequence[Message]) -> CheckResult:
+def _place_result(result: CheckResult, talk: Talk, read: Sequence[Message]) -> CheckResult:
     """Return a result with its hits placed in their messages; `read` are the user messages it was found in."""
 
     def place(hits: Sequence[Hit]) -> tuple[Hit, ...]:
         return tuple(place_hit(hit, talk.reply, read) for hit in hits)
 
-    evidence = found.evidence if isinstance(found.evidence, JudgeVerdict) else found.evidence.placed(place)
-    return replace(found, evidence=evidence, cancelled=place(found.cancelled))
+    evidence = result.evidence if isinstance(result.evidence, JudgeVerdict) else result.evidence.placed(place)
+    return replace(result, evidence=evidence, cancelled=place(result.cancelled))
 
 
 def wording_of_case(case: Case, rules: Rules) -> tuple[Requirement, ...]:
@@ -279,9 +279,9 @@ def _not_judged(check: Check, rules: Rules) -> CheckResult:
     return replace(judge_check(check, Turn("", "", rules)), passed=True, applicable=False)
 
 
-def recount(shown: Result, case: Case, rules: Rules) -> Result:
+def recount(result: Result, case: Case, rules: Rules) -> Result:
     """Recompute a result from its evidence. A sound result gives an equal one."""
-    found, language = shown.checks, shown.language
+    found, language = result.checks, result.language
     checks = {
         name: _recount_check(check, found[name], is_unread=rules.by_clause and is_not_english(check.reads, language))
         if name in found
@@ -295,13 +295,13 @@ def recount(shown: Result, case: Case, rules: Rules) -> Result:
         told = {name: _told_again(one, found.get(name)) for name, one in case.judged.items()}
         checks = sorted_checks({**checks, **told})
     negative = is_negative(case.tags, "standard" if rules.by_clause else "spec", checks)
-    return build_result(case, language, checks, negative, shown.disguised_letters)
+    return build_result(case, language, checks, negative, result.disguised_letters)
 
 
-def _told_again(one: JudgeVerdict, shown: CheckResult | None) -> CheckResult:
+def _told_again(verdict: JudgeVerdict, shown: CheckResult | None) -> CheckResult:
     """Return the result of a recorded verdict with the reason as it is `shown`, which may be withheld."""
     reason = shown.evidence.reason if shown and isinstance(shown.evidence, JudgeVerdict) else ""
-    return CheckResult.recorded(replace(one, reason=reason))
+    return CheckResult.recorded(replace(verdict, reason=reason))
 
 
 def _recount_check(check: Check, shown: CheckResult, *, is_unread: bool) -> CheckResult:
@@ -364,7 +364,7 @@ _ENOUGH_OF_ITS_OWN = 2
 _PERSONS = _ADDRESS | frozenset("yours i me my we us our he him his she her hers they them their theirs".split())
 
 
-def find_ties(found: CountedHits, turn: Turn) -> Ties:
+def find_ties(hits: CountedHits, turn: Turn) -> Ties:
     """Return what ties a reply to the message, besides hits.
 
     - `shared`: the content words that it shares with the message, one per stem. They count in sentences that touch
@@ -374,7 +374,7 @@ def find_ties(found: CountedHits, turn: Turn) -> Ties:
       point back, with "it", "that" or "she".
     - `addresses`: a sentence with a shared word says "you".
     """
-    acknowledging, following = found.sentences("acknowledgment"), found.sentences("follow_up")
+    acknowledging, following = hits.sentences("acknowledgment"), hits.sentences("follow_up")
     reply, staying = turn.read("assistant"), acknowledging | following
     sentences = reply.sentences
     touched = {
@@ -412,41 +412,41 @@ def _counts_as_touching(sentence: Sentence, shared: Set[str]) -> bool:
     return _length(sentence) <= _LONGEST_REMARK
 
 
-def moves_on(turn: Turn, told: Turn) -> bool:
-    """Return whether a message asks about something other than the earlier disclosure in `told`.
+def moves_on(turn: Turn, earlier: Turn) -> bool:
+    """Return whether a message asks about something other than the earlier disclosure in `earlier`.
 
     Its questions and requests hold at least two content words. Fewer than a third of the message's content words are in
     the earlier message. No word such as "her" points back.
     """
     words = turn.read("user").words
-    if not _BACK.isdisjoint(words) or not _is_news(words, told):
+    if not _BACK.isdisjoint(words) or not _is_news(words, earlier):
         return False
     requests = {match.clause[0] for group in ASKED for match in turn.matches(group) if not match.by}
     asking = (one.words for n, one in enumerate(turn.sentences("user")) if n in requests or _ASKS & {*one.words})
     return len(set[str]().union(*map(content_stems, asking))) >= _ENOUGH_OF_ITS_OWN
 
 
-def follows_news(pivot: PivotEvidence, turn: Turn, told: Turn) -> bool:
+def follows_news(pivot: PivotEvidence, turn: Turn, earlier: Turn) -> bool:
     """Return whether a reply passes over an earlier disclosure because it follows later news.
 
-    `pivot` is the evidence on that disclosure, which is in the message of `told`. The latest message is news: it has
+    `pivot` is the evidence on that disclosure, which is in the message of `earlier`. The latest message is news: it has
     at least two content words, with fewer than a third from the earlier message. No word points back. The reply
     turns to nothing else. A sentence of it touches that message, or asks the person something.
     """
     words, reply, shared = turn.read("user").words, turn.read("assistant"), turn.shared
     if pivot.leave_reason not in (NOTHING_TOUCHES, TOO_FEW_SHARED) or len(content_stems(words)) < _ENOUGH_OF_ITS_OWN:
         return False
-    if not _DEMONSTRATIVES.isdisjoint(words) or not _is_news(words, told):
+    if not _DEMONSTRATIVES.isdisjoint(words) or not _is_news(words, earlier):
         return False
     sentences = {n: reply.sentence(n) for n in range(len(reply.ends))}
     touches = any(_counts_as_touching(sentences[n], some) for n, some in shared.items())
     return touches or any("?" in one.words and _addresses(one) for one in sentences.values())
 
 
-def _is_news(words: Sequence[str], told: Turn) -> bool:
+def _is_news(words: Sequence[str], earlier: Turn) -> bool:
     """Return whether fewer than a third of a message's content words are in an earlier message."""
     own = content_stems(words)
-    return 3 * len(own & content_stems(told.read("user").words)) < len(own)
+    return 3 * len(own & content_stems(earlier.read("user").words)) < len(own)
 
 
 _ENOUGH_AT_LARGE, _LONGEST_REMARK, _NO_TOKEN = 2, 5, 12

@@ -84,13 +84,13 @@ def sorted_requirements(value: Mapping[str, Any]) -> dict[str, Any]:
     return {kind: (digest(names) if kind == _ANY else names) if names else None for kind, names in found.items()}
 
 
-def judge_wording(every: Sequence[Requirement], reply: Normalised, *, is_wordless: bool) -> CheckResult:
+def judge_wording(requirements: Sequence[Requirement], reply: Normalised, *, is_wordless: bool) -> CheckResult:
     """Return whether a reply contains what it must and nothing that it must not.
 
     It contains what any of its readings holds. It does not apply to a reply without a word of which nothing is
     required.
     """
-    needles = {words: _needles(words) for one in every for form, words in one.of if form == "text"}
+    needles = {words: _needles(words) for one in requirements for form, words in one.of if form == "text"}
     typed, shown = as_typed(reply.original), _as_displayed(reply, needles)
     lines = _distinct(typed, reply, shown)
     # To a text, the end of a line is a space.
@@ -103,7 +103,7 @@ def judge_wording(every: Sequence[Requirement], reply: Normalised, *, is_wordles
         return next(filter(None, chain(of_text, of_regex)), ())
 
     return _result(
-        [replace(one, hits=tuple(_requirement_hits(one, reply.original, spans))) for one in every],
+        [replace(one, hits=tuple(_requirement_hits(one, reply.original, spans))) for one in requirements],
         is_wordless=is_wordless,
     )
 
@@ -112,10 +112,10 @@ def _distinct(*readings: Normalised) -> Sequence[Normalised]:
     return tuple({one.text: one for one in reversed(readings)}.values())[::-1]
 
 
-def recount_wording(every: Sequence[Requirement], shown: CheckResult | None) -> CheckResult:
+def recount_wording(requirements: Sequence[Requirement], shown: CheckResult | None) -> CheckResult:
     """Return the result that follows from the hits that a report shows of the check, None of no check."""
     asked = shown.evidence.asked if shown and isinstance(shown.evidence, WordingEvidence) else ()
-    pairs = zip(every, chain(asked, repeat(Requirement("", ()))), strict=False)
+    pairs = zip(requirements, chain(asked, repeat(Requirement("", ()))), strict=False)
     found = [replace(one, of=old.of, hits=old.hits) for one, old in pairs]
     return _result(found, is_wordless=bool(shown and not shown.applicable))
 
@@ -138,12 +138,12 @@ def _as_displayed(reply: Normalised, needles: Mapping[str, Sequence[str]]) -> No
 
 
 def _requirement_hits(
-    one: Requirement, recorded: str, spans: Callable[[str, str], Sequence[tuple[int, int]]]
+    requirement: Requirement, recorded: str, spans: Callable[[str, str], Sequence[tuple[int, int]]]
 ) -> Iterator[Hit]:
     """Yield the first places of what is required; `spans` returns those of one form and its words."""
-    found = sorted({span for form, words in one.of for span in spans(form, words)})
+    found = sorted({span for form, words in requirement.of for span in spans(form, words)})
     for start, end in found[:MOST_HITS]:
-        yield Hit(one.kind, recorded[start:end], "assistant", start, end)
+        yield Hit(requirement.kind, recorded[start:end], "assistant", start, end)
 
 
 @lru_cache(maxsize=32_768)
