@@ -18,7 +18,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -238,7 +237,7 @@ NOTES = (
 
 @pytest.mark.parametrize("unit", some(NOTES), ids=ascii)
 def test_a_note_is_matched_in_linear_time(unit: str) -> None:
-    policy = replace(DEFAULT, match="clinical")
+    policy = DEFAULT._replace(match="clinical")
     phrases = ("fever", "5 mg", "1", "a a a b", "no fever", "his his")
 
     def work(text: str) -> object:

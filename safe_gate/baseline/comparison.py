@@ -245,7 +245,7 @@ def _score_baseline(
     by_today = sound_parts(_without_new_evaluators(again, there.settings))
     is_same = {name: before[name] == head.rules[name] for name in EVALUATORS}
     parts = {name: part if is_same[name] else by_today[name] for name, part in old.parts.items()}
-    return BaselineRun(old, replace(old, parts=parts), found)
+    return BaselineRun(old, old._replace(parts=parts), found)
 
 
 def compare_with_baseline(

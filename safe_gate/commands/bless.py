@@ -87,7 +87,7 @@ def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -
         old = comparison.compared_report(read_report(checked.read_document(target, "report")))
         name = comparison.describe(None, target, call.effects.generated_at)
         # What a filter leaves out is gone.
-        new = replace(comparison.compared_report(report), filters=dict.fromkeys(FILTERS, ()))
+        new = comparison.compared_report(report)._replace(filters=dict.fromkeys(FILTERS, ()))
         found = comparison.compare_to(name, comparison.BaselineRun(old), new, Guards(), "")
         call.effects.out(console.comparison_text(found, comparison_section(found, report.parts), everything=True))
         for _, part in parts_of(found.parts):

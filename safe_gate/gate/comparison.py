@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from enum import StrEnum
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -35,8 +35,7 @@ from safe_gate.model.report import (
 from safe_gate.model.results import Interval, Outcome, Test
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedRun:
+class ComparedRun(NamedTuple):
     """One of two runs to compare: its parts, the digests of what scores follow from, and whether texts are withheld.
 
     `cluster_key` is the field that its cases are clustered by, "" for none; `filters` are its settings of that name.
@@ -46,14 +45,14 @@ class ComparedRun:
     rules: Mapping[str, str]
     is_withheld: bool = False
     cluster_key: str = ""
-    filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    filters: Mapping[str, Sequence[str]] = {}
 
     def withheld(self) -> ComparedRun:
         """Return the run with stand-ins for texts: its own where it has some, for one of one would be another."""
         if self.is_withheld:
             return self
         parts = {name: part and withheld(name, part) for name, part in self.parts.items()}
-        return replace(self, parts=parts, is_withheld=True)
+        return self._replace(parts=parts, is_withheld=True)
 
 
 def comparable(old: ComparedRun, new: ComparedRun) -> tuple[ComparedRun, ComparedRun]:
@@ -132,8 +131,7 @@ def metrics_of(compared: ComparedParts) -> list[MetricChange]:
     return [metric for _, part in parts_of(compared) for metric in part.metrics]
 
 
-@dataclass(frozen=True, slots=True)
-class _Triple:
+class _Triple(NamedTuple):
     """One case in three runs, and the cluster that it counts with, "" for none."""
 
     baseline: Outcome

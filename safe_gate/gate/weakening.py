@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.case import Case, PackFact, Way
 from safe_gate.core.evaluator import Count, Evaluator
@@ -33,8 +33,7 @@ class What(StrEnum):
     ADDED = "added"
 
 
-@dataclass(frozen=True, slots=True)
-class CaseTerms:
+class CaseTerms(NamedTuple):
     """The terms of a case: its id, its digest and its expectations, None if only the digest is known.
 
     The expectations are `Case.asks()` with the parts of a case that it lacks: its input, and the groups it counts with.
@@ -46,7 +45,7 @@ class CaseTerms:
     digest: str
     asks: JsonObject | None
     excuses: Sequence[str] = ()
-    judges: Mapping[str, str] = field(default_factory=dict)
+    judges: Mapping[str, str] = {}
 
     @classmethod
     def of(cls, case: Case) -> CaseTerms:
@@ -59,8 +58,7 @@ Cases = Mapping[str, Sequence[CaseTerms]]
 """The terms of cases, by evaluator."""
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(NamedTuple):
     """The known terms of a run.
 
     `settings` are by the names of options. A setting that either run lacks is not compared. `rules` are the shipped
@@ -72,7 +70,7 @@ class Terms:
     cases: Cases
     rules: Mapping[str, PackFact] | None
     packs_sha256: str
-    waivers: Sequence[Waiver] = field(default=())
+    waivers: Sequence[Waiver] = ()
 
 
 def weakenings(base: Terms, head: Terms) -> list[Weakening]:
@@ -271,8 +269,7 @@ def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
         yield from sorted(found, key=lambda one: one.id)
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
+class _Compared(NamedTuple):
     """Compares what two runs ask of cases; `named` are the groups that the settings of either run name."""
 
     evaluator: Evaluator

@@ -23,7 +23,7 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate, takewhile
 from pathlib import Path, PurePosixPath
-from typing import IO, BinaryIO, Protocol
+from typing import IO, BinaryIO, NamedTuple, Protocol
 
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
@@ -34,8 +34,7 @@ MOST_BYTES = 2_000_000_000
 """The most bytes that are read of one commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """A commit: its full id, when it was made (ISO 8601 in UTC, "" where that is not known), and its parents' ids."""
 
     sha: str
@@ -66,8 +65,7 @@ def entry_kind(mode: str) -> EntryKind:
     return _KINDS.get(mode, EntryKind.SUBMODULE)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What a commit has at a path from the repository's root, and the id of its bytes; `size` is 0 if not known."""
 
     path: str

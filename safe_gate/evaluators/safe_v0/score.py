@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.jsontext import digest
 from safe_gate.core.text import normalise
@@ -38,8 +38,7 @@ RANKS = {Label.FAIL: 0, Label.REVIEW: 1, Label.PASS: 2}
 """The labels from the worst to the best."""
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(NamedTuple):
     """At or above `pass_` a score passes, at or above `review` it is for review, else it fails."""
 
     pass_: float
@@ -77,8 +76,7 @@ class RecordedPolicy:
         return {metric: Threshold(found[metric]["pass"], found[metric]["review"]) for metric in METRICS}
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """How cases are scored: a threshold and a weight for each of `METRICS`, in that order.
 
     `match` is how texts are matched: "normalised" lets a text match where only typography differs, and "clinical"
@@ -89,8 +87,8 @@ class Policy:
 
     thresholds: Mapping[str, Threshold]
     weights: Mapping[str, float]
-    archetype_weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    archetype_thresholds: Mapping[str, Mapping[str, Threshold]] = field(default_factory=dict)
+    archetype_weights: Mapping[str, Mapping[str, float]] = {}
+    archetype_thresholds: Mapping[str, Mapping[str, Threshold]] = {}
     strict_ah: bool = False
     match: Match = "literal"
     similarity: float = SIMILARITY

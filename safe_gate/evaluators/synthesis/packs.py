@@ -10,7 +10,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,9 @@ def make_rules(
     checks = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
     checks |= defined_checks(own)
     return Rules(
-        books={name: Book(f"{name}, {profile}", some, named, table) for name, some in _by_book(packs, profile).items()},
+        books={
+            book: Book(f"{book}, {profile}", partial(_rules_in, book, packs, profile), named, table) for book in BOOKS
+        },
         patterns=tuple(_compile_patterns(packs)),
         numbers=Numbers(
             [*_number_rules(packs, profile)], lambda: Helplines(_read_json(HELPLINES), **(helplines or {}))
@@ -100,14 +102,13 @@ def make_rules(
     )
 
 
-def _by_book(packs: Iterable[Pack], profile: str) -> dict[str, list[Rule]]:
-    """Return the rules of packs that count under a profile, without patterns, by the book they are in."""
-    found: dict[str, list[Rule]] = {name: [] for name in BOOKS}
+def _rules_in(book: str, packs: Iterable[Pack], profile: str) -> Iterator[Rule]:
+    """Yield the rules of packs that are in a book and count under a profile, without patterns."""
     for pack in packs:
-        for rule in pack["rules"]:
-            if not rule.keys() & {"pattern", "number"} and _counts_under(rule, profile):
-                found[book_of(pack["field"], pack["group"])].append(Rule.of(rule, pack, is_own=_is_own(pack)))
-    return found
+        if pack["rules"] and book_of(pack["field"], pack["group"]) == book:
+            for rule in pack["rules"]:
+                if not rule.keys() & {"pattern", "number"} and _counts_under(rule, profile):
+                    yield Rule.of(rule, pack, is_own=_is_own(pack))
 
 
 def _number_rules(packs: Iterable[Pack], profile: str) -> Iterator[tuple[str, Rule]]:
@@ -129,14 +130,13 @@ def _shipped_names() -> frozenset[str]:
 
 def compile_table() -> bytes:
     """Return the phrases and contexts of all packs that ship, compiled, as `TABLE` holds them."""
+    packs = shipped_packs()
     every = {
-        f"{book}, {profile}": some
-        for profile in ("standard", SPEC)
-        for book, some in _by_book(shipped_packs(), profile).items()
+        f"{book}, {profile}": [*_rules_in(book, packs, profile)] for profile in ("standard", SPEC) for book in BOOKS
     }
     phrases = {name: [*dict.fromkeys(chain.from_iterable(one.phrases for one in some))] for name, some in every.items()}
     network = compile_lists(phrases | contexts_of_rules(chain.from_iterable(every.values())), word_classes())
-    words = sorted(Vocabulary(shipped_packs(), word_classes()).words)
+    words = sorted(Vocabulary(packs, word_classes()).words)
     return network_bytes(network, _current_key(), {"phrases": phrases, "vocabulary": " ".join(words)})
 
 

@@ -349,7 +349,7 @@ def test_without_recorded_text_the_reason_stays(safe_gate: SafeGate) -> None:
     by_why = {one["why"]: one for one in result["uncounted"]["AC"]}
     assert by_why["negated"]["trigger"] in ("denies", "no")
     assert by_why["part"]["within"].startswith("sha256:")
-    assert "1500" not in ran.log + Path("reports/safe-gate.json").read_text("utf-8")
+    assert "1500 mg" not in ran.log + Path("reports/safe-gate.json").read_text("utf-8")
 
 
 def test_explain_marks_each_occurrence(safe_gate: SafeGate) -> None:

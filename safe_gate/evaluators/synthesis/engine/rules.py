@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
@@ -153,12 +153,19 @@ def _context_list(context: Sequence[str]) -> str:
 class Book:
     """Rules that look in the same field, ready to be looked for."""
 
-    def __init__(self, name: str, rules: Iterable[Rule], classes: Classes, table: Table | None) -> None:
-        """Take rules, whose phrases may be those of the book of this name in a table, and their contexts in it, too."""
-        self.rules = tuple(rules)
-        self._name, self._classes, self._table = name, classes, table
+    def __init__(self, name: str, rules: Callable[[], Iterable[Rule]], classes: Classes, table: Table | None) -> None:
+        """Take rules, whose phrases may be those of the book of this name in a table, and their contexts in it, too.
+
+        They are made when the first text is read: many runs ask for no opt-in check.
+        """
+        self._make, self._name, self._classes, self._table = rules, name, classes, table
         self._contexts: dict[tuple[str, ...], Walker] = {}
         self._conditions: dict[Rule, _Conditions | None] = {}
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules."""
+        return tuple(self._make())
 
     @cached_property
     def walkers(self) -> list[tuple[Walker, Mapping[int, Sequence[Rule]]]]:
