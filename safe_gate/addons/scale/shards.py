@@ -58,7 +58,7 @@ class Shard:
     def contains(self, evaluator: str, case_id: str) -> bool:
         """Return whether a case is in the shard: by its id alone, so that no other case moves it.
 
-        >>> [Shard(index, 3).has("chat", "EMP-001") for index in (1, 2, 3)]
+        >>> [Shard(index, 3).contains("chat", "EMP-001") for index in (1, 2, 3)]
         [False, True, False]
         """
         return _index(evaluator, case_id, self.of) == self.index
