@@ -158,13 +158,13 @@ class PivotEvidence:
         if self.ties is None:
             return ""
         shared, is_silent = len(self.shared), not self.acknowledges and not self.follows_up
-        if (leaving := self._leaving) and shared < self.enough_shared:
+        if self._leaving and shared < self.enough_shared:
             return TURNS_AWAY if self.turns_away else ELSEWHERE_ONLY
         if self.ties.dwells:
             return ""
         if not shared and not self.follows_up:
             return NOTHING_TOUCHES
-        if is_silent and not leaving and shared < self.enough_shared and not self.ties.addresses:
+        if is_silent and shared < self.enough_shared and not self.ties.addresses:
             return TOO_FEW_SHARED
         return ""
 
