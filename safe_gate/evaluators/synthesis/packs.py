@@ -98,7 +98,7 @@ def make_rules(
         checks={name: Check.of(name, one) for name, one in checks.items()},
         fields=group_fields((*packs, *own)),
         by_clause=profile != SPEC,
-        words=Vocabulary(own, {}, table.vocabulary) if table else Vocabulary(packs, named),
+        words=Vocabulary(own, {}, table.vocabulary) if table else Vocabulary((*shipped_packs(), *packs, *own), named),
     )
 
 

@@ -87,6 +87,14 @@ def test_a_table_finds_what_the_packs_find(others: Mapping[str, Any]) -> None:
 AGENCY = "packs/agency/agency-negative.json"
 
 
+@pytest.mark.parametrize(
+    "others", [{}, {"profile": "spec"}, {"rules_off": ["agency-negative", "reassurance-guarantee"]}]
+)
+def test_a_table_knows_the_words_that_the_packs_know(others: Mapping[str, Any]) -> None:
+    with_table, without = (rules(some, {**SETTINGS, **others}) for some in ({TABLE: compiled()}, {}))
+    assert with_table.words.words == without.words.words
+
+
 @pytest.mark.untraced
 def test_phrases_that_a_table_does_not_hold_count_too() -> None:
     own = {
