@@ -19,6 +19,7 @@ from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.evaluators.synthesis.engine import phrases
+from safe_gate.evaluators.synthesis.engine.rules import Vocabulary
 from safe_gate.evaluators.synthesis.packs import TABLE, compile_table, from_recipe, recipe, stored_table
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
@@ -92,6 +93,8 @@ AGENCY = "packs/agency/agency-negative.json"
 )
 def test_a_table_knows_the_words_that_the_packs_know(others: Mapping[str, Any]) -> None:
     with_table, without = (rules(some, {**SETTINGS, **others}) for some in ({TABLE: compiled()}, {}))
+    assert isinstance(with_table.words, Vocabulary)
+    assert isinstance(without.words, Vocabulary)
     assert with_table.words.words == without.words.words
 
 
