@@ -14,7 +14,7 @@ from safe_gate.model.problems import Place
 from tests.support import packs
 from tests.support.cases import SafeGate, turn, write_cases
 
-THINGS = ("parcel", "refund", "answer", "ticket", "letter", "key", "badge", "report", "visa", "grant", "loan", "sofa")
+THINGS = ("parcel", "refund", "answer", "ticket", "letter", "key", "badge", "report", "lamp", "grant", "loan", "sofa")
 
 
 def marked() -> list[dict[str, Any]]:
