@@ -269,7 +269,7 @@ def processor_seconds(cases: Path) -> float:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("unit", ["what ", "you will be fine. ", "\n"], ids=ascii)
-def test_a_megabyte_that_repeats_itself_costs_no_more_than_six_small_runs(unit: str, tmp_path: Path) -> None:
+def test_a_megabyte_that_repeats_itself_costs_no_more_than_eight_small_runs(unit: str, tmp_path: Path) -> None:
     turn = {"id": "one", "user": "I failed.", "assistant": (unit * 1_000_000)[:1_000_000], "checks": CHECKS}
     cases = tmp_path / "cases.jsonl"
     cases.write_text(json.dumps(turn) + "\n", "utf-8")
@@ -277,6 +277,6 @@ def test_a_megabyte_that_repeats_itself_costs_no_more_than_six_small_runs(unit: 
     for _ in range(5):
         few = min(few, processor_seconds(REPOSITORY / "examples" / "empathy.jsonl"))
         many = min(many, processor_seconds(cases))
-        if many <= 6 * few:
+        if many <= 8 * few:
             return
     pytest.fail(f"{many:.2f} s, and the small run {few:.2f} s")
