@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from safe_gate.baseline.comparison import Scores
 from safe_gate.baseline.source import Baseline, JudgingSettings, Snapshots
@@ -33,31 +34,41 @@ def read_lock(root: FilePath = HERE) -> Lock | None:
     return codec.from_json(Lock, checked.read_document(path, "lock")) if disk.exists(path) else None
 
 
-def as_they_are(recordings: Mapping[str, Sequence[str]], model: str = "", at: str = "") -> dict[str, Locked]:
-    """Return recordings as they are below the working folder, each with its sources, which paths and globs name.
+class Sources(NamedTuple):
+    """The source files of a recording, and its patterns that match none, each with its problem in the config file."""
+
+    files: Sequence[Path]
+    unmatched: Mapping[str, Problem]
+
+
+def find_sources(recordings: Mapping[str, Sequence[str]], config: str) -> dict[str, Sources]:
+    """Return for each recording the sources below the working folder that its paths and globs name."""
+    found = dict[str, Sources]()
+    for recording, patterns in recordings.items():
+        files, unmatched = list[Path](), dict[str, Problem]()
+        for index, pattern in enumerate(patterns):
+            matched, problems = globs.expand_on_disk([pattern], "")
+            files += matched
+            for one in problems:
+                named = replace(one, place=Place("recordings"), field=f"{recording}[{index}]")
+                named = replace(named, message=f'"{pattern}" {one.message}')
+                (unmatched[pattern],) = checked.place_in_config([named], config)
+        found[recording] = Sources(globs.unique_paths(files), unmatched)
+    return found
+
+
+def as_they_are(sources: Mapping[str, Sources], model: str = "", at: str = "") -> dict[str, Locked]:
+    """Return recordings as they are below the working folder, each with its sources.
 
     Raises CannotJudge for a file that cannot be read.
     """
-    found = {recording: globs.expand_on_disk(patterns, "")[0] for recording, patterns in recordings.items()}
     digest = cache(disk.sha256)  # several recordings may have one source
     return {
         recording: Locked(
-            _sha256_of(recording), model, at, {disk.display_path(path): digest(str(path)) for path in sorted(paths)}
+            _sha256_of(recording), model, at, {disk.display_path(path): digest(str(path)) for path in sorted(one.files)}
         )
-        for recording, paths in found.items()
+        for recording, one in sources.items()
     }
-
-
-def find_unmatched(recordings: Mapping[str, Sequence[str]], config: str) -> dict[str, dict[str, Problem]]:
-    """Return for each recording the patterns of its sources that match no file, each with its problem in the config."""
-    found = defaultdict[str, dict[str, Problem]](dict)
-    for recording, patterns in recordings.items():
-        for index, pattern in enumerate(patterns):
-            for one in globs.expand_on_disk([pattern], "")[1]:
-                named = replace(one, place=Place("recordings"), field=f"{recording}[{index}]")
-                named = replace(named, message=f'"{pattern}" {one.message}')
-                (found[recording][pattern],) = checked.place_in_config([named], config)
-    return dict(found)
 
 
 def name_patterns(problems: Mapping[str, Problem]) -> tuple[str, ...]:
@@ -89,14 +100,14 @@ def find_stale(
         return None
     judged_at = _commit_time(options.max_age)
     cases = _cases_by_file(scores) if compared and before else {}
-    unmatched = find_unmatched(options.recordings, options.config)
+    sources = find_sources(options.recordings, options.config)
     stale = list[Stale]()
-    for path, now in sorted(as_they_are(options.recordings).items()):
+    for path, now in sorted(as_they_are(sources).items()):
         entry = lock.recordings.get(path) if lock else None
         was = gate_rules.entry_before(path, entry.sources, before, options.recordings) if entry and before else None
         own = cases.get(disk.display_path(Path(path)))
-        if problems := unmatched.get(path, {}):
-            stale.append(Stale(path, Fault.NO_SUCH_SOURCE, name_patterns(problems)))
+        if unmatched := sources[path].unmatched:
+            stale.append(Stale(path, Fault.NO_SUCH_SOURCE, name_patterns(unmatched)))
         is_same = own is not None and compared is not None and gate_rules.has_outputs_of_base(own, compared)
         stale += gate_rules.stale(path, now, entry, was, is_same=is_same)
         if entry and judged_at and options.max_age is not None:

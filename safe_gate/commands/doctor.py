@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from safe_gate import addons, reporting
 from safe_gate.baseline import source
-from safe_gate.baseline.lock import find_unmatched, name_patterns, read_lock
+from safe_gate.baseline.lock import find_sources, name_patterns, read_lock
 from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options
 from safe_gate.core.case import Lines
 from safe_gate.core.figures import plural
@@ -147,9 +147,9 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         facts: Facts = [
             ("recordings", f"{len(options.recordings)} named" + (f", {words}" if unlocked else ", all locked"))
         ]
-        for path, patterns in find_unmatched(options.recordings, options.config).items():
-            names = ", ".join(name_patterns(patterns))
-            facts.append(("recordings", Untrusted(f"no file matches {names}, of {path}")))
+        for path, sources in find_sources(options.recordings, options.config).items():
+            if names := ", ".join(name_patterns(sources.unmatched)):
+                facts.append(("recordings", Untrusted(f"no file matches {names}, of {path}")))
         return facts
 
     judged_by = () if options.shard else (waivers, recordings, partial(_baseline, options, effects))

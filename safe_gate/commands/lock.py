@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from safe_gate.baseline.lock import as_they_are, find_unmatched, read_lock
+from safe_gate.baseline.lock import as_they_are, find_sources, read_lock
 from safe_gate.commands._command import Call, Command
 from safe_gate.core import jsontext
 from safe_gate.core.figures import plural
@@ -52,9 +52,10 @@ def main(call: Call) -> int:
             *(Problem(Place(one), words + suggestion(one, [*known]), code=Code.USAGE) for one in strangers)
         )
     wanted, at = {one: known[one] for one in named}, call.effects.generated_at
-    if unmatched := find_unmatched(wanted, call.options().config):
-        raise CannotJudge(*(one for problems in unmatched.values() for one in problems.values()))
-    new = as_they_are(wanted, call.arguments["model"], at)
+    sources = find_sources(wanted, call.options().config)
+    if unmatched := [problem for one in sources.values() for problem in one.unmatched.values()]:
+        raise CannotJudge(*unmatched)
+    new = as_they_are(sources, call.arguments["model"], at)
     kept = lock.recordings if (lock := read_lock()) else {}
     if not call.arguments["model"]:
         new = {path: replace(one, model=kept[path].model if path in kept else "") for path, one in new.items()}

@@ -219,7 +219,7 @@ def _classify_line(line: str) -> tuple[bool, list[NoReply]]:
 
 
 def _first_reason(rules: list[dict[str, str]]) -> list[NoReply]:
-    """Return the reason of the first rule that tells of a broken recording alone, in a list; empty without one."""
+    """Return a list with the reason of the first rule that finds a broken recording by itself, or an empty list."""
     return [NoReply(rule["what"]) for rule in rules if rule["in"] == "line"][:1]
 
 

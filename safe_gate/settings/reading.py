@@ -273,7 +273,7 @@ def resolve(given: Given) -> Settings:
     problems += misused_inputs(environ) if is_action else ()
     file = ConfigFile(given)
     try:
-        options = Settings.merged(Flags(given), Inputs(given), Variables(given), file, **_beside(given))
+        options = Settings.merged(*_above_config(given), file, **_beside(given))
     except ValidationError as error:
         raise CannotJudge(*problems, *file.problems, *_explained(error, origins)) from None
     problems += file.problems
@@ -286,6 +286,11 @@ def resolve(given: Given) -> Settings:
     if problems:
         raise CannotJudge(*problems)
     return options
+
+
+def _above_config(given: Given) -> tuple[Flags, Inputs, Variables]:
+    """Return the sources that win over the config file, the first one first."""
+    return Flags(given), Inputs(given), Variables(given)
 
 
 def _beside(given: Given) -> dict[str, Any]:
@@ -301,7 +306,7 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
     or to publish, neither is done.
     """
     given = Given(flags, environ, read_config, forgives=True)
-    options = Settings.merged(Flags(given), Inputs(given), Variables(given), ConfigFile(given), **_beside(given))
+    options = Settings.merged(*_above_config(given), ConfigFile(given), **_beside(given))
     formats = re.findall(r"\w+", str(given.faulty.get("reports", "")))  # with any separators
     return options.replace(
         sinks=tuple(one for one in options.sinks if not unfit_sink(Sink.of(one), options.allow)),
@@ -315,7 +320,7 @@ def allowed(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Sequence[Al
     """Return the setting `allow`, which is known before any file is read; a faulty value allows nothing."""
     given = Given(flags, environ, lambda _: None)
     (setting,) = (one for one in settings() if one.name == "allow")
-    values = (value for source in (Flags, Inputs, Variables) for value, _ in source(given).values(setting))
+    values = (value for source in _above_config(given) for value, _ in source.values(setting))
     value = next(values, ())
     return Settings(allow=value).allow if value and _fits("allow", value) else ()
 
