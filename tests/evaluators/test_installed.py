@@ -49,6 +49,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin" / "python"
 
 
+ENVIRON = {"SOURCE_DATE_EPOCH": "1790000000", "COLUMNS": "120"}
+
 _HOST = """
 import json, os, sys, tempfile
 from safe_gate.cli import main
@@ -73,8 +75,9 @@ for line in sys.stdin:
 @pytest.fixture(scope="module")
 def host(python: Path) -> Iterator[Callable[..., str]]:
     """Ask an interpreter that loads the gate once, and runs each command in a fork of itself."""
+    command, folder = [python, "-I", "-c", _HOST], python.parents[1]  # its first run writes reports there
     with subprocess.Popen(
-        [python, "-I", "-c", _HOST], stdin=-1, stdout=-1, stderr=subprocess.DEVNULL, text=True
+        command, stdin=-1, stdout=-1, stderr=subprocess.DEVNULL, text=True, cwd=folder, env=ENVIRON
     ) as one:
         assert one.stdin
         assert one.stdout
@@ -85,9 +88,6 @@ def host(python: Path) -> Iterator[Callable[..., str]]:
             return one.stdout.readline() if one.stdout else ""
 
         yield ask
-
-
-ENVIRON = {"SOURCE_DATE_EPOCH": "1790000000", "COLUMNS": "120"}
 
 
 @pytest.fixture
