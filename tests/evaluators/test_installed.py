@@ -75,7 +75,8 @@ for line in sys.stdin:
 @pytest.fixture(scope="module")
 def host(python: Path) -> Iterator[Callable[..., str]]:
     """Ask an interpreter that loads the gate once, and runs each command in a fork of itself."""
-    command, folder = [python, "-I", "-c", _HOST], python.parents[1]  # its first run writes reports there
+    command: list[str | Path] = [python, "-I", "-c", _HOST]
+    folder = python.parents[1]  # the interpreter's first run writes reports there
     with subprocess.Popen(
         command, stdin=-1, stdout=-1, stderr=subprocess.DEVNULL, text=True, cwd=folder, env=ENVIRON
     ) as one:
