@@ -96,7 +96,7 @@ def opened_baseline(
     if spec == "base" and (unknown := unknown_base(context)):
         raise unavailable("base", f"is the base commit {unknown}; name a ref, such as main")
     if is_required and kind == "missing report":
-        advice = "correct the path, or set baseline-required: false for the first run of a new gate"
+        advice = "correct the path, or set allow-missing: baseline for the first run of a new gate"
         raise unavailable(spec, f"does not exist{globs.similar_name_hint(spec)}; {advice}")
     if (spec == "base" and not context.subject.base_sha) or kind == "missing report":
         yield None
@@ -482,7 +482,7 @@ def find_baseline(rules: JudgingSettings, snapshots: Snapshots) -> tuple[Baselin
     options = rules.options
     try:
         refuse_comparison_with_itself(options.baseline)
-        spec, is_required = options.baseline, options.baseline_required
+        spec, is_required = options.baseline, "baseline" not in options.allow_missing
         return snapshots.open(spec, is_required=is_required) if spec else None, ()
     except CannotJudge as error:
         return None, error.problems

@@ -142,13 +142,12 @@ def _terms_of_side(side: Snapshot, head: FilePath, cases: Cases | None = None) -
 
 
 def _settings(side: Snapshot, head: FilePath) -> Mapping[str, Any]:
-    """Return the settings of a side that judge; without a baseline, none is required.
+    """Return the settings of a side that judge.
 
     A baseline report that is neither there nor below `head` is no baseline.
     """
     options, report = side.options, path_in_commit(side.options.baseline)
-    left_out = () if options.baseline else ("baseline_required",)
-    found = {name: options.value(name) for name in WEAKER if name not in left_out}
+    found = {name: options.value(name) for name in WEAKER}
     is_there = not report or any(disk.exists(folder / report) for folder in (side.root, head))
     return found | {"baseline": options.baseline if is_there else ""}
 

@@ -216,7 +216,7 @@ def _baseline(options: Settings, effects: Effects) -> Facts:
     def connect() -> NoReturn:
         raise _NotAsked
 
-    is_required = options.baseline_required
+    is_required = "baseline" not in options.allow_missing
     try:
         with source.opened_baseline(options.baseline, options, effects, connect, is_required=is_required) as base:
             if base is None:

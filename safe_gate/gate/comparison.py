@@ -68,7 +68,7 @@ class Guards(NamedTuple):
     """
 
     protect: tuple[str, ...] = ()
-    allow_removed: bool = False
+    allow_missing: tuple[str, ...] = ()
     max_regressions: int | None = None
     max_score_drop: float | None = None
     min_drop: float = 0.02
@@ -77,11 +77,12 @@ class Guards(NamedTuple):
     @classmethod
     def of(cls, policy: Mapping[str, Any]) -> Guards:
         """Return the guards of a policy as the report shows it."""
-        return cls(**{**{name: policy[name] for name in cls._fields}, "protect": tuple(policy["protect"])})
+        lists = {name: tuple(policy[name]) for name in ("protect", "allow_missing")}
+        return cls(**{name: policy[name] for name in cls._fields} | lists)
 
     def as_json(self) -> dict[str, Any]:
         """Return the guards as the report shows them."""
-        return self._asdict() | {"protect": list(self.protect)}
+        return self._asdict() | {"protect": list(self.protect), "allow_missing": list(self.allow_missing)}
 
     def protects(self, outcome: Outcome) -> bool:
         """Return whether a case is protected."""
@@ -331,7 +332,7 @@ def _on_cases(evaluator: Evaluator, part: Compared, guards: Guards, waived: Set[
     none: Set[str] = frozenset()
     case, removed = f"{evaluator.title} case", part.cases.removed
     newly = [change for change in part.changes if change.change == "newly failing"]
-    if not guards.allow_removed:
+    if "cases" not in guards.allow_missing:
         gone = [one.id for one in removed]
         yield outcome(
             "no-removed-cases", gone, f"{case} of the baseline is gone", f"{case}s of the baseline are gone", none

@@ -111,8 +111,7 @@ WEAKER: Mapping[str, Way | tuple[str, ...]] = {
     "max_age": Way.HIGHER,
     "min_group": Way.HIGHER,
     "baseline": Way.ANY_ONCE_SET,
-    "baseline_required": Way.LOWER,
-    "allow_removed": Way.HIGHER,
+    "allow_missing": Way.HIGHER,
     "protect": Way.LOWER,
     "max_regressions": Way.HIGHER,
     "max_score_drop": Way.HIGHER,
@@ -139,8 +138,10 @@ Path = tuple[str, ...]
 def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, Path, Any, Any]]:
     """Yield each part of two runs' settings: name, part, and both values; None is no value.
 
-    Where a group has no number of its own, the general one applies.
+    Where a group has no number of its own, the general one applies. Whether a baseline may be missing counts only if
+    both runs name one.
     """
+    is_named = bool(before.get("baseline") and after.get("baseline"))
     for name, way in WEAKER.items():
         if name not in before or name not in after:
             continue
@@ -149,6 +150,8 @@ def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterat
             continue
         old, new = (dict(_parts(settings[name])) for settings in (before, after))
         for path in sorted({*old, *new}):
+            if (name, path) == ("allow_missing", ("baseline",)) and not is_named:
+                continue
             yield name, path, old.get(path, _unset(name, path, before)), new.get(path, _unset(name, path, after))
 
 

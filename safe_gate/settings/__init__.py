@@ -201,11 +201,10 @@ class Settings(BaseSettings):
         description="What to compare with: an earlier safe-gate.json, a git ref, or `base`, the base commit of the "
         "pull request, merge group or push. Off unless set.",
     )
-    baseline_required: Annotated[Switch, Names("baseline")] = Field(
-        True, description="Baseline: a missing .json file is an error. Set `false` for the first run of a new gate."
-    )
-    allow_removed: Annotated[Switch, Names("baseline", usual=True)] = Field(
-        False, description="Baseline: cases may be removed, except protected ones."
+    allow_missing: Annotated[tuple[Literal["baseline", "cases"], ...], Words, Names("baseline", usual=True)] = Field(
+        (),
+        description="Baseline: what may be missing: the `baseline` itself, a .json file, as in the first run of a new "
+        "gate; `cases` that the baseline has, except protected ones; one per line.",
     )
     protect: Annotated[Texts, Names("baseline", usual=True)] = Field(
         (), description="Baseline: cases that must not newly fail or be removed, by id, tag or archetype; one per line."

@@ -150,7 +150,7 @@ def test_one_output_that_changed_shows_a_new_recording(safe_gate: SafeGate, lock
     edit("prompts/system.md")
     write_cases(Path(CASES), turn("b", assistant=GOOD))  # no case of the base
     safe_gate("lock")
-    assert stale(safe_gate, "--baseline", locked, "--allow-removed") == []
+    assert stale(safe_gate, "--baseline", locked, "--allow-missing", "cases") == []
     both = commit_here()
     edit("app/answer.py")
     write_cases(Path(CASES), turn("b", assistant=GOOD, notes="kept"), turn("c", assistant=GOOD))

@@ -127,7 +127,7 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
 def test_the_baseline_of_the_settings_is_where_it_goes(safe_gate: SafeGate) -> None:
     Path("safe.config.json").write_text('{"baseline": "evals/baseline.json", "report-dir": "out"}', "utf-8")
     write_cases(Path("c.jsonl"), turn("t"))
-    run_ = safe_gate("run", "--cases", "c.jsonl", "--no-baseline-required")
+    run_ = safe_gate("run", "--cases", "c.jsonl", "--allow-missing", "baseline")
     assert run_.code == 0
     assert safe_gate("bless").code == 0
     assert BASELINE.read_bytes() == Path("out/safe-gate.json").read_bytes()

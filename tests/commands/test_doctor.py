@@ -218,7 +218,7 @@ def test_the_doctor_counts_the_files_that_a_run_would_read_and_their_cases(safe_
         ("--cases", "c.jsonl", "--policy-ref", "base"),
         ("--cases", "c.jsonl", "--policy-ref", "base", "--on-weakened", "fail"),
         ("--cases", "c.jsonl", "--on-weakened", "fail"),
-        ("--cases", "c.jsonl", "--on-weakened", "fail", "--baseline", "gone.json", "--no-baseline-required"),
+        ("--cases", "c.jsonl", "--on-weakened", "fail", "--baseline", "gone.json", "--allow-missing", "baseline"),
         *(("--cases", "c.jsonl", "--baseline", name) for name in ("known.json", "no-such-branch", "gone.json", "base")),
         *(("--cases", "c.jsonl", "--waivers", name) for name in ("no.json", "c.jsonl")),
     ],
@@ -260,7 +260,7 @@ def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: 
         "evals/baseline.json": "no baseline yet",
         "HEAD": f"commit {base[:7]}, in the clone",
     }.items():
-        arguments = ("--baseline", baseline, "--no-baseline-required", "--waivers", "known.json")
+        arguments = ("--baseline", baseline, "--allow-missing", "baseline", "--waivers", "known.json")
         ran = safe_gate("doctor", "--all", "--cases", "c.jsonl", *arguments)
         assert (ran.code, ran.err) == (0, "")
         assert facts(ran.out)["baseline"] == f"{baseline}: {words}"

@@ -87,7 +87,7 @@ pairs = st.lists(st.tuples(triple, triple), min_size=1, max_size=30)
 policies = st.builds(
     Guards,
     protect=st.sampled_from([(), ("1",), ("Auditor",)]),
-    allow_removed=st.booleans(),
+    allow_missing=st.sampled_from([(), ("cases",)]),
     max_regressions=st.none() | st.integers(0, 3),
     max_score_drop=st.none() | st.sampled_from([0.0, 0.1]),
     min_drop=st.sampled_from([0.0, 0.02, 0.2]),
@@ -277,8 +277,8 @@ def test_a_change_cannot_merge_into_one_cluster_what_it_makes_worse() -> None:
     ("guards", "head", "broken"),
     [
         (Guards(), [("1", (1, 1, 1))], {"no-removed-cases"}),
-        (Guards(allow_removed=True), [("1", (1, 1, 1))], set()),
-        (Guards(allow_removed=True, protect=("2",)), [("1", (1, 1, 1))], {"protect"}),
+        (Guards(allow_missing=("cases",)), [("1", (1, 1, 1))], set()),
+        (Guards(allow_missing=("cases",), protect=("2",)), [("1", (1, 1, 1))], {"protect"}),
         (Guards(protect=("Auditor",)), [("1", (0.5, 1, 1)), ("2", (1, 1, 1))], {"protect"}),
         (Guards(protect=("Planner",)), [("1", (0.5, 1, 1)), ("2", (1, 1, 1))], set()),
         (Guards(), [("1", (1, 0.5, 1)), ("2", (1, 1, 1))], {"new-violations"}),

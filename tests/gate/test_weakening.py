@@ -55,8 +55,6 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
         ("min_drop", 0.02, 0.1, "looser"),
         ("alpha", 0.05, 0.01, "looser"),
         ("strict_ah", True, False, "looser"),
-        ("allow_removed", False, True, "looser"),
-        ("baseline_required", True, False, "looser"),
         ("turns", "all", "last", "looser"),
         ("context", 2, 1, "looser"),
         ("on_weakened", "fail", "warn", "looser"),

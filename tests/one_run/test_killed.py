@@ -80,7 +80,7 @@ def test_a_baseline_in_the_report_folder_outlives_a_run(safe_gate: SafeGate, pas
 
 def test_a_missing_baseline_in_the_report_folder_stays_missing(safe_gate: SafeGate, passed: tuple[str, ...]) -> None:
     Path("reports/safe-gate.json").unlink()
-    assert safe_gate(*passed, "--baseline", "reports/safe-gate.json", "--no-baseline-required").code == 3
+    assert safe_gate(*passed, "--baseline", "reports/safe-gate.json", "--allow-missing", "baseline").code == 3
     assert not Path("reports/safe-gate.json").exists()
 
 

@@ -47,7 +47,7 @@ def open_(
     folder: str = "evals",
 ) -> AbstractContextManager[Baseline | None]:
     effects = Effects(print, print, "", where, folder)
-    return opened_baseline(spec, options, effects, connect, is_required=options.baseline_required)
+    return opened_baseline(spec, options, effects, connect, is_required="baseline" not in options.allow_missing)
 
 
 @contextmanager

@@ -73,11 +73,11 @@ def test_stand_ins_are_compared_with_stand_ins(safe_gate: Callable[..., Ran]) ->
         assert "went home" not in Path(name).read_text()
 
 
-@pytest.mark.parametrize("more", [(), ("--no-baseline-required",)])
+@pytest.mark.parametrize("more", [(), ("--allow-missing", "baseline",)])
 def test_a_report_does_not_replace_its_baseline(safe_gate: Callable[..., Ran], more: tuple[str, ...]) -> None:
     write()
     arguments = ("run", *ALL, "--max-unexpected-failures", "1", "--baseline", "./reports/safe-gate.json")
-    assert "reports/safe-gate.json is a file that this run reads" in safe_gate(*arguments, "--no-baseline-required").err
+    assert "reports/safe-gate.json is a file that this run reads" in safe_gate(*arguments, "--allow-missing", "baseline").err
     safe_gate("run", *ALL)
     before = Path("reports/safe-gate.json").read_bytes()
     ran = safe_gate(*arguments, *more)
@@ -128,7 +128,7 @@ def test_compare_takes_no_path_that_names_a_file_on_neither_side(safe_gate: Call
             assert ran.code == 3
             assert f"{typed}: matches no file" in ran.err
     Path("c.jsonl").unlink()
-    assert safe_gate("compare", base, ".", *ALL, "--allow-removed").code == 0  # they are gone
+    assert safe_gate("compare", base, ".", *ALL, "--allow-missing", "cases").code == 0  # they are gone
 
 
 @pytest.mark.parametrize("out", ["old/safe-gate.json", "b.json", "c.jsonl", "safe.config.json"])
@@ -166,7 +166,7 @@ def test_compare_of_runs_without_a_case_in_common_is_no_pass(
     base = commit()
     write_batch(Path("b.json"), safe_case("other"))
     write_cases(Path("c.jsonl"), turn("other"))
-    done = safe_gate("compare", base, ".", *evaluator, "--allow-removed")
+    done = safe_gate("compare", base, ".", *evaluator, "--allow-missing", "cases")
     assert done.code == 3
     assert f"{base}: has no case in common with ., by id: there is nothing to compare" in done.err
 

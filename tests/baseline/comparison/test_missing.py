@@ -128,7 +128,7 @@ def test_a_named_report_that_is_missing_is_an_error(safe_gate: Callable[..., Ran
     Path("evals/baseline.json").write_text("{}", "utf-8")
     words = (
         'evals/basline.json: does not exist (did you mean "evals/baseline.json"?); '
-        "correct the path, or set baseline-required: false for the first run of a new gate"
+        "correct the path, or set allow-missing: baseline for the first run of a new gate"
     )
     for command in (("run",), ("run", "--dry-run"), ("doctor",)):
         done = safe_gate(*command, *ALL, "--baseline", "evals/basline.json")
@@ -138,7 +138,7 @@ def test_a_named_report_that_is_missing_is_an_error(safe_gate: Callable[..., Ran
 
 def test_a_missing_baseline_report_is_allowed_where_none_is_required(safe_gate: Callable[..., Ran]) -> None:
     write()
-    done = safe_gate("run", *ALL, "--baseline", "evals/baseline.json", "--no-baseline-required")
+    done = safe_gate("run", *ALL, "--baseline", "evals/baseline.json", "--allow-missing", "baseline")
     assert done.code == 0, done.log
     assert (
         'There is no baseline yet: "evals/baseline.json" is not there. Only the absolute rules were judged.' in done.out

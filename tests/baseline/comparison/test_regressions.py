@@ -107,7 +107,7 @@ def test_a_run_without_a_case_of_its_baseline_says_that_nothing_was_compared(saf
     write_cases(Path("c.jsonl"), turn("a"))
     safe_gate("run", *ALL[2:], "--report-dir", "old")
     write_cases(Path("c.jsonl"), turn("b"))
-    done = safe_gate("run", *ALL[2:], "--baseline", "old/safe-gate.json", "--allow-removed")
+    done = safe_gate("run", *ALL[2:], "--baseline", "old/safe-gate.json", "--allow-missing", "cases")
     assert (done.code, report()["comparison"]["status"]) == (0, "inconclusive")
     for text in (done.out, Path("reports/safe-gate.md").read_text("utf-8")):
         assert "\nNo case id is in both runs: nothing was compared." in text

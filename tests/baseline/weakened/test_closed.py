@@ -92,7 +92,7 @@ CLOSED: Mapping[str, tuple[tuple[Any, ...], Any, tuple[str, str, str]]] = {
     "a larger drop that never counts": (("safe.config.json", "min-drop"), 0.1, ("setting", "min-drop", "")),
     "a smaller chance of a false alarm": (("safe.config.json", "alpha"), 0.01, ("setting", "alpha", "")),
     "other groups of cases": (("safe.config.json", "cluster-key"), "x_other", ("setting", "cluster-key", "")),
-    "cases that may be removed": (("safe.config.json", "allow-removed"), True, ("setting", "allow-removed", "")),
+    "cases that may be removed": (("safe.config.json", "allow-missing"), ["cases"], ("setting", "allow-missing", "cases")),
     "a case that is protected no more": (("safe.config.json", "protect"), [], ("setting", "protect", "kept")),
     "a quieter comment": (("safe.config.json", "comment"), "never", ("setting", "comment", "")),
     "packs that are read no more": (("safe.config.json", "rules"), GONE, ("rule", "ours/stop", "")),

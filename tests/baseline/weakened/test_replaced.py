@@ -19,7 +19,7 @@ from tests.support.weakening import full, pull_request, put, section
 def test_a_baseline_that_a_change_deletes_is_missed(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
-    settings = {"synthesis-cases": ["c.jsonl"], "baseline": "base.json", "baseline-required": False}
+    settings = {"synthesis-cases": ["c.jsonl"], "baseline": "base.json", "allow-missing": ["baseline"]}
     put(settings, turn("a"), cases=(full(),))
     assert safe_gate("run").code == 0
     assert "weakened" not in checked.read_document("reports/safe-gate.json", "report")
@@ -37,7 +37,7 @@ def test_a_baseline_that_a_change_deletes_is_missed(
         assert (one["id"], one["what"], one["before"]) == ("baseline", "dropped", "base.json")
         assert "**This change weakens the gate**" in Path("summary").read_text("utf-8")
     assert safe_gate("run", "--baseline", "../elsewhere.json").code == 0
-    ran = safe_gate("run", "--baseline-required")
+    ran = safe_gate("run", "--allow-missing", "cases")
     assert (ran.code, "base.json: does not exist" in ran.err) == (3, True)
 
 
@@ -48,14 +48,14 @@ def test_a_first_baseline_weakens_nothing_but_a_baseline_that_is_required_no_mor
     settings: dict[str, Any] = {"synthesis-cases": ["c.jsonl"]}
     put(settings, turn("a"), cases=(full(),))
     in_actions(payload=pull_request(commit()))
-    settings |= {"baseline": "base.json", "baseline-required": False}
+    settings |= {"baseline": "base.json", "allow-missing": ["baseline"]}
     put(settings, turn("a"), cases=(full(),))
     assert (safe_gate(*run).code, section()) == (0, [])
     assert safe_gate("bless").code == 0
-    put(settings | {"baseline-required": True}, turn("a"), cases=(full(),))
+    put(settings | {"allow-missing": []}, turn("a"), cases=(full(),))
     in_actions(payload=pull_request(commit()))
     put(settings, turn("a"), cases=(full(),))
-    assert (safe_gate(*run).code, section()) == (1, [("setting", "baseline-required", "", "looser")])
+    assert (safe_gate(*run).code, section()) == (1, [("setting", "allow-missing", "baseline", "added")])
     put({"synthesis-cases": ["c.jsonl"]}, turn("a"), cases=(full(),))
     assert (safe_gate(*run).code, section()) == (1, [("setting", "baseline", "", "dropped")])
 
@@ -67,7 +67,7 @@ def test_a_baseline_that_no_commit_holds_is_missed(
     Path(".gitignore").write_text("reports\nfetched.json\n", "utf-8")
     fetched = f"{folder.format(here=Path.cwd())}fetched.json"
     settings = {"synthesis-cases": ["c.jsonl"], "baseline": fetched, "max-unexpected-failures": 1}
-    settings["baseline-required"] = False
+    settings["allow-missing"] = ["baseline"]
     put(settings, turn("a"), cases=(full(),))
     assert safe_gate("run").code == 0
     in_actions(payload=pull_request(commit()))
@@ -85,8 +85,8 @@ def test_a_baseline_that_no_commit_holds_is_missed(
 def test_replacing_the_baseline_by_a_worse_one_is_reported(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
-    lax = {"synthesis-cases": ["c.jsonl"], "max-unexpected-failures": 1, "allow-removed": True, "baseline": "base.json"}
-    lax["baseline-required"] = False
+    lax = {"synthesis-cases": ["c.jsonl"], "max-unexpected-failures": 1, "baseline": "base.json"}
+    lax["allow-missing"] = ["baseline", "cases"]
     Path("safe.config.json").write_text(json.dumps(lax), "utf-8")
     kind, harsh = turn("a"), turn("a", assistant="Stop crying. It's over.")
 
@@ -150,7 +150,7 @@ def test_a_baseline_in_the_checkout_is_a_changes_own_however_its_path_is_written
     assert section() == [("setting", "baseline", "evals/base.json", "changed")]
     Path("evals/base.json").unlink()
     assert safe_gate(*run).code == 3
-    assert safe_gate(*run, "--no-baseline-required").code == 0
+    assert safe_gate(*run, "--allow-missing", "baseline").code == 0
     assert section() == [("setting", "baseline", "", "dropped")]
 
 
@@ -158,7 +158,7 @@ def test_replacing_the_baseline_by_one_of_other_rules_or_groups_is_reported(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
     lax = {"synthesis-cases": ["c.jsonl"], "max-unexpected-failures": 1, "baseline": "base.json"}
-    lax["baseline-required"] = False
+    lax["allow-missing"] = ["baseline"]
     Path("safe.config.json").write_text(json.dumps(lax | {"cluster-key": "x_topic"}), "utf-8")
     a, b = (turn(one, x_topic=one) for one in "ab")
     worse = b | {"assistant": GOOD + " I know how you feel."}

@@ -20,7 +20,7 @@ from tests.support.weakening import CONFIG, PACK, WEAKENED, full, pull_request, 
 
 def test_a_weakened_gate_is_shown_high_up_and_breaks_nothing_by_default(safe_gate: SafeGate, base: str) -> None:
     weaken()
-    ran = safe_gate("run", "--baseline", base, "--allow-removed")
+    ran = safe_gate("run", "--baseline", base, "--allow-missing", "cases")
     assert ran.code == 0, ran.log
     assert section() == WEAKENED
     assert report()["weakened"] | {"findings": []} == {
@@ -47,7 +47,7 @@ def test_at_most_ten_ways_are_shown_and_the_others_folded(safe_gate: SafeGate, b
     put(CONFIG | {"protect": []}, *(turn(f"t{i}") for i in range(13)), cases=(safe_case("s"),))
     many = commit()
     put(CONFIG | {"protect": []}, turn("t0"), cases=(safe_case("s"),))
-    ran = safe_gate("run", "--baseline", many, "--allow-removed")
+    ran = safe_gate("run", "--baseline", many, "--allow-missing", "cases")
     assert len(section()) == 12
     text = Path("reports/safe-gate.md").read_text("utf-8")
     shown, folded = text.split("<details><summary>… and 2 more</summary>")
@@ -115,7 +115,7 @@ def test_a_change_cannot_let_itself_pass(
     weaken(baseline="HEAD")  # what outputs are compared with comes with the change
     in_actions(payload=pull_request(base))
     monkeypatch.setenv("INPUT_ON-WEAKENED", "fail")
-    assert safe_gate("run", "--allow-removed").code == 1
+    assert safe_gate("run", "--allow-missing", "cases").code == 1
     assert section() == WEAKENED
 
 
@@ -165,7 +165,7 @@ def test_a_pack_by_the_name_of_a_limit_is_none(name: str) -> None:
 
 def test_texts_are_withheld_in_what_a_case_asks(safe_gate: SafeGate, base: str) -> None:
     weaken()
-    ran = safe_gate("run", "--baseline", base, "--allow-removed", "--text", "none")
+    ran = safe_gate("run", "--baseline", base, "--allow-missing", "cases", "--text", "none")
     assert ran.code == 0, ran.log
     assert section() == WEAKENED
     shown = report()["weakened"]["findings"][3]["before"]
@@ -175,11 +175,11 @@ def test_texts_are_withheld_in_what_a_case_asks(safe_gate: SafeGate, base: str) 
 
 def test_compare_shows_a_weakened_gate_and_fails_where_asked(safe_gate: SafeGate, base: str) -> None:
     weaken()
-    ran = safe_gate("compare", base, ".", "--allow-removed", "--out", "out.json")
+    ran = safe_gate("compare", base, ".", "--allow-missing", "cases", "--out", "out.json")
     assert ran.code == 0, ran.log
     assert ran.out.startswith("This change weakens the gate in 5 ways")
     assert len(json.loads(Path("out.json").read_text("utf-8"))["weakened"]["findings"]) == 5
-    assert safe_gate("compare", base, ".", "--allow-removed", "--on-weakened", "fail").code == 1
+    assert safe_gate("compare", base, ".", "--allow-missing", "cases", "--on-weakened", "fail").code == 1
     assert safe_gate("run", "--report-dir", "new").code == 0
     of_reports = safe_gate("compare", "new/safe-gate.json", "new/safe-gate.json", "--on-weakened", "fail")
     assert of_reports.code == 0, of_reports.log
@@ -188,7 +188,7 @@ def test_compare_shows_a_weakened_gate_and_fails_where_asked(safe_gate: SafeGate
 
 def test_a_stored_report_may_name_anything(safe_gate: SafeGate, base: str) -> None:
     weaken()
-    assert safe_gate("run", "--baseline", base, "--allow-removed").code == 0
+    assert safe_gate("run", "--baseline", base, "--allow-missing", "cases").code == 0
     evil = "<img src=x>@octo | `\n::error::x\x1b[2J"
     finding = {"kind": "rule", "id": evil, "field": evil, "what": "changed", "before": [evil], "after": evil}
     made = report()

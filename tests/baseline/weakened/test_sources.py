@@ -18,13 +18,13 @@ from tests.support.weakening import CONFIG, WEAKENED, pull_request, put, section
 def test_a_report_as_baseline_gives_limits_and_digests(safe_gate: SafeGate, base: str) -> None:
     assert safe_gate("run", "--report-dir", "old").code == 0
     weaken(thresholds={"CR": {"pass": 0.7}}, strictAH=True, weights={"AC": 2})
-    ran = safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-removed")
+    ran = safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-missing", "cases")
     assert ran.code == 0, ran.log
     assert section() == [
         ("setting", "min-pass-rate", "", "looser"),
         ("setting", "thresholds", "CR.pass", "looser"),
         ("setting", "weights", "AC", "changed"),
-        ("setting", "allow-removed", "", "looser"),
+        ("setting", "allow-missing", "cases", "added"),
         ("setting", "protect", "<b>@octo | x", "dropped"),
         ("rule", "", "", "changed"),
         ("safe_v0", "s", "", "changed"),
@@ -40,12 +40,12 @@ def test_the_events_base_commit_shows_more_than_a_report(
     assert safe_gate("run", "--report-dir", "old").code == 0
     weaken()
     in_actions(payload=pull_request(base))
-    assert safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-removed").code == 0
+    assert safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-missing", "cases").code == 0
     assert (section(), report()["weakened"]["partial"]) == (WEAKENED, False)
     in_actions(payload=pull_request("1" * 40))  # which nobody has
-    assert safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-removed").code == 0
+    assert safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-missing", "cases").code == 0
     assert report()["weakened"]["partial"] is True
-    ran = safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-removed", "--on-weakened", "fail")
+    ran = safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-missing", "cases", "--on-weakened", "fail")
     assert ran.code == 3
     assert "base: " in ran.err
 
@@ -71,7 +71,7 @@ def test_a_change_cannot_keep_the_base_commit_from_being_read(
     git("init", "--quiet")
     write_cases(Path("c.jsonl"), turn("a"))
     Path("latest.jsonl").symlink_to("c.jsonl")
-    config = {"synthesis-cases": ["c.jsonl"], "baseline": "old/safe-gate.json", "baseline-required": False}
+    config = {"synthesis-cases": ["c.jsonl"], "baseline": "old/safe-gate.json", "allow-missing": ["baseline"]}
     for on_weakened, code in (("fail", 1), ("warn", 0)):
         Path("safe.config.json").write_text(json.dumps(config | {"on-weakened": on_weakened}), "utf-8")
         in_actions(payload=pull_request(commit()))
@@ -138,7 +138,7 @@ def test_a_base_that_wants_its_terms_known_is_heard_by_either_name_of_its_config
 ) -> None:
     git("init", "--quiet")
     write_cases(Path("c.jsonl"), {"id": "no case"})
-    config = {"synthesis-cases": ["c.jsonl"], "baseline": "old/safe-gate.json", "baseline-required": False}
+    config = {"synthesis-cases": ["c.jsonl"], "baseline": "old/safe-gate.json", "allow-missing": ["baseline"]}
     for on_weakened, code in (("fail", 3), ("warn", 0)):
         Path("safe.config.json").unlink(missing_ok=True)
         Path(name).write_text(json.dumps(config | {"on-weakened": on_weakened}), "utf-8")

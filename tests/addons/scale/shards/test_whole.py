@@ -95,7 +95,7 @@ def flags_of(chosen: dict[str, Any]) -> Iterator[str]:
         groups = {"tags": {"grief": limited}, "archetypes": {"A": limited, "B": weighed}}
         Path("safe.config.json").write_text(json.dumps(groups | {"min-group": 1}), "utf-8")
     if chosen["compared"]:
-        yield from ("--baseline", "before/safe-gate.json", "--max-regressions", "0", "--allow-removed")
+        yield from ("--baseline", "before/safe-gate.json", "--max-regressions", "0", "--allow-missing", "cases")
 
 
 @pytest.mark.untraced
