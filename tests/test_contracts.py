@@ -18,6 +18,7 @@ import reference
 import yaml
 
 from safe_gate import __version__, commands
+from safe_gate.core.setting import Setting
 from safe_gate.evaluators.registry import setting_of
 from safe_gate.gate.rules import RULES
 from safe_gate.settings import Settings, settings
@@ -93,20 +94,22 @@ def test_the_config_schema_bounds_each_key_as_its_setting() -> None:
     def resolved(shape: dict[str, Any]) -> dict[str, Any]:
         return schema["$defs"][shape["$ref"].rpartition("/")[2]] if "$ref" in shape else shape
 
+    def bounds(shape: dict[str, Any], one: Setting) -> tuple[Any, Any]:
+        low, high = ("exclusiveMinimum", "exclusiveMaximum") if one.excluded else ("minimum", "maximum")
+        return shape.get(low), shape.get(high)
+
     for setting in settings():
         if len(setting.key) == 1 and setting.entries:
             for one in setting.entries:
                 shape = schema["properties"][setting.key[0]]
                 for part in one.name.split("."):
                     shape = resolved(shape)["properties"][part]
-                shape = resolved(shape)
-                assert (shape.get("minimum"), shape.get("maximum")) == (one.low, one.high), one.name
+                assert bounds(resolved(shape), one) == (one.low, one.high), one.name
         elif len(setting.key) == 1 and not setting.by_name:
             shape = resolved(schema["properties"][setting.key[0]])
             one_of = shape.get("items") or shape.get("else") or shape
             assert tuple(one_of.get("enum", ())) == setting.choices, setting.name
-            lowest, highest = ("exclusiveMinimum", "exclusiveMaximum") if setting.excluded else ("minimum", "maximum")
-            assert (shape.get(lowest), shape.get(highest)) == (setting.low, setting.high), setting.name
+            assert bounds(shape, setting) == (setting.low, setting.high), setting.name
 
 
 def test_the_picture_and_the_rooms_of_the_architecture_are_those_of_the_code() -> None:

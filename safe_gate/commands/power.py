@@ -15,6 +15,7 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import Table
 from safe_gate.render.console import table_text
 from safe_gate.scoring import sides
+from safe_gate.settings import Significance
 
 _MOST_CASES = 1_000_000  # more would take long to compute
 
@@ -40,7 +41,7 @@ def main(call: Call) -> int:
     if problems:
         return complain(problems, call.effects)
     grouped = bool(options.cluster_key) and not cases
-    call.effects.out(foresight(counts, options.alpha, options.min_drop, options.max_regressions, grouped=grouped))
+    call.effects.out(foresight(counts, options.significance, options.max_regressions, grouped=grouped))
     return 0
 
 
@@ -74,7 +75,7 @@ _FALSE_ALARMS = (
 
 
 def foresight(
-    counts: Mapping[str, int], alpha: float, min_drop: float, max_regressions: int | None, *, grouped: bool
+    counts: Mapping[str, int], significance: Significance, max_regressions: int | None, *, grouped: bool
 ) -> str:
     """Return what sets of cases can show under a policy, as a table and in sentences.
 
@@ -82,6 +83,7 @@ def foresight(
     is off. The table still shows what it would do at 0. `grouped` says that a comparison counts groups of these
     cases.
     """
+    alpha, min_drop = significance.alpha, significance.min_drop
 
     def seen(cases: int, fixed: float = 0.0) -> str:
         drop = stats.smallest_drop(cases, alpha, fixed, min_drop)

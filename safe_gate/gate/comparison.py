@@ -77,12 +77,24 @@ class Guards(NamedTuple):
     @classmethod
     def of(cls, policy: Mapping[str, Any]) -> Guards:
         """Return the guards of a policy as the report shows it."""
-        lists = {name: tuple(policy[name]) for name in ("protect", "allow_missing")}
-        return cls(**{name: policy[name] for name in cls._fields} | lists)
+        return cls(
+            tuple(policy["protect"]),
+            tuple(policy["allow_missing"]),
+            policy["max_regressions"],
+            policy["max_score_drop"],
+            policy["significance"]["min-drop"],
+            policy["significance"]["alpha"],
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return the guards as the report shows them."""
-        return self._asdict() | {"protect": list(self.protect), "allow_missing": list(self.allow_missing)}
+        return {
+            "protect": list(self.protect),
+            "allow_missing": list(self.allow_missing),
+            "max_regressions": self.max_regressions,
+            "max_score_drop": self.max_score_drop,
+            "significance": {"min-drop": self.min_drop, "alpha": self.alpha},
+        }
 
     def protects(self, outcome: Outcome) -> bool:
         """Return whether a case is protected."""

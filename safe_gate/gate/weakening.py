@@ -115,8 +115,7 @@ WEAKER: Mapping[str, Way | tuple[str, ...]] = {
     "protect": Way.LOWER,
     "max_regressions": Way.HIGHER,
     "max_score_drop": Way.HIGHER,
-    "min_drop": Way.HIGHER,
-    "alpha": Way.LOWER,
+    "significance": Way.HIGHER,  # of min-drop; `_way` has that of alpha
     "cluster_key": Way.ANY,
     "on_weakened": ("fail", "warn"),
     "policy_ref": ("base", "head"),
@@ -188,6 +187,8 @@ def _settings(base: Mapping[str, Any], head: Mapping[str, Any]) -> Iterator[Weak
 
 def _way(name: str, path: Path) -> Way | tuple[str, ...]:
     """Return which change of a part asks for less: a group's own limit says it by its name."""
+    if (name, path) == ("significance", ("alpha",)):
+        return Way.LOWER
     if path and name in _OWNERS and (way := _OWNERS[name].way_of(name, path)):
         return way
     last = path[-1] if path and name in _OF_GROUPS else ""

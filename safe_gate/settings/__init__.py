@@ -69,6 +69,13 @@ class Bounds(Strict):
     tags: Whole = Field(20_000, ge=1)
 
 
+class Significance(Strict):
+    """The least drop that counts as real, as a share, and the highest p-value of one."""
+
+    min_drop: Number = Field(0.02, ge=0, le=1, alias="min-drop")
+    alpha: Number = Field(0.05, gt=0, lt=1)
+
+
 class Timeouts(Strict):
     """The seconds for all reading from GitHub, all publishing there, and all sending of events."""
 
@@ -219,19 +226,10 @@ class Settings(BaseSettings):
         description="Rule: no mean score or pass rate is lower than the baseline's by more than this (0 to 1). Off "
         "unless set.",
     )
-    min_drop: Annotated[Number, Names("baseline", POWER)] = Field(
-        0.02,
-        ge=0,
-        le=1,
-        description="Baseline: a drop smaller than this never counts as real. It is a share of cases or of a mean "
-        "score (0 to 1).",
-    )
-    alpha: Annotated[Number, Names("baseline", POWER)] = Field(
-        0.05,
-        gt=0,
-        lt=1,
-        description="Baseline: a drop counts as real if its p-value, after Holm's correction, is at most this (0 to "
-        "1).",
+    significance: Annotated[Significance, Entries(), Names("baseline", POWER)] = Field(
+        Significance(),
+        description="Baseline: which drop counts as real: one of at least `min-drop`, a share of cases or of a mean "
+        "score (0 to 1), whose p-value, after Holm's correction, is at most `alpha`; one per line.",
     )
     cluster_key: Annotated[Text, Names("baseline")] = Field(
         "", description="Baseline: the field, such as x_topic, whose value groups cases that change together."

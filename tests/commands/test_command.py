@@ -55,8 +55,8 @@ def test_help_shows_what_people_use_and_help_all_the_rest(safe_gate: Callable[..
     assert short.code == whole.code == 0
     flags = re.findall(r"^  --(?!help|json|shard|quiet)[a-z-]+", short.out, flags=re.MULTILINE)
     assert len(flags) == 19
-    assert "--alpha" not in short.out
-    assert "--alpha" in whole.out
+    assert "--significance" not in short.out
+    assert "--significance" in whole.out
     assert safe_gate("help", "run").out == short.out
     assert safe_gate("help", "run", "--all").out == whole.out
     assert safe_gate("help").out == safe_gate("--help").out

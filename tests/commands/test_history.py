@@ -45,7 +45,7 @@ def runs(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> Callable[[], R
         run(2)
         run(3, is_worse=True)
         run(4, "--min-pass-rate", "0.9", "--profile", "spec", is_worse=True)
-        run(5, "--min-pass-rate", "0.9", "--profile", "spec", "--alpha", "nonsense")
+        run(5, "--min-pass-rate", "0.9", "--profile", "spec", "--max-vacuous", "nonsense")
         return safe_gate("history", "runs/*/safe-gate.json", "--report-dir", "out")
 
     return made

@@ -62,8 +62,8 @@ def test_it_says_that_groups_of_cases_see_less_than_the_cases_it_counts(safe_gat
 
 
 def test_the_policy_moves_the_figures(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SAFE_GATE_ALPHA", "0.2")
-    found = figures(safe_gate("power", "1000", "--min-drop", "0.05", "--max-regressions", "60"))
+    monkeypatch.setenv("SAFE_GATE_SIGNIFICANCE", "alpha=0.2")
+    found = figures(safe_gate("power", "1000", "--significance", "min-drop=0.05", "--max-regressions", "60"))
     assert found["smallest drop seen, no case fixed"] == ["5.6%"]  # min-drop, not the test, is the limit
     assert found["false alarms of a real drop"] == ["below 0.1%"]
     assert found["false alarms of max-regressions 60"] == ["6.7%"]
@@ -78,19 +78,24 @@ def test_the_policy_moves_the_figures(safe_gate: SafeGate, monkeypatch: pytest.M
         (["-5"], "'-5' is not a number of cases"),
         (["\u0661"], "is not a number of cases"),
         (["10", "20"], "name files with --safe-batch and --synthesis-cases"),
-        (["10", "--alpha", "0"], '--alpha: is "0"; expected a number above 0 and below 1'),
-        (["10", "--alpha", "1"], '--alpha: is "1"; expected a number above 0 and below 1'),
-        (["10", "--min-drop", "2"], '--min-drop: is "2"; expected a number from 0 to 1'),
+        (["10", "--significance", "alpha=0"], '--significance: alpha: is "0"; expected a number above 0 and below 1'),
+        (["10", "--significance", "alpha=1"], '--significance: alpha: is "1"; expected a number above 0 and below 1'),
+        (["10", "--significance", "min-drop=2"], '--significance: min-drop: is "2"; expected a number from 0 to 1'),
+        (["10", "--significance", "alhpa=0.1"], '--significance: alhpa: has no entry "alhpa" (did you mean alpha?)'),
+        (["10", "--significance", "0.1"], "expected NAME=VALUE, each name once: min-drop, alpha"),
         (["--cases", "nowhere.jsonl"], "nowhere.jsonl"),
         (["--batch", "b", "--concern", "I99"], "safe-concern: 'I99' matches no case"),
         (["--cases", "broken.jsonl", "--batch", "b"], "broken.jsonl:1: is not valid JSON"),
-        (["10", "--config", "c.json"], "c.json:1: alpha: is 1, not less than 1; expected a number above 0 and below 1"),
+        (
+            ["10", "--config", "c.json"],
+            "c.json:1: significance.alpha: is 1, not less than 1; expected a number above 0 and below 1",
+        ),
     ],
 )
 def test_what_cannot_be_counted_is_refused(safe_gate: SafeGate, arguments: list[str], mentions: str) -> None:
     write_batch(Path("b.json"), safe_case("a"))
     Path("broken.jsonl").write_text("{\n", "utf-8")
-    Path("c.json").write_text('{"alpha": 1}', "utf-8")
+    Path("c.json").write_text('{"significance": {"alpha": 1}}', "utf-8")
     ran = safe_gate("power", *arguments)
     assert ran.code == 3
     assert mentions in ran.err

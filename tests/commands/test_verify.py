@@ -98,7 +98,7 @@ def test_every_setting_that_moves_a_score_is_recorded() -> None:
     assert set(SCORING) <= names
     files = {"safe_batch", "safe_outputs", "safe_test_dir", "synthesis_cases", "waivers"}  # recorded as inputs
     limits = {name for name in names if name.startswith(("min_", "max_"))}
-    compared = {"alpha", "baseline", "allow_missing", "protect", "on_weakened", "policy_ref"}
+    compared = {"significance", "baseline", "allow_missing", "protect", "on_weakened", "policy_ref"}
     told = {"report_formats", "reports", "report_dir", "comment", "gate_id", "comment_author", "dry_run"}
     compared |= {"recordings", "stale_recordings"}
     timeouts = {"timeouts"}

@@ -26,7 +26,7 @@ VALID: dict[str, Any] = {
     "synthesis-case": turn("T-1", expected={"topic_pivot": None}, tags=["a"], marks={"stays": ["a"]}, x_more={"n": [1.5, None]}),
     "safe-batch": {"batch_plan": {"scenarios": [{"archetype": "A"}]}, "test_cases": [safe_case("S-1"), safe_case("S-2")]},
     "safe-output": {"test_id": "S-1", "output": safe_case("S-1")["output"]},
-    "config": {"min-pass-rate": 0.5, "thresholds": {"CR": {"pass": 0.5}}, "rules-off": ["a"], "alpha": 0.1},
+    "config": {"min-pass-rate": 0.5, "thresholds": {"CR": {"pass": 0.5}}, "rules-off": ["a"], "significance": {"alpha": 0.1}},
 }  # fmt: skip
 BLANK = [*filter(str.isspace, map(chr, range(0x10000))), "\ufeff"]
 """What is space to somebody: engines of regular expressions do not agree on it."""

@@ -39,7 +39,7 @@ def test_every_setting_either_judges_or_does_not() -> None:
 
 def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
     for name in WEAKER:
-        if name.startswith(("min_", "max_")) and name not in ("min_drop", "min_group"):
+        if name.startswith(("min_", "max_")) and name != "min_group":
             lower = name.startswith("min_")
             to_weaker, to_stricter = both_ways(terms(**{name: 0.9}), terms(**{name: 0.8}))
             expected = [("setting", name.replace("_", "-"), "", "looser")]
@@ -52,8 +52,6 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
     [
         ("max_regressions", 3, None, "looser"),
         ("max_score_drop", 0.1, 0.2, "looser"),
-        ("min_drop", 0.02, 0.1, "looser"),
-        ("alpha", 0.05, 0.01, "looser"),
         ("strict_ah", True, False, "looser"),
         ("turns", "all", "last", "looser"),
         ("context", 2, 1, "looser"),

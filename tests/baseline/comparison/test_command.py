@@ -73,11 +73,23 @@ def test_stand_ins_are_compared_with_stand_ins(safe_gate: Callable[..., Ran]) ->
         assert "went home" not in Path(name).read_text()
 
 
-@pytest.mark.parametrize("more", [(), ("--allow-missing", "baseline",)])
+@pytest.mark.parametrize(
+    "more",
+    [
+        (),
+        (
+            "--allow-missing",
+            "baseline",
+        ),
+    ],
+)
 def test_a_report_does_not_replace_its_baseline(safe_gate: Callable[..., Ran], more: tuple[str, ...]) -> None:
     write()
     arguments = ("run", *ALL, "--max-unexpected-failures", "1", "--baseline", "./reports/safe-gate.json")
-    assert "reports/safe-gate.json is a file that this run reads" in safe_gate(*arguments, "--allow-missing", "baseline").err
+    assert (
+        "reports/safe-gate.json is a file that this run reads"
+        in safe_gate(*arguments, "--allow-missing", "baseline").err
+    )
     safe_gate("run", *ALL)
     before = Path("reports/safe-gate.json").read_bytes()
     ran = safe_gate(*arguments, *more)
