@@ -139,8 +139,7 @@ def _compared_run(parts: Parts, version: str, packs_sha256: str, policy: Mapping
         for name, one in EVALUATORS.items()
     }
     own = {name: parts[name] for name in EVALUATORS}
-    filters = {name: policy.get(name) or () for name in sides.FILTERS}
-    return ComparedRun(own, rules, policy["text"] != "full", policy["cluster_key"], filters)
+    return ComparedRun(own, rules, policy["text"] != "full", policy["cluster_key"], tuple(policy.get("tag", ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,8 +311,8 @@ def baseline_texts(past: BaselineRun, compared: Comparison) -> dict[tuple[str, s
 
 def _unknown_names(old: ComparedRun, head: ComparedRun, protect: Sequence[str], cluster_key: str) -> Iterator[Problem]:
     """Yield a problem for each setting that names what no case has: it would guard nothing."""
-    if any(head.filters.values()) or not (protect or cluster_key):
-        return  # the filters may leave out the named case
+    if head.tag or not (protect or cluster_key):
+        return  # the filter may leave out the named case
     results = [one for run in (old, head) for name, part in run.parts.items() for one in outcomes_of(name, part)]
     known = {name for outcome in results for name in (outcome.id, *outcome.groups)}
     for name in protect:

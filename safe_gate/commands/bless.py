@@ -24,7 +24,6 @@ from safe_gate.model.results import Table, Untrusted
 from safe_gate.render import console
 from safe_gate.render.comparison import NEWLY_FAILING, comparison_section
 from safe_gate.render.view import filter_sentence
-from safe_gate.scoring.sides import FILTERS
 from safe_gate.settings import WAIVERS_FILE
 
 _TEXT = {"default": "", "metavar": "TEXT"}
@@ -87,7 +86,7 @@ def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -
         old = comparison.compared_report(read_report(checked.read_document(target, "report")))
         name = comparison.describe(None, target, call.effects.generated_at)
         # What a filter leaves out is gone.
-        new = comparison.compared_report(report)._replace(filters=dict.fromkeys(FILTERS, ()))
+        new = comparison.compared_report(report)._replace(tag=())
         found = comparison.compare_to(name, comparison.BaselineRun(old), new, Guards(), "")
         call.effects.out(console.comparison_text(found, comparison_section(found, report.parts), everything=True))
         for _, part in parts_of(found.parts):

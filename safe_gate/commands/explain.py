@@ -107,7 +107,7 @@ def _explained(files: CaseFiles, settings: JsonObject, recipe: str, wanted: _Wan
 
 def _cases(files: CaseFiles, settings: JsonObject, wanted: _Wanted) -> Iterator[Case]:
     """Yield an evaluator's cases, whatever the filters leave out, and note problems."""
-    for item in sides.read_selected_cases(files, sides.without_filters(settings)):
+    for item in sides.read_selected_cases(files, {**settings, "tag": ()}):
         if isinstance(item, Problem):
             wanted.problems.append(item)
         elif not isinstance(item, sides.Other):
@@ -118,7 +118,7 @@ def _selected(files: CaseFiles, settings: JsonObject, wanted: _Wanted) -> Iterat
     """Yield an evaluator's cases that the filters leave in. To leave in none is a problem."""
     groups, left_out, count = set[str](), set[str](), 0
     for case in _cases(files, settings, wanted):
-        if selects(settings, case.groups):
+        if selects(settings["tag"], case.groups):
             count += 1
             yield case
         else:

@@ -96,8 +96,7 @@ def _settings(call: Call, configs: Sequence[str]) -> tuple[Settings | None, Sequ
         options = call._replace(flags={**call.flags, **named}).options()
     except CannotJudge as error:
         return None, error.problems
-    unfiltered: dict[str, Any] = dict.fromkeys(sides.FILTERS, ())
-    return options.on_this_machine().replace(text="full", **unfiltered), ()
+    return options.on_this_machine().replace(text="full", tag=()), ()
 
 
 def _under(

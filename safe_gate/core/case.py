@@ -89,13 +89,13 @@ class Documents(NamedTuple):
 
 
 class Way(Enum):
-    """The change of a value that makes the gate weaker. None is no limit; an empty list means all (`FEWER_OF_ALL`)."""
+    """The change of a value that makes the gate weaker. None is no limit; `FEWER_CASES` is of the setting `tag`."""
 
     LOWER = auto()
     HIGHER = auto()
     ANY = auto()
     ANY_ONCE_SET = auto()
-    FEWER_OF_ALL = auto()
+    FEWER_CASES = auto()
 
 
 class Misnamed(NamedTuple):
@@ -296,14 +296,18 @@ class PartShape(NamedTuple):
     schema: JsonObject = MappingProxyType({})
 
 
-def selects(settings: Mapping[str, Any], groups: Iterable[str]) -> bool:
-    """Return whether the filters let a case in, by its tags or its archetype. Earlier reports have no filters.
+def wanted_and_unwanted(tag: Iterable[str]) -> tuple[set[str], set[str]]:
+    """Return the tags or archetypes that the setting `tag` selects, and those that it leaves out, written `!slow`."""
+    named = {*tag}
+    unwanted = {one for one in named if one.startswith("!")}
+    return named - unwanted, {one.removeprefix("!") for one in unwanted}
 
-    >>> selects({"tag": ["grief", "work"], "not_tag": ["slow"]}, ["work"]), selects({"not_tag": ["slow"]}, ["slow"])
-    (True, False)
+
+def selects(tag: Iterable[str], groups: Iterable[str]) -> bool:
+    """Return whether the setting `tag` lets a case in, by its tags or its archetype.
+
+    >>> selects(["grief", "work"], ["work"]), selects(["work", "!slow"], ["work", "slow"]), selects([], ["work"])
+    (True, False, True)
     """
-    wanted, unwanted = settings.get("tag"), settings.get("not_tag")
-    if not (wanted or unwanted):
-        return True
-    groups = {*groups}
-    return (not wanted or not groups.isdisjoint(wanted)) and groups.isdisjoint(unwanted or ())
+    wanted, unwanted = wanted_and_unwanted(tag)
+    return (not wanted or not wanted.isdisjoint(groups)) and unwanted.isdisjoint(groups)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 READING_FLAGS = ("config", "allow")
 """The general settings that every command of an evaluator has flags of."""
 
-SCORING_FLAGS = (*READING_FLAGS, "bounds", "not_tag", "tag", "text")
+SCORING_FLAGS = (*READING_FLAGS, "bounds", "tag", "text")
 """The general settings that every command that scores has flags of."""
 
 

@@ -83,7 +83,8 @@ Stripped = BeforeValidator(_stripped)
 """Converts a choice: `Annotated[Literal["a", "b"], Stripped]`."""
 
 Switch = Annotated[bool, BeforeValidator(_switch)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(_lines)]
+Lines = BeforeValidator(_lines)
+Texts = Annotated[tuple[str, ...], Lines]
 """Several texts, in a variable one per line."""
 
 Words = BeforeValidator(_words)
@@ -295,7 +296,7 @@ class Setting(NamedTuple):
         if self.by_name:
             return "a number from 0 to 1, or CHECK=NUMBER, each check once"
         if self.kind not in (int, float):
-            return {bool: "true or false", tuple: "text, or a list of texts"}.get(self.kind, self.takes or "text")
+            return self.takes or {bool: "true or false", tuple: "text, or a list of texts"}.get(self.kind, "text")
         kind = "a whole number" if self.kind is int else "a number"
         if self.excluded:
             return f"{kind} above {self.low} and below {self.high}"

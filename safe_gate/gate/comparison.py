@@ -38,14 +38,14 @@ from safe_gate.model.results import Interval, Outcome, Test
 class ComparedRun(NamedTuple):
     """One of two runs to compare: its parts, the digests of what scores follow from, and whether texts are withheld.
 
-    `cluster_key` is the field that its cases are clustered by, "" for none; `filters` are its settings of that name.
+    `cluster_key` is the field that its cases are clustered by, "" for none; `tag` is its filter.
     """
 
     parts: Parts
     rules: Mapping[str, str]
     is_withheld: bool = False
     cluster_key: str = ""
-    filters: Mapping[str, Sequence[str]] = {}
+    tag: tuple[str, ...] = ()
 
     def withheld(self) -> ComparedRun:
         """Return the run with stand-ins for texts: its own where it has some, for one of one would be another."""
@@ -121,7 +121,7 @@ def compare(
     an evaluator's part of it, is None if the baseline's outputs are missing. Then, under the same rules, a case has the
     baseline's verdict today. Otherwise it has head's verdict if its digests are the same. Any other case is assumed to
     keep the baseline's verdict. The same goes for a case with recorded verdicts of another judge. Unless both runs are
-    clustered by the same field, the clusters of head count. Cases that head's filters leave out are in neither run.
+    clustered by the same field, the clusters of head count. Cases that head's filter leaves out are in neither run.
     """
     if today and head.is_withheld:
         today = today.withheld()
@@ -195,7 +195,7 @@ def _compared(
 ) -> Compared:
     evaluator, same_rules = EVALUATORS[name], old.rules[name] == head.rules[name]
     before, rescored = (
-        {one.id: one for one in outcomes_of(name, part) if selects(head.filters, one.groups)}
+        {one.id: one for one in outcomes_of(name, part) if selects(head.tag, one.groups)}
         for part in (old.parts[name], rescored_run and rescored_run.parts[name])
     )
     after = {one.id: one for one in outcomes_of(name, head.parts[name])}

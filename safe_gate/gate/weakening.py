@@ -14,7 +14,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from safe_gate.core.case import Case, PackFact, Way
+from safe_gate.core.case import Case, PackFact, Way, wanted_and_unwanted
 from safe_gate.core.evaluator import Count, Evaluator
 from safe_gate.evaluators import registry
 from safe_gate.evaluators.registry import EVALUATORS
@@ -101,8 +101,7 @@ WEAKER: Mapping[str, Way | tuple[str, ...]] = {
         if setting.startswith(("min_", "max_"))
     },
     **{setting: way for evaluator in EVALUATORS.values() for setting, way in evaluator.settings.weaker.items()},
-    "tag": Way.FEWER_OF_ALL,
-    "not_tag": Way.HIGHER,
+    "tag": Way.FEWER_CASES,
     "max_no_reply": Way.HIGHER,
     "max_same_reply": Way.HIGHER,
     "max_vacuous": Way.HIGHER,
@@ -144,7 +143,7 @@ def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterat
     for name, way in WEAKER.items():
         if name not in before or name not in after:
             continue
-        if way is Way.FEWER_OF_ALL:
+        if way is Way.FEWER_CASES:
             yield name, (), sorted(before[name]), sorted(after[name])
             continue
         old, new = (dict(_parts(settings[name])) for settings in (before, after))
@@ -203,8 +202,9 @@ def _is_weaker(way: Way | tuple[str, ...], before: Any, after: Any) -> bool:
         return new > old
     if way in (Way.ANY, Way.ANY_ONCE_SET):
         return bool(before != after and (before or way is Way.ANY))
-    if way is Way.FEWER_OF_ALL:
-        return bool(after) and not (before and {*before} <= {*after})
+    if way is Way.FEWER_CASES:
+        (wanted, unwanted), (wanted_now, unwanted_now) = wanted_and_unwanted(before), wanted_and_unwanted(after)
+        return bool(wanted_now and not (wanted and wanted <= wanted_now)) or not unwanted_now <= unwanted
     if before is None or after is None:
         return before is not None
     return bool(after < before if way is Way.LOWER else after > before)

@@ -350,13 +350,13 @@ def report_filter_sentence(report: Report) -> Phrase:
 
 
 def filter_sentence(policy: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[Phrase]:
-    """Yield a sentence on the filters of a run and, if known, how many cases they leave out."""
-    wanted, unwanted = (policy.get(name) or [] for name in ("tag", "not_tag"))
-    if not (wanted or unwanted):
+    """Yield a sentence on the filter of a run and, if known, how many cases it leaves out."""
+    if not (tags := policy.get("tag")):
         return
-    filters = [(joint, tags) for joint, tags in (("with ", wanted), ("without ", unwanted)) if tags]
+    wanted = [tag for tag in tags if not tag.startswith("!")]
+    unwanted = [tag.removeprefix("!") for tag in tags if tag.startswith("!")]
     phrase: list[str | Untrusted] = []
-    for joint, tags in filters:
+    for joint, tags in ((joint, tags) for joint, tags in (("with ", wanted), ("without ", unwanted)) if tags):
         phrase += [" and " if phrase else "Filtered: only cases ", joint]
         phrase += [word for tag in tags for word in (" or ", Untrusted(tag))][1:]
     left_out = [plural(counts[name], f"{one.title} case") for name, one in EVALUATORS.items() if name in counts]

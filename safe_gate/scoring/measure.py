@@ -208,7 +208,7 @@ def _score_cases(
             continue
         if keeps.case_terms:
             asked_of.append(CaseTerms.of(case))
-        if not selects(scoring.settings, case.groups):
+        if not selects(scoring.settings["tag"], case.groups):
             left_out.append(case.id)
             continue
         misfit = _misfit_words(evaluator, case, by, scoring.how.rules_of)

@@ -32,14 +32,11 @@ if TYPE_CHECKING:
     from safe_gate.scoring.measure import Measurement
 
 
-FILTERS = ("tag", "not_tag")
-"""The options that leave cases out by their tags or archetypes."""
-
 SCORING = (
     *(name for evaluator in EVALUATORS.values() for name in evaluator.settings.scoring),
     "cluster_key",
     "text",
-    *FILTERS,
+    "tag",
 )
 """The options that the evaluators' parts follow from, and what groups are judged by; not those that name files."""
 
@@ -61,13 +58,8 @@ def passes_case_filter(evaluator: Evaluator, case: Any, settings: JsonObject) ->
     return chosen is None or settings[chosen.setting] in ("", getattr(case, chosen.field))
 
 
-def without_filters(settings: JsonObject) -> JsonObject:
-    """Return settings that leave out no case by its tags or archetype."""
-    return {**settings, **{name: [] for name in FILTERS}}
-
-
 _FILES = tuple(setting for evaluator in EVALUATORS.values() for setting in evaluator.input.settings)
-READING = ({*SCORING} - {"text", *FILTERS}) | {*_FILES, "config", "waivers", "bounds"}
+READING = ({*SCORING} - {"text", "tag"}) | {*_FILES, "config", "waivers", "bounds"}
 """The options that say which cases are read, and what is read of them."""
 
 
@@ -129,8 +121,8 @@ class Snapshot:
 
     def filtered_like(self, other: Snapshot) -> Snapshot:
         """Return this side with the filters and clusters of another side, so that the two can be compared."""
-        alike = {name: other.options.value(name) for name in ("cluster_key", *FILTERS)}
-        return replace(self, options=self.options.replace(**alike))
+        alike = self.options.replace(cluster_key=other.options.cluster_key, tag=other.options.tag)
+        return replace(self, options=alike)
 
     def reads_same_cases(self, other: Snapshot) -> bool:
         """Return whether two sides read the same cases in the same way."""
@@ -156,11 +148,8 @@ def no_case_problem(evaluator: Evaluator, settings: JsonObject, groups: Set[str]
     if not left_out:
         return empty_filter_problem(evaluator, settings)
     named = unknown_tags(settings["tag"], groups)
-    is_both = settings["tag"] and settings["not_tag"] and not named
-    place = "tag and not-tag" if is_both else "tag" if settings["tag"] else "not-tag"
-    verb, pronoun = ("leave", "them") if is_both else ("leaves", "it")
-    words = f"{verb} no {evaluator.title} case to judge{': ' if named else ''}{' and '.join(named)}"
-    return Problem(Place(place), f"{words}; correct {pronoun}, or run without these files", code=Code.NO_INPUT)
+    words = f"leaves no {evaluator.title} case to judge{': ' if named else ''}{' and '.join(named)}"
+    return Problem(Place("tag"), f"{words}; correct it, or run without these files", code=Code.NO_INPUT)
 
 
 def empty_filter_problem(evaluator: Evaluator, settings: JsonObject) -> Problem | None:
@@ -195,8 +184,8 @@ def with_hints(names: Iterable[str], groups: Iterable[str]) -> Iterator[tuple[st
 
 
 def unknown_tags(tags: Iterable[str], groups: Set[str]) -> list[str]:
-    """Return each tag that no case has, in words, with a hint at a similar one."""
-    missing = (tag for tag in tags if tag not in groups)
+    """Return each selected tag that no case has, in words, with a hint at a similar one."""
+    missing = (tag for tag in tags if not tag.startswith("!") and tag not in groups)
     return [f"no case has {quote(tag)}{hint}" for tag, hint in with_hints(missing, groups)]
 
 
@@ -325,7 +314,8 @@ def read_selected_cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case
     return (
         item
         for item in found
-        if isinstance(item, Other) or (passes_case_filter(evaluator, item, settings) and selects(settings, item.groups))
+        if isinstance(item, Other)
+        or (passes_case_filter(evaluator, item, settings) and selects(settings["tag"], item.groups))
     )
 
 
@@ -394,7 +384,7 @@ def read_case_terms(evaluator: Evaluator, side: Snapshot) -> tuple[Sequence[Case
     Filters leave no case out: a case that is left out here may be judged elsewhere. Raises CannotJudge with every
     problem of the cases.
     """
-    taken = CaseStream(read_selected_cases(side.files_of(evaluator), without_filters(side.settings)))
+    taken = CaseStream(read_selected_cases(side.files_of(evaluator), {**side.settings, "tag": ()}))
     found = Spool(map(CaseTerms.of, taken.cases()))
     if taken.problems:
         raise CannotJudge(*redact_problems(taken.problems, side.options.text))

@@ -17,6 +17,7 @@ from safe_gate.core.setting import (
     POWER,
     Entries,
     Group,
+    Lines,
     Names,
     Number,
     NumberOrOff,
@@ -134,13 +135,14 @@ class Settings(BaseSettings):
     config: Annotated[
         Text, Names("inputs", ("run", "power", "explain", "publish", "bless", "lock", "import"), key=(), usual=True)
     ] = Field("", description=f"The config file. Default: {' or '.join(CONFIG_FILES)} if there is one.")
-    tag: Annotated[Texts, Names("inputs", (*POWER, "explain"), usual=True)] = Field(
+    tag: Annotated[
+        tuple[Annotated[str, Field(pattern="^!?[^!]")], ...],
+        Lines,
+        Names("inputs", (*POWER, "explain"), usual=True, takes="tags or archetypes, with ! before each to leave out"),
+    ] = Field(
         (),
-        description="Judge only cases with at least one of these tags or archetypes; one per line. Reports name the "
-        "filter.",
-    )
-    not_tag: Annotated[Texts, Names("inputs", (*POWER, "explain"))] = Field(
-        (), description="Leave out cases with any of these tags or archetypes; one per line. Reports name the filter."
+        description="Judge only cases with at least one of these tags or archetypes, and leave out those with one "
+        "after `!`, such as `!slow`; one per line. Reports name the filter.",
     )
 
     recordings: Annotated[Mapping[str, tuple[str, ...]], Names("inputs", (), env=())] = Field(

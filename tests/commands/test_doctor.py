@@ -191,7 +191,7 @@ def test_the_doctor_counts_the_files_that_a_run_would_read_and_their_cases(safe_
     for name in "ab":
         write_batch(Path(f"{name}_batch.json"), safe_case(name))
     write_cases(Path("c.jsonl"), turn("a", tags=["grief"]), turn("b"))
-    ran = safe_gate("doctor", "--all", "--safe-batch", "*_batch", "--cases", "c.jsonl", "--not-tag", "grief")
+    ran = safe_gate("doctor", "--all", "--safe-batch", "*_batch", "--cases", "c.jsonl", "--tag", "!grief")
     assert (ran.code, ran.err) == (0, "")
     found = dict(re.findall(r"^  (\S+) +(\d+ files? of \S+)$", ran.out, re.MULTILINE))
     assert found == {"safe-batch": "2 files of *_batch", "synthesis-cases": "1 file of c.jsonl"}
