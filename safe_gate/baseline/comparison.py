@@ -80,23 +80,21 @@ def score(
 
 def texts_to_keep(options: Settings) -> KeptTexts:
     """Return what is kept: the page shows the texts of all cases, the comment a line of those that fail."""
-    columns = formats.needs_columns(options.reports)
     if options.text != "full":
-        return KeptTexts("", columns)
-    return KeptTexts("all" if formats.needs_texts(options.reports) else "failing", columns)
+        return KeptTexts("")
+    return KeptTexts("all" if formats.needs_texts(options.reports) else "failing")
 
 
 def recorded_texts(scores: Scores, found: Comparison | None, past: BaselineRun | None, options: Settings) -> Recorded:
     """Return the recorded texts of a run and of its baseline, as far as they are kept."""
     texts_of = texts_to_keep(options).texts
-    columns = {name: one.columns for name, one in scores.measured.items()}
     if not texts_of:
-        return Recorded(columns=columns)
+        return Recorded()
     now = {name: one.texts for name, one in scores.measured.items()}
     if past is None or found is None or texts_of != "all":
-        return Recorded(now, columns=columns)
+        return Recorded(now)
     texts = baseline_texts(past, found)
-    return Recorded(now, lambda evaluator, case_id: texts.get((evaluator, case_id)), columns)
+    return Recorded(now, lambda evaluator, case_id: texts.get((evaluator, case_id)))
 
 
 def own_case_terms(scores: Scores, rules: JudgingSettings, head: Snapshot) -> Cases:

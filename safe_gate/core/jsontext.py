@@ -172,26 +172,25 @@ def offsets(text: str) -> Iterator[tuple[Path, int]]:
                 expects_key.append(token == "{")
 
 
-def item_places(text: str, *keys: str) -> Iterator[tuple[int, int]]:
-    r"""Yield line and column (from 1) of every item of a list: the text, or the value under a key of a key. It parses.
+def item_lines(text: str, *keys: str) -> Iterator[int]:
+    r"""Yield the line (from 1) of every item of a list: the text, or the value under a key of a key. It parses.
 
-    Gives the same places as `offsets` by the parser's own steps, in a tenth of the time for many items.
+    Gives the same lines as `places` by the parser's own steps, in a tenth of the time for many items.
 
-    >>> list(item_places('{"b": [{}], "a": [1,\n{"a": [2]}]}', "a"))
-    [(1, 19), (2, 1)]
-    >>> list(item_places('{"a": {"b": [1]}}', "a", "b")), list(item_places("[1,2]"))
-    ([(1, 14)], [(1, 2), (1, 4)])
+    >>> list(item_lines('{"b": [{}], "a": [1,\n{"a": [2]}]}', "a"))
+    [1, 2]
+    >>> list(item_lines('{"a": {"b": [1]}}', "a", "b")), list(item_lines("[1,2]"))
+    ([1], [1, 1])
     """
     place = _next(text, 0)
     for key in keys:
         place = _value_under(key, text, place)
     if text[place : place + 1] != "[":
         return
-    line, column, counted, place = 1, 1, 0, _next(text, place + 1)
+    line, counted, place = 1, 0, _next(text, place + 1)
     while text[place] != "]":
-        *ended, rest = text[counted:place].split("\n")
-        line, column, counted = line + len(ended), units(rest) + (1 if ended else column), place
-        yield line, column
+        line, counted = line + text.count("\n", counted, place), place
+        yield line
         place = _next(text, _decoder.raw_decode(text, place)[1])
 
 
@@ -205,15 +204,6 @@ def _value_under(key: str, text: str, place: int) -> int:
             return place
         place = _next(text, _decoder.raw_decode(text, place)[1])
     return len(text)
-
-
-def units(text: str) -> int:
-    r"""Return the length of a text in UTF-16 code units, which columns count.
-
-    >>> units("a\U0001f600")
-    3
-    """
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def repeated(names: Iterable[str]) -> Iterator[str]:

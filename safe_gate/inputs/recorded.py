@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 from safe_gate import addons
 from safe_gate.core.case import Case, CaseAt, Documents
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.jsontext import JsonError, item_places, parse
+from safe_gate.core.jsontext import JsonError, item_lines, parse
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.inputs.commit_files import FilePath
@@ -390,7 +390,7 @@ def _read_batch(
     cases = content.get(form.cases) if isinstance(content, dict) else None
     if not (isinstance(cases, list) and cases):
         return
-    places = [Place(name, *at) for at in item_places(text, form.cases)]
+    places = [Place(name, line) for line in item_lines(text, form.cases)]
     ids = [checked.id_of(case, form.id_key) for case in cases]
     faulty = {int(fault.path[1]) for fault in faults if fault.path[:1] == (form.cases,) and fault.path[1:]}
     for index, case in enumerate(cases) if len(data) > bounds.text else ():

@@ -7,7 +7,7 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -20,14 +20,10 @@ from safe_gate.model.codec import JsonObject
 )
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """A place in a file, with its line counted from 1, or 0 for the whole file.
-
-    `column` is the column of a case in a document, counted from 1 in UTF-16 code units, 0 if unknown.
-    """
+    """A place in a file, with its line counted from 1, or 0 for the whole file."""
 
     path: str
     line: int = 0
-    column: int = field(default=0, compare=False)
 
     def within(self, folder: str) -> str:
         """Return the file's path from the repository's root, given the working folder's; "" if it lies outside.

@@ -112,13 +112,11 @@ class Recorded(NamedTuple):
 
     The texts of a case are by field; of a field that is a list an entry is a line. `now` has those of an evaluator's
     `results[]` in their order, nothing if they are not to be shown. `before` returns by evaluator and id those of the
-    baseline, if they are available and differ, else None. `columns` has by evaluator, in the order of `results[]`, what
-    `measure.deciding_columns` returns of each case's line; it is empty unless a report format needs it.
+    baseline, if they are available and differ, else None.
     """
 
     now: Mapping[str, Sequence[JsonObject]] = {}
     before: Callable[[str, str], JsonObject | None] = lambda _evaluator, _case_id: None
-    columns: Mapping[str, Sequence[JsonObject]] = {}
 
 
 NOTHING_RECORDED = Recorded()

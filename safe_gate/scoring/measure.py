@@ -3,24 +3,20 @@
 Files are read in parts of whole lines. `tally_part` turns a part into totals, entries, ids and problems. An
 ordered map applies it: Python's own, `workers.map_in_order` or the cluster's. Parts travel as the hashed bytes, not as
 paths. Rules travel as their recipe, which each process compiles once.
-
-A column of a line counts UTF-16 code units from 1, as editors do and as SARIF's `utf16CodeUnits` says.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import count, groupby, islice
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from safe_gate import addons
 from safe_gate.core.case import Case, Lines, selects
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import Sum
-from safe_gate.core.jsontext import Path, offsets, units
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
 from safe_gate.gate.stored import withheld, without_texts
 from safe_gate.gate.weakening import CaseTerms
@@ -28,7 +24,6 @@ from safe_gate.inputs import case_files, recorded
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems, is_interrupt, reason
 from safe_gate.model.report import InputFile
-from safe_gate.model.results import Mark, Side
 from safe_gate.model.spool import Spool
 from safe_gate.scoring import sides, workers
 from safe_gate.scoring.sides import (
@@ -62,36 +57,14 @@ def score_none(_evaluator: str, _case_id: str, _score: Callable[[], Any], _recou
 
 
 class KeptTexts(NamedTuple):
-    """What to keep of cases for display: the `texts` of some, and the `columns` of the deciding words.
-
-    `case_terms` keeps the terms of each case, for a comparison.
-    """
+    """What to keep of cases: the `texts` of some for display, and the terms of each for a comparison."""
 
     texts: Literal["", "failing", "all"] = ""
-    columns: bool = False
     case_terms: bool = False
 
 
 KEEP_NOTHING = KeptTexts()
 """Keeps nothing, for cases that only a report shows."""
-
-
-def _columns(
-    evaluator: Evaluator, scored: Iterable[tuple[Case, Any]], lines_by_number: Mapping[int, bytes]
-) -> Iterator[JsonObject]:
-    """Yield where in its line each case's reply stands and what decides, as `Recorded` has it."""
-    for number, cases in groupby(scored, lambda one: one[0].place.line):  # a line is read once for all its cases
-        line = lines_by_number.get(number, b"").decode("utf-8")
-        places = dict(offsets(line))
-        for case, result in cases:
-            if case.place.column:
-                yield {"": (case.place.column, case.place.column + 1)}
-            elif line:
-                texts = case.texts()
-                reply = evaluator.present.reply_field if evaluator.present.reply_field in texts else [*texts][-1]
-                yield deciding_columns(line, places, reply, evaluator.present.marks(result, texts))
-            else:
-                yield {}
 
 
 class ScoringMethod(NamedTuple):
@@ -126,7 +99,7 @@ class Scoring(NamedTuple):
 class PartTally(NamedTuple):
     """The results of some cases, and their totals, which can be added.
 
-    `texts` and `columns` belong to the results' cases, if they are kept, and so do `case_terms`. `ids` has the
+    `texts` belong to the results' cases, if they are kept, and `case_terms` to all cases. `ids` has the
     ids of all cases of lines with their places, including cases with problems. With a problem there may be fewer
     results than `cases`. `groups` covers all cases, including those without a result, if it `knows_groups`. It holds at
     most one more than `bounds.tags`. `left_out` has the ids of the cases that a filter leaves out.
@@ -135,7 +108,6 @@ class PartTally(NamedTuple):
     totals: Any
     results: Sequence[Any] = ()
     texts: Sequence[JsonObject] = ()
-    columns: Sequence[JsonObject] = ()
     case_terms: Sequence[CaseTerms] = ()
     cases: int = 0
     ids: tuple[tuple[str, Place], ...] = ()
@@ -169,14 +141,13 @@ def tally_part(scoring: Scoring, item: tuple[Part, bool]) -> PartTally:
 def _tally_part(scoring: Scoring, part: Part, is_scored: bool) -> PartTally:
     evaluator = EVALUATORS[scoring.evaluator]
     if not isinstance(part, recorded.FilePart):
-        tally = _score_cases(scoring, part, {}, is_scored=is_scored)
+        tally = _score_cases(scoring, part, is_scored=is_scored)
         return tally._replace(groups=frozenset(group for case in part for group in case.groups))
-    texts = dict(recorded.part_lines(part)) if scoring.how.keeps.columns else {}
     found = [*recorded.parse_part(evaluator, part, scoring.settings)]
     groups, knows_groups = _groups_of_part(evaluator, part, found)
     if len(groups) > part.bounds.tags:
         groups, is_scored = {*islice(groups, part.bounds.tags + 1)}, False  # enough to see that they are too many
-    tally = _score_cases(scoring, found, texts, is_scored=is_scored)
+    tally = _score_cases(scoring, found, is_scored=is_scored)
     return tally._replace(ids=recorded.ids_by_line(found), groups=frozenset(groups), knows_groups=knows_groups)
 
 
@@ -191,10 +162,7 @@ def _groups_of_part(
     return groups | (more or set()), more is not None
 
 
-def _score_cases(
-    scoring: Scoring, cases: Iterable[Case | Problem], texts: Mapping[int, bytes], *, is_scored: bool
-) -> PartTally:
-    """Score cases; `texts` are their lines by number, if they are wanted."""
+def _score_cases(scoring: Scoring, cases: Iterable[Case | Problem], *, is_scored: bool) -> PartTally:
     evaluator, by = EVALUATORS[scoring.evaluator], case_files.compile_recipe(scoring.evaluator, scoring.how.recipe)
     keeps = scoring.how.keeps
     problems, unsound = list[Problem](), list[Problem]()
@@ -232,7 +200,6 @@ def _score_cases(
         evaluator.totals(scored, by),
         [result for _, result in scored],
         [case.texts() if is_kept(result) else {} for case, result in scored] if keeps.texts else (),
-        [*_columns(evaluator, scored, texts)] if keeps.columns else (),
         asked_of,
         count,
         problems=(*problems, *unsound),
@@ -273,8 +240,8 @@ class Measurement:
     `groups` are the archetypes or tags of all cases that were read, including those left out. `knows_groups` tells
     whether every case could be read. `left_out` has the ids of the cases that a filter leaves out. `skipped` are SAFE
     Gate's own files that a glob passed over. `texts` belong to the results' cases, in their order, if they were asked
-    for. An empty object stands for a case whose texts are not kept. `columns` belong to the same cases, as `Recorded`
-    has them. `case_terms` are those of each case that was read, if they are kept.
+    for. An empty object stands for a case whose texts are not kept. `case_terms` are those of each case that was read,
+    if they are kept.
     """
 
     part: Any = None
@@ -287,7 +254,6 @@ class Measurement:
     left_out: set[str] = field(default_factory=set)
     skipped: list[str] = field(default_factory=list)
     texts: Spool[JsonObject] = field(default_factory=Spool)
-    columns: Spool[JsonObject] = field(default_factory=Spool)
     case_terms: Spool[CaseTerms] = field(default_factory=Spool)
 
     def add(self, tally: PartTally, most_groups: int) -> None:
@@ -299,7 +265,6 @@ class Measurement:
         self.left_out.update(tally.left_out)
         self.results.extend(tally.results)
         self.texts.extend(tally.texts)
-        self.columns.extend(tally.columns)
         self.case_terms.extend(tally.case_terms)
 
 
@@ -376,73 +341,3 @@ def _choose_mapper(scheduler: str, jobs: str) -> tuple[Mapped, int]:
 
 _FEWEST_PARTS = 10
 """The fewest parts, of 50 lines each, for which processes are started unless their number is set."""
-
-
-# --- where a case's line holds the words that decide ----------------------------------------------
-
-Span = tuple[int, int]
-"""The columns of the first character and of the one after the last."""
-
-_KEY = re.compile(r"([^.\[\]]+)|\[([0-9]+)\]")
-_STRING = re.compile(r'"((?:[^"\\]++|\\.)*+)"')
-_CHARACTER = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL
-)
-
-
-def deciding_columns(line: str, places: Mapping[Path, int], reply: str, marks: Iterable[Mark]) -> dict[str, Span]:
-    r"""Return the columns of the first words against a case, by metric or check; "" is the reply.
-
-    `places` are the `jsontext.offsets` of the line, `reply` is the field of the reply. A field that the line does not
-    hold is left out.
-
-    >>> from safe_gate.core.jsontext import offsets
-    >>> line, mark = '{"reply": "a\\nbad"}', Mark("reply", 2, 5, "bad", Side.AGAINST, "tone", "is rude")
-    >>> deciding_columns(line, dict(offsets(line)), "reply", [mark])
-    {'': (12, 18), 'tone': (15, 18)}
-    """
-    wanted: dict[str, tuple[str, int, int | None]] = {"": (reply, 0, None)}
-    for mark in marks:
-        if mark.side is Side.AGAINST:
-            wanted.setdefault(mark.by, (mark.field, mark.start, mark.end))
-    found = {by: _span(line, places, *where) for by, where in wanted.items()}
-    return {by: span for by, span in found.items() if span}
-
-
-def _span(line: str, places: Mapping[Path, int], field: str, start: int, end: int | None) -> Span | None:
-    """Return the columns of a field's characters from `start` to `end` that lie in one string."""
-    found = None
-    for bounds in _texts(line, places, field):
-        length = len(bounds) - 1
-        if start <= length:
-            last = length if end is None else min(end, length)
-            found = 1 + units(line[: bounds[start]]), 1 + units(line[: bounds[last]])
-        if start < length:
-            break
-        start, end = start - length, end and end - length
-    return found
-
-
-def _texts(line: str, places: Mapping[Path, int], field: str) -> Iterator[Sequence[int]]:
-    """Yield the bounds of a field's strings: its own, a message's content, or the parts of the content."""
-    path: Path = tuple(key or int(index) for key, index in _KEY.findall(field))
-    parts = ((*path, "content", number, "text") for number in count())
-    for one in (path, (*path, "content")):
-        if one in places and line[places[one]] == '"':
-            yield _bounds(line, places[one])
-            return
-    for one in parts:
-        if one not in places:
-            return
-        yield _bounds(line, places[one])
-
-
-def _bounds(line: str, quote: int) -> Sequence[int]:
-    """Return the place of each character of the string that begins with a quote, and of its end."""
-    literal = _STRING.match(line, quote)
-    if not literal:
-        return ()
-    start, end = literal.span(1)
-    if "\\" not in literal[1]:
-        return range(start, end + 1)
-    return [*(one.start() for one in _CHARACTER.finditer(line, start, end)), end]

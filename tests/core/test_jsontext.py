@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.core.jsontext import JsonError, item_places, offsets, parse, to_json, units
+from safe_gate.core.jsontext import JsonError, item_lines, parse, places, to_json
 from safe_gate.model.report import Verdict
 
 _VALUES = st.recursive(
@@ -28,12 +28,11 @@ def test_items_stand_where_every_value_is_found(
     listed = {"list": items}
     content = {**listed, **around, **listed} if is_first else {**around, **listed}
     text = json.dumps(content, indent=indent, ensure_ascii=is_first)
-    found = [text[:place].split("\n") for path, place in offsets(text) if path[:-1] == ("list",)]
-    assert list(item_places(text, "list")) == [(len(lines), 1 + units(lines[-1])) for lines in found]
+    assert list(item_lines(text, "list")) == [line for path, line in places(text) if path[:-1] == ("list",)]
 
 
 def test_a_list_that_is_not_there_has_no_items() -> None:
-    assert list(item_places('{"a": {"list": [1]}}', "list")) == []
+    assert list(item_lines('{"a": {"list": [1]}}', "list")) == []
 
 
 def test_a_number_of_too_many_digits_has_its_line() -> None:

@@ -19,7 +19,7 @@ from typing import Any
 from safe_gate.addons.importers.records import MOST_BYTES, Record, RefusedRecord, RepeatedColumn
 from safe_gate.addons.scale import parquet
 from safe_gate.core.figures import plural
-from safe_gate.core.jsontext import MAX_VALUES, TooManyValuesError, bound, is_deep, item_places, repeated
+from safe_gate.core.jsontext import MAX_VALUES, TooManyValuesError, bound, is_deep, item_lines, repeated
 
 Path = tuple[str, ...]
 IsRow = Callable[[Record], bool]
@@ -234,8 +234,8 @@ def _items_of(document: Record, text: str, paths: Iterable[Path], is_row: IsRow)
         names = {path[0] for path, _ in lists}
         yield document._replace(value={key: one for key, one in value.items() if key not in names}, is_header=True)
     for path, items in lists:
-        lines = item_places(text, *path) if "\n" in text else repeat((1, 1))
-        for item, (line, _) in zip(items, lines, strict=False):
+        lines = item_lines(text, *path) if "\n" in text else repeat(1)
+        for item, line in zip(items, lines, strict=False):
             yield Record(document.line + line - 1, item)
 
 

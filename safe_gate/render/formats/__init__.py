@@ -1,8 +1,8 @@
 """The formats of a run's reports. Pure.
 
 `json` and `markdown` are here; each other one is a module, named as the setting `reports` names it. A module has
-`FILES`: its files by name, each with its renderer. `SHOWS_TEXTS` and `SHOWS_COLUMNS` say that they show recorded
-texts, or the columns of the deciding words. Pieces come one by one, so that what is held does not grow with the cases.
+`FILES`: its files by name, each with its renderer. `SHOWS_TEXTS` says that they show recorded
+texts. Pieces come one by one, so that what is held does not grow with the cases.
 `judged_cases` gives the cases one at a time, each with what every metric or check says of it.
 """
 
@@ -67,16 +67,7 @@ _BUILT_IN: Mapping[str, Mapping[str, Draw]] = {
 
 def needs_texts(formats: Iterable[str]) -> bool:
     """Return whether any of some formats needs the recorded texts of a run."""
-    return _any(formats, "SHOWS_TEXTS")
-
-
-def needs_columns(formats: Iterable[str]) -> bool:
-    """Return whether any format needs the columns of the deciding words."""
-    return _any(formats, "SHOWS_COLUMNS")
-
-
-def _any(formats: Iterable[str], flag: str) -> bool:
-    return any(getattr(_module(name), flag, False) for name in formats if name not in _BUILT_IN)
+    return any(getattr(_module(name), "SHOWS_TEXTS", False) for name in formats if name not in _BUILT_IN)
 
 
 def _module(name: str) -> ModuleType:

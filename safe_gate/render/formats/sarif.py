@@ -6,7 +6,7 @@ are written and the rest are counted. A result must have a place in a file, so b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from heapq import nsmallest
 from itertools import count
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 from safe_gate.model.report import Report, Verdict, Waiver
-from safe_gate.model.results import Explanation, Judgement, Recorded, Severity, Untrusted
+from safe_gate.model.results import Explanation, Judgement, Severity, Untrusted
 from safe_gate.render.comparison import NEWLY_FAILING
 from safe_gate.render.formats import (
     WHOLE_CASE,
@@ -43,16 +43,15 @@ _WHOLE = Explanation(
 
 
 def _draw(source: RenderedRun) -> Iterator[str]:
-    view, (_, folder, *_), recorded = source
+    view, (_, folder, *_), _ = source
     report = view.report
     rules = _rules(report)
     index = {rule["id"]: place for place, rule in enumerate(rules)}
-    results, left_out = _first_results(_ranked_results(view, folder, index, recorded))
+    results, left_out = _first_results(_ranked_results(view, folder, index))
     driver = {"name": "SAFE Gate", "version": report.tool.version, "rules": rules}
     run = {
         "tool": {"driver": driver},
         "automationDetails": {"id": "safe-gate/"},
-        "columnKind": "utf16CodeUnits",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "invocations": [_invocation(report, folder, left_out)],
     }
@@ -66,7 +65,6 @@ def _draw(source: RenderedRun) -> Iterator[str]:
 
 
 FILES = {"safe-gate.sarif": _draw}
-SHOWS_COLUMNS = True
 _ROOT = "%SRCROOT%"
 
 
@@ -114,17 +112,13 @@ def _first_results(results: Iterator[_RankedResult]) -> tuple[list[str], int]:
     return texts, next(number) - len(texts)
 
 
-def _ranked_results(
-    view: ReportView, folder: str, index: Mapping[str, int], recorded: Recorded
-) -> Iterator[_RankedResult]:
-    columns = {name: iter(some) for name, some in recorded.columns.items()}
+def _ranked_results(view: ReportView, folder: str, index: Mapping[str, int]) -> Iterator[_RankedResult]:
     is_any_compared = any(is_compared(view.report, name) for name in EVALUATORS)
     place = count()
     for case in judged_cases(view):
         breaks = bool(case.finding and case.finding.breaks)
-        own = next(columns.get(case.evaluator.name, iter(())), {})
         for one in case.judgements_to_review():
-            result = _result(case, one, folder, index, own.get(one.by) or own.get(""))
+            result = _result(case, one, folder, index)
             if is_any_compared:
                 state = _STATES.get(case.change, "unchanged")  # SARIF section 3.27.24
                 result["baselineState"] = state if is_compared(view.report, case.evaluator.name) else "new"
@@ -133,9 +127,7 @@ def _ranked_results(
             yield _RankedResult(rank, next(place), line(result))
 
 
-def _result(
-    case: JudgedCase, judgement: Judgement, folder: str, index: Mapping[str, int], span: Sequence[int] | None
-) -> dict[str, Any]:
+def _result(case: JudgedCase, judgement: Judgement, folder: str, index: Mapping[str, int]) -> dict[str, Any]:
     rule, name = f"{case.evaluator.name}/{judgement.by}", plain(Untrusted(case.id))
     hits = [{"rule": hit.rule, "field": hit.field, "start": hit.start, "end": hit.end} for hit in judgement.hits[:10]]
     waiver = case.waivers.get(judgement.by)
@@ -146,7 +138,7 @@ def _result(
         "message": {"text": sarif(judgement_message(case, judgement))},
         "locations": [
             {
-                **_location(case.place, folder, span),
+                **_location(case.place, folder),
                 "logicalLocations": [{"name": name, "fullyQualifiedName": f"{case.evaluator.name}/{name}"}],
             }
         ],
@@ -164,15 +156,12 @@ def _suppression(waiver: Waiver) -> JsonObject:
     return {"kind": "external", "status": "accepted", "justification": words}
 
 
-def _location(place: Place, folder: str, span: Sequence[int] | None = None) -> dict[str, Any]:
-    """Return the location of a case or a problem, with the columns of the span if there is one."""
+def _location(place: Place, folder: str) -> dict[str, Any]:
+    """Return the location of a case or a problem."""
     path = repository_path(place, folder)
     uri = address(path.encode("utf-8", "surrogatepass"))
     where = {"uri": f"file://{uri}"} if path.startswith("/") else {"uri": uri, "uriBaseId": _ROOT}
-    number = max(1, place.line)
-    region = {"startLine": number, "startColumn": 1}
-    if span:
-        region |= {"startColumn": span[0], "endLine": number, "endColumn": span[1]}
+    region = {"startLine": max(1, place.line), "startColumn": 1}
     return {"physicalLocation": {"artifactLocation": where, "region": region}}
 
 

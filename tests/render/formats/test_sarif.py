@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 from safe_gate.render.formats import sarif as sarif_format
 from tests.support.cases import BAD, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
-from tests.support.columns import cut
 from tests.support.formats import ALL, read
 from tests.support.judged_run import HALF, TWO_TERMS, properties
 
@@ -30,7 +28,7 @@ def test_sarif_has_what_somebody_must_see_to(judged: Any) -> None:
     assert results["bad", "synthesis/agency_language"]["level"] == "error"
     place = results["bad", "synthesis/agency_language"]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "c.jsonl", "uriBaseId": "%SRCROOT%"}
-    assert place["region"]["startLine"] == place["region"]["endLine"] == 2
+    assert place["region"]["startLine"] == 2
     for hit in results["bad", "synthesis/agency_language"]["properties"]["hits"]:
         assert 0 <= hit["start"] < hit["end"] <= len(BAD)
     assert all(
@@ -38,55 +36,6 @@ def test_sarif_has_what_somebody_must_see_to(judged: Any) -> None:
     )
     said = judged.run["invocations"][0]["toolExecutionNotifications"]
     assert any("(max-unexpected-failures)" in one["message"]["text"] for one in said)
-
-
-@pytest.mark.parametrize("flags", [(), ("--text", "none"), ("--jobs", "2")])
-def test_sarif_shows_the_deciding_words_in_the_line_as_it_is_written(
-    safe_gate: SafeGate, flags: tuple[str, ...]
-) -> None:
-    reply = r"\u201cOh\u201d \ud83d\ude00 😀\nYou \u006dust tell him."
-    cases = [turn(f"c{number}") for number in range(60)]  # more than a part has
-    write_cases(Path("c.jsonl"), *cases)
-    last = f'  {{"user": "😀", "id": "last", "assistant": "{reply}", "checks": ["agency_language"]}}\r\n'
-    with Path("c.jsonl").open("a", encoding="utf-8", newline="") as file:
-        file.write(last)
-    Path("c.jsonl").write_bytes(b"\xef\xbb\xbf" + Path("c.jsonl").read_bytes())
-    safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL, *flags)
-    (result,) = (one for one in read().run["results"] if "last: " in one["message"]["text"])
-    region = result["locations"][0]["physicalLocation"]["region"]
-    assert (region["startLine"], region["endLine"]) == (61, 61)
-    assert cut(last, (region["startColumn"], region["endColumn"])) == r"You \u006dust"
-
-
-def test_sarif_shows_the_whole_reply_where_no_words_decide_and_of_a_batch_the_case(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("silent", assistant="It is raining.", checks=["agency_language"]))
-    write_batch(Path("b.json"), safe_case("first"), safe_case("second", output=SILENT))
-    safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b", *ALL)
-    regions = {
-        one["locations"][0]["logicalLocations"][0]["name"]: one["locations"][0]["physicalLocation"]["region"]
-        for one in read().run["results"]
-    }
-    line, reply = Path("c.jsonl").read_text("utf-8"), regions["silent"]
-    assert cut(line, (reply["startColumn"], reply["endColumn"])) == "It is raining."
-    batch, case = Path("b.json").read_text("utf-8").splitlines(), regions["second"]
-    from_there = "\n".join([batch[case["startLine"] - 1][case["startColumn"] - 1 :], *batch[case["startLine"] :]])
-    assert json.JSONDecoder().raw_decode(from_there)[0]["test_id"] == "second"
-
-
-def test_sarif_shows_the_deciding_words_of_each_message_of_a_conversation(safe_gate: SafeGate) -> None:
-    said = ["You must go.", [{"type": "text", "text": "Oh."}, {"type": "text", "text": "You need to stay."}]]
-    messages = [
-        message
-        for reply in said
-        for message in ({"role": "user", "content": "I am 😀."}, {"role": "assistant", "content": reply})
-    ]
-    case = {"id": "talk", "messages": messages, "turns": "all", "checks": ["agency_language"]}
-    write_cases(Path("c.jsonl"), case)
-    safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL)
-    regions = [one["locations"][0]["physicalLocation"]["region"] for one in read().run["results"]]
-    line = Path("c.jsonl").read_text("utf-8")
-    found = [cut(line, (one["startColumn"], one["endColumn"])) for one in regions]
-    assert found == ["You must", "You need to"]
 
 
 def test_sarif_names_a_file_outside_the_repository_by_its_whole_address(
