@@ -103,7 +103,7 @@ def test_what_lifts_a_trigger_suspends_it_for_a_clause(phrase: str) -> None:
 
 
 def test_what_ends_a_scope_ends_it() -> None:
-    for phrase in (*TABLE["ends"], *TABLE["new clause"]):
+    for phrase in (*TABLE["all kinds"]["ends"], *TABLE["all kinds"]["new clause"]):
         sentence = f"Denies a yak {spelled(phrase)} zebra."
         assert counts(sentence, "zebra") or why(sentence, "zebra")[0] != "negated", phrase
 
