@@ -126,6 +126,13 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
     return JsonError(what + column, text.count("\n", 0, position) + 1, (hidden or what) + column)
 
 
+def value_at(value: Any, *path: str | int) -> Any:
+    """Return the value at a path of keys, None where an object on the way is none or lacks the key."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
 def blank_comments(text: str) -> str:
     """Return the text with comments replaced by blanks, so that every place stays the same."""
     return _COMMENT.sub(lambda m: m[0] if m[0].startswith('"') else re.sub(r"[^\n]", " ", m[0]), text)

@@ -17,12 +17,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from safe_gate.core.jsontext import parse
+from safe_gate.core.jsontext import parse, value_at
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Origin
 from safe_gate.settings import Access
@@ -185,7 +185,7 @@ def context(environ: Mapping[str, str]) -> Context:
     path, sha = environ.get("GITHUB_EVENT_PATH", ""), environ.get("GITHUB_SHA", "")
     readable = _event(path) if path else {}
     event = readable or {}
-    subject = _SUBJECTS[name](event) if name in _SUBJECTS else NOTHING
+    subject = _subject_of(name, event)
     if not subject.head_sha:
         subject = subject._replace(head_sha=sha)
     return Context(
@@ -222,87 +222,65 @@ def _event(path: str) -> Mapping[str, Any] | None:
     return event if isinstance(event, dict) else None
 
 
-# GITHUB_SHA is a merge commit on pull_request and the default branch's on pull_request_target and workflow_run,
-# so the payload of each event decides.
+def _subject_of(name: str, event: Mapping[str, Any]) -> Subject:
+    """Return what an event is about, by its payload.
+
+    GITHUB_SHA does not say it: it is a merge commit on pull_request, and the default branch's on pull_request_target
+    and workflow_run.
+    """
+    at = partial(value_at, event)
+    if name in (*OF_A_HEAD, "pull_request_target"):
+        pull = partial(at, "pull_request")
+        return Subject(_number(pull("number")), _sha(pull("head", "sha")), _sha(pull("base", "sha")))
+    if name == "merge_group":  # it may hold several pull requests: it is gated and summarised, but not commented on
+        return Subject(None, _sha(at("merge_group", "head_sha")), _sha(at("merge_group", "base_sha")))
+    if name == "push":  # of an annotated tag `after` is the tag's own id, and head_commit the commit that it points to
+        return Subject(None, _sha(at("head_commit", "id")) or _sha(at("after")), _sha(at("before")))
+    return _subject_of_run(event) if name == "workflow_run" else NOTHING
 
 
-def _pull_request(event: Mapping[str, Any]) -> Subject:
-    pull = _object(event, "pull_request")  # its head.repo is null where the fork was deleted
-    return Subject(
-        pull_request=_number(pull),
-        head_sha=_sha(_object(pull, "head"), "sha"),
-        base_sha=_sha(_object(pull, "base"), "sha"),
-    )
-
-
-def _merge_group(event: Mapping[str, Any]) -> Subject:
-    # A group may hold several pull requests: it is gated and summarised, but not commented on.
-    group = _object(event, "merge_group")
-    return Subject(head_sha=_sha(group, "head_sha"), base_sha=_sha(group, "base_sha"))
-
-
-def _push(event: Mapping[str, Any]) -> Subject:
-    # Of an annotated tag `after` is the tag's own id, and head_commit the commit that it points to.
-    head = _sha(_object(event, "head_commit"), "id") or _sha(event, "after")
-    return Subject(head_sha=head, base_sha=_sha(event, "before"))
-
-
-def _workflow_run(event: Mapping[str, Any]) -> Subject:
+def _subject_of_run(event: Mapping[str, Any]) -> Subject:
     """Read a workflow_run. Its list of pull requests is empty where their heads are in forks."""
-    run, repository = _object(event, "workflow_run"), _object(event, "repository")
-    listed = run.get("pull_requests")
-    pulls = [pull for pull in listed if isinstance(pull, dict)] if isinstance(listed, list) else []
-    if repository.get("fork"):  # a fork's runs list the pull requests that they are the heads of elsewhere
-        pulls = [p for p in pulls if _object(_object(p, "base"), "repo").get("id") == repository.get("id")]
-    pull = pulls[0] if pulls else {}
-    owner = _text(_object(_object(run, "head_repository"), "owner"), "login")
-    branch = _text(run, "head_branch")
+    run = partial(value_at, event, "workflow_run")
+    pulls = run("pull_requests") or []
+    if value_at(
+        event, "repository", "fork"
+    ):  # a fork's runs list the pull requests that they are the heads of elsewhere
+        home = value_at(event, "repository", "id")
+        pulls = [pull for pull in pulls if value_at(pull, "base", "repo", "id") == home]
+    pull = next(iter(pulls), None)
+    owner, branch = _text(run("head_repository", "owner", "login")), _text(run("head_branch"))
     return Subject(
-        pull_request=_number(pull),
-        head_sha=_sha(run, "head_sha"),
-        base_sha=_sha(_object(pull, "base"), "sha"),
+        pull_request=_number(value_at(pull, "number")),
+        head_sha=_sha(run("head_sha")),
+        base_sha=_sha(value_at(pull, "base", "sha")),
         head_label=f"{owner}:{branch}" if owner and branch else "",
-        trigger=WorkflowRun(_whole(run.get("id")), _whole(run.get("run_attempt"))),
-        trigger_workflow=_text(_object(event, "workflow"), "name"),
-        trigger_event=_text(run, "event"),
+        trigger=WorkflowRun(_whole(run("id")), _whole(run("run_attempt"))),
+        trigger_workflow=_text(value_at(event, "workflow", "name")),
+        trigger_event=_text(run("event")),
     )
-
-
-_SUBJECTS: Mapping[str, Callable[[Mapping[str, Any]], Subject]] = {
-    **dict.fromkeys(OF_A_HEAD, _pull_request),
-    "pull_request_target": _pull_request,
-    "merge_group": _merge_group,
-    "push": _push,
-    "workflow_run": _workflow_run,
-}
-# Zeros are no commit: `before` of a new branch, `after` of a deleted one.
-_SHA = re.compile(r"(?!0{40})[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def _is_from_fork(event: Mapping[str, Any]) -> bool:
     """Return whether a pull request's head is in another repository, which may be deleted by now."""
-    pull = _object(event, "pull_request")
-    head, base = (_object(_object(pull, side), "repo").get("full_name") for side in ("head", "base"))
-    return bool(pull) and head != base
+    head, base = (value_at(event, "pull_request", side, "repo", "full_name") for side in ("head", "base"))
+    return bool(event.get("pull_request")) and head != base
 
 
-def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
+# Zeros are no commit: `before` of a new branch, `after` of a deleted one.
+_SHA = re.compile(r"(?!0{40})[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
-def _text(value: Mapping[str, Any], key: str) -> str:
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
-def _sha(value: Mapping[str, Any], key: str) -> str:
-    return found if _SHA.fullmatch(found := _text(value, key)) else ""
+def _sha(value: Any) -> str:
+    return value if isinstance(value, str) and _SHA.fullmatch(value) else ""
 
 
-def _number(pull: Mapping[str, Any]) -> int | None:
-    number = pull.get("number")
-    return number if type(number) is int and number > 0 else None  # true is an int, too
+def _number(value: Any) -> int | None:
+    return value if type(value) is int and value > 0 else None  # true is an int, too
 
 
 def _whole(value: Any) -> int:

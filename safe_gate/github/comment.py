@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from safe_gate.core.jsontext import value_at
 from safe_gate.github import NO_RUN, Api, ApiError, Context, Refusal, WorkflowRun
 
 _ACTIONS_BOT = "github-actions[bot]"
@@ -78,19 +79,6 @@ class Posted:
     warning: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Comment:
-    id: int
-    body: str
-    url: str
-    marker: Marker
-
-    @property
-    def text(self) -> str:
-        """The text under the marker."""
-        return _MARKER.sub("", self.body, count=1)
-
-
 def gate_name(workflow: str, gate: str) -> str:
     r"""Return a gate's name as the marker holds it: readable where that is safe, one slash between its parts.
 
@@ -109,72 +97,153 @@ def post(
     `author` is the account of the token. If empty, GitHub is asked; if the token may not ask, it counts as a
     workflow's own. Raises ApiError if GitHub refuses.
     """
-    place = f"/repos/{repository}/issues/{pull_request}/comments"
     author = author or (_login(api) if may_ask else _ACTIONS_BOT)
-
-    def put(ours: Sequence[_Comment]) -> Posted:
-        if ours:
-            return _update(api, repository, ours, draft)
-        if draft.mode == "on-failure" and draft.passed:
-            return Posted("skipped-passed")
-        return _create(api, repository, place, draft, author)
-
-    ours = list(_own_comments(api, place, author, draft.marker.gate))
+    thread = _Thread(api, f"/repos/{repository}/issues", pull_request, draft, author)
+    ours = thread.ours()
     try:
-        return put(ours)
+        return thread.put(ours)
     except ApiError as error:
         if error.refusal is not (Refusal.NOT_FOUND if ours else Refusal.UNCLEAR):
             raise
     # It has been deleted since, or may have been created although no answer came: look before trying once more.
-    found = list(_own_comments(api, place, author, draft.marker.gate))
+    found = thread.ours()
     for comment in found:
         if not ours and comment.marker._replace(text="") == draft.marker:
-            return _keep_oldest(api, repository, found, comment.id, draft) or Posted("created", comment.url)
-    return put(found)
+            return thread.keep_oldest(found, comment.id) or Posted("created", comment.url)
+    return thread.put(found)
 
 
-def _keep_oldest(api: Api, repository: str, ours: Sequence[_Comment], created: int, draft: Draft) -> Posted | None:
-    """Give way to an older comment of the gate, by its id. Return None if the new comment is the oldest.
-
-    Another first run may have created the older one at the same time. It is rewritten before ours is deleted.
-    """
-    others = [comment for comment in ours if comment.id != created]
-    if not others or created < others[0].id:
-        return None
-    posted = _update(api, repository, others, draft)
-    with suppress(ApiError):
-        api.call("DELETE", f"/repos/{repository}/issues/comments/{created}")
-    return posted
+def _login(api: Api) -> str:
+    """Return who we are; a workflow's own token may not ask and is the Actions bot."""
+    try:
+        return _required(api.call("GET", "/user"), "login")
+    except ApiError as error:
+        if error.refusal is Refusal.PERMISSION:
+            return _ACTIONS_BOT
+        raise
 
 
-def _update(api: Api, repository: str, ours: Sequence[_Comment], draft: Draft) -> Posted:
-    """Update the oldest of our comments, then delete its duplicates: one may be the newest if the update fails."""
-    latest = max(ours, key=lambda comment: comment.marker.run)
-    kept, *twins = ours
-    if draft.marker.run != NO_RUN and latest.marker.run > draft.marker.run:
-        return Posted("skipped-outdated", latest.url)
-    is_of_this_run = latest.marker.run == draft.marker.run != NO_RUN
-    if is_of_this_run and latest.marker.result != draft.marker.result:  # a gate has one result in a run
-        return Posted("skipped-same-gate", latest.url, _SAME_GATE)
-    place = f"/repos/{repository}/issues/comments"
-    posted = _rewrite(api, f"{place}/{kept.id}", kept, draft)
-    for twin in twins:  # two runs at once may each have found none
-        with suppress(ApiError):
-            api.call("DELETE", f"{place}/{twin.id}")
-    return posted
+def _required(answer: Mapping[str, Any], key: str) -> str:
+    if not isinstance(answer.get(key), str):
+        raise ApiError(f"the answer has no {key}: it is not from GitHub")
+    return str(answer[key])
 
 
-def _rewrite(api: Api, path: str, kept: _Comment, draft: Draft) -> Posted:
-    """Replace a comment's text with that of a draft, unless it says the same."""
-    same = _is_same_text(kept, draft)
-    if same and draft.marker.run <= kept.marker.run:
-        return Posted("unchanged", kept.url)
-    if same:  # otherwise a run between the two could overwrite it
-        draft = replace(draft, marker=kept.marker._replace(run=draft.marker.run), bodies=(kept.text,))
-    answer = _write(api, "PATCH", path, draft)
-    if _is_overwritten(api, path, draft.marker.run):
-        answer = _write(api, "PATCH", path, draft)
-    return Posted("unchanged" if same else "updated", _text(answer, "html_url"))
+class _Comment(NamedTuple):
+    id: int
+    body: str
+    url: str
+    marker: Marker
+
+    def text(self) -> str:
+        """Return the text under the marker."""
+        return _MARKER.sub("", self.body, count=1)
+
+    def says(self, draft: Draft) -> bool:
+        """Return whether the text may stay: the result is a draft's, and nobody has edited it.
+
+        But for `changes` its links must lead to this commit, too.
+        """
+        theirs, ours = self.marker, draft.marker
+        same = theirs.result == ours.result and (draft.mode == "changes" or theirs.head == ours.head)
+        return same and theirs.text == _digest(self.text())
+
+
+class _Thread(NamedTuple):
+    """The comments of a pull request, what is to be written there, and who we are."""
+
+    api: Api
+    issues: str
+    pull_request: int
+    draft: Draft
+    author: str
+
+    def ours(self) -> list[_Comment]:
+        """Return the comments that we wrote for this gate, oldest first."""
+        found: list[_Comment] = []
+        for one in self.api.pages(f"{self.issues}/{self.pull_request}/comments?per_page=100"):
+            body, id_ = one.get("body"), one.get("id")
+            if value_at(one, "user", "login") == self.author and isinstance(body, str) and isinstance(id_, int):
+                marker = Marker.read(body)
+                if marker and marker.gate == self.draft.marker.gate:
+                    found.append(_Comment(id_, body, _required(one, "html_url"), marker))
+        return found
+
+    def put(self, ours: Sequence[_Comment]) -> Posted:
+        """Update our comment, or create it."""
+        if ours:
+            return self._update(ours)
+        if self.draft.mode == "on-failure" and self.draft.passed:
+            return Posted("skipped-passed")
+        return self._create()
+
+    def keep_oldest(self, ours: Sequence[_Comment], created: int) -> Posted | None:
+        """Give way to an older comment of the gate, by its id. Return None if the new comment is the oldest.
+
+        Another first run may have created the older one at the same time. It is rewritten before ours is deleted.
+        """
+        others = [comment for comment in ours if comment.id != created]
+        if not others or created < others[0].id:
+            return None
+        posted = self._update(others)
+        self._delete(created)
+        return posted
+
+    def _create(self) -> Posted:
+        """Create the gate's comment, unless another run has done so by now: then keep theirs, the older one."""
+        answer = self._write("POST", f"{self.issues}/{self.pull_request}/comments", self.draft)
+        if isinstance(id_ := answer.get("id"), int):
+            with suppress(ApiError):  # the comment is there; the next run deletes a twin
+                if kept := self.keep_oldest(self.ours(), id_):
+                    return kept
+        wrote = value_at(answer, "user", "login") if isinstance(answer.get("user"), dict) else self.author
+        lost = f"The next run will not find this comment: {wrote} has written it, not {self.author}"
+        lost = f"{lost}; set SAFE_GATE_COMMENT_AUTHOR to {wrote}"
+        return Posted("created", _required(answer, "html_url"), "" if wrote == self.author else lost)
+
+    def _update(self, ours: Sequence[_Comment]) -> Posted:
+        """Update the oldest of our comments, then delete its duplicates: one may be the newest if the update fails."""
+        latest, marker = max(ours, key=lambda comment: comment.marker.run), self.draft.marker
+        kept, *twins = ours
+        if marker.run != NO_RUN and latest.marker.run > marker.run:
+            return Posted("skipped-outdated", latest.url)
+        is_of_this_run = latest.marker.run == marker.run != NO_RUN
+        if is_of_this_run and latest.marker.result != marker.result:  # a gate has one result in a run
+            return Posted("skipped-same-gate", latest.url, _SAME_GATE)
+        posted = self._rewrite(kept)
+        for twin in twins:  # two runs at once may each have found none
+            self._delete(twin.id)
+        return posted
+
+    def _rewrite(self, kept: _Comment) -> Posted:
+        """Replace a comment's text with that of the draft, unless it says the same."""
+        draft, path, same = self.draft, f"{self.issues}/comments/{kept.id}", kept.says(self.draft)
+        if same and draft.marker.run <= kept.marker.run:
+            return Posted("unchanged", kept.url)
+        if same:  # otherwise a run between the two could overwrite it
+            draft = replace(draft, marker=kept.marker._replace(run=draft.marker.run), bodies=(kept.text(),))
+        answer = self._write("PATCH", path, draft)
+        with suppress(ApiError):  # it was written despite the error
+            body = self.api.call("GET", path).get("body")
+            now = Marker.read(body) if isinstance(body, str) else None
+            if now and now.run < draft.marker.run:  # an older run had read the comment before, and has overwritten it
+                answer = self._write("PATCH", path, draft)
+        return Posted("unchanged" if same else "updated", _required(answer, "html_url"))
+
+    def _write(self, method: str, path: str, draft: Draft) -> Mapping[str, Any]:
+        """Write the longest text that GitHub takes."""
+        *longer, shortest = draft.bodies
+        for text in longer:
+            try:
+                return self.api.call(method, path, {"body": draft.marker.above(text)})
+            except ApiError as error:
+                if error.refusal is not Refusal.INVALID:
+                    raise
+        return self.api.call(method, path, {"body": draft.marker.above(shortest)})
+
+    def _delete(self, id_: int) -> None:
+        with suppress(ApiError):  # the next run deletes it
+            self.api.call("DELETE", f"{self.issues}/comments/{id_}")
 
 
 _SAME_GATE = (
@@ -183,82 +252,9 @@ _SAME_GATE = (
 )
 
 
-def _is_same_text(comment: _Comment, draft: Draft) -> bool:
-    """Return whether a comment's text may stay: the result is the same, and nobody has edited it.
-
-    But for `changes` its links must lead to this commit, too.
-    """
-    theirs, ours = comment.marker, draft.marker
-    same = theirs.result == ours.result and (draft.mode == "changes" or theirs.head == ours.head)
-    return same and theirs.text == _digest(comment.text)
-
-
 def _digest(text: str) -> str:
     """Return a digest of a comment's text, whatever its line ends: a browser that edits sends others."""
     return hashlib.sha256(text.replace("\r\n", "\n").strip().encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def _is_overwritten(api: Api, path: str, run: WorkflowRun) -> bool:
-    """Return whether an older run has overwritten what was just written: it had read the comment before."""
-    with suppress(ApiError):  # it was written despite the error
-        body = api.call("GET", path).get("body")
-        marker = Marker.read(body) if isinstance(body, str) else None
-        return marker is not None and marker.run < run
-    return False
-
-
-def _login(api: Api) -> str:
-    """Return who we are; a workflow's own token may not ask and is the Actions bot."""
-    try:
-        return _text(api.call("GET", "/user"), "login")
-    except ApiError as error:
-        if error.refusal is Refusal.PERMISSION:
-            return _ACTIONS_BOT
-        raise
-
-
-def _own_comments(api: Api, place: str, author: str, gate: str) -> Iterator[_Comment]:
-    """Yield the comments that we wrote for this gate, oldest first."""
-    for comment in api.pages(f"{place}?per_page=100"):
-        user, body, id_ = comment.get("user"), comment.get("body"), comment.get("id")
-        if isinstance(user, dict) and user.get("login") == author and isinstance(body, str) and isinstance(id_, int):
-            marker = Marker.read(body)
-            if marker and marker.gate == gate:
-                yield _Comment(id_, body, _text(comment, "html_url"), marker)
-
-
-def _create(api: Api, repository: str, place: str, draft: Draft, author: str) -> Posted:
-    """Create the gate's comment, unless another run has done so by now: then keep theirs, the older one."""
-    answer = _write(api, "POST", place, draft)
-    if isinstance(id_ := answer.get("id"), int):
-        with suppress(ApiError):  # the comment is there; the next run deletes a twin
-            if kept := _keep_oldest(
-                api, repository, list(_own_comments(api, place, author, draft.marker.gate)), id_, draft
-            ):
-                return kept
-    user = answer.get("user")
-    wrote = user.get("login") if isinstance(user, dict) else author
-    lost = f"The next run will not find this comment: {wrote} has written it, not {author}"
-    lost = f"{lost}; set SAFE_GATE_COMMENT_AUTHOR to {wrote}"
-    return Posted("created", _text(answer, "html_url"), "" if wrote == author else lost)
-
-
-def _write(api: Api, method: str, path: str, draft: Draft) -> Mapping[str, Any]:
-    """Write the longest text that GitHub takes."""
-    *longer, shortest = draft.bodies
-    for text in longer:
-        try:
-            return api.call(method, path, {"body": draft.marker.above(text)})
-        except ApiError as error:
-            if error.refusal is not Refusal.INVALID:
-                raise
-    return api.call(method, path, {"body": draft.marker.above(shortest)})
-
-
-def _text(answer: Mapping[str, Any], key: str) -> str:
-    if not isinstance(answer.get(key), str):
-        raise ApiError(f"the answer has no {key}: it is not from GitHub")
-    return str(answer[key])
 
 
 def pull_request_of(api: Api, context: Context) -> int | None:
@@ -291,10 +287,7 @@ def _open_at_head(api: Api, context: Context) -> Iterator[int]:
     else:
         path = f"/repos/{repository}/commits/{context.head_sha}/pulls?per_page=100"
     for pull in api.pages(path):
-        base = pull.get("base")
-        home = base.get("repo") if isinstance(base, dict) else None
-        is_ours = isinstance(home, dict) and home.get("full_name") == repository
-        head = pull.get("head")
-        is_at_head = isinstance(head, dict) and head.get("sha") == context.head_sha
+        is_ours = value_at(pull, "base", "repo", "full_name") == repository
+        is_at_head = value_at(pull, "head", "sha") == context.head_sha
         if is_ours and is_at_head and pull.get("state") == "open" and isinstance(pull.get("number"), int):
             yield pull["number"]

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
+from safe_gate.core.jsontext import value_at
 from safe_gate.github import Api, ApiError, Refusal
 from safe_gate.inputs.commit_files import Commit, Entry, EntryKind, Missing, TooManyBytes, ambiguous_ref, entry_kind
 
@@ -83,7 +84,8 @@ class Contents:
             data = self._api.raw(f"{self._repository}/git/blobs/{file.blob}")
         except ApiError as error:
             raise _missing(error) from None
-        if _blob(data, file.blob) != file.blob:
+        name = "sha256" if len(file.blob) == 64 else "sha1"  # as git makes the id of a file's bytes
+        if hashlib.new(name, b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest() != file.blob:
             raise Missing(f"it returned different bytes for {file.path} than the commit's")
         into.write(data)
 
@@ -94,7 +96,9 @@ class Contents:
             raise Missing("the answer has no commit")
         listed = found.get("parents")
         parents = [str(one.get("sha")) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-        return Commit(sha, _made_at(found), tuple(parents) if all(map(_SHA.fullmatch, parents)) else ())
+        date = value_at(found, "commit", "committer", "date")
+        time = _TIME.fullmatch(date) if isinstance(date, str) else None
+        return Commit(sha, f"{time[1]}Z" if time else "", tuple(parents) if all(map(_SHA.fullmatch, parents)) else ())
 
     def _known(self, ref: str) -> Commit | None:
         """Return the commit that a ref names, None if there is no such ref."""
@@ -120,20 +124,6 @@ def _entry(listed: Any) -> Entry:
     if not (isinstance(path, str) and path and isinstance(sha, str) and _SHA.fullmatch(sha) and is_sized):
         raise Missing("the answer is not from GitHub")
     return Entry(path, kind, sha, size if isinstance(size, int) else 0)
-
-
-def _made_at(found: Mapping[str, Any]) -> str:
-    commit = found.get("commit")
-    committer = commit.get("committer") if isinstance(commit, dict) else None
-    date = committer.get("date") if isinstance(committer, dict) else None
-    time = _TIME.fullmatch(date) if isinstance(date, str) else None
-    return f"{time[1]}Z" if time else ""
-
-
-def _blob(data: bytes, like: str) -> str:
-    """Return the id that git gives to a file's bytes, in the hash that another id is in."""
-    name = "sha256" if len(like) == 64 else "sha1"
-    return hashlib.new(name, b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
 
 
 def _missing(error: ApiError) -> Missing:

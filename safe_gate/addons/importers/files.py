@@ -19,7 +19,7 @@ from typing import Any
 from safe_gate.addons.importers.records import MOST_BYTES, Record, RefusedRecord, RepeatedColumn
 from safe_gate.addons.scale import parquet
 from safe_gate.core.figures import plural
-from safe_gate.core.jsontext import MAX_VALUES, TooManyValuesError, bound, is_deep, item_lines, repeated
+from safe_gate.core.jsontext import MAX_VALUES, TooManyValuesError, bound, is_deep, item_lines, repeated, value_at
 
 Path = tuple[str, ...]
 IsRow = Callable[[Record], bool]
@@ -225,7 +225,7 @@ def _items_of(document: Record, text: str, paths: Iterable[Path], is_row: IsRow)
     Any other document is one record. An empty `text` stands for one line.
     """
     value = document.value
-    found = [((), value)] if isinstance(value, list) else [(path, _at(value, path)) for path in paths]
+    found = [((), value)] if isinstance(value, list) else [(path, value_at(value, *path)) for path in paths]
     lists = [(path, one) for path, one in found if isinstance(one, list)]
     if not lists or not value or is_row(document):
         yield document
@@ -237,12 +237,6 @@ def _items_of(document: Record, text: str, paths: Iterable[Path], is_row: IsRow)
         lines = item_lines(text, *path) if "\n" in text else repeat(1)
         for item, line in zip(items, lines, strict=False):
             yield Record(document.line + line - 1, item)
-
-
-def _at(value: object, path: Path) -> object:
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 # --- tables ---------------------------------------------------------------------------------------
