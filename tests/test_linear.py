@@ -231,7 +231,7 @@ def test_a_needle_is_looked_for_in_linear_time(needle: str, unit: str) -> None:
 NOTES = (
     "no ", "now ", "really ", "no really ", "denies fever, ", "or ", "fever or, ", "1,", "1.", "5 mg/", "5 mg ", "fever ", "fever. ",
     "fever?", "\n- fever", "Denies:\n- fever", "no fever if ", "a1", "5", "c. d ", ": no ", "but ", ", his ", "was not ", "his his ",
-    "fever - ", "\u0130 ", "a ", "' ", "fevers ", "in 2011 ",
+    "fever - ", "( no ", "no ) ", "\u0130 ", "a ", "' ", "fevers ", "in 2011 ",
 )  # fmt: skip
 
 

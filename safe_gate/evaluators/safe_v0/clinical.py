@@ -12,7 +12,7 @@ et al., A simple algorithm for identifying negated findings, 2001; Harkema et al
 - `ends` end what a trigger covers: those of a kind for that kind, the others for all. A `new clause` ends it for all
   kinds but hypothetical: what follows "if" may be a whole clause.
 - A trigger in brackets covers nothing after them. What covered the words before them goes on.
-- `pseudo` are no triggers, though they hold the words of one. What follows them is affirmed: "no change in the rash".
+- `pseudo` are no triggers, though they hold the words of one. "No change in the rash" affirms a rash, but no change.
   `nothing` has phrases that neither begin nor end anything, though they hold the words of one that does.
 - In a trigger, `{name}` stands for any of `words`, `#` for a number, `YYYY` for a year, `|` for the end of a clause,
   perhaps after adverbs. `?x` is a question mark that asks of the next word, `*` any word that is no trigger, `*ed` any
@@ -173,6 +173,7 @@ class Note:
     def __init__(self, recorded: str) -> None:
         self._normalised = normalise(recorded)
         self._text = self._normalised.text
+        self._lowered = self._text.replace("\u0130", "I").lower()  # U+0130 would become two letters
         found = [one for one in _TOKEN.finditer(self._text) if one[0] not in _IGNORED]
         self._spans = [one.span() for one in found]
         self._words = [_comparable(one) for one in found]
@@ -192,10 +193,11 @@ class Note:
                 free = end
                 span = self._normalised.span(self._spans[start][0], self._spans[last][1])
                 yield Occurrence(*span, self._partial(start, end) or self._cancelled(start, end, phrase))
-        sought = phrase._text.strip()
-        if sought and not free and (found := re.search(re.escape(sought), self._text, re.IGNORECASE)):
-            is_part = size > 0  # signs alone are whole
-            yield Occurrence(*self._normalised.span(*found.span()), self._longer(*found.span()) if is_part else None)
+        sought = phrase._lowered.strip()
+        begin = self._lowered.find(sought) if sought and not free else -1
+        if begin >= 0:
+            end = begin + len(sought)  # signs alone are whole
+            yield Occurrence(*self._normalised.span(begin, end), self._longer(begin, end) if size else None)
 
     @cached_property
     def _places(self) -> Mapping[str, Sequence[int]]:
@@ -239,7 +241,7 @@ class Note:
     @cached_property
     def _covers(self) -> Mapping[str, Sequence[Sequence[_Unit | None]]]:
         """By the kind of triggers that the text holds, for each word the one before it and the one after it."""
-        roles = _REACHES[_FORWARD].keys() | _REACHES[_BACKWARD].keys()
+        roles = {"pseudo", *_REACHES[_FORWARD], *_REACHES[_BACKWARD]}
         kinds = {kind for unit in self._units for kind, role in unit.effects if role in roles}
         return {kind: [self._cover(kind, step) for step in _REACHES] for kind in kinds}
 
@@ -263,10 +265,11 @@ class Note:
             elif scope.trigger:
                 scope = self._advanced(scope, unit)
                 cover[unit.start : unit.end] = [scope.trigger] * (unit.end - unit.start)
-            if reaches := [reach for role, reach in _REACHES[step].items() if role in roles]:
+            reaches = [reach for role, reach in _REACHES[step].items() if role in roles]
+            if reaches:
                 scope = _Scope(unit, *max(reaches))
-                if step == _FORWARD:
-                    cover[unit.start + 1 : unit.end] = [unit] * (unit.end - unit.start - 1)  # "not distended"
+            if step == _FORWARD and (reaches or (kind == UncountedReason.NEGATED and "pseudo" in roles)):
+                cover[unit.start + 1 : unit.end] = [unit] * (unit.end - unit.start - 1)  # "not distended", "no change"
         return cover
 
     def _advanced(self, scope: _Scope, unit: _Unit) -> _Scope:

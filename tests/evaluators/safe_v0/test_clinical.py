@@ -41,21 +41,10 @@ def why(sentence: str, phrase: str) -> tuple[str, str]:
 @pytest.mark.parametrize("voice", VOICES)
 def test_precision_and_recall_of_a_voice_are_at_least_95_percent(voice: str) -> None:
     sentences = VOICES[voice]
-    assert len(sentences) == 100
     found = [counts(one["sentence"], one["phrase"]) for one in sentences]
     right = sum(one["counts"] and is_found for one, is_found in zip(sentences, found, strict=True))
     assert right / sum(found) >= 0.95, "precision"
     assert right / sum(one["counts"] for one in sentences) >= 0.95, "recall"
-
-
-@pytest.mark.parametrize("style", ["nursing", "oncology", "radiology", "triage", "veterinary"])
-def test_precision_and_recall_of_other_styles_are_at_least_90_percent(style: str) -> None:
-    text = (REPOSITORY / f"data/safe_v0/clinical-{style}.jsonl").read_text("utf-8")
-    sentences = [json.loads(line) for line in text.splitlines()]
-    found = [counts(one["sentence"], one["phrase"]) for one in sentences]
-    right = sum(one["counts"] and is_found for one, is_found in zip(sentences, found, strict=True))
-    assert right / sum(found) >= 0.9, "precision"
-    assert right / sum(one["counts"] for one in sentences) >= 0.9, "recall"
 
 
 WORDS = TABLE["words"]
@@ -222,6 +211,12 @@ def test_typography_and_the_form_of_the_last_word_make_no_difference(sentence: s
         ("Dip: +ve for nitrites.", "nitrites"),
         ("(? TIA) weak left arm", "weak left arm"),
         ("Seen by crew (no fever) rash on legs", "rash"),
+        ("No improvement in her cough.", "cough"),
+        ("Oxygen until he walks.", "oxygen"),
+        ("Sickle cell screen came back positive.", "sickle cell"),
+        ("Son says his mother has a rash.", "rash"),
+        ("Nodule unchanged from 2019.", "nodule"),
+        ("Fell on 12/03/2026.", "fell"),
     ],
 )
 def test_what_is_affirmed_beside_a_trigger_counts(sentence: str, phrase: str) -> None:
@@ -239,6 +234,9 @@ def test_what_is_affirmed_beside_a_trigger_counts(sentence: str, phrase: str) ->
         ("Chest pain (-), cough (+).", "chest pain"),
         ("Chest pain: N", "chest pain"),
         ("Sepsis, less likely.", "sepsis"),
+        ("No improvement in her cough.", "improvement"),
+        ("Oxygen until he walked.", "oxygen"),
+        ("Hip replacement 2009, knee pain.", "hip replacement"),
         ("Syrup of 250 mg/5 ml.", "250 mg"),
     ],
 )
@@ -397,7 +395,8 @@ def test_doctor_tells_how_many_cases_would_change(safe_gate: SafeGate) -> None:
 
 
 def test_the_sentences_are_what_their_page_says() -> None:
-    assert len({one["sentence"] for one in SENTENCES}) == 1_000
+    assert len({(one["sentence"], one["phrase"]) for one in SENTENCES}) == len(SENTENCES) == 1_448
+    assert len({one["voice"] for one in SENTENCES}) == len(VOICES) == 17
     reasons = {"affirmed", "negated", "other person", "hypothetical", "past", "part"}
     assert {one["why"] for one in SENTENCES} == reasons
     assert all(one["counts"] == (one["why"] == "affirmed") for one in SENTENCES)
