@@ -353,10 +353,10 @@ def test_without_recorded_text_the_reason_stays(safe_gate: SafeGate) -> None:
 def test_explain_marks_each_occurrence(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), note_case())
     out = safe_gate("explain", "one", "--batch", "b.json", *CLINICAL).out
-    assert 'does not count in the signals  "chest pain"  negated by denies' in out
-    assert 'does not count in the signals  "fever"  made hypothetical by if' in out
-    assert out.count('does not count in the summary  "500 mg"  part of 1500 mg') == 2, "for CR and for AC"
-    assert out.count('does not count in the summary  "fever"  negated by no') == 2, "for CR and for AC"
+    assert 'does not count in the signals  "chest pain"  negated by "denies"' in out
+    assert 'does not count in the signals  "fever"  made hypothetical by "if"' in out
+    assert out.count('does not count in the summary  "500 mg"  part of "1500 mg"') == 2, "for CR and for AC"
+    assert out.count('does not count in the summary  "fever"  negated by "no"') == 2, "for CR and for AC"
     assert "Signals:\n  Denies chest pain\n  Seek help if fever persists\n" in out
     assert re.search(r'is a required phrase  \[\d\] "aspirin 300 mg"', out)
     cases = json.loads(safe_gate("explain", "one", "--batch", "b.json", *CLINICAL, "--json").out)["cases"]

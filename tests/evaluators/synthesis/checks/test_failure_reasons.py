@@ -61,7 +61,7 @@ def test_explain_shows_what_cancels_a_hit_as_its_words(safe_gate: SafeGate) -> N
     assert "Does not apply: no clause of the message that counts discloses anything." in poem
     write_cases(Path("c.jsonl"), turn("c", assistant="You'll definitely be fine."))
     longer = safe_gate("explain", "c", "--cases", "c.jsonl").out
-    assert 'gives way to reassurance-guarantee/good-will-come: "You\'ll definitely be fine"' in longer
+    assert 'gives way to "reassurance-guarantee/good-will-come": "You\'ll definitely be fine"' in longer
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_rule_that_a_hit_gives_way_to_is_listed_too(safe_gate: SafeGate, messa
     (counted,), others = check["vulnerability_hits"], check["cancelled"]
     assert {hit["by"].partition(": ")[2] for hit in others} <= {counted["rule"], *(hit["rule"] for hit in others)}
     write_cases(Path("c.jsonl"), turn("a", user=message))
-    counts = f'its clause counts once, by {counted["rule"]}: "{counted["text"]}'
+    counts = f'its clause counts once, by "{counted["rule"]}": "{counted["text"]}'
     assert counts in safe_gate("explain", "a", "--cases", "c.jsonl").out
 
 
