@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
+from urllib.parse import urljoin, urlsplit
 
 import requests
 from urllib3.exceptions import HTTPError, LocationValueError, ReadTimeoutError
@@ -22,10 +23,12 @@ from safe_gate.core.deadline import within
 from safe_gate.github import ApiError, Refusal
 
 _MOST_PAGES = 100  # of 100 comments each: a server whose pages never end must not hold the job
+_MOST_REDIRECTS = 3
 _PATIENCE = 60  # seconds that a client waits in total
 _BACKOFF = (1.0, 2.0)  # seconds before the second and the third try, at least
 _SECONDARY_LIMIT = 60  # seconds GitHub asks to wait for at least where the answer names none
 _TIMEOUT = (5, 15)  # seconds to connect, seconds between bytes
+_REPEATED_VERBATIM = frozenset({301, 302, 307, 308})  # GitHub asks for the same request at the new address
 
 
 class _Media(NamedTuple):
@@ -62,13 +65,14 @@ class _Bearer(requests.auth.AuthBase):
 
 
 class _Session(requests.Session):
-    """A session that follows no redirect: another host would get the token.
+    """A session that follows no redirect.
 
-    Even where requests does not follow, it reads the whole answer and the next address, however long and malformed.
+    requests turns a redirected POST into a GET. Even if it does not follow, it reads the whole answer and the next
+    address, however long and malformed.
     """
 
     def get_redirect_target(self, resp: requests.Response) -> None:
-        """Return nothing: an answer leads nowhere."""
+        """Return nothing: an answer leads nowhere by itself."""
 
 
 class Client:
@@ -101,7 +105,7 @@ class Client:
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Mapping[str, Any]:
         """Return the object that answers a request, empty if there is none. Raises ApiError unless it succeeds."""
-        answer = self._send(method, path, _JSON, body)
+        answer = self._send(method, f"{self._api_url}{path}", _JSON, body)
         if answer.status == 204:
             return {}
         found = _json(answer)
@@ -111,54 +115,73 @@ class Client:
 
     def raw(self, path: str) -> bytes:
         """Return the bytes of a file in a repository. Raises ApiError."""
-        return self._send("GET", path, _RAW).data
+        return self._send("GET", f"{self._api_url}{path}", _RAW).data
 
     def pages(self, path: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the entries of a list, page after page. `path` has a query; a page says whether there is a next one."""
-        for page in range(1, _MOST_PAGES + 1):
-            answer = self._send("GET", f"{path}&page={page}" if page > 1 else path, _JSON)
+        """Yield the entries of a list, page after page, as the `Link` header leads."""
+        url = f"{self._api_url}{path}"
+        for _ in range(_MOST_PAGES):
+            answer = self._send("GET", url, _JSON)
             entries = _json(answer)
             if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
                 raise self._error(f"GET {path}: the answer is not from GitHub")
             yield from entries
-            if "next" not in answer.links:
+            following = answer.links.get("next", {}).get("url", "")
+            if not following:
                 return
+            url = self._onward(url, following, f"GET {path}: the next page lies")
         raise self._error(f"GET {path}: more than {_MOST_PAGES} pages")
 
-    def _send(self, method: str, path: str, media: _Media, body: dict[str, Any] | None = None) -> _Answer:
+    def _send(self, method: str, url: str, media: _Media, body: dict[str, Any] | None = None) -> _Answer:
         """Return the answer to a request that succeeded, tried again where that can help."""
         for pause in _BACKOFF:
             try:
-                return self._once(method, path, media, body)
+                return self._once(method, url, media, body)
             except ApiError as error:
                 is_unclear = error.refusal is Refusal.UNCLEAR and method != "POST"  # a second POST could create a twin
                 may_repeat = is_unclear or error.refusal is Refusal.RATE_LIMIT
                 if not may_repeat or not self._wait(max(pause, error.retry_after)):
                     raise
-        return self._once(method, path, media, body)
+        return self._once(method, url, media, body)
 
-    def _once(self, method: str, path: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
-        """Return the answer to one request. Raises ApiError unless it is success, and if none comes in time."""
+    def _once(self, method: str, url: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
+        """Return the answer if it is success, after redirects."""
+        path = self._path(url)
+        for _ in range(_MOST_REDIRECTS + 1):
+            answer = self._request(method, url, media, body)
+            if 200 <= answer.status < 300:
+                return answer
+            if answer.status not in _REPEATED_VERBATIM or "Location" not in answer.headers:
+                message = f"{method} {path}: HTTP {answer.status}{_reason(answer)}"
+                raise self._error(message, _refusal_of(answer), answer.status, _retry_after(answer))
+            url = self._onward(url, answer.headers["Location"], f"{method} {path}: redirected to an address")
+        raise self._error(f"{method} {path}: redirected more than {_MOST_REDIRECTS} times")
+
+    def _onward(self, url: str, target: str, what: str) -> str:
+        """Return the address that an answer leads to. Another host is not followed: it would get the token."""
+        with suppress(ValueError):  # an invalid address
+            onward = urljoin(url, target)
+            if _origin(onward) == _origin(self._api_url):
+                return onward
+        raise self._error(f"{what} on another host, which safe-gate does not follow")
+
+    def _request(self, method: str, url: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
+        """Return the answer to one request, whatever its status. Raises ApiError if none comes in time."""
         started, is_last = self._clock(), self._left <= media.longest
         try:
-            answer = within(min(media.longest, self._left), lambda: self._exchange(method, path, media, body))
+            return within(min(media.longest, self._left), lambda: self._exchange(method, url, media, body))
         except (OSError, ValueError, HTTPError) as error:  # OSError: a CA bundle that is not there, too
             is_lasting = isinstance(error, ValueError | requests.exceptions.SSLError)  # a bad address or certificate
             is_passing = isinstance(error, requests.RequestException | HTTPError | TimeoutError) and not is_lasting
             refusal = Refusal.UNCLEAR if is_passing else Refusal.OTHER
             if is_last and isinstance(error, TimeoutError):
                 refusal = Refusal.DEADLINE
-            cause = next(words for kinds, words in _CAUSES if isinstance(error, kinds))  # its own may quote the token
-            raise self._error(f"{method} {path}: {cause}", refusal) from None
+            cause = next(words for kind, words in _CAUSES if isinstance(error, kind))  # its own may quote the token
+            raise self._error(f"{method} {self._path(url)}: {cause}", refusal) from None
         finally:
             self._left -= self._clock() - started
-        if not 200 <= answer.status < 300:
-            words = f"{method} {path}: HTTP {answer.status}{_reason(answer)}"
-            raise self._error(words, _refusal_of(answer), answer.status, _retry_after(answer))
-        return answer
 
-    def _exchange(self, method: str, path: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
-        url = f"{self._api_url}{path}"
+    def _exchange(self, method: str, url: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
         # The environment would outrank a session's own `verify`.
         with self._session.request(
             method, url, headers={"Accept": media.type}, json=body, timeout=_TIMEOUT, stream=True
@@ -184,6 +207,9 @@ class Client:
         """Return an error that does not quote the token, whatever a server said."""
         words = message.replace(self._token, "***") if self._token else message
         return ApiError(words, refusal, status, retry_after)
+
+    def _path(self, url: str) -> str:
+        return url.removeprefix(self._api_url)
 
     def _wait(self, seconds: float) -> bool:
         """Wait, unless that would be more than this client waits, or has left, in all."""
@@ -226,27 +252,34 @@ def _retry_after(answer: _Answer) -> float:
     return float(_SECONDARY_LIMIT) if _refusal_of(answer) is Refusal.RATE_LIMIT else 0.0
 
 
-# The first kinds that an error is of; the narrower ones come first.
-_CAUSES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
-    ((TimeoutError, requests.Timeout, ReadTimeoutError), "no answer in time"),
-    ((requests.exceptions.InvalidProxyURL,), "the proxy's address is invalid: correct HTTPS_PROXY"),
-    ((requests.exceptions.ProxyError,), "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
+def _origin(url: str) -> tuple[str, str]:
+    """Return an address's scheme, and its host with the port: what a token may be sent to."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc
+
+
+_NO_ADDRESS = "the address of the API or of a proxy is neither http nor https: correct GITHUB_API_URL or HTTPS_PROXY"
+# The first kind that an error is of; the narrower ones come first.
+_CAUSES: tuple[tuple[type[Exception], str], ...] = (
+    (TimeoutError, "no answer in time"),
+    (requests.Timeout, "no answer in time"),
+    (ReadTimeoutError, "no answer in time"),
+    (requests.exceptions.InvalidProxyURL, "the proxy's address is invalid: correct HTTPS_PROXY"),
+    (requests.exceptions.ProxyError, "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
     (
-        (requests.exceptions.SSLError,),
-        "the server's certificate is not trusted: set the PEM file of its authority in REQUESTS_CA_BUNDLE",
+        requests.exceptions.SSLError,
+        ("the server's certificate is not trusted: set the PEM file of its authority in REQUESTS_CA_BUNDLE"),
     ),
-    (
-        (
-            *(requests.exceptions.MissingSchema, requests.exceptions.InvalidSchema, requests.exceptions.InvalidURL),
-            LocationValueError,
-        ),
-        "the address of the API or of a proxy is neither http nor https: correct GITHUB_API_URL or HTTPS_PROXY",
-    ),
-    ((requests.exceptions.InvalidHeader,), "the token contains an invalid character: correct github-token"),
-    ((requests.ConnectionError,), "no connection"),
-    ((requests.RequestException, HTTPError), "the answer ended early"),
-    ((ValueError,), "the answer cannot be read"),
-    ((OSError,), "the certificate file cannot be read: correct REQUESTS_CA_BUNDLE"),
+    (requests.exceptions.MissingSchema, _NO_ADDRESS),
+    (requests.exceptions.InvalidSchema, _NO_ADDRESS),
+    (requests.exceptions.InvalidURL, _NO_ADDRESS),
+    (LocationValueError, _NO_ADDRESS),
+    (requests.exceptions.InvalidHeader, "the token contains an invalid character: correct github-token"),
+    (requests.ConnectionError, "no connection"),
+    (requests.RequestException, "the answer ended early"),
+    (HTTPError, "the answer ended early"),
+    (ValueError, "the answer cannot be read"),
+    (OSError, "the certificate file cannot be read: correct REQUESTS_CA_BUNDLE"),
 )
 
 

@@ -277,6 +277,24 @@ def test_a_server_that_speaks_no_tls_is_a_warning(gate: Gate, github: GitHub) ->
     assert "in REQUESTS_CA_BUNDLE" in step.warnings[0]
 
 
+@pytest.mark.parametrize("location", ["https://[::1/x", "//[", "http://127.0.0.1:99999999/x", "http://127.0.0.1:x/"])
+def test_a_redirect_to_an_invalid_address_is_a_warning(gate: Gate, github: GitHub, location: str) -> None:
+    github.faults[("GET", COMMENTS)] = Answer(302, "", {"Location": location})
+    step = gate("fail")
+    assert_only_warned(step, "failed")
+    assert f"GET {COMMENTS}?per_page=100: redirected to an address on another host" in step.warnings[0]
+
+
+def test_a_next_page_on_another_host_never_sees_the_token(
+    gate: Gate, github: GitHub, start: Callable[[GitHub], GitHub]
+) -> None:
+    elsewhere = start(GitHub())
+    following = {"Link": f'<{elsewhere.url}{COMMENTS}?page=2>; rel="next"'}
+    github.faults[("GET", COMMENTS)] = ok([], headers=following)
+    assert_only_warned(gate("fail"), "failed")
+    assert (elsewhere.requests, elsewhere.tokens) == ([], set())
+
+
 def test_pages_that_never_end_are_a_warning(gate: Gate, github: GitHub) -> None:
     following = {"Link": f'<{github.url}{COMMENTS}>; rel="next"'}
     github.faults[("GET", COMMENTS)] = ok([], headers=following)

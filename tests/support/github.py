@@ -238,7 +238,7 @@ def serve(github: GitHub) -> ThreadingHTTPServer:
             data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             github.requests.append((self.command, self.path))
             github.tokens.add(self.headers.get("Authorization", ""))
-            target = self.path.removeprefix("/api/v3")
+            target = self.path.removeprefix("/api/v3").removeprefix("/_moved")
             github.breaches += faults(self.command, target, data)
             github.accept = self.headers.get("Accept", "")
             answer = github.answer(self.command, target, json.loads(data or b"{}"))

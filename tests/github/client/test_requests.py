@@ -141,6 +141,23 @@ def test_a_token_that_the_answer_to_a_file_quotes_is_not_shown_either(github: Gi
     assert "ghs_" not in str(refused.value)
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_on_the_same_host_is_repeated_as_it_was(
+    gate: Gate, github: GitHub, method: str, status: int
+) -> None:
+    github.faults[(method, COMMENTS)] = Answer(status, "", {"Location": f"/_moved{COMMENTS}?per_page=100"}, times=1)
+    assert gate("fail").status == "created"
+    assert (method, f"/_moved{COMMENTS}?per_page=100") in github.requests
+
+
+def test_redirects_without_end_are_a_warning(gate: Gate, github: GitHub) -> None:
+    github.faults[("GET", COMMENTS)] = Answer(302, "", {"Location": COMMENTS})
+    step = gate("fail")
+    assert (step.status, len(github.requests)) == ("failed", 4)
+    assert "redirected more than 3 times" in step.warnings[0]
+
+
 @pytest.mark.parametrize("status", [301, 303, 307])
 def test_a_redirect_to_another_host_never_sees_the_token(
     gate: Gate, github: GitHub, start: Callable[[GitHub], GitHub], status: int
@@ -189,6 +206,12 @@ def test_an_answer_too_large_is_given_up(github: GitHub, monkeypatch: pytest.Mon
     github.faults[("GET", COMMENTS)] = ok([{"body": "x" * 2_000}])
     with pytest.raises(ApiError):
         list(client(github).pages(COMMENTS))
+
+
+def test_a_next_page_may_be_named_without_its_host(github: GitHub) -> None:
+    github.faults[("GET", COMMENTS)] = Answer(200, "[]", {"Link": f'<{COMMENTS}?page=2>; rel="next"'}, times=1)
+    assert list(client(github).pages(COMMENTS)) == []
+    assert github.requests == [("GET", COMMENTS), ("GET", f"{COMMENTS}?page=2")]
 
 
 def test_certificates_are_those_of_the_environment(gate: Gate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
