@@ -70,9 +70,11 @@ audit: $(VENV)/.release ## look up known vulnerabilities of what ships, and chec
 	$(VENV)/release/bin/pip-audit --strict --disable-pip --require-hashes -r requirements-image.txt
 	$(VENV)/release/bin/zizmor --offline --persona auditor .
 
-sbom: $(VENV)/.release ## list the locked dependencies as CycloneDX in dist/
+sbom: $(VENV)/.release ## list what a wheel installs, with licences, as CycloneDX in dist/
 	mkdir -p dist
-	$(VENV)/release/bin/cyclonedx-py requirements requirements.txt --pyproject pyproject.toml --output-reproducible \
+	$(PYTHON) -m venv --clear --without-pip $(VENV)/shipped
+	$(BIN)/python -m pip --python $(VENV)/shipped install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	$(VENV)/release/bin/cyclonedx-py environment $(VENV)/shipped --pyproject pyproject.toml --output-reproducible \
 	  --output-file dist/safe-gate.cdx.json
 
 LOCK := uv pip compile --universal --no-strip-extras --python-version 3.11 --generate-hashes --upgrade --quiet --custom-compile-command 'make lock'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ WORKFLOWS = sorted((REPOSITORY / ".github/workflows").glob("*.yml"))
 EXAMPLES = sorted(
     [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md"), *REPOSITORY.glob("safe_gate/commands/starter/**/*.yml")]
 )
+LICENCE = re.compile(r"\b(MIT|BSD|Apache|MPL|PSF|[AL]?GPL)\b")
 ACTIONS = {
     name: (release, commit)
     for name, release, commit in (
@@ -71,6 +73,20 @@ def test_every_locked_package_has_a_hash(file: Path) -> None:
     locked = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
     assert locked
     assert [line for line in locked if not re.match(r"[\w.\[\]-]+==\S+.* --hash=sha256:[0-9a-f]{64}", line)] == []
+
+
+def test_what_we_install_has_a_licence_that_the_page_on_security_names() -> None:
+    page = (REPOSITORY / "docs/security.md").read_text("utf-8")
+    (named,) = re.findall("^Licences of what we install in the image: (.+)$", page, re.MULTILINE)
+    locked = (REPOSITORY / "requirements-image.txt").read_text("utf-8")
+    found = set()
+    for name in re.findall("^([\\w-]+)[^=]*==", locked, re.MULTILINE):
+        facts = metadata(name)
+        words = [word for field in ("License-Expression", "License", "Classifier") for word in facts.get_all(field, [])]
+        licences = set(LICENCE.findall(" ".join(words)))
+        assert licences, name
+        found |= licences
+    assert found == set(LICENCE.findall(named))
 
 
 def test_the_tests_that_the_page_on_security_names_exist() -> None:
