@@ -77,73 +77,44 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | int]:
             )
         else:
             lines.append((evaluator, by_kind.pop(form.kind, []), by_kind.pop(rules.kind, []) if rules else []))
-    found = dict.fromkeys(problem for kind, some in by_kind.items() for one in some for problem in _document(one, kind))
+    found = [problem for kind, some in by_kind.items() for one in some for problem in _document(one, kind)]
     if any(cases or packs for _, cases, packs in lines):
-        options, problems = _settings(call, by_kind.get("config", []))
-        found |= dict.fromkeys(problems)
-        own = case_files.read_rules(sides.scoring_settings(options)) if options else case_files.NO_FILES
+        options = None
+        try:
+            options = _settings(call, by_kind.get("config", []))
+        except CannotJudge as error:
+            found += error.problems
         for evaluator, cases, packs in lines:
-            for item in _under(options, own, evaluator, cases, packs):
-                if item not in found:  # a config that is given names packs, too
-                    yield item
-    yield from found
+            count, problems = _fit(options, evaluator, cases, packs)
+            found += problems
+            yield count
+    yield from dict.fromkeys(found)  # a config that is given names packs, too
 
 
-def _settings(call: Call, configs: Sequence[str]) -> tuple[Settings | None, Sequence[Problem]]:
-    """Return the settings to check cases and packs under, None if they cannot be read, and why not."""
+def _settings(call: Call, configs: Sequence[str]) -> Settings:
+    """Return the settings to check cases and packs under. Raises CannotJudge."""
     named = {"config": configs[0]} if len(configs) == 1 else {}
-    try:
-        options = call._replace(flags={**call.flags, **named}).options()
-    except CannotJudge as error:
-        return None, error.problems
-    return options.on_this_machine().replace(text="full", tag=()), ()
+    options = call._replace(flags={**call.flags, **named}).options()
+    return options.on_this_machine().replace(text="full", tag=())
 
 
-def _under(
-    options: Settings | None,
-    own: case_files.TeamRules,
-    evaluator: Evaluator,
-    cases: Sequence[str],
-    packs: Sequence[str],
-) -> Iterator[Problem | int]:
-    """Yield the problems of an evaluator's cases and packs under options, and the number of cases.
+def _fit(
+    options: Settings | None, evaluator: Evaluator, cases: Sequence[str], packs: Sequence[str]
+) -> tuple[int, Sequence[Problem]]:
+    """Return the number of an evaluator's cases, and the problems of these and of packs, beside those of options.
 
     Without options nobody knows what checks there are: packs are checked for their shape alone.
     """
-    here = (options or Settings()).replace(**{evaluator.input.setting: tuple(cases)})
-    problems: list[Problem] = []
-    if packs and evaluator.rule_files and options:
-        own, problems = _with_packs(evaluator, evaluator.rule_files.setting, packs, own)
-    elif packs and evaluator.rule_files:
+    here, problems = (options or Settings()).replace(**{evaluator.input.setting: tuple(cases)}), list[Problem]()
+    if evaluator.rule_files and options:
+        setting = evaluator.rule_files.setting
+        here = here.replace(**{setting: (*options.value(setting), *packs)})
+    elif evaluator.rule_files:
         problems = [problem for path in packs for problem in _document(path, evaluator.rule_files.kind)]
-    if cases:
-        workers.listen_for_scored(lambda _: None)  # which says that cases are scored
-        passes_over = options is None or bool(problems)
-        how = measure.ScoringMethod(source=measure.score_none, skips_misfits=passes_over)
-        measured = measure.measure_part(evaluator, sides.Snapshot(here, disk.HERE, own), "", how)
-        problems += measured.problems
-        yield measured.cases
-    yield from dict.fromkeys(problems)
-
-
-def _with_packs(
-    evaluator: Evaluator, setting: str, packs: Sequence[str], own: case_files.TeamRules
-) -> tuple[case_files.TeamRules, list[Problem]]:
-    """Return a team's files with the names that sound packs define, and what is wrong with each pack by itself.
-
-    A pack may name what other packs define. It need not fit them, because another gate may use it.
-    """
-    name, settings = evaluator.name, sides.scoring_settings(Settings())
-    given = case_files.read_rules({**settings, setting: tuple(packs)})
-    beside = [file._replace(only_names=True) for file in (*own.files[name], *given.files[name])]
-    sound, problems = list(own.files[name]), [*given.unmatched[name], *given.problems[name]]
-    for file in given.files[name]:
-        try:
-            case_files.recipe(evaluator, settings, case_files.NO_FILES._replace(files={name: (file, *beside)}))
-            sound.append(file._replace(only_names=True))
-        except CannotJudge as error:
-            problems += error.problems
-    return own._replace(files={**own.files, name: tuple(sound)}), problems
+    workers.listen_for_scored(lambda _: None)  # which says that cases are scored
+    how = measure.ScoringMethod(source=measure.score_none, skips_misfits=options is None)
+    measured = measure.measure_part(evaluator, sides.take_snapshot(here), "", how)
+    return measured.cases, [*problems, *measured.problems]
 
 
 def _document(path: str, kind: str) -> Iterator[Problem]:

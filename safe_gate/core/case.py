@@ -174,8 +174,7 @@ class Case(Protocol):
 class OwnFile(NamedTuple):
     """A team's file of rules: its path as reports show it, its name, its bytes and its content.
 
-    `line_of` returns the line of a value. A file with `only_names` is not checked and need not fit the others. It only
-    provides names for cases and other files.
+    `line_of` returns the line of a value.
     """
 
     path: str
@@ -183,7 +182,6 @@ class OwnFile(NamedTuple):
     data: bytes
     content: Any
     line_of: LineOf = lambda _: 0
-    only_names: bool = False
 
     def place(self, *path: str | int) -> Place:
         """Return the place of a value, or of the object that lacks it."""

@@ -324,8 +324,6 @@ def check_packs(own: Sequence[OwnFile]) -> list[Pack]:
     for file in own:
         pack = {"rules": [], **file.content}
         found.append(pack)
-        if file.only_names:
-            continue
         ids: list[tuple[str, tuple[str | int, ...]]] = [(pack["pack"], ("pack",))]
         ids += [(rule["id"], ("rules", index, "id")) for index, rule in enumerate(pack["rules"])]
         ids += [(pack["check"], ("check",))] * ("defines" in pack and pack["check"] not in named)
@@ -450,10 +448,9 @@ def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
     packs = [file.content for file in own]
     checks = defined_checks(packs)
     named = {pack["group"]: (pack["check"], pack["field"]) for pack in packs if "group" in pack}
-    checked = [file for file in own if not file.only_names]
     seen: dict[str, str] = {}
     groups = dict(GROUPS)
-    for file in checked:
+    for file in own:
         pack = file.content
         if "group" in pack:
             yield from _group_problems(file, checks, groups)
@@ -465,7 +462,7 @@ def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
             yield Problem(file.place("defines"), words, pack["pack"], "defines")
         elif "defines" in pack:
             seen[pack["check"]] = file.path
-    for file in checked:
+    for file in own:
         yield from _condition_problems(file, named | groups)
         if "defines" in file.content:
             for field, words in _definition_faults(file.content, named | groups):
