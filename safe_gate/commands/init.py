@@ -37,11 +37,8 @@ _WRITTEN_CONFIG = "safe-gate.config.json"
 _SCHEMA = Path("evals/schemas/config.schema.json")
 _WORKFLOWS = Path(".github/workflows")
 _PIPELINE = Path(".gitlab-ci.yml")
-_IGNORE = Path(".gitignore")
-_IGNORED = "reports/"
 _INCLUDES_THE_JOB = ".gitlab/safe-gate.yml"
-_RUNS_THE_GATE = "safe-gate run"
-_STAGES = re.compile(r"^stages:(?:.*\]|(?:\s+-.*)+)", re.MULTILINE)
+_IGNORES_REPORTS = {Path("reports/.gitignore"): "*\n!.gitignore\n"}
 
 
 def main(call: Call) -> int:
@@ -54,11 +51,6 @@ def main(call: Call) -> int:
     wanted = _wanted(platforms)
     kept = {path: reason for path in wanted if (reason := _why_kept(path))}
     added = {path: text for path, text in wanted.items() if path not in kept}
-    text, reason = _ignored()
-    if reason:
-        kept[_IGNORE] = reason
-    else:
-        added[_IGNORE] = text
     if path := next(filter(disk.leaves_workspace, added), None):
         words = "cannot be written: a symbolic link leads out of the workspace; replace the link by a folder"
         raise CannotJudge.at(path.as_posix(), words, Code.UNWRITABLE_FILE)
@@ -66,17 +58,15 @@ def main(call: Call) -> int:
     if not is_dry:
         disk.write_all(added)
     for path in added:
-        said = f"{_IGNORED} in {path}" if path == _IGNORE else path.as_posix()
-        effects.out(f"{'Would write' if is_dry else 'Written'}: {said}")
+        effects.out(f"{'Would write' if is_dry else 'Written'}: {path.as_posix()}")
     for path, reason in kept.items():
         effects.out(f"Left alone: {path.as_posix()} ({reason})")
     to_add = [*_advice(kept)]
     for line in (*to_add, *_where(platforms, folder)):
         effects.out(line)
     first = "" if to_add else "safe-gate run judges the samples; "
-    has_another_guide = Path("evals/README.md") in kept and Path("evals/record.py") in added
-    step = "evals/record.py records your own" if has_another_guide else "evals/README.md says how to record your own"
-    effects.out("Nothing was written." if is_dry else f"Next: {first}{step} answers")
+    step = "evals/README.md says how to record your own answers"
+    effects.out("Nothing was written." if is_dry else f"Next: {first}{step}")
     return 0
 
 
@@ -93,7 +83,7 @@ def _platforms() -> tuple[list[str], str]:
 
 def _wanted(platforms: list[str]) -> Mapping[Path, str]:
     """Return the files for a repository on some platforms: their texts by path."""
-    wanted = {_SCHEMA: checked.schema_folder().joinpath("config.schema.json").read_text("utf-8")}
+    wanted = {_SCHEMA: checked.schema_folder().joinpath("config.schema.json").read_text("utf-8"), **_IGNORES_REPORTS}
     for folder in (_STARTER / name for name in ("any", *platforms)):
         found = (file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
         wanted |= {file.relative_to(folder): file.read_text("utf-8") for file in found}
@@ -109,22 +99,6 @@ def _why_kept(path: Path) -> str:
     if path.parent == _WORKFLOWS:
         return next((f"{console.path_text(name)} runs SAFE Gate" for name in _workflows_with_the_gate()), "")
     return ""
-
-
-def _ignored() -> tuple[str, str]:
-    """Return `.gitignore` with a line for the reports and the line ends that it has, or else why it is left alone."""
-    if _IGNORE.is_symlink():
-        return "", f"is a symbolic link; add {_IGNORED} where it leads"
-    text, name = "", _IGNORE.as_posix()
-    try:
-        if os.path.lexists(_IGNORE):
-            text = disk.decode(disk.read_bytes(_IGNORE, name, disk.WRITTEN_BY_HAND), name)
-    except CannotJudge as error:
-        return "", f"{error.problems[0].message}; add {_IGNORED}"
-    if not {_IGNORED, f"/{_IGNORED}", "reports", "/reports"}.isdisjoint(map(str.strip, text.split("\n"))):
-        return "", f"has {_IGNORED}"
-    end = "\r\n" if "\r\n" in text else "\n"
-    return f"{text}{end * (text != '' and not text.endswith(end))}{_IGNORED}{end}", ""
 
 
 def _workflows_with_the_gate() -> Iterator[str]:
@@ -151,10 +125,6 @@ def _advice(kept: Mapping[Path, str]) -> Iterator[str]:
                     yield f"To judge the samples, add {file} to {setting} in {_config()}"
     if _PIPELINE in kept and _INCLUDES_THE_JOB not in _text(_PIPELINE):
         yield f"To run the gate, add `- local: {_INCLUDES_THE_JOB}` under include in {_PIPELINE}"
-    if Path(_INCLUDES_THE_JOB) in kept and _RUNS_THE_GATE not in _text(Path(_INCLUDES_THE_JOB)):
-        yield f"No job runs the gate: add `{_RUNS_THE_GATE}` to the script of one in {_INCLUDES_THE_JOB}"
-    if (stages := _STAGES.search(_text(_PIPELINE))) and "test" not in re.findall(r"\w+", stages[0]):
-        yield f"Set stage in {_INCLUDES_THE_JOB} to a stage of {_PIPELINE}, which has no stage test"
     if any(path.parent == _WORKFLOWS for path in kept) and not any(_workflows_with_the_gate()):
         yield f"No workflow runs the gate: add a step that uses the action to one in {_WORKFLOWS.as_posix()}"
 

@@ -15,13 +15,13 @@ from tests.support.cases import SafeGate, report
 from tests.support.git import git
 
 SAMPLES = {
-    ".gitignore",
     "evals/README.md",
     "evals/clinical_batch_1.json",
     "evals/clinical_batch_1.outputs.jsonl",
     "evals/record.py",
     "evals/replies.jsonl",
     "evals/schemas/config.schema.json",
+    "reports/.gitignore",
     "safe-gate.config.json",
 }
 GITHUB = {".github/workflows/safe-gate.yml"}
@@ -106,19 +106,6 @@ def test_a_pipeline_of_gitlab_is_left_alone_and_the_job_written_beside_it(safe_g
     assert set(tree()) == SAMPLES | GITLAB
     assert "Left alone: .gitlab-ci.yml (exists)\n" in ran.out
     assert "add `- local: .gitlab/safe-gate.yml` under include in .gitlab-ci.yml\n" in ran.out
-    assert "Set stage" not in ran.out
-
-
-def test_init_reports_a_gitlab_job_that_does_not_run_the_gate(safe_gate: SafeGate) -> None:
-    Path(".gitlab").mkdir()
-    Path(".gitlab-ci.yml").write_text("include:\n  - local: .gitlab/safe-gate.yml\n", "utf-8")
-    words = "No job runs the gate: add `safe-gate run` to the script of one in .gitlab/safe-gate.yml\n"
-    for text, is_said in (("build:\n  script: make\n", True), ("gate:\n  script:\n    - safe-gate run\n", False)):
-        Path(".gitlab/safe-gate.yml").write_text(text, "utf-8")
-        ran = safe_gate("init")
-        assert Path(".gitlab/safe-gate.yml").read_text("utf-8") == text
-        assert (words in ran.out) is is_said
-        assert ("Next: safe-gate run judges" in ran.out) is not is_said
 
 
 def test_a_second_time_changes_nothing_and_lists_every_file(safe_gate: SafeGate) -> None:
@@ -129,35 +116,14 @@ def test_a_second_time_changes_nothing_and_lists_every_file(safe_gate: SafeGate)
     ran = safe_gate("init")
     assert (ran.code, tree()) == (0, before)
     assert "Written" not in ran.out
-    assert {f"Left alone: {name} (exists)" for name in before if name != ".gitignore"} < set(ran.out.splitlines())
-    assert "Left alone: .gitignore (has reports/)\n" in ran.out
+    assert {f"Left alone: {name} (exists)" for name in before} < set(ran.out.splitlines())
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        (b"", b"reports/\n"),
-        (b"*.pyc", b"*.pyc\nreports/\n"),
-        (b"\xef\xbb\xbf*.pyc\r\n", b"\xef\xbb\xbf*.pyc\r\nreports/\r\n"),
-        (b"# reports/\nold-reports/\n", b"# reports/\nold-reports/\nreports/\n"),
-        (b"a\n/reports \nb", None),
-        (b"reports\r\n", None),
-        (b"\xff\n", None),
-    ],
-)
-def test_the_reports_are_ignored_by_git_and_the_rest_of_its_file_stays(
-    safe_gate: SafeGate, before: bytes, after: bytes | None
-) -> None:
-    Path(".gitignore").write_bytes(before)
-    ran = safe_gate("init", "--dry-run")
-    assert (".gitignore" in written(ran.out, "Would write")) is (after is not None)
-    assert Path(".gitignore").read_bytes() == before
-    ran = safe_gate("init")
-    assert ran.code == 0
-    assert ("Written: reports/ in .gitignore\n" in ran.out) is (after is not None)
-    assert ("Left alone: .gitignore (" in ran.out) is (after is None)
+def test_git_ignores_the_reports(safe_gate: SafeGate) -> None:
+    git("init", "--quiet")
     safe_gate("init")
-    assert Path(".gitignore").read_bytes() == (before if after is None else after)
+    assert safe_gate("run").code == 0
+    assert git("status", "--porcelain", "--untracked-files=all", "reports").split() == ["??", "reports/.gitignore"]
 
 
 def test_a_workflow_of_that_name_is_left_alone(safe_gate: SafeGate) -> None:
