@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from safe_gate import __version__
 from safe_gate.baseline.source import Baseline, JudgingSettings, Snapshots
@@ -26,7 +26,7 @@ from safe_gate.model.report import BaselineFacts, Comparison, InputFile, Parts, 
 from safe_gate.model.results import Recorded
 from safe_gate.render import formats
 from safe_gate.scoring import measure, sides
-from safe_gate.scoring.measure import KeptTexts, ResultSource, ScoringMethod
+from safe_gate.scoring.measure import ResultSource, ScoringMethod
 from safe_gate.scoring.sides import Snapshot
 from safe_gate.settings import Settings
 
@@ -59,12 +59,13 @@ def score(
 ) -> Scores:
     """Return the scores of the cases that the source has; `keeps_cases` keeps the terms of the cases."""
     head = snapshots.head
-    keeps = texts_to_keep(head.options)._replace(case_terms=keeps_cases)
+    texts = texts_to_keep(head.options)
     side = replace(rules.snapshot, root=HERE)  # whoever's settings judge
     measured: dict[str, measure.Measurement] = {}
     for evaluator in sides.evaluators_in_use(rules.options):
         recipe = rules.recipes.get(evaluator.name, "")
-        how = ScoringMethod(recipe, source, keeps, rules_of=rules.base.commit[:7] if rules.base else "")
+        rules_of = rules.base.commit[:7] if rules.base else ""
+        how = ScoringMethod(recipe, source, texts, keeps_cases, rules_of=rules_of)
         measured[evaluator.name] = one = measure.measure_part(evaluator, side, effects.generated_at, how)
         sides.report_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
     problems = [problem for one in measured.values() for problem in one.problems]
@@ -78,16 +79,16 @@ def score(
     return Scores(measured, tuple(problems))
 
 
-def texts_to_keep(options: Settings) -> KeptTexts:
-    """Return what is kept: the page shows the texts of all cases, the comment a line of those that fail."""
+def texts_to_keep(options: Settings) -> Literal["", "failing", "all"]:
+    """Return whose texts are kept: the page shows those of all cases, the comment a line of those that fail."""
     if options.text != "full":
-        return KeptTexts("")
-    return KeptTexts("all" if formats.needs_texts(options.reports) else "failing")
+        return ""
+    return "all" if formats.needs_texts(options.reports) else "failing"
 
 
 def recorded_texts(scores: Scores, found: Comparison | None, past: BaselineRun | None, options: Settings) -> Recorded:
     """Return the recorded texts of a run and of its baseline, as far as they are kept."""
-    texts_of = texts_to_keep(options).texts
+    texts_of = texts_to_keep(options)
     if not texts_of:
         return Recorded()
     now = {name: one.texts for name, one in scores.measured.items()}
@@ -167,9 +168,9 @@ def measure_all(there: Snapshot, generated_at: str, *, texts: bool = False) -> d
 
     The terms of cases are kept, and with `texts` their recorded texts. Raises CannotJudge for rules.
     """
-    keeps = KeptTexts("all" if texts else "", case_terms=True)
+    own = ScoringMethod(texts="all" if texts else "", case_terms=True)
     return {
-        one.name: measure.measure_part(one, there, generated_at, ScoringMethod(there.recipe(one), keeps=keeps))
+        one.name: measure.measure_part(one, there, generated_at, own._replace(recipe=there.recipe(one)))
         for one in sides.evaluators_in_use(there.options)
     }
 
@@ -262,7 +263,7 @@ def compare_with_baseline(
         return None, None
     head = compared_run(scores.parts, rules.snapshot)
     if base is not None:
-        texts = texts_to_keep(snapshots.head.options).texts == "all"
+        texts = texts_to_keep(snapshots.head.options) == "all"
         past = baseline_run(base, snapshots.of, head, rules.snapshot, generated_at, texts=texts)
     name, guards = describe(base, options.baseline, generated_at), gate.Guards.of(options.values())
     return compare_to(name, past, head, guards, options.cluster_key, waived=waived), past

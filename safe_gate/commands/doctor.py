@@ -24,7 +24,7 @@ from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.model.report import Waiver
 from safe_gate.model.results import Untrusted, Words
 from safe_gate.render import console
-from safe_gate.scoring import measure, sides, workers
+from safe_gate.scoring import measure, sides
 from safe_gate.scoring.sides import Snapshot
 from safe_gate.settings import LOCK_FILE, Settings
 
@@ -163,7 +163,6 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
 
 def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
     """Return how many cases a run would score, and all that is wrong with them and with what they are scored by."""
-    workers.listen_for_scored(lambda _: None)  # which says that cases are scored
     how = measure.ScoringMethod(source=measure.score_none)
     measured = {one.name: measure.measure_part(one, side, "", how) for one in sides.evaluators_in_use(side.options)}
     problems = [problem for one in measured.values() for problem in one.problems]

@@ -9,7 +9,7 @@ from typing import Any
 from safe_gate.commands._command import JSON, Call, Command, complain
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.validate import suggestion
-from safe_gate.inputs import case_files
+from safe_gate.inputs import case_files, recorded
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import CaseResult, Judgement, Mark, Side, Untrusted
@@ -68,10 +68,10 @@ class _Search:
     def named(self, evaluator: Evaluator, side: Snapshot) -> Iterator[Explanation]:
         """Yield an evaluator's cases that ids name, as written or as shown, whatever the filter leaves out."""
         by = case_files.compile_recipe(evaluator.name, side.recipe(evaluator))
-        for case in sides.read_selected_cases(side.files_of(evaluator), {**side.settings, "tag": ()}):
+        for case in recorded.read_cases(side.files_of(evaluator), side.settings):
             if isinstance(case, Problem):
                 self._problems.append(case)
-            elif not isinstance(case, sides.Other):
+            elif not isinstance(case, sides.Other) and sides.passes_case_filter(evaluator, case, side.settings):
                 self._seen.append(case.id)
                 if named := self._ids & {*case.ids, plain(Untrusted(case.id), len(case.id))}:
                     self._missing = {one: None for one in self._missing if one not in named}
@@ -81,7 +81,7 @@ class _Search:
 
     def failing(self, evaluator: Evaluator, side: Snapshot) -> Iterator[Explanation]:
         """Yield an evaluator's cases that fail and should not, none if there are problems."""
-        how = measure.ScoringMethod(keeps=measure.KeptTexts("failing"))
+        how = measure.ScoringMethod(texts="failing")
         measured = measure.measure_part(evaluator, side, "", how)
         self._problems += measured.problems
         if measured.part is not None:

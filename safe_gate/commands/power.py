@@ -14,8 +14,8 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import Table
 from safe_gate.render.console import table_text
-from safe_gate.scoring import sides
-from safe_gate.settings import Significance
+from safe_gate.scoring import measure, sides
+from safe_gate.settings import Settings, Significance
 
 _MOST_CASES = 1_000_000  # more would take long to compute
 
@@ -32,7 +32,7 @@ COMMAND = Command(
 def main(call: Call) -> int:
     """Show what a number of cases can detect. Returns 0 or 3."""
     options, cases = call.options(), _count(call.arguments["cases"])
-    counts, problems = ({"": cases}, ()) if cases else sides.count_cases(options)
+    counts, problems = ({"": cases}, ()) if cases else _count_cases(options)
     if not counts:
         expected = "a number of cases, such as safe-gate power 100, or the files of a run"
         problems = (
@@ -43,6 +43,14 @@ def main(call: Call) -> int:
     grouped = bool(options.cluster_key) and not cases
     call.effects.out(foresight(counts, options.significance, options.max_regressions, grouped=grouped))
     return 0
+
+
+def _count_cases(options: Settings) -> tuple[dict[str, int], tuple[Problem, ...]]:
+    """Return how many cases each evaluator that has inputs would score, and what is wrong with the inputs."""
+    side, how = sides.take_snapshot(options), measure.ScoringMethod(source=measure.score_none)
+    measured = {one.name: measure.measure_part(one, side, "", how) for one in sides.evaluators_in_use(options)}
+    problems = tuple(problem for one in measured.values() for problem in one.problems)
+    return {name: one.cases for name, one in measured.items()}, problems
 
 
 def _count(word: str | None) -> int | None:

@@ -15,7 +15,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import case_files, checked, disk, recorded
 from safe_gate.model.problems import CannotJudge, Problem, Problems
 from safe_gate.model.report import InputFile
-from safe_gate.scoring import measure, sides, workers
+from safe_gate.scoring import measure, sides
 from safe_gate.settings import Settings
 from safe_gate.settings.reading import read
 
@@ -111,7 +111,6 @@ def _fit(
         here = here.replace(**{setting: (*options.value(setting), *packs)})
     elif evaluator.rule_files:
         problems = [problem for path in packs for problem in _document(path, evaluator.rule_files.kind)]
-    workers.listen_for_scored(lambda _: None)  # which says that cases are scored
     how = measure.ScoringMethod(source=measure.score_none, skips_misfits=options is None)
     measured = measure.measure_part(evaluator, sides.take_snapshot(here), "", how)
     return measured.cases, [*problems, *measured.problems]

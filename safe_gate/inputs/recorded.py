@@ -123,20 +123,6 @@ def _parse_value(evaluator: Evaluator, value: JsonObject, at: CaseAt, settings: 
         yield from evaluator.parse(value, at, settings)
 
 
-def part_groups(evaluator: Evaluator, part: FilePart) -> set[str] | None:
-    """Return the groups that cases of a part name, valid or not; None if a line is not a case at all."""
-    found: set[str] = set()
-    for item in _parse_lines(part):
-        if isinstance(item, Problem) or not checked.is_meant_as(item[1], evaluator.input.kind):
-            return None
-        named = item[1].get(evaluator.grouping.key, [])
-        some = [named] if isinstance(named, str) else named
-        if not isinstance(some, list) or not all(isinstance(one, str) for one in some):
-            return None
-        found.update(some)
-    return found
-
-
 def ids_by_line(cases: Iterable[Case | Problem]) -> tuple[tuple[str, Place], ...]:
     """Return the ids of each line of some cases and problems with its place, those of lines with problems too."""
     ids = (

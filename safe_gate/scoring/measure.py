@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from safe_gate import addons
@@ -56,27 +55,18 @@ def score_none(_evaluator: str, _case_id: str, _score: Callable[[], Any], _recou
     """Return no result: a source of a run that only looks for problems in its inputs."""
 
 
-class KeptTexts(NamedTuple):
-    """What to keep of cases: the `texts` of some for display, and the terms of each for a comparison."""
-
-    texts: Literal["", "failing", "all"] = ""
-    case_terms: bool = False
-
-
-KEEP_NOTHING = KeptTexts()
-"""Keeps nothing, for cases that only a report shows."""
-
-
 class ScoringMethod(NamedTuple):
-    """How cases are scored, if not by their own rules.
+    """How cases are scored, if not by their own rules, and what is kept of them beside their results.
 
     `recipe`, as in `compile_recipe`, replaces these rules. `skips_misfits` leaves out cases that do not fit what is
     scored by, which are else a problem. `rules_of` is the commit that the rules are of, "" for that of the cases.
+    `texts` says which cases' texts are kept for display, `case_terms` whether those of all cases are for a comparison.
     """
 
     recipe: str = ""
     source: ResultSource = score_all
-    keeps: KeptTexts = KEEP_NOTHING
+    texts: Literal["", "failing", "all"] = ""
+    case_terms: bool = False
     skips_misfits: bool = False
     rules_of: str = ""
 
@@ -101,8 +91,8 @@ class PartTally(NamedTuple):
 
     `texts` belong to the results' cases, if they are kept, and `case_terms` to all cases. `ids` has the
     ids of all cases of lines with their places, including cases with problems. With a problem there may be fewer
-    results than `cases`. `groups` covers all cases, including those without a result, if it `knows_groups`. It holds at
-    most one more than `bounds.tags`. `left_out` has the ids of the cases that a filter leaves out.
+    results than `cases`. `groups` are those of all cases without a problem. `left_out` has the ids of the cases that a
+    filter leaves out.
     """
 
     totals: Any
@@ -114,7 +104,6 @@ class PartTally(NamedTuple):
     problems: tuple[Problem, ...] = ()
     groups: frozenset[str] = frozenset()
     left_out: tuple[str, ...] = ()
-    knows_groups: bool = True
 
 
 def tally_part(scoring: Scoring, item: tuple[Part, bool]) -> PartTally:
@@ -139,48 +128,31 @@ def tally_part(scoring: Scoring, item: tuple[Part, bool]) -> PartTally:
 
 
 def _tally_part(scoring: Scoring, part: Part, is_scored: bool) -> PartTally:
-    evaluator = EVALUATORS[scoring.evaluator]
-    if not isinstance(part, recorded.FilePart):
-        tally = _score_cases(scoring, part, is_scored=is_scored)
-        return tally._replace(groups=frozenset(group for case in part for group in case.groups))
-    found = [*recorded.parse_part(evaluator, part, scoring.settings)]
-    groups, knows_groups = _groups_of_part(evaluator, part, found)
-    if len(groups) > part.bounds.tags:
-        groups, is_scored = {*islice(groups, part.bounds.tags + 1)}, False  # enough to see that they are too many
-    tally = _score_cases(scoring, found, is_scored=is_scored)
-    return tally._replace(ids=recorded.ids_by_line(found), groups=frozenset(groups), knows_groups=knows_groups)
-
-
-def _groups_of_part(
-    evaluator: Evaluator, part: recorded.FilePart, cases: Sequence[Case | Problem]
-) -> tuple[set[str], bool]:
-    """Return the groups of all cases of a part, those with problems too, and whether all could be read."""
-    groups = {group for one in cases if not isinstance(one, Problem) for group in one.groups}
-    if not any(isinstance(one, Problem) for one in cases):
-        return groups, True
-    more = recorded.part_groups(evaluator, part)
-    return groups | (more or set()), more is not None
-
-
-def _score_cases(scoring: Scoring, cases: Iterable[Case | Problem], *, is_scored: bool) -> PartTally:
-    evaluator, by = EVALUATORS[scoring.evaluator], case_files.compile_recipe(scoring.evaluator, scoring.how.recipe)
-    keeps = scoring.how.keeps
+    evaluator, how = EVALUATORS[scoring.evaluator], scoring.how
+    by = case_files.compile_recipe(scoring.evaluator, how.recipe)
+    cases: Sequence[Case | Problem]
+    if isinstance(part, recorded.FilePart):
+        cases = [*recorded.parse_part(evaluator, part, scoring.settings)]
+        ids = recorded.ids_by_line(cases)
+    else:
+        cases, ids = part, ()
     problems, unsound = list[Problem](), list[Problem]()
     scored = list[tuple[Case, Any]]()
-    asked_of, left_out, count = list[CaseTerms](), list[str](), 0
+    asked_of, left_out, groups, count = list[CaseTerms](), list[str](), set[str](), 0
     for case in cases:
         if isinstance(case, Problem):
             problems.append(case)
             continue
+        groups.update(case.groups)
         if not passes_case_filter(evaluator, case, scoring.settings):
             continue
-        if keeps.case_terms:
+        if how.case_terms:
             asked_of.append(CaseTerms.of(case))
         if not selects(scoring.settings["tag"], case.groups):
             left_out.append(case.id)
             continue
-        misfit = _misfit_words(evaluator, case, by, scoring.how.rules_of)
-        if misfit and scoring.how.skips_misfits:
+        misfit = _misfit_words(evaluator, case, by, how.rules_of)
+        if misfit and how.skips_misfits:
             continue
         count += 1
         if misfit and problems[-1:] != [misfit]:  # all turns of a conversation share it
@@ -194,16 +166,18 @@ def _score_cases(scoring: Scoring, cases: Iterable[Case | Problem], *, is_scored
             scored.append((case, result))
 
     def is_kept(result: Any) -> bool:
-        return keeps.texts == "all" or not evaluator.compare.outcome(result).passed
+        return how.texts == "all" or not evaluator.compare.outcome(result).passed
 
     return PartTally(
         evaluator.totals(scored, by),
         [result for _, result in scored],
-        [case.texts() if is_kept(result) else {} for case, result in scored] if keeps.texts else (),
+        [case.texts() if is_kept(result) else {} for case, result in scored] if how.texts else (),
         asked_of,
         count,
-        problems=(*problems, *unsound),
-        left_out=tuple(left_out),
+        ids,
+        (*problems, *unsound),
+        frozenset(groups),
+        tuple(left_out),
     )
 
 
@@ -237,11 +211,10 @@ class Measurement:
     """An evaluator's part of the report, or the problems that keep it from one.
 
     `results` are those that the source has, and `cases` is the number of cases. If one is missing, there is no part.
-    `groups` are the archetypes or tags of all cases that were read, including those left out. `knows_groups` tells
-    whether every case could be read. `left_out` has the ids of the cases that a filter leaves out. `skipped` are SAFE
-    Gate's own files that a glob passed over. `texts` belong to the results' cases, in their order, if they were asked
-    for. An empty object stands for a case whose texts are not kept. `case_terms` are those of each case that was read,
-    if they are kept.
+    `groups` are the archetypes or tags of all cases without a problem, including those left out. `left_out` has the ids
+    of the cases that a filter leaves out. `skipped` are SAFE Gate's own files that a glob passed over. `texts` belong
+    to the results' cases, in their order, if they were asked for. An empty object stands for a case whose texts are not
+    kept. `case_terms` are those of each case that was read, if they are kept.
     """
 
     part: Any = None
@@ -250,16 +223,14 @@ class Measurement:
     results: Spool[Any] = field(default_factory=Spool)
     cases: int = 0
     groups: set[str] = field(default_factory=set)
-    knows_groups: bool = True
     left_out: set[str] = field(default_factory=set)
     skipped: list[str] = field(default_factory=list)
     texts: Spool[JsonObject] = field(default_factory=Spool)
     case_terms: Spool[CaseTerms] = field(default_factory=Spool)
 
     def add(self, tally: PartTally, most_groups: int) -> None:
-        """Add a tally. At most `most_groups` groups are kept, plus one that shows there are too many."""
+        """Add a tally. Once there are more groups than `most_groups`, no other is kept."""
         self.cases += tally.cases
-        self.knows_groups = self.knows_groups and tally.knows_groups
         if len(self.groups) <= most_groups:
             self.groups |= tally.groups
         self.left_out.update(tally.left_out)
@@ -293,7 +264,6 @@ def measure_part(
         for item in read_file_parts(files, size):
             if isinstance(item, Problem):
                 found.add(item)
-                measured.knows_groups = False
             elif isinstance(item, InputFile):
                 measured.inputs.append(item)
             elif isinstance(item, recorded.Skipped):
@@ -309,11 +279,11 @@ def measure_part(
         totals.add(tally.totals)
         if are_few and len(measured.groups) > most_groups:
             found.add(too_many_tags_problem(most_groups))
-            measured.knows_groups = False
         for case_id, place in tally.ids:
             if twin := recorded.check_duplicate(seen, case_id, place, evaluator.input.id_key):
                 found.add(twin)
-        workers.report_scored(tally.cases)
+        if tally.results:
+            workers.report_scored(len(tally.results))
     total = totals.total()
     problems = (*problems, *found.kept(), *(evaluator.rule_files.unserved(total, by) if evaluator.rule_files else ()))
     if not (problems or measured.cases):

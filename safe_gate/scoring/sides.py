@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.case import Case, Lines, selects
+from safe_gate.core.case import Case, Lines
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.validate import LONGEST_QUOTE, masked, quote, suggestion
@@ -145,15 +145,10 @@ def no_case_problem(evaluator: Evaluator, settings: JsonObject, groups: Set[str]
 
     `groups` are the tags or archetypes of its cases, `left_out` holds those that the filters leave out.
     """
-    if not left_out:
-        return empty_filter_problem(evaluator, settings)
-    named = unknown_tags(settings["tag"], groups)
-    words = f"leaves no {evaluator.title} case to judge{': ' if named else ''}{' and '.join(named)}"
-    return Problem(Place("tag"), f"{words}; correct it, or run without these files", code=Code.NO_INPUT)
-
-
-def empty_filter_problem(evaluator: Evaluator, settings: JsonObject) -> Problem | None:
-    """Return the problem that an evaluator's own filter leaves no case, None without one."""
+    if left_out:
+        named = unknown_tags(settings["tag"], groups)
+        words = f"leaves no {evaluator.title} case to judge{': ' if named else ''}{' and '.join(named)}"
+        return Problem(Place("tag"), f"{words}; correct it, or run without these files", code=Code.NO_INPUT)
     if evaluator.input.case_filter is None:
         return None
     setting = evaluator.input.case_filter.setting
@@ -222,39 +217,34 @@ def group_limits(evaluator: Evaluator, every: Mapping[str, Any]) -> Mapping[str,
     return (every[setting] if setting else None) or {}
 
 
-def unknown_names(side: Snapshot, measured: Mapping[str, Measurement | None]) -> Iterator[Problem]:
+def unknown_names(side: Snapshot, measured: Mapping[str, Measurement]) -> Iterator[Problem]:
     """Yield a problem for each group and each check in the settings of a side that does not exist.
 
     An evaluator without input is not asked.
     """
     yield from unknown_groups(side, measured)
-    yield from misnamed_settings(side, [name for name, found in measured.items() if found])
+    yield from misnamed_settings(side, measured)
 
 
 def unknown_groups(
-    side: Snapshot, measured: Mapping[str, Measurement | None], *, is_selection: bool = False
+    side: Snapshot, measured: Mapping[str, Measurement], *, is_selection: bool = False
 ) -> Iterator[Problem]:
     """Yield a problem for each archetype or tag that settings name and no case has: its rules would judge nothing.
 
-    Where a case cannot be read it may have them. A filter may name a tag or an archetype of any evaluator. One that
-    leaves no case is already a problem. Of a selection of the cases, only what looks misspelt is a problem: the
-    others may have the rest.
+    Cases with a problem come first: they may have the group. A filter may name a group of any evaluator. Of a
+    selection of the cases, only what looks misspelt is a problem: the others may have the rest.
     """
-    options, present = side.options, [found for found in measured.values() if found]
+    read = {name: found.groups for name, found in measured.items() if not found.problems}
     problems: list[Problem] = []
-    if all(found.knows_groups and found.cases for found in present):
-        every = {group for found in present for group in found.groups}
-        tags = unknown_tags(options.tag, every)
+    if len(read) == len(measured):
         problems += (
             Problem(Place("tag"), f"{words}; correct the name, or leave it out", code=Code.INVALID_SETTING)
-            for words in tags
+            for words in unknown_tags(side.options.tag, {group for groups in read.values() for group in groups})
         )
-    for evaluator, found in measured.items():
-        if found is None or not found.knows_groups:
-            continue
-        grouping, limited = EVALUATORS[evaluator].grouping, group_limits(EVALUATORS[evaluator], options.values())
-        meant = found.groups - limited.keys() if is_selection else found.groups
-        for name, hint in with_hints(sorted(limited.keys() - found.groups), meant):
+    for evaluator, groups in read.items():
+        grouping, limited = EVALUATORS[evaluator].grouping, group_limits(EVALUATORS[evaluator], side.options.values())
+        meant = groups - limited.keys() if is_selection else groups
+        for name, hint in with_hints(sorted(limited.keys() - groups), meant):
             if not limited[name].get("optional") and (hint or not is_selection):
                 words = f"no case has this {grouping.noun}{hint}; correct the name, or set"
                 words = f"{words} `optional: true` if its cases may be absent"
@@ -266,21 +256,13 @@ def misnamed_settings(side: Snapshot, evaluators: Iterable[str]) -> Iterator[Pro
     """Yield a problem for each name that a side's settings give and that means nothing to evaluators."""
     problems = list[Problem]()
     for name in evaluators:
-        rule_files = EVALUATORS[name].rule_files
-        if rule_files is None:
-            continue
-        by = partial(case_files.load_rules, EVALUATORS[name], side.settings, side.rules)
-        with suppress(CannotJudge):  # unreadable rules have no known names
-            for one in rule_files.misnamed(side.options.values(), by):
-                problems.append(
-                    Problem(
-                        Place(one.setting.replace("_", "-")), one.message, field=one.name, code=Code.INVALID_SETTING
-                    )
-                )
+        if rule_files := EVALUATORS[name].rule_files:
+            by = partial(case_files.load_rules, EVALUATORS[name], side.settings, side.rules)
+            with suppress(CannotJudge):  # unreadable rules have no known names
+                for one in rule_files.misnamed(side.options.values(), by):
+                    place = Place(one.setting.replace("_", "-"))
+                    problems.append(Problem(place, one.message, field=one.name, code=Code.INVALID_SETTING))
     yield from side.in_config(problems)
-
-
-T = TypeVar("T")
 
 
 Part = recorded.FilePart | tuple[Case, ...]
@@ -307,32 +289,6 @@ def read_file_parts(files: CaseFiles, size: int) -> Iterator[Part | Other]:
         yield tuple(some)
 
 
-def read_selected_cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Other]:
-    """Yield an evaluator's cases that settings leave in, with problems and files; scores none."""
-    evaluator = files.evaluator
-    found = recorded.read_cases(files, settings)
-    return (
-        item
-        for item in found
-        if isinstance(item, Other)
-        or (passes_case_filter(evaluator, item, settings) and selects(settings["tag"], item.groups))
-    )
-
-
-def count_cases(options: Settings) -> tuple[dict[str, int], tuple[Problem, ...]]:
-    """Return how many cases each evaluator that has inputs would score, and what is wrong with the inputs."""
-    counts, own = dict[str, int](), scoring_settings(options)
-    problems: tuple[Problem, ...] = ()
-    for evaluator in evaluators_in_use(options):
-        taken = CaseStream(read_selected_cases(case_files.files_of(evaluator, options), own))
-        counts[evaluator.name] = sum(1 for _ in taken.cases())
-        found = taken.problems
-        if not found and not counts[evaluator.name] and (lacking := empty_filter_problem(evaluator, own)):
-            found = (lacking,)
-        problems += found
-    return counts, redact_problems(problems, options.text)
-
-
 def report_skipped(skipped: Sequence[str], setting: str, show: Callable[[str], None]) -> None:
     """Print which of our own files the globs of a setting skipped, if any; no report depends on them."""
     if skipped:
@@ -341,51 +297,24 @@ def report_skipped(skipped: Sequence[str], setting: str, show: Callable[[str], N
         show(f"safe-gate: skipped {count} of its own that {setting} matches: {named}")
 
 
-class CaseStream(Generic[T]):
-    """A stream of cases. The problems and files found among them are available once it is read.
-
-    `count` is how many cases it gave, `skipped` are the files of our own that a glob passed over. With a problem
-    there will be no verdict: from there on it looks for others only.
-    """
-
-    def __init__(self, items: Iterable[T | Problem | InputFile | recorded.Skipped]) -> None:
-        self._items = items
-        self._found = Problems()
-        self.inputs: list[InputFile] = []
-        self.skipped: list[str] = []
-        self.count = 0
-
-    def add(self, problem: Problem) -> None:
-        """Take in a problem that was found with a case."""
-        self._found.add(problem)
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """The problems, as many of a file as are kept."""
-        return self._found.kept()
-
-    def cases(self) -> Iterator[T]:
-        """Yield the cases, as long as there is no problem."""
-        for item in self._items:
-            if isinstance(item, Problem):
-                self._found.add(item)
-            elif isinstance(item, InputFile):
-                self.inputs.append(item)
-            elif isinstance(item, recorded.Skipped):
-                self.skipped.append(item.path)
-            elif not self._found:
-                self.count += 1
-                yield item
-
-
 def read_case_terms(evaluator: Evaluator, side: Snapshot) -> tuple[Sequence[CaseTerms], list[InputFile]]:
     """Return the terms of the cases of a side, and their files; score none.
 
-    Filters leave no case out: a case that is left out here may be judged elsewhere. Raises CannotJudge with every
+    Tags leave no case out: a case that is left out here may be judged elsewhere. Raises CannotJudge with every
     problem of the cases.
     """
-    taken = CaseStream(read_selected_cases(side.files_of(evaluator), {**side.settings, "tag": ()}))
-    found = Spool(map(CaseTerms.of, taken.cases()))
-    if taken.problems:
-        raise CannotJudge(*redact_problems(taken.problems, side.options.text))
-    return found, taken.inputs
+    settings, problems, inputs = side.settings, Problems(), list[InputFile]()
+
+    def terms_of_cases() -> Iterator[CaseTerms]:
+        for item in recorded.read_cases(side.files_of(evaluator), settings):
+            if isinstance(item, Problem):
+                problems.add(item)
+            elif isinstance(item, InputFile):
+                inputs.append(item)
+            elif not isinstance(item, Other) and passes_case_filter(evaluator, item, settings):
+                yield CaseTerms.of(item)
+
+    terms = Spool(terms_of_cases())
+    if problems:
+        raise CannotJudge(*redact_problems(problems.kept(), side.options.text))
+    return terms, inputs
