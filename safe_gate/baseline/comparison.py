@@ -63,9 +63,8 @@ def score(
     side = replace(rules.snapshot, root=HERE)  # whoever's settings judge
     measured: dict[str, measure.Measurement] = {}
     for evaluator in sides.evaluators_in_use(rules.options):
-        recipe = rules.recipes.get(evaluator.name, "")
         rules_of = rules.base.commit[:7] if rules.base else ""
-        how = ScoringMethod(recipe, source, texts, keeps_cases, rules_of=rules_of)
+        how = ScoringMethod("", source, texts, keeps_cases, rules_of=rules_of)
         measured[evaluator.name] = one = measure.measure_part(evaluator, side, effects.generated_at, how)
         sides.report_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
     problems = [problem for one in measured.values() for problem in one.problems]

@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, cached_property, partial
 from pathlib import Path, PurePath, PurePosixPath
@@ -47,6 +47,7 @@ from safe_gate.settings import Settings
 
 _NAMED_BY = frozenset({*OF_A_HEAD, "pull_request_target", "merge_group"})
 _EXPECTED = "expected a report of safe-gate run, a commit (a branch, a tag, an id), base, or . for the working folder"
+_FETCH = "fetch the whole commit into the clone (actions/checkout with fetch-depth: 0 and no filter, or git fetch)"
 T = TypeVar("T")
 
 
@@ -125,10 +126,9 @@ def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
         try:
             return sources.ask(question)
         except Missing as missing:
-            advice = _fetch_advice(2 if why == _MERGED else 0)
-            words = f"is commit {ref}, which cannot be read ({missing}); {advice}"
+            words = f"is commit {ref}, which cannot be read ({missing}); {_FETCH}"
             if spec != "base":
-                words = f"is neither a .json file nor a readable commit ({missing}); {advice}, or correct the name"
+                words = f"is neither a .json file nor a readable commit ({missing}); {_FETCH}, or correct the name"
             raise unavailable(spec, words) from None
 
     def read(file: Entry, into: BinaryIO, most: int) -> None:
@@ -289,27 +289,11 @@ def _base_commit(sources: _Sources) -> tuple[str, str]:
     try:
         parents = sources.ask(lambda source: source.commit(context.sha).parents)
     except Missing as missing:
-        words = f"is a parent of the merge commit {context.sha}, which cannot be read ({missing}); {_fetch_advice(2)}"
+        words = f"is a parent of the merge commit {context.sha}, which cannot be read ({missing}); {_FETCH}"
         raise unavailable("base", words) from None
     if len(parents) == 2 and parents[1] == context.head_sha:
         return parents[0], _MERGED
     return context.subject.base_sha, named
-
-
-def _fetch_advice(depth: int) -> str:
-    """Return how a clone gets all of a commit; `depth` is the `fetch-depth` that it needs, 0 for everything."""
-    fetched = f"actions/checkout with fetch-depth: {depth}, or git fetch"
-    try:
-        is_shallow, filter_ = Clone().shape()
-    except Missing:
-        return f"with git installed, fetch the commit into the clone ({fetched})"
-    if filter_:
-        deeper = f" and with fetch-depth: {depth}" * is_shallow
-        how = f"actions/checkout without filter and sparse-checkout{deeper}, or git fetch --refetch --no-filter"
-        return f"fetch all files into the clone, which has the filter {filter_} ({how})"
-    if is_shallow:
-        return f"fetch the commit into the clone, which is shallow ({fetched})"
-    return "fetch the commit into the clone (git fetch)"
 
 
 OptionsAt = Callable[[FilePath], Settings]
@@ -322,25 +306,28 @@ OF_INPUTS = tuple(setting for evaluator in EVALUATORS.values() for setting in ev
 """Settings that name cases: those of the run where a folder's settings name none, as before a first config file."""
 
 
-@dataclass(frozen=True, slots=True)
 class Snapshots:
     """The run's own files, and the reports and commits that it is compared with.
 
-    `settings_at` returns the settings below the folder of a side. `at` returns the side, with its files as first read.
-    `without_unmatched` returns that side without the patterns that match no file.
+    `settings_at` returns the settings below the folder of a side: what judges nothing is the run's, and so are inputs
+    if that folder's settings name none. `at` returns the side, with its files as first read. `without_unmatched`
+    returns that side without the patterns that match no file.
     """
 
-    settings_at: OptionsAt
-    at: Callable[[FilePath], Snapshot]
-    without_unmatched: Callable[[FilePath], Snapshot]
-    _effects: Effects
-    _held: ExitStack
-    _opened: dict[str, Baseline | None] = field(default_factory=dict)
+    def __init__(self, options: Settings, effects: Effects, options_at: OptionsAt, held: ExitStack) -> None:
+        self.head_settings = options
+        self.settings_at = cache(self._settings_at)
+        self.at = cache(lambda root: sides.take_snapshot(self.settings_at(root), root))
+        self.without_unmatched = cache(lambda root: self.at(root).without_unmatched())
+        self._effects, self._options_at, self._held = effects, options_at, held
+        self._opened: dict[str, Baseline | None] = {}
 
-    @property
-    def head_settings(self) -> Settings:
-        """The run's own settings."""
-        return self.settings_at(HERE)
+    def _settings_at(self, root: FilePath) -> Settings:
+        if root == HERE:
+            return self.head_settings
+        own = self._options_at(root)
+        names = _OF_THE_RUN if sides.evaluators_in_use(own) else (*_OF_THE_RUN, *OF_INPUTS)
+        return own.replace(**{name: self.head_settings.value(name) for name in names})
 
     @property
     def head(self) -> Snapshot:
@@ -350,9 +337,8 @@ class Snapshots:
     def open(self, spec: str, *, is_required: bool = False) -> Baseline | None:
         """Return a baseline, opened once. Raises CannotJudge as `opened_baseline` does."""
         if spec not in self._opened:
-            options = self.head_settings
-            connect = partial(self._effects.connect, options.access("fetch"))
-            opened = opened_baseline(spec, options, self._effects, connect, is_required=is_required)
+            connect = partial(self._effects.connect, self.head_settings.access("fetch"))
+            opened = opened_baseline(spec, self.head_settings, self._effects, connect, is_required=is_required)
             self._opened[spec] = self._held.enter_context(opened)
         return self._opened[spec]
 
@@ -372,29 +358,9 @@ class Snapshots:
 
 @contextmanager
 def open_snapshots(options: Settings, effects: Effects, options_at: OptionsAt) -> Iterator[Snapshots]:
-    """Give what a run under these options may be compared with, as long as it can be read.
-
-    Of the settings below a folder, what judges nothing is the run's, and inputs if that folder's settings name none.
-    """
-
-    @cache
-    def settings_at(root: FilePath) -> Settings:
-        if root == HERE:
-            return options
-        own = options_at(root)
-        names = _OF_THE_RUN if sides.evaluators_in_use(own) else (*_OF_THE_RUN, *OF_INPUTS)
-        return own.replace(**{name: options.value(name) for name in names})
-
-    @cache
-    def snapshot_at(root: FilePath) -> Snapshot:
-        return sides.take_snapshot(settings_at(root), root)
-
-    @cache
-    def without_unmatched(root: FilePath) -> Snapshot:
-        return snapshot_at(root).without_unmatched()
-
+    """Give what a run under these options may be compared with, as long as it can be read."""
     with ExitStack() as held:
-        yield Snapshots(settings_at, snapshot_at, without_unmatched, effects, held)
+        yield Snapshots(options, effects, options_at, held)
 
 
 def policy(options: Settings) -> gate_rules.Policy:
@@ -417,14 +383,9 @@ def policy(options: Settings) -> gate_rules.Policy:
 
 @dataclass(frozen=True, slots=True)
 class JudgingSettings:
-    """The settings that judge a run: its own, or the base commit's. The commit is None for its own.
-
-    `recipes` are the evaluators' recipes, empty for the run's own. Problems of the run's own are reported with its
-    cases.
-    """
+    """The settings that judge a run: its own, or those of the base commit, which is None for its own."""
 
     snapshot: Snapshot
-    recipes: Mapping[str, str] = field(default_factory=dict)
     base: Baseline | None = None
 
     @property
@@ -469,12 +430,11 @@ def judging_of(effects: Effects, snapshots: Snapshots) -> JudgingSettings:
         raise CannotJudge.at("policy-ref", _NO_BASE, Code.BASE_UNAVAILABLE)
     try:
         there = snapshots.at(base.root)
-        recipes = {one.name: there.recipe(one) for one in sides.evaluators_in_use(there.options)}
-        for name, recipe in recipes.items():
-            case_files.compile_recipe(name, recipe)
+        for one in sides.evaluators_in_use(there.options):  # the run's own are read with its cases
+            case_files.compile_recipe(one.name, there.recipe(one))
     except CannotJudge as error:
         raise base.placed(error) from None
-    return JudgingSettings(there, recipes, base)
+    return JudgingSettings(there, base)
 
 
 def find_baseline(rules: JudgingSettings, snapshots: Snapshots) -> tuple[Baseline | None, tuple[Problem, ...]]:

@@ -293,15 +293,6 @@ class Clone:
         made_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)) if is_time else ""
         return Commit(sha, made_at, tuple(line.removeprefix("parent ") for line in parents))
 
-    def shape(self) -> tuple[bool, str]:
-        """Return whether the clone is shallow, and the filter of a partial one, such as "blob:none". Raises Missing."""
-        is_shallow = _git("rev-parse", "--is-shallow-repository").strip() == b"true"
-        try:
-            found = _git("config", "--local", "--get-regexp", r"^remote\..*\.partialclonefilter$")
-        except Missing:
-            return is_shallow, ""
-        return is_shallow, found.decode("utf-8", "replace").split("\n")[0].partition(" ")[2]
-
     def remotes(self) -> str:
         """Return the addresses of the clone's remotes, one a line. Raises Missing if there is none."""
         return _git("config", "--local", "--get-regexp", r"^remote\..*\.url$").decode("utf-8", "replace")
