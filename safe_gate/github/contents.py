@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from safe_gate.core.jsontext import value_at
 from safe_gate.github import Api, ApiError, Refusal
-from safe_gate.inputs.commit_files import Commit, Entry, EntryKind, Missing, TooManyBytes, ambiguous_ref, entry_kind
+from safe_gate.inputs.commit_files import Commit, Entry, EntryKind, Missing, TooManyBytes, entry_kind
 
 _MOST_REQUESTS = 500  # for one commit: a job's token has 1,000 an hour, for all that the workflow does
 _LARGEST_FILE = 100_000_000  # bytes: GitHub gives no larger ones
@@ -44,22 +44,14 @@ class Contents:
         self._requests = 0
 
     def commit(self, ref: str) -> Commit:
-        """Return the commit that a branch, a tag or an id names.
-
-        Raises CannotJudge for a tag by the name of a branch elsewhere: GitHub does not say which it takes.
-        """
+        """Return the commit that a branch, a tag or an id names: the branch if there is a tag of its name, too."""
         if _OF_A_CLONE.match(ref):
             raise Missing("only a clone can resolve it")  # its HEAD is another than ours
         try:
-            found = self._commit(ref)
+            branch = None if _WRITTEN_OUT.match(ref) else self._branch(ref)
+            return branch or self._commit(ref)
         except ApiError as error:
             raise _missing(error) from None
-        if not _WRITTEN_OUT.match(ref):
-            branch, tag = f"heads/{ref}", f"tags/{ref}"  # as in GitHub's documentation
-            tagged = self._known(tag)
-            if tagged and self._known(branch) not in (None, tagged):
-                raise ambiguous_ref(ref, (branch, tag))
-        return found
 
     def entries(self, commit: str) -> Iterator[Entry]:
         """Yield what a commit holds, its folders too."""
@@ -100,14 +92,14 @@ class Contents:
         time = _TIME.fullmatch(date) if isinstance(date, str) else None
         return Commit(sha, f"{time[1]}Z" if time else "", tuple(parents) if all(map(_SHA.fullmatch, parents)) else ())
 
-    def _known(self, ref: str) -> Commit | None:
-        """Return the commit that a ref names, None if there is no such ref."""
+    def _branch(self, name: str) -> Commit | None:
+        """Return the commit of a branch, None if there is no such branch."""
         try:
-            return self._commit(ref)
+            return self._commit(f"heads/{name}")
         except ApiError as error:
             if error.refusal in (Refusal.NOT_FOUND, Refusal.INVALID):
                 return None
-            raise _missing(error) from None
+            raise
 
     def _count(self) -> None:
         self._requests += 1

@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -93,14 +94,6 @@ class Repository(Protocol):
 
     def read(self, file: Entry, into: BinaryIO, most: int) -> None:
         """Write a file's bytes. Raises TooManyBytes if it has more than `most`."""
-
-
-def ambiguous_ref(ref: str, names: Sequence[str]) -> CannotJudge:
-    """Return the refusal of a ref that is a tag and a different branch: tags may have weaker protection."""
-    words = (
-        f"is a tag and a branch at different commits ({', '.join(names)}); use the full ref, such as refs/heads/NAME"
-    )
-    return unavailable(ref, words)
 
 
 def unavailable(what: str, words: str) -> CannotJudge:
@@ -270,21 +263,20 @@ _ENVIRON = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
+_FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MADE_AT = re.compile(r"^committer .* (\d{1,20}) [+-]\d+$", re.MULTILINE)
-_SUFFIX = re.compile(r"[~^:]|@\{")  # suffixes that a ref's name may have
 
 
 class Clone:
     """The repository that contains the working folder."""
 
     def commit(self, ref: str) -> Commit:
-        """Return the commit that a ref names. Raises Missing if the clone does not have it, or there is no git.
-
-        Raises CannotJudge for a tag by the name of a branch elsewhere: git would take it.
-        """
-        sha = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
-        if twins := _ambiguous_refs(_SUFFIX.split(ref, maxsplit=1)[0]):
-            raise ambiguous_ref(ref, twins)
+        """Return the commit that a ref names. Raises Missing if the clone does not have it, or there is no git."""
+        sha = ""
+        for branch in () if _FULL_ID.fullmatch(ref) else (f"refs/heads/{ref}", f"refs/remotes/origin/{ref}"):
+            with suppress(Missing):  # a tag of its name, which git takes, may be less protected
+                sha = sha or _id_of(branch)
+        sha = sha or _id_of(ref)
         # The raw commit has its parents, also at the end of a shallow clone.
         header, _, _ = _git("cat-file", "commit", sha).decode("utf-8", "replace").partition("\n\n")
         parents = takewhile(lambda line: line.startswith("parent "), header.split("\n")[1:])
@@ -325,15 +317,8 @@ class Clone:
         _git("cat-file", "blob", file.blob, into=into)
 
 
-def _ambiguous_refs(name: str) -> list[str]:
-    """Return a tag and the branches of one name, here or fetched, if they are at different commits."""
-    kinds = ("tags", "heads", "remotes", "remotes/*")
-    named = _git("for-each-ref", "--format=%(refname)", *(f"refs/{kind}/{name}" for kind in kinds))
-    found = [one for one in os.fsdecode(named).splitlines() if one.endswith(f"/{name}")]  # it also names paths below
-    if f"refs/tags/{name}" not in found:
-        return []
-    commits = _git("rev-parse", *(f"{one}^{{commit}}" for one in found)).split()
-    return found if len(set(commits)) > 1 else []
+def _id_of(ref: str) -> str:
+    return _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
 
 
 def _git(*arguments: str, data: bytes = b"", into: IO[bytes] | None = None) -> bytes:

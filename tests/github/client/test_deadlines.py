@@ -47,7 +47,7 @@ def test_reading_a_commit_that_misses_its_deadline_gives_no_verdict(
         ran = safe_gate(command, *specs, "--cases", "c.jsonl")
     assert given == [LONG_ENOUGH]
     assert ran.code == 3
-    words = f"GET /repos/{REPOSITORY}/commits/main?per_page=1: no answer in time; GitHub is slow: run again, or raise"
+    words = f"GET /repos/{REPOSITORY}/commits/heads%2Fmain?per_page=1: no answer in time; GitHub is slow: run again, or raise"
     assert f"{words} timeouts.fetch" in ran.err
 
 
