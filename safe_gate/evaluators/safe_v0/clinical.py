@@ -7,7 +7,7 @@ et al., A simple algorithm for identifying negated findings, 2001; Harkema et al
 - A trigger `before` covers what follows it in its sentence, one `after` covers what precedes it. `just` ends at a comma
   that no "or" or "nor" follows, `right` also after three words, `list` before a longer part between commas. A `word`
   trigger covers one word, with what hyphens join to it.
-- One `before if` covers what follows it only in a sentence with an "if" after it. What `lifts` a trigger suspends it up
+- One `before if` or `after if` covers only in a sentence with an "if" after it. What `lifts` a trigger suspends it up
   to the end of the brackets or clause that it begins: "PMH: AF (on apixaban), COPD".
 - `ends` end what a trigger covers: those of a kind for that kind, the others for all. A `new clause` ends it for all
   kinds but hypothetical: what follows "if" may be a whole clause.
@@ -54,7 +54,6 @@ _FORWARD, _BACKWARD, _UNBOUNDED = 1, -1, sys.maxsize
 _REACHES = {
     _FORWARD: {
         "before": (_UNBOUNDED, _UNBOUNDED),
-        "before if": (_UNBOUNDED, _UNBOUNDED),
         "list before": (4, _UNBOUNDED),
         "just before": (0, _UNBOUNDED),
         "word before": (0, 0),
@@ -242,7 +241,7 @@ class Note:
     def _covers(self) -> Mapping[str, Sequence[Sequence[_Unit | None]]]:
         """By the kind of triggers that the text holds, for each word the one before it and the one after it."""
         roles = {"pseudo", *_REACHES[_FORWARD], *_REACHES[_BACKWARD]}
-        kinds = {kind for unit in self._units for kind, role in unit.effects if role in roles}
+        kinds = {kind for unit in self._units for kind, role in unit.effects if role.removesuffix(" if") in roles}
         return {kind: [self._cover(kind, step) for step in _REACHES] for kind in kinds}
 
     def _cover(self, kind: str, step: int) -> Sequence[_Unit | None]:
@@ -251,7 +250,7 @@ class Note:
         scope, units = _NO_SCOPE, self._units[::step]
         resumed = list[tuple[_Scope, frozenset[str]]]()  # what goes on after brackets or a clause, and what ends these
         for behind, unit in pairwise((units[0], *units)):
-            roles = {role for of, role in unit.effects if of in ("", kind)}
+            roles = {role.removesuffix(" if") for of, role in unit.effects if of in ("", kind)}
             if step == _BACKWARD and roles & {_DASH, _COLON} and behind.effects:
                 continue  # "Fever - none."
             if _SENTENCE in roles:
@@ -322,7 +321,7 @@ class Note:
             end, *fit = max((rank for *rank, _ in found), default=[start + 1])
             effects = [one for *rank, some in found if rank == [end, *fit] for one in some]
             if not _IF & self._ahead[start][1]:
-                effects = [one for one in effects if one.role != "before if"]
+                effects = [one for one in effects if not one.role.endswith(" if")]
             if self._words[start] == ":" and not effects:
                 effects = [_Effect("", _COLON)]
             is_joined = self._gaps[start] == "-" or self._words[start - 1] == "non"
