@@ -280,49 +280,38 @@ def _read_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Proble
     Outputs come from those of `files` if given, else from `<stem>.outputs.jsonl` beside each batch, or
     inline. Every case must have exactly one output, and every output must have a case.
     """
-    outputs, root, id_key = files.outputs, files.root, form.id_key
     paths, problems, skipped = case_files.find_case_files(files)
     yield from problems
     yield from (Skipped(disk.display_path(path)) for path in skipped)
-    output_paths, problems, _ = globs.expand_patterns(outputs, root=root)
-    yield from problems
+    output_paths, unmatched, _ = globs.expand_patterns(files.outputs, root=files.root)
+    yield from unmatched
     named = dict[str, Output]()
-    are_read = yield from _read_outputs(files, form, output_paths, named)
-    are_sound = are_read and not problems
-    is_bare = not named
-    seen = dict[str, Place]()
-    stems: dict[str, FilePath] = {}
-    all_read = True
+    is_complete = (yield from _read_outputs(files, form, output_paths, named)) and not unmatched
+    found = bool(named)
+    seen, stems = dict[str, Place](), dict[str, FilePath]()
+    are_ids_known = True
     for path in paths:
         first = stems.setdefault(path.stem, path)
         if first is not path:
             words = f"has the same batch id as {disk.display_path(first)}; rename one: a batch's id is its file's stem"
             yield Problem(Place(disk.display_path(path)), words)
-        recorded = named
-        beside = case_files.outputs_beside(path)
-        if not outputs:
-            recorded = {}
-            found = [beside] if disk.exists(beside) else []
-            are_sound = yield from _read_outputs(files, form, found, recorded)
-            is_bare = not recorded
-        name = disk.display_path(path)
-        batch = None
-        for item in _read_batch(files, form, path, name):
-            if isinstance(item, BatchFile):
-                batch = item
-            else:
-                yield item
-        if batch is None or (is_bare and not are_sound):  # further problems would be noise
-            all_read = False
+        recorded, searched = named, files.outputs
+        if not files.outputs:
+            beside = case_files.outputs_beside(path)
+            recorded, searched = {}, (disk.display_path(beside),)
+            is_complete = yield from _read_outputs(files, form, [beside] if disk.exists(beside) else [], recorded)
+            found = bool(recorded)
+        batch = yield from _read_batch(files, form, path)
+        if batch is None or not (found or is_complete):  # further problems would be noise
+            are_ids_known = False
             continue
-        searched = outputs or [disk.display_path(beside)]
-        yield from _join_outputs(files, form, batch, recorded, seen, searched, is_bare=is_bare)
+        yield from _join_outputs(files, form, batch, recorded, seen, searched)
         if not all(batch.ids):  # an unused output may belong to a case without an id
-            all_read = False
-        elif not outputs:
-            yield from _unused_outputs(id_key, recorded, f"{name} does not have")
-    if outputs and all_read:
-        yield from _unused_outputs(id_key, named, "no batch has")
+            are_ids_known = False
+        elif not files.outputs:
+            yield from _unused_outputs(form.id_key, recorded, f"{batch.name} does not have")
+    if files.outputs and are_ids_known:
+        yield from _unused_outputs(form.id_key, named, "no batch has")
 
 
 def check_outputs_alone(
@@ -350,32 +339,30 @@ class BatchFile(NamedTuple):
 
 
 def _read_batch(
-    files: CaseFiles, form: Documents, path: FilePath, name: str
-) -> Iterator[BatchFile | Problem | InputFile]:
-    """Yield the file, its problems, and its batch if it has test cases. One case's fault hides no other."""
-    bounds = files.bounds
+    files: CaseFiles, form: Documents, path: FilePath
+) -> Generator[Problem | InputFile, None, BatchFile | None]:
+    """Yield the file and its problems, and return its batch if it has test cases. One case's fault hides no other."""
+    bounds, name = files.bounds, disk.display_path(path)
     try:
         data = disk.read_bytes(path, name, bounds.line, "bounds.line")
         yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
         data = data.removeprefix(disk.BOM)
         if checked.cannot_be_an_object(data):
-            yield checked.not_of_kind_problem(name, form.kind)
-            return
+            raise CannotJudge(checked.not_of_kind_problem(name, form.kind))
         text = disk.decode(data, name)
         with suppress(JsonError):  # it may hold cases, one a line
             if other := checked.wrong_kind_problem(name, form.kind, parse(text.lstrip().partition("\n")[0])):
-                yield other
-                return
+                raise CannotJudge(other)
         content = disk.parse_json(text, name)
         checked.refuse_own_file(content, path, name, form)
     except CannotJudge as error:
         yield from error.problems
-        return
+        return None
     faults = checked.load_schema(form.kind).faults(content)
     yield from checked.fault_problems(faults, name, text, cases=(form.cases, form.id_key), batch=content)
     cases = content.get(form.cases) if isinstance(content, dict) else None
     if not (isinstance(cases, list) and cases):
-        return
+        return None
     places = [Place(name, line) for line in item_lines(text, form.cases)]
     ids = [checked.id_of(case, form.id_key) for case in cases]
     faulty = {int(fault.path[1]) for fault in faults if fault.path[:1] == (form.cases,) and fault.path[1:]}
@@ -383,7 +370,7 @@ def _read_batch(
         if (field := disk.find_long_text(files.evaluator, case, bounds.text)) is not None:
             yield Problem(places[index], disk.too_long_message(bounds.text, "bounds.text"), ids[index], field)
             faulty.add(index)
-    yield BatchFile(path.stem, name, cases, ids, places, content, faulty)
+    return BatchFile(path.stem, name, cases, ids, places, content, faulty)
 
 
 def _join_outputs(
@@ -393,59 +380,41 @@ def _join_outputs(
     recorded: dict[str, Output],
     seen: dict[str, Place],
     searched: Sequence[str],
-    *,
-    is_bare: bool,
 ) -> Iterator[Case | Problem]:
     """Yield a batch's cases with their outputs, taking each output out of `recorded`.
 
-    `is_bare` says that no outputs were found in the files `searched` at all.
+    `searched` are the files of these outputs.
     """
-    lacking: list[str] = []
-    if is_bare and not any(isinstance(case, dict) and "output" in case for case in batch.cases):
-        lacking = [test_id for index, test_id in enumerate(batch.ids) if index not in batch.faulty]
-    if lacking:
-        ids = ", ".join(lacking[:5]) + (", …" if len(lacking) > 5 else "")
-        words = f"has no recorded outputs (for {ids}); expected them in {', '.join(searched)}, or inline as `output`"
-        advice = (
-            f"name another file with --outputs or {case_files.input_name(form.outputs)} (to validate as one more FILE)"
-        )
-        yield Problem(Place(batch.name), f"{words}; {advice}", code=Code.MISSING_OUTPUT)
-    for index, (case, test_id) in enumerate(zip(batch.cases, batch.ids, strict=True)):
+    for index, (case, test_id, place) in enumerate(zip(batch.cases, batch.ids, batch.places, strict=True)):
         if not test_id:
             continue
-        place = batch.places[index]
         found = recorded.pop(test_id, None)
         if twin := check_duplicate(seen, test_id, place, form.id_key):
             yield twin
             continue
-        if index in batch.faulty or lacking:
-            continue
-        whole = _with_output(case, form.id_key, found, place, searched)
+        whole = _with_output(case, form, found, place, searched) if index not in batch.faulty else None
         if isinstance(whole, Problem):
             yield whole
         elif whole is not None:
-            yield from _parse_value(
-                files.evaluator,
-                whole,
-                CaseAt(place, cluster_value(case, files.cluster_key), batch.id, batch.content, index),
-                {},
-            )
+            at = CaseAt(place, cluster_value(case, files.cluster_key), batch.id, batch.content, index)
+            yield from _parse_value(files.evaluator, whole, at, {})
 
 
 def _with_output(
-    case: JsonObject, id_key: str, recorded: Output | None, place: Place, searched: Sequence[str]
+    case: JsonObject, form: Documents, recorded: Output | None, place: Place, searched: Sequence[str]
 ) -> JsonObject | Problem | None:
     """Return a case with its one output, a problem if there is none or two, None if it was invalid."""
     if "output" not in case and recorded is None:
-        words = f"has no recorded output; expected one by this {id_key} in {', '.join(searched)}"
-        return Problem(place, words, case[id_key], "output", code=Code.MISSING_OUTPUT)
+        words = f"has no recorded output; expected one by this {form.id_key} in {', '.join(searched)}, or inline"
+        advice = f"--outputs or {case_files.input_name(form.outputs)} names another file"
+        return Problem(place, f"{words}; {advice}", case[form.id_key], "output", code=Code.MISSING_OUTPUT)
     if recorded is None:
         return case
     if recorded.value is None:
         return None
     if twice := next((key for key in recorded.value if key in case), ""):
         where = f"{recorded.place.path}:{recorded.place.line}"
-        return Problem(place, f"is recorded here and at {where}; keep one", case[id_key], twice)
+        return Problem(place, f"is recorded here and at {where}; keep one", case[form.id_key], twice)
     return {**case, **recorded.value}
 
 

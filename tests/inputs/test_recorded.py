@@ -39,7 +39,7 @@ FILES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
         {"b": A_B},
         "b",
         [
-            "b.json: has no recorded outputs (for a, b); expected them in b.outputs.jsonl, or inline as `output`; name"
+            f"b.json:1: a: {LACKS.format('b.outputs.jsonl')}, or inline; --outputs or safe-outputs names another file (2"
         ],
     ),
     "an empty file": (
@@ -199,7 +199,7 @@ def test_a_fault_of_one_case_hides_no_other_problem_and_makes_up_none(safe_gate:
         "a.json:1: batch_plan: is 3; expected an object with scenarios",
         'a.json:1: test_cases[5]: is "no case"; expected an object with test_id, concern_id and expectations',
         "a.json:1: 1: typo: is not a known field; your own names start with x_",
-        "a.json:1: 2: output: has no recorded output; expected one by this test_id in a.outputs.jsonl (2 times: also 3)",
+        "a.json:1: 2: output: has no recorded output; expected one by this test_id in a.outputs.jsonl, or inline; --outputs or safe-outputs names another file (2 times: also 3)",
         "a.json:1: 2: test_id: appears at a.json:1 too; expected ids that are unique in the run",
         "b.json:1: 1: test_id: appears at a.json:1 too; expected ids that are unique in the run",
         "b.outputs.jsonl:3: 8: test_id: is the output of a case that b.json does not have",
