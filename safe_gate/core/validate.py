@@ -70,7 +70,6 @@ class Schema:
 
         self._schema = schema
         self._quick = jsonschema_rs.Draft202012Validator(dict(schema), validate_formats=True)
-        self.properties = tuple(schema.get("properties", {}))
 
     def part(self, *keys: str) -> Schema:
         """Return the schema of a part of the values, which stands below these keys."""

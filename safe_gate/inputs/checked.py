@@ -332,9 +332,8 @@ _ALMOST_A_CONFIG = re.compile(r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml
 def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) -> Config | None:
     """Return the config file, or None if none was named and none is there.
 
-    Top-level keys may be in kebab-case, snake_case or camelCase; they come back as the schema spells them. Raises
-    CannotJudge with every problem of the file, and for other files that may be meant as one. Unless `is_checked`, only
-    problems of its text count, not those of its values.
+    Raises CannotJudge with every problem of the file, and for other files that may be meant as one. Unless
+    `is_checked`, only problems of its text count, not those of its values.
     """
     if is_checked and not path and (problems := tuple(_misplaced_configs(root))):
         raise CannotJudge(*problems)
@@ -345,39 +344,10 @@ def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) ->
     text = read_text(file, name, WRITTEN_BY_HAND)
     content = parse_json(text, name, comments=True)
     bare = blank_comments(text)
-    schema = load_schema("config")
-    spelt, faults = _spelled_keys(content if isinstance(content, dict) else (), schema.properties)
-    if isinstance(content, dict):
-        content = {right: content[key] for right, key in spelt.items()}
-    if is_checked:
-        found_there = (_setting_fault(fault) for fault in schema.faults(content))
-        faults += [fault._replace(path=_as_spelled(fault.path, spelt)) for fault in found_there]
+    faults = [_setting_fault(fault) for fault in load_schema("config").faults(content)] if is_checked else []
     if problems := fault_problems(faults, name, bare):
         raise CannotJudge(*(replace(one, code=Code.INVALID_SETTING) for one in problems))
-    line_of = line_finder(bare)
-    return Config(
-        name,
-        content,
-        lambda key: line_of(_as_spelled(key, spelt)),
-        partial(_resolve_config_path, config=name, root=root),
-    )
-
-
-def _spelled_keys(keys: Iterable[str], known: Iterable[str]) -> tuple[dict[str, str], list[Fault]]:
-    """Return the file's spelling of each known top-level key, and the faults of keys that are spelled twice."""
-    names = {_bare_name(name): name for name in known}
-    spelt: dict[str, str] = {}
-    faults = []
-    for key in keys:
-        name = names.get(_bare_name(key), key)
-        if spelt.setdefault(name, key) != key:
-            faults.append(Fault((key,), f"is set twice, in two spellings; keep {name}"))
-    return spelt, faults
-
-
-def _as_spelled(path: Sequence[str | int], spelt: Mapping[str, str]) -> tuple[str | int, ...]:
-    """Return a path as the file spells it."""
-    return (spelt.get(str(path[0]), path[0]), *path[1:]) if path else ()
+    return Config(name, content, line_finder(bare), partial(_resolve_config_path, config=name, root=root))
 
 
 def place_in_config(problems: Iterable[Problem], config: str, *, root: FilePath = HERE) -> Iterator[Problem]:
