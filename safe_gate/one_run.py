@@ -12,7 +12,7 @@ from functools import partial
 
 from safe_gate import addons
 from safe_gate.baseline import comparison, lock, source, weakened
-from safe_gate.baseline.comparison import Scores, own_case_terms, recorded_texts, score
+from safe_gate.baseline.comparison import own_case_terms, recorded_texts, score
 from safe_gate.baseline.source import JudgingSettings, OptionsAt, Snapshots, open_snapshots
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
@@ -33,6 +33,7 @@ from safe_gate.reporting import (
     without_verdict,
 )
 from safe_gate.scoring import measure, sides
+from safe_gate.scoring.measure import Scores
 from safe_gate.settings import Settings
 
 Begin = Callable[[Settings], None]

@@ -22,60 +22,38 @@ from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import BaselineFacts, Comparison, InputFile, Parts, Report
+from safe_gate.model.report import BaselineFacts, Comparison, Parts, Report
 from safe_gate.model.results import Recorded
 from safe_gate.render import formats
 from safe_gate.scoring import measure, sides
-from safe_gate.scoring.measure import ResultSource, ScoringMethod
+from safe_gate.scoring.measure import Measurement, ResultSource, Scores, ScoringMethod
 from safe_gate.scoring.sides import Snapshot
 from safe_gate.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """The results of each evaluator by name, and the files and problems of all inputs."""
-
-    measured: Mapping[str, measure.Measurement]
-    problems: tuple[Problem, ...]
-
-    @property
-    def inputs(self) -> tuple[InputFile, ...]:
-        """The files that were read."""
-        return tuple(file for one in self.measured.values() for file in one.inputs)
-
-    @property
-    def parts(self) -> Parts:
-        """The evaluators' parts of the report, None for one without input."""
-        return {name: self.measured[name].part if name in self.measured else None for name in EVALUATORS}
-
-    @property
-    def left_out(self) -> Mapping[str, Set[str]]:
-        """The ids of the cases that a filter leaves out, by evaluator."""
-        return {name: one.left_out for name, one in self.measured.items() if one.left_out}
 
 
 def score(
     rules: JudgingSettings, snapshots: Snapshots, effects: Effects, source: ResultSource, *, keeps_cases: bool = False
 ) -> Scores:
     """Return the scores of the cases that the source has; `keeps_cases` keeps the terms of the cases."""
-    head = snapshots.head
-    texts = texts_to_keep(head.options)
-    side = replace(rules.snapshot, root=HERE)  # whoever's settings judge
-    measured: dict[str, measure.Measurement] = {}
-    for evaluator in sides.evaluators_in_use(rules.options):
-        rules_of = rules.base.commit[:7] if rules.base else ""
-        how = ScoringMethod("", source, texts, keeps_cases, rules_of=rules_of)
-        measured[evaluator.name] = one = measure.measure_part(evaluator, side, effects.generated_at, how)
-        sides.report_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
-    problems = [problem for one in measured.values() for problem in one.problems]
-    if not measured:
+    how = ScoringMethod(
+        source=source,
+        texts=texts_to_keep(snapshots.head.options),
+        case_terms=keeps_cases,
+        rules_of=rules.base.commit[:7] if rules.base else "",
+    )
+    # The run's own files, whoever's settings judge.
+    found = measure.measure_all(replace(rules.snapshot, root=HERE), effects.generated_at, how)
+    for name, one in found.measured.items():
+        sides.report_skipped(one.skipped, EVALUATORS[name].input.setting.replace("_", "-"), effects.err)
+    problems = [*found.problems]
+    if not found.measured:
         problems = [sides.no_input_problem(merges=bool(rules.options.shards))]
     # A change that other settings judge must not add a name that leaves every later run without a verdict.
-    problems += sides.unknown_names(head, measured)
+    problems += sides.unknown_names(snapshots.head, found.measured)
     if rules.base:
-        unknown = sides.unknown_names(rules.snapshot, measured)
+        unknown = sides.unknown_names(rules.snapshot, found.measured)
         problems += rules.base.placed(CannotJudge(*unknown)).problems
-    return Scores(measured, tuple(problems))
+    return replace(found, problems=tuple(problems))
 
 
 def texts_to_keep(options: Settings) -> Literal["", "failing", "all"]:
@@ -103,7 +81,7 @@ def own_case_terms(scores: Scores, rules: JudgingSettings, head: Snapshot) -> Ca
     Cases that those settings read otherwise are read again. Raises CannotJudge for a file that was changed meanwhile.
     """
     if rules.snapshot.reads_same_cases(head):
-        return case_terms_of(scores.measured)
+        return scores.case_terms
     found: dict[str, Sequence[CaseTerms]] = {}
     before = {file.path: file for file in scores.inputs}
     for evaluator in sides.evaluators_in_use(head.options):
@@ -144,53 +122,30 @@ def _compared_run(parts: Parts, version: str, packs_sha256: str, policy: Mapping
 class BaselineRun:
     """A baseline as it was judged, and its outputs judged by the run's rules if it has them.
 
-    `measured` has the scores of a commit's cases with their terms; it is None for a report.
+    `scores` are those of a commit's cases with their terms, None for a report.
     """
 
     old: ComparedRun
     today: ComparedRun | None = None
-    measured: Mapping[str, measure.Measurement] | None = None
+    scores: Scores | None = None
 
     @property
     def cases(self) -> Cases | None:
         """The terms of a commit's cases, by evaluator."""
-        return case_terms_of(self.measured) if self.measured is not None else None
+        return self.scores.case_terms if self.scores else None
 
 
-def case_terms_of(measured: Mapping[str, measure.Measurement]) -> Cases:
-    """Return the terms of cases, by evaluator."""
-    return {name: one.case_terms for name, one in measured.items()}
+def _sound_parts(found: Mapping[str, Measurement], settings: JsonObject) -> Parts:
+    """Return the parts of a baseline. Raises CannotJudge with every problem.
 
-
-def measure_all(there: Snapshot, generated_at: str, *, texts: bool = False) -> dict[str, measure.Measurement]:
-    """Return the scores of the inputs of a side, by evaluator.
-
-    The terms of cases are kept, and with `texts` their recorded texts. Raises CannotJudge for rules.
+    That a concern or a filter leaves no case is none: it may be new.
     """
-    own = ScoringMethod(texts="all" if texts else "", case_terms=True)
-    return {
-        one.name: measure.measure_part(one, there, generated_at, own._replace(recipe=there.recipe(one)))
-        for one in sides.evaluators_in_use(there.options)
-    }
-
-
-def sound_parts(found: Mapping[str, measure.Measurement]) -> Parts:
-    """Return the parts of all evaluators. Raises CannotJudge with every problem."""
-    if problems := [problem for one in found.values() for problem in one.problems]:
-        raise CannotJudge(*problems)
-    return {name: found[name].part if name in found else None for name in EVALUATORS}
-
-
-def _without_new_evaluators(
-    found: Mapping[str, measure.Measurement], settings: JsonObject
-) -> dict[str, measure.Measurement]:
-    """Return the findings, except where a concern or a filter leaves no case of a baseline: it may be new."""
-    left: dict[str, measure.Measurement] = {}
+    problems: list[Problem] = []
     for name, one in found.items():
         no_case = sides.no_case_problem(EVALUATORS[name], settings, one.groups, one.left_out)
         if not (no_case and one.problems == sides.redact_problems([no_case], settings["text"])):
-            left[name] = one
-    return left
+            problems += one.problems
+    return Scores(found, tuple(problems)).sound_parts()
 
 
 def unmatched_patterns(options: Settings, roots: Sequence[FilePath]) -> Iterator[Problem]:
@@ -229,8 +184,9 @@ def _score_baseline(
     there: Snapshot, head: ComparedRun, run: Snapshot, generated_at: str, *, texts: bool
 ) -> BaselineRun:
     before = rule_digests(there)
-    found = measure_all(there, generated_at, texts=texts)
-    old = compared_run(sound_parts(_without_new_evaluators(found, there.settings)), there)
+    own = ScoringMethod(texts="all" if texts else "", case_terms=True)
+    found = measure.measure_all(there, generated_at, own)
+    old = compared_run(_sound_parts(found.measured, there.settings), there)
     others = [one for one in sides.evaluators_in_use(there.options) if before[one.name] != head.rules[one.name]]
     # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
     today = rule_digests(run) if others else {}
@@ -239,7 +195,7 @@ def _score_baseline(
         for one in others
         if today[one.name] == head.rules[one.name]
     }
-    by_today = sound_parts(_without_new_evaluators(again, there.settings))
+    by_today = _sound_parts(again, there.settings)
     is_same = {name: before[name] == head.rules[name] for name in EVALUATORS}
     parts = {name: part if is_same[name] else by_today[name] for name, part in old.parts.items()}
     return BaselineRun(old, old._replace(parts=parts), found)
@@ -299,7 +255,7 @@ def baseline_texts(past: BaselineRun, compared: Comparison) -> dict[tuple[str, s
     """Return a commit's texts of the changed cases in both runs, by evaluator and id. A report has none."""
     texts: dict[tuple[str, str], JsonObject] = {}
     for evaluator, part in parts_of(compared.parts):
-        one = (past.measured or {}).get(evaluator.name)
+        one = past.scores.measured.get(evaluator.name) if past.scores else None
         changed = {*part.cases.changed_outputs, *part.cases.changed_expectations}
         for result, recorded in zip(one.results, one.texts, strict=True) if one and changed else ():
             if result.id in changed:

@@ -14,7 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from safe_gate.baseline.comparison import Scores
 from safe_gate.baseline.source import Baseline, JudgingSettings, Snapshots
 from safe_gate.core.case import Documents
 from safe_gate.evaluators.registry import parts_of, results_of
@@ -25,6 +24,7 @@ from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Comparison, Fault, Lock, Locked, Recordings, Stale
+from safe_gate.scoring.measure import Scores
 from safe_gate.settings import LOCK_FILE
 
 

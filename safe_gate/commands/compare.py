@@ -23,6 +23,7 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Findings, Verdict
 from safe_gate.render import console
 from safe_gate.render.comparison import comparison_section, headline
+from safe_gate.scoring.measure import ScoringMethod, measure_all
 from safe_gate.scoring.sides import Snapshot
 
 COMMAND = Command(
@@ -109,11 +110,12 @@ def _head(
     """Return the run to compare, the cases that waivers let pass, and the terms of all. Raises CannotJudge."""
     if new.report is not None:
         return comparison.compared_report(new.report), waivers.waived_ids(new.report), None
-    measured = comparison.measure_all(snapshots.without_unmatched(new.root), effects.generated_at)
-    parts = comparison.sound_parts(measured)
+    how = ScoringMethod(case_terms=True)
+    scores = measure_all(snapshots.without_unmatched(new.root), effects.generated_at, how)
+    parts = scores.sound_parts()
     judged = waivers.judge(run.waivers(), parts, effects.generated_at[:10])
     known = waivers.waived_ids(Findings(parts=parts, waivers=judged))
-    return comparison.compared_run(parts, run), known, comparison.case_terms_of(measured)
+    return comparison.compared_run(parts, run), known, scores.case_terms
 
 
 def _nothing_in(spec: str) -> Problem:

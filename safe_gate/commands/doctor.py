@@ -164,10 +164,9 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
 def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
     """Return how many cases a run would score, and all that is wrong with them and with what they are scored by."""
     how = measure.ScoringMethod(source=measure.score_none)
-    measured = {one.name: measure.measure_part(one, side, "", how) for one in sides.evaluators_in_use(side.options)}
-    problems = [problem for one in measured.values() for problem in one.problems]
-    problems += sides.unknown_names(side, measured)
-    counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in measured.items()]
+    scores = measure.measure_all(side, "", how)
+    problems = [*scores.problems, *sides.unknown_names(side, scores.measured)]
+    counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in scores.measured.items()]
     return [] if problems else [*counts, *_trials(side)], problems
 
 

@@ -47,10 +47,9 @@ def main(call: Call) -> int:
 
 def _count_cases(options: Settings) -> tuple[dict[str, int], tuple[Problem, ...]]:
     """Return how many cases each evaluator that has inputs would score, and what is wrong with the inputs."""
-    side, how = sides.take_snapshot(options), measure.ScoringMethod(source=measure.score_none)
-    measured = {one.name: measure.measure_part(one, side, "", how) for one in sides.evaluators_in_use(options)}
-    problems = tuple(problem for one in measured.values() for problem in one.problems)
-    return {name: one.cases for name, one in measured.items()}, problems
+    none = measure.ScoringMethod(source=measure.score_none)
+    scores = measure.measure_all(sides.take_snapshot(options), "", none)
+    return {name: one.cases for name, one in scores.measured.items()}, scores.problems
 
 
 def _count(word: str | None) -> int | None:

@@ -7,7 +7,7 @@ paths. Rules travel as their recipe, which each process compiles once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -18,11 +18,11 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import Sum
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
 from safe_gate.gate.stored import withheld, without_texts
-from safe_gate.gate.weakening import CaseTerms
+from safe_gate.gate.weakening import Cases, CaseTerms
 from safe_gate.inputs import case_files, recorded
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems, is_interrupt, reason
-from safe_gate.model.report import InputFile
+from safe_gate.model.report import InputFile, Parts
 from safe_gate.model.spool import Spool
 from safe_gate.scoring import sides, workers
 from safe_gate.scoring.sides import (
@@ -293,6 +293,46 @@ def measure_part(
         measured.part = evaluator.report(total, measured.results, by, generated_at)
     measured.problems = redact_problems(problems, settings["text"])
     return measured
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The results of each evaluator that has inputs, by name; `problems` keep a run from a verdict."""
+
+    measured: Mapping[str, Measurement]
+    problems: tuple[Problem, ...]
+
+    @property
+    def inputs(self) -> tuple[InputFile, ...]:
+        """The files that were read."""
+        return tuple(file for one in self.measured.values() for file in one.inputs)
+
+    @property
+    def parts(self) -> Parts:
+        """The evaluators' parts of the report, None for one without input."""
+        return {name: self.measured[name].part if name in self.measured else None for name in EVALUATORS}
+
+    @property
+    def left_out(self) -> Mapping[str, Set[str]]:
+        """The ids of the cases that a filter leaves out, by evaluator."""
+        return {name: one.left_out for name, one in self.measured.items() if one.left_out}
+
+    @property
+    def case_terms(self) -> Cases:
+        """The terms of the cases, by evaluator, if they are kept."""
+        return {name: one.case_terms for name, one in self.measured.items()}
+
+    def sound_parts(self) -> Parts:
+        """Return the parts. Raises CannotJudge with every problem."""
+        if self.problems:
+            raise CannotJudge(*self.problems)
+        return self.parts
+
+
+def measure_all(side: Snapshot, generated_at: str, how: ScoringMethod = OWN_RULES) -> Scores:
+    """Return the scores of all cases of a side."""
+    every = {one.name: measure_part(one, side, generated_at, how) for one in sides.evaluators_in_use(side.options)}
+    return Scores(every, tuple(problem for one in every.values() for problem in one.problems))
 
 
 Mapped = Callable[[Callable[[Any], PartTally], Iterable[Any]], Iterator[PartTally]]
