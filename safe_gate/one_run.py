@@ -13,13 +13,12 @@ from functools import partial
 from safe_gate import addons
 from safe_gate.baseline import comparison, lock, source, weakened
 from safe_gate.baseline.comparison import own_case_terms, recorded_texts, score
-from safe_gate.baseline.source import JudgingSettings, OptionsAt, Snapshots, open_snapshots
+from safe_gate.baseline.source import OptionsAt, RunSides, open_sides
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import stored, waivers
 from safe_gate.github import Effects
-from safe_gate.inputs import disk
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Findings, InputFile, Provenance, Report, Verdict
 from safe_gate.reporting import (
@@ -66,32 +65,27 @@ def judge(
 ) -> Judged:
     """Return the report of a run under these options; nothing is shown or written.
 
-    `options_at` gives the settings with the config file of another folder, such as the base commit's. `merged` has
-    results that are scored already. Raises CannotJudge if it is unknown whose settings judge.
+    `options_at` is as in `open_sides`, which raises CannotJudge. `merged` has results that are scored already.
     """
-    with open_snapshots(options, effects, options_at) as snapshots:
-        rules = source.judging_of(effects, snapshots)
-        begin(rules.options)
+    with open_sides(options, effects, options_at) as run:
+        begin(run.options)
         inputs: tuple[InputFile, ...] = ()
         try:
-            base, unread = source.find_baseline(rules, snapshots)
-            seeks_weaker = weakened.is_checked(base, rules, effects, snapshots)
+            base, unread = run.baseline()
+            seeks_weaker = weakened.is_checked(base, run)
             results = measure.score_none if unread else merged.source if merged else measure.score_all
-            scores = score(rules, snapshots, effects, results, keeps_cases=seeks_weaker)
+            scores = score(run, results, keeps_cases=seeks_weaker)
             scores, inputs = replace(scores, problems=(*scores.problems, *unread)), scores.inputs
-            found = _judge_waivers(scores, rules, snapshots, effects, merged)
-            compared, past = comparison.compare_with_baseline(
-                base, scores, rules, snapshots, effects.generated_at, waivers.waived_ids(found)
-            )
-            stale = lock.find_stale(base, compared, scores, rules, snapshots)
-            found = replace(found, comparison=compared, recordings=stale)
+            found = _judge_waivers(scores, run, merged)
+            compared, past = comparison.compare_with_baseline(base, scores, run, waivers.waived_ids(found))
+            found = replace(found, comparison=compared, recordings=lock.find_stale(base, compared, scores, run))
             if seeks_weaker:
-                cases = own_case_terms(scores, rules, snapshots.without_unmatched(disk.HERE))
-                found = replace(found, weakened=weakened.find_weakened(base, past, cases, rules, effects, snapshots))
-            report = _report_of(found, scores, rules, snapshots, effects)
+                cases = own_case_terms(scores, run)
+                found = replace(found, weakened=weakened.find_weakened(base, past, cases, run))
+            report = _report_of(found, scores, run)
         except CannotJudge as error:
             problems = sides.redact_problems(error.problems, options.text)
-            return without_verdict(problems, rules.options, effects, inputs)
+            return without_verdict(problems, run.options, effects, inputs)
         return Judged(report, (), recorded_texts(scores, compared, past, options))
 
 
@@ -101,36 +95,29 @@ def recompute(options: Settings, effects: Effects, made: Report) -> Report:
     Its waivers stand if they are of another commit, or if there were none: a file with the default name may exist by
     now. Raises CannotJudge with every problem.
     """
-    with open_snapshots(options, effects, lambda _: options) as snapshots:
-        rules = source.judging_of(effects, snapshots)
-        scores = score(rules, snapshots, effects, measure.score_all)
+    with open_sides(options, effects, lambda _: options) as run:
+        scores = score(run, measure.score_all)
         found = Findings(parts=scores.parts, waivers=made.waivers)
         if made.waivers and not made.provenance.policy_commit:
-            found = _judge_waivers(scores, rules, snapshots, effects)
+            found = _judge_waivers(scores, run)
         else:
             _raise_for(scores.problems)
         found = replace(found, comparison=made.comparison, weakened=made.weakened, recordings=made.recordings)
-        return _report_of(found, scores, rules, snapshots, effects)
+        return _report_of(found, scores, run)
 
 
-def _judge_waivers(
-    scores: Scores,
-    rules: JudgingSettings,
-    snapshots: Snapshots,
-    effects: Effects,
-    merged: addons.scale.Shards | None = None,
-) -> Findings:
+def _judge_waivers(scores: Scores, run: RunSides, merged: addons.scale.Shards | None = None) -> Findings:
     """Return the findings with their waivers. Raises CannotJudge with every problem of both, and of shards.
 
     The base commit's waivers come without the expired or unused ones that the change removes: otherwise no change could
     remove them.
     """
-    known, unsound = rules.waivers()
+    known, unsound = run.waivers()
     problems = (*scores.problems, *unsound)
-    _raise_for(_shard_problems(merged, scores, problems, rules, effects) if merged else problems)
-    judged = waivers.judge(known, scores.parts, effects.generated_at[:10], scores.left_out)
-    if judged and rules.base:
-        own = {*map(waivers.Waivable.of, snapshots.head.waivers_on_disk())}
+    _raise_for(_shard_problems(merged, scores, problems, run) if merged else problems)
+    judged = waivers.judge(known, scores.parts, run.effects.generated_at[:10], scores.left_out)
+    if judged and run.base:
+        own = {*map(waivers.Waivable.of, run.head.waivers_on_disk())}
         expired, unused = (
             tuple(one for one in some if waivers.Waivable.of(one) in own) for some in (judged.expired, judged.unused)
         )
@@ -143,18 +130,16 @@ def _raise_for(problems: Sequence[Problem]) -> None:
         raise CannotJudge(*problems)
 
 
-def _report_of(
-    found: Findings, scores: Scores, rules: JudgingSettings, snapshots: Snapshots, effects: Effects
-) -> Report:
+def _report_of(found: Findings, scores: Scores, run: RunSides) -> Report:
     """Return the report of a run whose findings are judged. Raises CannotJudge where no rule applies."""
-    outcomes = gate_rules.judge(found, source.policy(rules.options))
+    outcomes = gate_rules.judge(found, source.policy(run.options))
     verdict = gate_rules.verdict(outcomes)
     if verdict is Verdict.ERROR:
         raise CannotJudge(sides.no_rule_problem())
     left_out = {name: len(ids) for name, ids in scores.left_out.items()} or None
     report = Report(
         tool=TOOL,
-        generated_at=effects.generated_at,
+        generated_at=run.effects.generated_at,
         verdict=verdict,
         rules=outcomes,
         parts=found.parts,
@@ -162,17 +147,17 @@ def _report_of(
         comparison=found.comparison,
         weakened=found.weakened,
         recordings=found.recordings,
-        provenance=replace(provenance(scores.inputs, rules, effects), base=snapshots.base, left_out=left_out),
+        provenance=replace(provenance(scores.inputs, run), base=run.snapshots.base, left_out=left_out),
     )
     return stored.with_digests(report)
 
 
-def provenance(inputs: Sequence[InputFile], rules: JudgingSettings, effects: Effects) -> Provenance:
+def provenance(inputs: Sequence[InputFile], run: RunSides) -> Provenance:
     """Return what a run follows from."""
     return replace(
-        provenance_without_rules(inputs, rules.options, effects),
-        packs_sha256=rules.snapshot.rules_digest(),
-        policy_commit=rules.base.commit if rules.base else "",
+        provenance_without_rules(inputs, run.options, run.effects),
+        packs_sha256=run.judge.rules_digest(),
+        policy_commit=run.base.commit if run.base else "",
     )
 
 
@@ -186,22 +171,21 @@ def score_shard(
 
     Raises CannotJudge as `judge` does.
     """
-    with open_snapshots(options, effects, options_at) as snapshots:
-        rules = source.judging_of(effects, snapshots)
-        begin(rules.options)
-        scores = score(rules, snapshots, effects, shard.source)
+    with open_sides(options, effects, options_at) as run:
+        begin(run.options)
+        scores = score(run, shard.source)
         if scores.problems:
-            return without_verdict(scores.problems, rules.options, effects, scores.inputs)
+            return without_verdict(scores.problems, run.options, effects, scores.inputs)
         return addons.scale.ShardContent(
             shard,
             {name: one.cases for name, one in scores.measured.items()},
             {name: one.results for name, one in scores.measured.items()},
-            provenance(scores.inputs, rules, effects),
+            provenance(scores.inputs, run),
         )
 
 
 def _shard_problems(
-    merged: addons.scale.Shards, scores: Scores, problems: Sequence[Problem], rules: JudgingSettings, effects: Effects
+    merged: addons.scale.Shards, scores: Scores, problems: Sequence[Problem], run: RunSides
 ) -> tuple[Problem, ...]:
     """Return what is wrong with a run's inputs, else what keeps shards from being this run's.
 
@@ -209,7 +193,7 @@ def _shard_problems(
     """
     if of_inputs := tuple(problem for problem in problems if problem.place.path not in merged.terms):
         return of_inputs
-    if wrong := tuple(merged.mismatch_problems(provenance(scores.inputs, rules, effects))) or tuple(problems):
+    if wrong := tuple(merged.mismatch_problems(provenance(scores.inputs, run))) or tuple(problems):
         return wrong
     found: list[Problem] = []
     for name, one in scores.measured.items():

@@ -8,14 +8,13 @@ from datetime import datetime
 from typing import Any, Literal
 
 from safe_gate import __version__
-from safe_gate.baseline.source import Baseline, JudgingSettings, Snapshots
+from safe_gate.baseline.source import Baseline, RunSides
 from safe_gate.core.jsontext import digest
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of
 from safe_gate.gate import comparison as gate
 from safe_gate.gate.comparison import ComparedRun
 from safe_gate.gate.weakening import Cases, CaseTerms
-from safe_gate.github import Effects
 from safe_gate.inputs import case_files, globs
 from safe_gate.inputs.case_files import without_unmatched
 from safe_gate.inputs.commit_files import FilePath
@@ -31,28 +30,26 @@ from safe_gate.scoring.sides import Snapshot
 from safe_gate.settings import Settings
 
 
-def score(
-    rules: JudgingSettings, snapshots: Snapshots, effects: Effects, source: ResultSource, *, keeps_cases: bool = False
-) -> Scores:
+def score(run: RunSides, source: ResultSource, *, keeps_cases: bool = False) -> Scores:
     """Return the scores of the cases that the source has; `keeps_cases` keeps the terms of the cases."""
     how = ScoringMethod(
         source=source,
-        texts=texts_to_keep(snapshots.head.options),
+        texts=texts_to_keep(run.head.options),
         case_terms=keeps_cases,
-        rules_of=rules.base.commit[:7] if rules.base else "",
+        rules_of=run.base.commit[:7] if run.base else "",
     )
     # The run's own files, whoever's settings judge.
-    found = measure.measure_all(replace(rules.snapshot, root=HERE), effects.generated_at, how)
+    found = measure.measure_all(replace(run.judge, root=HERE), run.effects.generated_at, how)
     for name, one in found.measured.items():
-        sides.report_skipped(one.skipped, EVALUATORS[name].input.setting.replace("_", "-"), effects.err)
+        sides.report_skipped(one.skipped, EVALUATORS[name].input.setting.replace("_", "-"), run.effects.err)
     problems = [*found.problems]
     if not found.measured:
-        problems = [sides.no_input_problem(merges=bool(rules.options.shards))]
+        problems = [sides.no_input_problem(merges=bool(run.options.shards))]
     # A change that other settings judge must not add a name that leaves every later run without a verdict.
-    problems += sides.unknown_names(snapshots.head, found.measured)
-    if rules.base:
-        unknown = sides.unknown_names(rules.snapshot, found.measured)
-        problems += rules.base.placed(CannotJudge(*unknown)).problems
+    problems += sides.unknown_names(run.head, found.measured)
+    if run.base:
+        unknown = sides.unknown_names(run.judge, found.measured)
+        problems += run.base.placed(CannotJudge(*unknown)).problems
     return replace(found, problems=tuple(problems))
 
 
@@ -75,12 +72,13 @@ def recorded_texts(scores: Scores, found: Comparison | None, past: BaselineRun |
     return Recorded(now, lambda evaluator, case_id: texts.get((evaluator, case_id)))
 
 
-def own_case_terms(scores: Scores, rules: JudgingSettings, head: Snapshot) -> Cases:
+def own_case_terms(scores: Scores, run: RunSides) -> Cases:
     """Return the terms of a run's own cases by its own settings, even if the base commit's settings judge.
 
     Cases that those settings read otherwise are read again. Raises CannotJudge for a file that was changed meanwhile.
     """
-    if rules.snapshot.reads_same_cases(head):
+    head = run.snapshots.without_unmatched(HERE)
+    if run.judge.reads_same_cases(head):
         return scores.case_terms
     found: dict[str, Sequence[CaseTerms]] = {}
     before = {file.path: file for file in scores.inputs}
@@ -204,22 +202,20 @@ def _score_baseline(
 def compare_with_baseline(
     base: Baseline | None,
     scores: Scores,
-    rules: JudgingSettings,
-    snapshots: Snapshots,
-    generated_at: str,
+    run: RunSides,
     waived: Mapping[str, Set[str]],
 ) -> tuple[Comparison | None, BaselineRun | None]:
     """Return the comparison of a run with its baseline, and what was read of that; None without a baseline.
 
     `waived` is as in `gate.judge`. Raises CannotJudge with every problem of the baseline.
     """
-    options, past = rules.options, None
+    options, past, generated_at = run.options, None, run.effects.generated_at
     if not options.baseline:
         return None, None
-    head = compared_run(scores.parts, rules.snapshot)
+    head = compared_run(scores.parts, run.judge)
     if base is not None:
-        texts = texts_to_keep(snapshots.head.options) == "all"
-        past = baseline_run(base, snapshots.of, head, rules.snapshot, generated_at, texts=texts)
+        texts = texts_to_keep(run.head.options) == "all"
+        past = baseline_run(base, run.snapshots.of, head, run.judge, generated_at, texts=texts)
     name, guards = describe(base, options.baseline, generated_at), gate.Guards.of(options.values())
     return compare_to(name, past, head, guards, options.cluster_key, waived=waived), past
 

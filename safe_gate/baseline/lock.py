@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from safe_gate.baseline.source import Baseline, JudgingSettings, Snapshots
+from safe_gate.baseline.source import Baseline, RunSides
 from safe_gate.core.case import Documents
 from safe_gate.evaluators.registry import parts_of, results_of
 from safe_gate.gate import rules as gate_rules
@@ -84,18 +84,18 @@ def _sha256_of(recording: str) -> str:
 
 
 def find_stale(
-    baseline: Baseline | None, compared: Comparison | None, scores: Scores, rules: JudgingSettings, snapshots: Snapshots
+    baseline: Baseline | None, compared: Comparison | None, scores: Scores, run: RunSides
 ) -> Recordings | None:
     """Return the recordings that are stale, None if none is to be compared with a lock.
 
     `compared` is the comparison with the baseline, if any. Raises CannotJudge for a broken lock, for a recording or
     source that cannot be read, and for `max-age` where the time of the judged commit is not known.
     """
-    options, on_stale = rules.options, rules.options.stale_recordings
+    options, on_stale = run.options, run.options.stale_recordings
     if not options.recordings or on_stale == "off":
         return None
     lock = read_lock()
-    before = _base_lock(rules, baseline, snapshots, is_needed=lock is not None or on_stale == "fail")
+    before = _base_lock(run, baseline, is_needed=lock is not None or on_stale == "fail")
     if lock is None and before is None and on_stale == "warn":
         return None
     judged_at = _commit_time(options.max_age)
@@ -117,18 +117,16 @@ def find_stale(
     return Recordings(on_stale, options.max_age, len(options.recordings), tuple(stale))
 
 
-def _base_lock(
-    rules: JudgingSettings, compared: Baseline | None, snapshots: Snapshots, *, is_needed: bool
-) -> Lock | None:
+def _base_lock(run: RunSides, compared: Baseline | None, *, is_needed: bool) -> Lock | None:
     """Return the lock of the commit that the run is compared with, None if it has none.
 
     If it `is_needed`, the event's base commit is read where the run is compared with no commit.
     """
     is_commit = compared is not None and compared.report is None
-    base = rules.base or (compared if is_commit else None)
+    base = run.base or (compared if is_commit else None)
     with suppress(CannotJudge):  # whatever needs the base reports an unreadable one; this change may repair its lock
         if base is None and is_needed:
-            base = snapshots.open("base")
+            base = run.snapshots.open("base")
         return read_lock(base.root) if base else None
     return None
 

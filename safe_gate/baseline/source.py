@@ -319,7 +319,7 @@ class Snapshots:
         self.settings_at = cache(self._settings_at)
         self.at = cache(lambda root: sides.take_snapshot(self.settings_at(root), root))
         self.without_unmatched = cache(lambda root: self.at(root).without_unmatched())
-        self._effects, self._options_at, self._held = effects, options_at, held
+        self.effects, self._options_at, self._held = effects, options_at, held
         self._opened: dict[str, Baseline | None] = {}
 
     def _settings_at(self, root: FilePath) -> Settings:
@@ -337,8 +337,8 @@ class Snapshots:
     def open(self, spec: str, *, is_required: bool = False) -> Baseline | None:
         """Return a baseline, opened once. Raises CannotJudge as `opened_baseline` does."""
         if spec not in self._opened:
-            connect = partial(self._effects.connect, self.head_settings.access("fetch"))
-            opened = opened_baseline(spec, self.head_settings, self._effects, connect, is_required=is_required)
+            connect = partial(self.effects.connect, self.head_settings.access("fetch"))
+            opened = opened_baseline(spec, self.head_settings, self.effects, connect, is_required=is_required)
             self._opened[spec] = self._held.enter_context(opened)
         return self._opened[spec]
 
@@ -382,27 +382,75 @@ def policy(options: Settings) -> gate_rules.Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgingSettings:
-    """The settings that judge a run: its own, or those of the base commit, which is None for its own."""
+class RunSides:
+    """The sides of a run: its own, the one whose settings judge it, and what it is compared with.
 
-    snapshot: Snapshot
+    It is judged by its own settings, or by those of the base commit, which is None for its own.
+    """
+
+    snapshots: Snapshots
+    judge: Snapshot
     base: Baseline | None = None
+
+    @property
+    def head(self) -> Snapshot:
+        """The run's own side."""
+        return self.snapshots.head
 
     @property
     def options(self) -> Settings:
         """The settings that judge."""
-        return self.snapshot.options
+        return self.judge.options
 
-    def breaks_on_weakened(self, own: str) -> bool:
-        """Return whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
-        return "fail" in (self.options.on_weakened, own)
+    @property
+    def effects(self) -> Effects:
+        """What the run may do, and when and where it runs."""
+        return self.snapshots.effects
+
+    @property
+    def breaks_on_weakened(self) -> bool:
+        """Whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
+        return "fail" in (self.options.on_weakened, self.snapshots.head_settings.on_weakened)
 
     def waivers(self) -> tuple[sides.KnownWaivers | None, tuple[Problem, ...]]:
         """Return the file of waivers with what it holds, None without one; or what is wrong with it."""
         try:
-            return self.snapshot.waivers(), ()
+            return self.judge.waivers(), ()
         except CannotJudge as error:
             return None, (self.base.placed(error) if self.base else error).problems
+
+    def baseline(self) -> tuple[Baseline | None, tuple[Problem, ...]]:
+        """Return what the run is compared with, None for nothing, and what is wrong with it."""
+        spec = self.options.baseline
+        try:
+            refuse_comparison_with_itself(spec)
+            is_required = "baseline" not in self.options.allow_missing
+            return self.snapshots.open(spec, is_required=is_required) if spec else None, ()
+        except CannotJudge as error:
+            return None, error.problems
+
+
+@contextmanager
+def open_sides(options: Settings, effects: Effects, options_at: OptionsAt) -> Iterator[RunSides]:
+    """Give the sides of a run under these options, as long as they can be read.
+
+    `options_at` gives the settings with the config file of another folder, such as the base commit's. Raises
+    CannotJudge if it is unknown whose settings judge.
+    """
+    with open_snapshots(options, effects, options_at) as snapshots:
+        if options.policy_ref == "head":
+            yield RunSides(snapshots, snapshots.head)
+            return
+        base = base_commit("policy-ref", _HEAD_HERE, snapshots)
+        if base is None:
+            raise CannotJudge.at("policy-ref", _NO_BASE, Code.BASE_UNAVAILABLE)
+        try:
+            there = snapshots.at(base.root)
+            for one in sides.evaluators_in_use(there.options):  # the run's own are read with its cases
+                case_files.compile_recipe(one.name, there.recipe(one))
+        except CannotJudge as error:
+            raise base.placed(error) from None
+        yield RunSides(snapshots, there, base)
 
 
 _HEAD_HERE = "head here"
@@ -415,37 +463,10 @@ def _refuse_unknown_base(setting: str, instead: str, effects: Effects) -> None:
         raise CannotJudge.at(setting, f"asks for the base commit {unknown}; set {instead}", Code.BASE_UNAVAILABLE)
 
 
-def base_commit(setting: str, instead: str, effects: Effects, snapshots: Snapshots) -> Baseline | None:
+def base_commit(setting: str, instead: str, snapshots: Snapshots) -> Baseline | None:
     """Return the event's base commit, which a setting asks for. Raises CannotJudge where there can be none."""
-    _refuse_unknown_base(setting, instead, effects)
+    _refuse_unknown_base(setting, instead, snapshots.effects)
     return snapshots.open("base")
-
-
-def judging_of(effects: Effects, snapshots: Snapshots) -> JudgingSettings:
-    """Return the settings that judge a run. Raises CannotJudge."""
-    if snapshots.head_settings.policy_ref == "head":
-        return JudgingSettings(snapshots.head)
-    base = base_commit("policy-ref", _HEAD_HERE, effects, snapshots)
-    if base is None:
-        raise CannotJudge.at("policy-ref", _NO_BASE, Code.BASE_UNAVAILABLE)
-    try:
-        there = snapshots.at(base.root)
-        for one in sides.evaluators_in_use(there.options):  # the run's own are read with its cases
-            case_files.compile_recipe(one.name, there.recipe(one))
-    except CannotJudge as error:
-        raise base.placed(error) from None
-    return JudgingSettings(there, base)
-
-
-def find_baseline(rules: JudgingSettings, snapshots: Snapshots) -> tuple[Baseline | None, tuple[Problem, ...]]:
-    """Return what a run is compared with, None for nothing, and what is wrong with it."""
-    options = rules.options
-    try:
-        refuse_comparison_with_itself(options.baseline)
-        spec, is_required = options.baseline, "baseline" not in options.allow_missing
-        return snapshots.open(spec, is_required=is_required) if spec else None, ()
-    except CannotJudge as error:
-        return None, error.problems
 
 
 def refuse_comparison_with_itself(baseline: str) -> None:
@@ -465,9 +486,9 @@ def refuse_base_elsewhere(options: Settings, effects: Effects) -> None:
         _refuse_unknown_base("on-weakened", WARN_HERE, effects)
 
 
-def is_needed_by_base(effects: Effects, snapshots: Snapshots) -> bool:
+def is_needed_by_base(snapshots: Snapshots) -> bool:
     """Return whether the base commit's config lets a weaker gate break the run."""
-    if effects.context.subject.base_sha:
+    if snapshots.effects.context.subject.base_sha:
         with suppress(CannotJudge):
             base = snapshots.open("base")
             return base is not None and snapshots.settings_at(base.root).on_weakened == "fail"

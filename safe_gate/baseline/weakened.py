@@ -16,7 +16,7 @@ from safe_gate.baseline.source import (
     OF_INPUTS,
     WARN_HERE,
     Baseline,
-    JudgingSettings,
+    RunSides,
     Snapshots,
     base_commit,
     is_needed_by_base,
@@ -27,7 +27,6 @@ from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of, res
 from safe_gate.gate import weakening
 from safe_gate.gate.comparison import comparable
 from safe_gate.gate.weakening import WEAKER, Cases, CaseTerms, Terms, What, settings_of
-from safe_gate.github import Effects
 from safe_gate.inputs import case_files, disk
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
@@ -37,41 +36,32 @@ from safe_gate.scoring import sides
 from safe_gate.scoring.sides import Snapshot
 
 
-def is_checked(compared: Baseline | None, rules: JudgingSettings, effects: Effects, snapshots: Snapshots) -> bool:
+def is_checked(compared: Baseline | None, run: RunSides) -> bool:
     """Return whether a run is to find where the gate is weaker than before."""
-    has_base = compared or rules.base or (rules.options.baseline and effects.context.subject.base_sha)
-    return bool(has_base) or rules.breaks_on_weakened(snapshots.head_settings.on_weakened)
+    has_base = compared or run.base or (run.options.baseline and run.effects.context.subject.base_sha)
+    return bool(has_base) or run.breaks_on_weakened
 
 
-def find_weakened(
-    compared: Baseline | None,
-    past: BaselineRun | None,
-    cases: Cases | None,
-    rules: JudgingSettings,
-    effects: Effects,
-    snapshots: Snapshots,
-) -> Weakened:
+def find_weakened(compared: Baseline | None, past: BaselineRun | None, cases: Cases | None, run: RunSides) -> Weakened:
     """Return where the gate is weaker than on the base commit, or in a report if there is none.
 
     `past` was read from the baseline `compared`. `cases` has the expectations of the run's own cases, if already
     read. If a weaker gate breaks the run, an unreadable base is an error. Otherwise the result is unknown.
     """
-    run = snapshots.head
-    on_weakened = run.options.on_weakened
-    is_needed = rules.breaks_on_weakened(on_weakened)
-    head = _terms_of_side(snapshots.without_unmatched(HERE), run.root, cases)
-    left_out = tuple(_dropped_inputs(rules, run))
-    for base_of in _bases(compared, rules, on_weakened, effects, snapshots):
+    own, snapshots = run.head, run.snapshots
+    head = _terms_of_side(snapshots.without_unmatched(HERE), own.root, cases)
+    left_out = tuple(_dropped_inputs(run))
+    for base_of in _bases(compared, run):
         try:
             if (base := base_of()) is None:
                 break
             known = past.cases if past and base is compared else None
-            before = terms_of(base, run.root, snapshots, known)
-            return weakened_since(base, before, head, run, effects.generated_at, left_out=left_out)
+            before = terms_of(base, own.root, snapshots, known)
+            return weakened_since(base, before, head, own, run.effects.generated_at, left_out=left_out)
         except CannotJudge:
-            if is_needed or is_needed_by_base(effects, snapshots):
+            if run.breaks_on_weakened or is_needed_by_base(snapshots):
                 raise
-    return weakening.section((), None, partial=False, fails=on_weakened == "fail", texts=True)
+    return weakening.section((), None, partial=False, fails=own.options.on_weakened == "fail", texts=True)
 
 
 def terms_of(base: Baseline, head: FilePath, snapshots: Snapshots, cases: Cases | None = None) -> Terms:
@@ -196,16 +186,16 @@ def _is_laxer_report(kept: FilePath, now: FilePath, today: Mapping[str, str]) ->
     return False
 
 
-def _dropped_inputs(rules: JudgingSettings, run: Snapshot) -> Iterator[Weakening]:
+def _dropped_inputs(run: RunSides) -> Iterator[Weakening]:
     """Yield inputs that the base commit's settings name and the change's own do not: other cases may replace them.
 
     Added patterns count after the merge, like a new limit. Other patterns for the same files leave out none.
     """
-    for name in OF_INPUTS if rules.base else ():
-        values = (one.value(name) for one in (rules.options, run.options))
+    for name in OF_INPUTS if run.base else ():
+        values = (one.options.value(name) for one in (run.judge, run.head))
         judged, own = (value if isinstance(value, tuple) else (value,) for value in values)
         gone = [one for one in judged if one not in own]
-        if gone and _files_of(name, rules.snapshot) - _files_of(name, run):
+        if gone and _files_of(name, run.judge) - _files_of(name, run.head):
             new = [one for one in own if one not in judged]
             what = What.CHANGED if new else What.DROPPED
             yield Weakening("setting", name.replace("_", "-"), "", what, gone, new)
@@ -224,20 +214,18 @@ def _files_of(name: str, side: Snapshot) -> set[FilePath]:
     }
 
 
-def _bases(
-    compared: Baseline | None, rules: JudgingSettings, on_weakened: str, effects: Effects, snapshots: Snapshots
-) -> Iterator[Callable[[], Baseline | None]]:
+def _bases(compared: Baseline | None, run: RunSides) -> Iterator[Callable[[], Baseline | None]]:
     """Yield what to compare a run's terms with, the best first.
 
     The event's base commit comes first, because a change's own config file may name the baseline.
     """
-    is_needed, has_base = rules.breaks_on_weakened(on_weakened), bool(effects.context.subject.base_sha)
+    has_base = bool(run.effects.context.subject.base_sha)
     is_commit = compared is not None and compared.report is None
-    if rules.base:
-        yield lambda: rules.base
-    elif is_commit and (rules.options.baseline == "base" or not has_base):
+    if run.base:
+        yield lambda: run.base
+    elif is_commit and (run.options.baseline == "base" or not has_base):
         yield lambda: compared
     else:
-        if is_needed or has_base:
-            yield partial(base_commit, "on-weakened", WARN_HERE, effects, snapshots)
+        if run.breaks_on_weakened or has_base:
+            yield partial(base_commit, "on-weakened", WARN_HERE, run.snapshots)
         yield lambda: compared
