@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
@@ -41,12 +42,12 @@ def map_in_order(
 ) -> Iterator[Result]:
     """Yield what a function returns for each item, in order, computed by several processes.
 
-    Fewer items than `fewest` are not worth starting them. Where the system cannot fork there is one process. Raises
+    Fewer items than `fewest` are not worth starting them. Windows cannot fork, so there is one process. Raises
     CannotJudge if they cannot be started, and if a process dies.
     """
     stream = iter(items)
     head = list(islice(stream, fewest))
-    if processes == 1 or len(head) < fewest or not hasattr(os, "fork"):
+    if processes == 1 or len(head) < fewest or sys.platform == "win32":
         yield from (function(item) for item in chain(head, stream))  # `map` would end at a StopIteration
         return
     first, stream = head[0], chain(head[1:], stream)

@@ -78,3 +78,11 @@ def test_a_console_of_windows_gets_utf_8() -> None:
     ]
     ran = subprocess.run(command, env={**os.environ, "PYTHONIOENCODING": "cp1252"}, check=False, capture_output=True)
     assert "┌──" in ran.stdout.decode("utf-8"), "cp1252 has no such line"
+
+
+@pytest.mark.soak
+def test_windows_has_all_that_the_package_calls(tmp_path: Path) -> None:
+    """Its standard library lacks names, such as `os.fork`; the type checker knows which."""
+    command = [sys.executable, "-m", "mypy", "--platform=win32", f"--cache-dir={tmp_path}", "safe_gate", "composite"]
+    ran = subprocess.run(command, cwd=REPOSITORY, check=False, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout
