@@ -20,6 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 WHEEL = HERE / "wheel.txt"
 LOCKED = [HERE.parent / "requirements-image.txt", WHEEL if WHEEL.exists() else HERE.parent / "requirements-build.txt"]
+COULD_NOT_JUDGE = 3
 QUIETLY = ["--quiet", "--disable-pip-version-check", "--require-hashes", "--only-binary", ":all:"]
 
 
@@ -43,7 +44,9 @@ def installed(folder: Path) -> Path:
         return python
     locked = [word for file in LOCKED for word in ("-r", str(file))]
     if not wheels.exists():
-        subprocess.run([sys.executable, "-m", "pip", "download", *QUIETLY, *locked, "--dest", str(wheels)], check=True)
+        some = folder / "some"  # a failed download leaves a part, which must not be kept for other jobs
+        subprocess.run([sys.executable, "-m", "pip", "download", *QUIETLY, *locked, "--dest", str(some)], check=True)
+        some.rename(wheels)
     venv.create(environment, with_pip=True, clear=True)
     pip = [str(python), "-m", "pip", "install"]
     subprocess.run([*pip, *QUIETLY, "--no-index", "--find-links", str(wheels), *locked], check=True)
@@ -60,16 +63,20 @@ def variables(inputs: Mapping[str, str]) -> dict[str, str]:
 
 
 def main() -> int:
-    """Tell where packages are kept, or run the gate and return its exit code."""
+    """Tell where packages are kept, or run the gate and return its exit code; 3 if it cannot be installed."""
     folder = Path(os.environ["RUNNER_TEMP"], key())
     if sys.argv[1] == "key":
         with Path(os.environ["GITHUB_OUTPUT"]).open("a", encoding="utf-8", newline="\n") as output:
             output.write(f"key={key()}\nfolder={folder / 'wheels'}\n")
         return 0
+    try:
+        python = installed(folder)
+    except subprocess.CalledProcessError:
+        print("::error title=SAFE Gate::Its packages cannot be installed, for the reason above; run the job again.")
+        return COULD_NOT_JUDGE
     environ = {**os.environ, **variables(json.loads(os.environ["INPUTS"]))}
     del environ["INPUTS"]
-    command = [str(installed(folder)), "-I", "-m", "safe_gate", "run"]
-    return subprocess.run(command, check=False, env=environ).returncode
+    return subprocess.run([str(python), "-I", "-m", "safe_gate", "run"], check=False, env=environ).returncode
 
 
 if __name__ == "__main__":

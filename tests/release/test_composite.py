@@ -60,6 +60,15 @@ def test_an_input_of_several_lines_reaches_the_gate_as_the_runner_would_hand_it(
     assert len(report["synthesis"]["results"]) == 2
 
 
+def test_packages_that_cannot_be_installed_are_no_failed_gate(tmp_path: Path) -> None:
+    environ = {"PATH": os.environ["PATH"], "RUNNER_TEMP": str(tmp_path), "INPUTS": "{}", "PIP_NO_INDEX": "1"}
+    command = [sys.executable, "-I", str(SCRIPT), "gate"]
+    ran = subprocess.run(command, env=environ, check=False, capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout.startswith("::error title=SAFE Gate::Its packages cannot be")) == (3, True)
+    assert "Traceback" not in ran.stderr
+    assert not [*tmp_path.glob("*/wheels")], "the cache of the job must not keep a part of them"
+
+
 def test_line_ends_of_windows_change_no_score(safe_gate: Callable[..., Ran], tmp_path: Path) -> None:
     write_cases(tmp_path / "lf.jsonl", turn("a"), turn("b"))
     (tmp_path / "crlf.jsonl").write_bytes((tmp_path / "lf.jsonl").read_bytes().replace(b"\n", b"\r\n"))
