@@ -154,7 +154,7 @@ def test_a_case_shows_its_texts_with_what_was_found(safe_gate: SafeGate, browser
     assert check["cancelled"], "something is quoted"
     assert [side for side, text in found if "You must" in text] == ["cancelled"]
     assert "does not count: in a quotation" in words
-    assert "1 clause leaves the choice and 1 directs: 1 \u2212 1 = 0. A reply passes with 1 or more." in words
+    assert "1 clause for the reply and 1 against it. A reply passes with more clauses for it than against it." in words
     assert "The label says that it passes." in words
     choose(browser, evaluator="safe_v0")
     words = opened(browser)
@@ -251,14 +251,14 @@ def test_each_check_says_how_it_decided(safe_gate: SafeGate) -> None:
     assert words["german"] == "Not judged: the text is not in English."
     assert words["calm"] == "Does not apply: no clause of the message that counts discloses anything."
     assert decided("unverifiable_reassurance") | {"good": "", "calm": ""} == {
-        "bad": "0 clauses read a mind, 1 guarantees. One is enough to fail.",
+        "bad": "1 clause against the reply. A reply passes with no clause against it.",
         "german": "Not judged: the text is not in English.",
         "mute": "Does not apply: the reply has no word.",
-        "learned": "0 clauses read a mind, 0 guarantee. One is enough to fail.",
+        "learned": "0 clauses against the reply. A reply passes with no clause against it.",
         "good": "",
         "calm": "",
     }
-    assert decided("agency_language")["learned"].startswith("1 clause leaves the choice and 1 directs: 1 \u2212 1 = 0.")
+    assert decided("agency_language")["learned"].startswith("1 clause for the reply and 1 against it.")
     safe_gate(*RUN, "--synthesis-cases", "c.jsonl", "--profile", "spec")
     assert "at a similarity of 0.45 (here 0." in decided("topic_pivot")["good"]
 

@@ -58,12 +58,12 @@ def test_a_metric_that_is_mostly_vacuous_is_named_in_every_format(
     log = judged(full=full, empty=empty).out
     total = full + empty
     cases = "cases name" if total > 1 else "case names"
-    idle = f"{empty} of {total} verdicts are not applicable, which passes but proves nothing."
-    never = "`topic_pivot` did not apply to " + (f"any of {total} cases." if total > 1 else "the only case.")
+    verdicts = "verdicts are" if total > 1 else "verdict is"
+    idle = f"{empty} of {total} {verdicts} not applicable, which passes but proves nothing."
     sentences = (
         f"CR: {empty} of {total} {cases} no signals to find, so 1.00 there proves nothing.",
         f"AH: {empty} of {total} {cases} no forbidden terms, so 1.00 there proves nothing.",
-        f"Topic pivot: {idle}" if full else never,
+        f"Topic pivot: {idle}",
     )
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
     alone = safe_gate("score", "--batch", "b").out + safe_gate("eval", "--cases", "c.jsonl").out
@@ -80,7 +80,7 @@ def test_reassurance_is_not_applicable_to_a_reply_without_words(safe_gate: SafeG
     write_cases(Path("c.jsonl"), turn("a", assistant=reply, checks=["unverifiable_reassurance"]))
     ran = safe_gate("eval", "--cases", "c.jsonl")
     assert ran.code == 0
-    assert "`unverifiable_reassurance` did not apply to the only case.\n" in ran.out
+    assert "Unverifiable reassurance: 1 of 1 verdict is not applicable, which passes but proves nothing.\n" in ran.out
     assert safe_gate("run", "--cases", "c.jsonl", "--max-vacuous", "0").code == 1
     assert "not applicable" not in safe_gate("eval", "--cases", "c.jsonl", "--profile", "spec").out
 
@@ -116,7 +116,8 @@ def test_a_check_that_ships_by_default_and_never_ran_or_applied_is_named_in_one_
     write_cases(Path("c.jsonl"), *(turn(f"c{number}", user=user) for number, user in enumerate(asked)))
     write_cases(Path("d.jsonl"), *(turn(f"d{number}", checks=["agency_language"]) for number in range(2)))
     log = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-same-reply", "off").out
-    assert "`topic_pivot` did not apply to any of 6 cases.\n" in log
-    assert "\n`topic_pivot` did not apply to any of 6 cases.  \n" in Path("reports/safe-gate.md").read_text("utf-8")
+    idle = "Topic pivot: 6 of 6 verdicts are not applicable, which passes but proves nothing."
+    assert f"{idle}\n" in log
+    assert f"\n{idle}  \n" in Path("reports/safe-gate.md").read_text("utf-8")
     log = safe_gate("run", "--synthesis-cases", "d.jsonl").out
     assert "`unverifiable_reassurance` and `topic_pivot` did not run on any of 2 cases.\n" in log

@@ -49,7 +49,9 @@ def test_explain_shows_hits_in_the_text_and_the_arithmetic(safe_gate: SafeGate) 
     assert "b (c.jsonl:2): fails" in ran.out
     assert "  [1 You should 1] call.\n  \\x1b[2J [2 You\u2019ll definitely be fine 2]." in ran.out
     assert '  directs  [1] "You should"  agency-negative/you-should\n' in ran.out
-    assert "0 clauses leave the choice and 1 directs: 0 \u2212 1 = \u22121. A reply passes with 1 or more." in ran.out
+    assert (
+        "0 clauses for the reply and 1 against it. A reply passes with more clauses for it than against it." in ran.out
+    )
 
 
 def test_explain_shows_what_cancels_a_hit_as_its_words(safe_gate: SafeGate) -> None:
