@@ -26,9 +26,10 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of
 from safe_gate.model.report import InputFile, Origin, Provenance, Report, Tool, Verdict
 from safe_gate.model.results import NOTHING_RECORDED, Recorded, Untrusted
 from safe_gate.render import console, formats
+from safe_gate.render.cases import RankedFindings, rank
 from safe_gate.render.formats import Draw
 from safe_gate.render.untrusted import plain, quote_phrase
-from safe_gate.render.view import RankedFindings, ReportView, rank
+from safe_gate.render.view import ReportView
 from safe_gate.scoring import sides
 from safe_gate.settings import Settings
 from safe_gate.settings import settings as every_setting
@@ -105,7 +106,7 @@ def begin(options: Settings, effects: Effects, reports: Mapping[Path, Draw], jud
         raise OverwriteError(taken)
     words = "run did not finish, so there is no result; run again"
     judged = without_verdict((Problem(Place("safe-gate"), words, code=Code.NOT_FINISHED),), judging_options, effects)
-    shown = formats.RenderedRun(ReportView.of(judged.report), _origin(options, effects))
+    shown = formats.RenderedRun(ReportView(judged.report), _origin(options, effects))
     for path, draw in reports.items():
         disk.write_or_remove(path, draw(shown))
     if reports and not options.shard:
@@ -116,30 +117,30 @@ def begin(options: Settings, effects: Effects, reports: Mapping[Path, Draw], jud
 def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mapping[Path, Draw]) -> Judged:
     """Print, write and publish a report; return what it is by then: another one if it cannot be written."""
     origin, problems = _origin(options, effects), judged.problems
-    shown = formats.RenderedRun(ReportView(judged.report, problems), origin, judged.recorded)
+    shown = formats.RenderedRun(ReportView(judged.report), origin, judged.recorded)
     written: list[str] = []
     try:
         disk.write_all({path: draw(shown) for path, draw in reports.items()})
         written = [disk.display_path(path) for path in reports]
     except CannotJudge as error:
         judged = without_verdict((*problems, *error.problems), options, effects)
-        shown = formats.RenderedRun(ReportView(judged.report, judged.problems), origin)
+        shown = formats.RenderedRun(ReportView(judged.report), origin)
         for path, draw in reports.items():
             disk.write_or_remove(path, draw(shown))  # never leave an old pass
     if judged.problems:
         effects.err(console.problem_lines(judged.problems))
     elif options.quiet:
-        effects.out(console.verdict_line(shown.view, names_rules=True))
+        effects.out(console.verdict_line(judged.report, names_rules=True))
     else:
         for card in console.scorecards(shown.view):
             effects.out(card)
-        effects.out(console.rules_text(shown.view))
+        effects.out(console.rules_text(judged.report))
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_text(path) for path in written)}")
     hands_over = not overwritten_reports((_hand_over(options),), options)
     if options.dry_run or options.sinks or effects.context.has_runner:
         github.publishing.publish_run(shown.view, options, written, effects, shown.recorded, hands_over=hands_over)
-    _tell_programs(shown.view, written, effects)
+    _tell_programs(shown.view, judged.problems, written, effects)
     if judged.report.verdict is Verdict.FAIL:
         command = _next_command(shown.view, options, effects.given)
         effects.tell("next", command)
@@ -189,7 +190,7 @@ def _hand_over(options: Settings) -> Path:
 _MOST_NAMED = 3
 
 
-def _tell_programs(view: ReportView, written: Sequence[str], effects: Effects) -> None:
+def _tell_programs(view: ReportView, problems: Sequence[Problem], written: Sequence[str], effects: Effects) -> None:
     """Tell programs the verdict, its rules, the first cases to look at, and the reports (docs/json.md)."""
 
     def found() -> Iterator[tuple[str, RankedFindings]]:
@@ -218,7 +219,7 @@ def _tell_programs(view: ReportView, written: Sequence[str], effects: Effects) -
     )
     effects.tell("case_count", lambda: sum(some.number for _, some in found()))
     effects.tell("reports", list(written))
-    effects.tell("problems", view.problems)
+    effects.tell("problems", problems)
 
 
 def _next_command(view: ReportView, options: Settings, given: frozenset[str]) -> str:
@@ -230,8 +231,8 @@ def _next_command(view: ReportView, options: Settings, given: frozenset[str]) ->
     ids = [one.case_id.text for part in broken for one in rank(part.section.findings, _MOST_NAMED).first]
     compared = view.report.comparison
     if not ids and not compared:  # then the rule itself names cases of this run; the gate's own rules name waivers
-        ids = [name for rule in view.broken if rule.evaluator != "gate" for name in rule.names]
-    stale = [rule.group for rule in view.broken if rule.rule == rules.STALE_RECORDINGS]
+        ids = [name for rule in view.report.broken() if rule.evaluator != "gate" for name in rule.names]
+    stale = [rule.group for rule in view.report.broken() if rule.rule == rules.STALE_RECORDINGS]
     if ids:
         name, words = "explain", ids[:_MOST_NAMED]
     elif stale:

@@ -23,6 +23,7 @@ from safe_gate.model.report import Report, Verdict, Waiver
 from safe_gate.model.results import Table, Untrusted
 from safe_gate.render import console
 from safe_gate.render.comparison import NEWLY_FAILING, comparison_section
+from safe_gate.render.untrusted import phrase_line
 from safe_gate.render.view import filter_sentence
 from safe_gate.settings import WAIVERS_FILE
 
@@ -63,10 +64,10 @@ def main(call: Call) -> int:
     report = source.load_report(arguments["report"] or (Path(options.report_dir) / "safe-gate.json").as_posix())
     signed = {name: text for name in ("reason", "owner", "expires") if not is_blank(text := arguments[name].strip())}
     content, refusal = approved(report, target, call, signed)
-    for phrase in filter_sentence(report.provenance.policy, report.provenance.left_out or {}):
-        effects.out(console.phrase_line(phrase))
+    if words := filter_sentence(report.provenance.policy, report.provenance.left_out):
+        effects.out(phrase_line(words))
     for sentence in changed_and_gone(report)[0][:5]:
-        effects.out(console.phrase_line(("Stale: ", *sentence, "; run again to approve the current file")))
+        effects.out(phrase_line(("Stale: ", *sentence, "; run again to approve the current file")))
     if faults := checked.load_schema(kind).faults(content):
         raise CannotJudge(*(Problem(Place(target), one.message, field=one.field, code=Code.USAGE) for one in faults))
     if refusal:

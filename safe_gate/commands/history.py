@@ -1,4 +1,4 @@
-"""`history`: draw runs over time from their reports: a page, a picture, Markdown and the job summary."""
+"""`history`: draw runs over time from their reports: a page, Markdown and the job summary."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from safe_gate.inputs import disk, globs
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.results import Phrase
 from safe_gate.render import console
+from safe_gate.render.untrusted import phrase_line
 
 NAME = "safe-gate.history"
 """The name of a history's files, without their suffixes."""
@@ -42,13 +43,12 @@ def main(call: Call) -> int:
     folder = Path(options.report_dir)
     written = {
         folder / f"{NAME}.html": addons.page.history.html_page(moments, notes),
-        folder / f"{NAME}.svg": addons.page.history.svg_picture(moments),
         folder / f"{NAME}.md": (text := addons.page.history.markdown_summary(moments, notes)),
     }
     disk.write_all(written)
     effects.out(console.table_text(addons.page.history.runs_table(moments, with_labels=False)))
     for note in notes:
-        effects.out(console.phrase_line(note))
+        effects.out(phrase_line(note))
     effects.out(f"Written: {', '.join(console.path_text(disk.display_path(path)) for path in written)}")
     publishing.append_to_summary(text, effects, is_dry=options.dry_run)
     return 0

@@ -95,7 +95,7 @@ _ORIGINS = {"spec": "spec", "hand": "hand-written", "": "own"}
 
 
 def _drawn(shown: Iterable[Table | str]) -> str:
-    return "\n".join(console.draw_table(one, "simple_outline") if isinstance(one, Table) else one for one in shown)
+    return "\n".join(console.draw_table(one) if isinstance(one, Table) else one for one in shown)
 
 
 def _train(patterns: Sequence[str], side: sides.Snapshot, out: str, effects: Effects) -> None:

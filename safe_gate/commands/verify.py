@@ -30,6 +30,7 @@ from safe_gate.model.problems import CannotJudge, Place, Problem
 from safe_gate.model.report import Digests, InputFile, Report, Verdict, Waivers
 from safe_gate.model.results import Phrase, Table, Untrusted
 from safe_gate.render import console
+from safe_gate.render.untrusted import phrase_line
 from safe_gate.settings import Settings, settings
 from safe_gate.settings.reading import Config, read
 
@@ -105,7 +106,7 @@ def _verify(path: str, effects: Effects) -> int:
     if again and added:
         remarks.append((f"Not recomputed: {', '.join(added)}.",))
     for remark in remarks:
-        effects.out(console.phrase_line(remark))
+        effects.out(phrase_line(remark))
     effects.out(f"{console.path_text(path)}: {_STANDINGS[code]} ({reason})")
     return code
 

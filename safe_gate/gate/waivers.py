@@ -83,15 +83,6 @@ def waived_ids(found: Findings) -> Mapping[str, frozenset[str]]:
     return {name: frozenset(one.case_id for one in failures) for name, failures in waived(found).items()}
 
 
-def unwaived_failures(found: Findings) -> Mapping[tuple[str, str], tuple[str, ...]]:
-    """Return the failures of each case that its waivers do not cover, by `case_of`, if any."""
-    applied = _applied(found)
-    cases = {one[:2] for one in applied}
-    failures = _failures(found.parts) if applied else ()
-    left = {(one.case_id, EVALUATORS[name].present.measure_noun): by - applied for name, one, by in failures}
-    return {case: tuple(sorted(by for *_, by in some)) for case, some in left.items() if some and case in cases}
-
-
 def case_of(waiver: Waiver) -> tuple[str, str]:
     """Return the case of a waiver: its id, and the word `metric` or `check` for what it fails."""
     return waiver.case_id, waiver.kind

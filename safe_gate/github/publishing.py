@@ -34,7 +34,7 @@ from safe_gate.model.report import Origin, Report, Verdict
 from safe_gate.model.results import NOTHING_RECORDED, Recorded, Untrusted
 from safe_gate.render import SUMMARY_LIMIT, console, markdown
 from safe_gate.render.untrusted import plain
-from safe_gate.render.view import ReportView
+from safe_gate.render.view import ReportView, step_outputs
 from safe_gate.settings import Settings
 
 _REFUSED = {
@@ -96,7 +96,7 @@ def publish_run(
         _append(
             tuple(markdown.scorecards_by_length(view, limit=SUMMARY_LIMIT, origin=origin, recorded=recorded)), effects
         )
-    are_written = _write_outputs({**view.step_outputs, **_paths(paths), "comment-file": file}, effects)
+    are_written = _write_outputs({**step_outputs(report), **_paths(paths), "comment-file": file}, effects)
     posted = comment.Posted(preview.why_no_comment(wanted, context))
     if draft:
         posted = _post(
@@ -208,7 +208,7 @@ def publish_hand_over(wanted: Settings, effects: Effects) -> bool:
     if wanted.dry_run:
         effects.out("Dry run: step outputs are written; the comment is not.")
         _show(draft.bodies[0], effects)
-    are_written = _write_outputs(ReportView.of(found.report).step_outputs, effects)
+    are_written = _write_outputs(step_outputs(found.report), effects)
     posted = _post(
         draft,
         wanted,
@@ -239,7 +239,7 @@ def read_hand_over(wanted: Settings, context: Context) -> tuple[handover.HandOve
         # A job that was not run again left it in an earlier attempt.
         theirs = context.of_trigger()._replace(run=found.run)
         origin = theirs.origin(found.folder, wanted.gate_id or found.gate)
-        return found, theirs, _draft(ReportView.of(found.report), wanted.comment, theirs, origin, job=found.job)
+        return found, theirs, _draft(ReportView(found.report), wanted.comment, theirs, origin, job=found.job)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
         words = "has impossible figures; expected a file written by safe-gate run"
         raise CannotJudge(Problem(place, words)) from None

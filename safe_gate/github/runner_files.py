@@ -17,9 +17,10 @@ from safe_gate.model.problems import Place, Problem, in_order, number
 from safe_gate.model.report import RuleOutcome
 from safe_gate.model.results import Finding, Severity, Untrusted
 from safe_gate.render import SUMMARY_LIMIT
+from safe_gate.render.cases import rank
 from safe_gate.render.console import problem_line
 from safe_gate.render.untrusted import plain, quote_phrase
-from safe_gate.render.view import ReportView, rank, rule_message, rule_name
+from safe_gate.render.view import ReportView, rule_message, rule_name
 
 
 def write_outputs(path: str, values: Mapping[str, str]) -> None:
@@ -105,13 +106,13 @@ def annotations_of(view: ReportView, folder: str = "") -> tuple[Annotation, ...]
     Of each level there are as many as the runner shows, the last one for those that are left out.
     `folder` is the working folder's path in the repository.
     """
-    problems = view.problems
+    problems = view.report.problems
     noun = "problem" if problems else "case"
-    fixed = [*_broken_rules(view.broken), *_input_problems(problems, folder)]
+    fixed = [*_broken_rules(view.report.broken()), *_input_problems(problems, folder)]
     shown: list[Annotation] = []
     for level, most in _LEVELS.items():
         ours = [one for one in fixed if one.level == level]
-        findings = (one for section in view.sections for one in section.findings)
+        findings = (one for part in view.parts for one in part.section.findings)
         found = rank((one for one in findings if _LEVEL_OF[one.breaks][one.severity] == level), most)
         total = len(ours) + found.number + (number(problems) - len(problems)) * (level == "error")
         ours += (_case(finding, level, folder) for finding in found.first)

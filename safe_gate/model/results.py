@@ -299,10 +299,10 @@ class Section(NamedTuple):
     counts: tuple[str, ...]
     metrics: Table
     footer: tuple[str, ...]
-    cases_title: str
-    cases: Table
-    issues: tuple[tuple[str, Phrase], ...]
     findings: Sequence[Finding]
+    cases_title: str = ""
+    cases: Table = Table((), "", ())
+    issues: tuple[tuple[str, Phrase], ...] = ()
     notes: tuple[Phrase, ...] = ()
     details: tuple[tuple[str, Table], ...] = ()
 

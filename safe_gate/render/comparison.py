@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -24,38 +25,52 @@ from safe_gate.model.report import (
     Weakening,
 )
 from safe_gate.model.results import CaseResult, Finding, Phrase, Section, Severity, Table, Test, Untrusted, Words
-from safe_gate.model.spool import Spool
 
 NEWLY_FAILING = "newly failing"
-"""The news of a case that newly fails."""
+"""The kind, and the news, of a case that newly fails."""
+
+_FAILS_BY_RULES, _FIXED_BY_RULES = "fails by today's rules", "fixed by today's rules"
+
+NEWS = {
+    NEWLY_FAILING: NEWLY_FAILING,
+    "still failing": "failing before",
+    _FAILS_BY_RULES: _FAILS_BY_RULES,
+}
+"""What a reader is told of a case to look at, by the kind of its change."""
 
 _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")
-_LAST = ("Worse", "Better", "p")
+"""The order of changed cases."""
+
+_COLUMNS = ("Metric", "Baseline", "Today's rules", "This run", "By rules", "By outputs", "95 %", "Worse", "Better", "p")
+_FOOTER = "Baseline: as judged then. Today's rules: its outputs under today's rules. p: after Holm's correction."
+
+
+def kind_of_change(change: Change) -> str:
+    """Return how a case changed. Where only rules changed, its output did not, but it is still news."""
+    was_passing, *_ = change.passed
+    if change.change == "still failing" and was_passing:
+        return _FAILS_BY_RULES
+    return _FIXED_BY_RULES if change.change == "still passing" and not was_passing else change.change
 
 
 def comparison_section(comparison: Comparison, run: Parts) -> Section:
     """Return a comparison as a section; `run` has the evaluators' parts of the run that is compared."""
-    parts = [*parts_of(comparison.parts)]
-    rows = tuple(_metric_row(evaluator, metric) for evaluator, part in parts for metric in part.metrics)
+    parts, counts = [*parts_of(comparison.parts)], headline(comparison)
+    footer = (_FOOTER, *(evaluator.compare.compared_cases for evaluator, _ in parts))
     return Section(
         title=("Compared with ", *describe_baseline(comparison.baseline)),
-        headline=headline(comparison),
-        counts=(headline(comparison),),
+        headline=counts,
+        counts=(counts,),
         metrics=Table(
-            ("Metric", "Baseline", "Today's rules", "This run", "By rules", "By outputs", "95 %", *_LAST),
+            _COLUMNS,
             "<" + ">" * 9,
-            rows,
+            tuple(_metric_row(evaluator, metric) for evaluator, part in parts for metric in part.metrics),
         ),
-        footer=(" ".join((_FOOTER, *filter(None, (evaluator.compare.compared_cases for evaluator, _ in parts)))),),
-        cases_title="",
-        cases=Table((), "", ()),
-        issues=tuple(_cases_by_change([part.cases for _, part in parts])),
+        footer=(" ".join(filter(None, footer)),),
+        issues=tuple(_differing_cases([part.cases for _, part in parts])),
         findings=tuple(_changed_findings(parts, run)),
         notes=tuple(comparison_notes(comparison)),
     )
-
-
-_FOOTER = "Baseline: as judged then. Today's rules: its outputs under today's rules. p: after Holm's correction."
 
 
 def describe_baseline(base: BaselineFacts) -> Phrase:
@@ -73,29 +88,19 @@ def headline(comparison: Comparison) -> str:
     parts = [part for _, part in parts_of(comparison.parts)]
     if not parts:
         return "no baseline yet"
-    changes = [change for part in parts for change in part.changes]
-    both = sum(part.cases.both for part in parts)
-    changed = sum(len(part.cases.changed_outputs) for part in parts)
-    kinds = [change.change for change in changes]
-    words = [f"{kinds.count(kind)} {kind}" for kind in ("newly failing", "fixed", "still failing")]
-    by_rules = sum(map(_fails_by_rules, changes))
-    words += [f"{by_rules} of them by today's rules alone"] * bool(by_rules)
-    passing = sum(map(_passes_by_rules, changes))
-    words += [f"{passing} {_FIXED_BY_RULES} alone"] * bool(passing)
-    added, removed = (sum(len(getattr(part.cases, kind)) for part in parts) for kind in ("added", "removed"))
-    for kind, count in (("added", added), ("removed", removed)):
-        words += [f"{count} {kind}"] * bool(count)
-    return f"{', '.join(words)} · {changed} of {plural(both, 'output')} changed"
-
-
-def _fails_by_rules(change: Change) -> bool:
-    """Return whether a case fails only because rules changed. Its output did not change, but it is still news."""
-    return change.change == "still failing" and change.passed[0]
-
-
-def _passes_by_rules(change: Change) -> bool:
-    """Return whether a case that failed passes only because rules changed."""
-    return change.change == "still passing" and not change.passed[0]
+    kinds = Counter(kind_of_change(change) for part in parts for change in part.changes)
+    by_rules = kinds[_FAILS_BY_RULES]
+    optional = {
+        "of them by today's rules alone": by_rules,
+        f"{_FIXED_BY_RULES} alone": kinds[_FIXED_BY_RULES],
+        "added": sum(len(part.cases.added) for part in parts),
+        "removed": sum(len(part.cases.removed) for part in parts),
+    }
+    counts = [f"{kinds[NEWLY_FAILING]} newly failing", f"{kinds['fixed']} fixed"]
+    counts.append(f"{kinds['still failing'] + by_rules} still failing")
+    counts += [f"{count} {kind}" for kind, count in optional.items() if count]
+    changed, both = (sum(len(part.cases.changed_outputs) for part in parts), sum(part.cases.both for part in parts))
+    return f"{', '.join(counts)} · {changed} of {plural(both, 'output')} changed"
 
 
 def comparison_notes(comparison: Comparison) -> Iterator[Phrase]:
@@ -108,6 +113,7 @@ def comparison_notes(comparison: Comparison) -> Iterator[Phrase]:
         name: Words = commit if is_base else Untrusted(base.name)
         yield ("There is no baseline yet: ", name, f" {lacks}. Only the absolute rules were judged.")
         return
+    parts = [part for _, part in parts_of(comparison.parts)]
     for missing in comparison.without_baseline:
         words = f"{EVALUATORS[missing].title} has no baseline yet: no case of it is in the baseline."
         yield (f"{words} Only its absolute rules were judged.",)
@@ -116,14 +122,13 @@ def comparison_notes(comparison: Comparison) -> Iterator[Phrase]:
     if comparison.status == "inconclusive":
         yield (_detectable_drop_note(comparison),)
     if key := comparison.cluster_key:
-        of_all = [part.metrics[0] for _, part in parts_of(comparison.parts) if part.metrics]
+        of_all = [part.metrics[0] for part in parts if part.metrics]
         groups = plural(sum(metric.units for metric in of_all), "group")
         grouped = plural(sum(metric.cases for metric in of_all), "case")
         yield ("Cases are grouped by ", Untrusted(key), f": {groups} of {grouped}.")
-    for _, part in parts_of(comparison.parts):
+    for part in parts:
         yield from _changed_judges(part.judges)
-    unseparated = sum(part.cases.unseparated for _, part in parts_of(comparison.parts))
-    if unseparated:
+    if unseparated := sum(part.cases.unseparated for part in parts):
         cases = plural(unseparated, "case")
         why = "the baseline is a report without outputs; use a commit as the baseline to separate the two"
         yield (f"Both rules and outputs of {cases} may have changed, and {why}.",)
@@ -142,27 +147,6 @@ def _changed_judges(changes: Sequence[JudgeChange]) -> Iterator[Phrase]:
         yield (f"{plural(more, 'more judge')} changed.",)
 
 
-def mark_changes(section: Section, evaluator: Evaluator, part: Compared) -> Section:
-    """Return a section whose findings say what changed since the baseline, and what the baseline found."""
-    changes = {change.id: change for change in part.changes}
-    added = {one.id for one in part.cases.added}
-
-    def told(finding: Finding) -> Finding:
-        change = changes.get(finding.case_id.text)
-        if change is None:
-            return finding._replace(news="new case" if finding.case_id.text in added else "")
-        news = _BY_RULES if _fails_by_rules(change) else _NEWS.get(change.change, "")
-        before = () if change.before is None else tuple(_evidence(evaluator, change.before))
-        return finding._replace(news=news, before=before)
-
-    return section._replace(findings=Spool(map(told, section.findings)))
-
-
-_BY_RULES = "fails by today's rules"
-_FIXED_BY_RULES = "fixed by today's rules"
-_NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
-
-
 def _detectable_drop_note(comparison: Comparison) -> str:
     if not any(part.cases.both for _, part in parts_of(comparison.parts)):
         return "No case id is in both runs: nothing was compared."
@@ -179,7 +163,8 @@ def _metric_row(evaluator: Evaluator, metric: MetricChange) -> tuple[str, ...]:
     bounds = wilson(round(mean * metric.cases), metric.cases) if is_share else ()
     return (
         f"{evaluator.title}: {metric.metric.replace('_', ' ')}",
-        *(percent(mean, 1) for mean in (metric.baseline, metric.today)),
+        percent(metric.baseline, 1),
+        percent(metric.today, 1),
         with_interval(mean, *bounds) if bounds else percent(mean, 1),
         _signed_points(metric.today - metric.baseline),
         _signed_points(metric.head - metric.today),
@@ -196,8 +181,8 @@ def _signed_points(share: float) -> str:
     return points if float(points) == 0 else f"{'+' if share > 0 else '-'}{points}"
 
 
-def _cases_by_change(cases: Sequence[ComparedCases]) -> Iterator[tuple[str, Phrase]]:
-    """Yield the cases by outcome, the first few by name."""
+def _differing_cases(cases: Sequence[ComparedCases]) -> Iterator[tuple[str, Phrase]]:
+    """Yield the cases that one run lacks or asks something else of, the first few by name."""
     named = {
         "Removed": [one.id for some in cases for one in some.removed],
         "Added": [one.id for some in cases for one in some.added],
@@ -212,10 +197,9 @@ def _changed_findings(parts: Sequence[tuple[Evaluator, Compared]], run: Parts) -
     """Yield the cases that changed, those that newly fail first, with their evidence before and now."""
     found = []
     for evaluator, part in parts:
-        own = run[evaluator.name] if part.changes else None
-        results = {one.id: one for one in results_of(own)}
+        results = {one.id: one for one in results_of(run[evaluator.name] if part.changes else None)}
         found += [
-            (_SHOWN.index(change.change), _changed_finding(evaluator, change, change.before, results[change.id]))
+            (_SHOWN.index(change.change), _changed_finding(evaluator, change, results[change.id]))
             for change in part.changes
             if change.before is not None
         ]
@@ -223,26 +207,25 @@ def _changed_findings(parts: Sequence[tuple[Evaluator, Compared]], run: Parts) -
         yield finding
 
 
-def _changed_finding(evaluator: Evaluator, change: Change, before: Any, result: CaseResult) -> Finding:
+def _changed_finding(evaluator: Evaluator, change: Change, result: CaseResult) -> Finding:
     whole = next(iter(evaluator.compare.metrics))  # the yes or no that the change itself shows
     moved = [
         f"{metric.replace('_', ' ')} {_score(was)} to {_score(is_)}"
         for metric, (_, was, is_) in change.scores.items()
         if metric != whole and was != is_
     ]
-    because = f" by {' and '.join(change.because)}" if change.because else ""
-    protected = ", protected" if change.protected else ""
-    by_rules = _fails_by_rules(change)
-    what = _BY_RULES if by_rules else f"{change.change}{because}"
-    if _passes_by_rules(change):
-        what = _FIXED_BY_RULES
+    kind = what = kind_of_change(change)
+    if kind == change.change and change.because:
+        what += f" by {' and '.join(change.because)}"
+    if change.protected:
+        what += ", protected"
     return Finding(
         case_id=Untrusted(change.id),
-        severity=Severity.FAILING if by_rules or change.change == NEWLY_FAILING else Severity.REVIEW,
-        what=f"{what}{protected}" + (f": {', '.join(moved)}" if moved else ""),
-        evidence=tuple(_evidence(evaluator, result)),
-        before=tuple(_evidence(evaluator, before)),
-        place=evaluator.present.finding(result).place,
+        severity=Severity.FAILING if kind in (_FAILS_BY_RULES, NEWLY_FAILING) else Severity.REVIEW,
+        what=f"{what}: {', '.join(moved)}" if moved else what,
+        evidence=tuple(evidence_of(evaluator, result)),
+        before=tuple(evidence_of(evaluator, change.before)),
+        place=result.place,
     )
 
 
@@ -250,7 +233,8 @@ def _score(value: float | None) -> str:
     return "none" if value is None else score(value)
 
 
-def _evidence(evaluator: Evaluator, result: Any) -> Sequence[Phrase]:
+def evidence_of(evaluator: Evaluator, result: Any) -> Sequence[Phrase]:
+    """Return the evidence of a result, or that there is none."""
     outcome = evaluator.compare.outcome(result)
     is_feigned = outcome.is_meant_to_fail and not outcome.passed
     nothing: Phrase = ("passes, although it is a negative example" if is_feigned else "nothing found",)
@@ -270,8 +254,7 @@ def weakened_headline(weakened: Weakened | None) -> Phrase:
     """Return the words after `WEAKENED`, empty if no change weakens the gate."""
     if not weakened or not weakened.findings:
         return ()
-    ways = plural(len(weakened.findings), "way")
-    return (f" in {ways}, compared with ", *_weakened_since(weakened.against), _partly_checked(weakened))
+    return (f" in {plural(len(weakened.findings), 'way')}, compared with ", *_compared_state(weakened))
 
 
 def weakened_table(findings: Sequence[Weakening]) -> Table:
@@ -297,20 +280,12 @@ def weakened_remarks(weakened: Weakened | None) -> Iterator[Phrase]:
     if weakened.against is None:
         yield ("Unknown whether this change weakens the gate: the base commit could not be read.",)
     else:
-        yield (
-            "The config, rules and cases are as strict as at ",
-            *_weakened_since(weakened.against),
-            _partly_checked(weakened),
-            ".",
-        )
+        yield ("The config, rules and cases are as strict as at ", *_compared_state(weakened), ".")
 
 
-def _weakened_since(base: BaselineFacts | None) -> Phrase:
-    return describe_baseline(base) if base else ()
-
-
-def _partly_checked(weakened: Weakened) -> str:
-    return " (a report shows only limits and digests)" if weakened.partial else ""
+def _compared_state(weakened: Weakened) -> Phrase:
+    since = describe_baseline(weakened.against) if weakened.against else ()
+    return (*since, " (a report shows only limits and digests)" if weakened.partial else "")
 
 
 def _weakened_row(finding: Weakening) -> tuple[Words, ...]:

@@ -9,14 +9,12 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
-from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
-from safe_gate.evaluators.registry import parts_of, results_of
+from safe_gate.evaluators.registry import results_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place, Problem, number
-from safe_gate.model.report import NOWHERE, Origin, Parts, Report, Verdict, Weakened
+from safe_gate.model.report import NOWHERE, Comparison, Origin, Report, Verdict, Weakened
 from safe_gate.model.results import (
     HELD,
     NOTHING_RECORDED,
@@ -30,6 +28,7 @@ from safe_gate.model.results import (
     Table,
     Untrusted,
 )
+from safe_gate.render.cases import MOST_COUNTED, RankedFindings, ShownPart, rank
 from safe_gate.render.comparison import (
     NEWLY_FAILING,
     WEAKENED,
@@ -41,115 +40,209 @@ from safe_gate.render.comparison import (
     weakened_remarks,
     weakened_table,
 )
-from safe_gate.render.untrusted import LONGEST, address, markdown, quotation
+from safe_gate.render.untrusted import LONGEST, LONGEST_PROBLEM, address, markdown, quotation
 from safe_gate.render.view import (
-    LONGEST_PROBLEM,
-    MOST_COUNTED,
     NO_VERDICT,
-    RankedFindings,
     ReportView,
-    ShownPart,
     blamed_names,
-    finding_counts,
+    known_failures,
     problems_table,
-    rank,
+    remarks,
     rule_message,
     rule_name,
     rule_state,
     rule_subject,
     rules_summary,
+    waivers_table,
 )
 
+COMMENT_LIMIT = 65_000
+"""The most bytes of a comment's text. GitHub takes 65,536 characters, and a marker comes on top."""
+
+_ROWS = HELD  # of a table
+_GROUPS = 10  # broken rules of groups that are named: there are few rules on all cases
+_ICONS = {"pass": "✅", "fail": "❌", "error": "⚠️"}
+_VERDICTS = {"pass": "passed", "fail": "failed", "error": "has no verdict"}
+_MARKS = {"ok": "✅", "warning": "⚠️", "broken": "❌", "skipped": "⏭️"}
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
 _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
-_ARITHMETIC = re.compile(r"[0-9]\D+[0-9]")  # one figure beside another
-_LONGEST_QUOTE = 200  # characters of a line of a reply
-_BLANKS = re.compile(r"\s+")
-_WORD = 20  # a longer word is cut, so that a text without blanks keeps its characters
 
 Quote = Sequence[tuple[Untrusted, bool]]
-"""A line in pieces, each with whether it holds deciding words."""
+"""A line of a reply in pieces, each with whether it holds deciding words."""
 
 Quotes = Mapping[tuple[str, Place], Quote]
 """Deciding lines by the id and the place of their case."""
 
-_NO_LINES: Quotes = {}
 
-ROWS = HELD
-"""The most rows of a table."""
+def scorecards_by_length(
+    view: ReportView, *, limit: int, origin: Origin = NOWHERE, recorded: Recorded = NOTHING_RECORDED
+) -> Iterator[str]:
+    """Yield the report for a reviewer in the lengths that fit, longest first, for a place that may refuse one.
+
+    There are at most three, each with the verdict and the broken rules:
+
+    - everything;
+    - everything but folded parts, with as many of the cases to look at as fit;
+    - counts alone, without a recorded name but the gate's and the baseline's.
+
+    Each has at most `limit` bytes of UTF-8, but the last one takes a few thousand whatever the limit. Cases link to
+    their lines in the repository of the `origin`. The last line links to its commit and its run. A case shows a line of
+    its reply, if its text is `recorded`.
+    """
+    found = rank((finding for part in view.parts for finding in part.section.findings), _ROWS)
+    quotes = deciding_lines(view.parts, recorded, found.first)
+
+    def draw(rows: int, *, folded: bool = False) -> str:
+        return "\n".join(_report_lines(view, found, quotes, origin, rows, folded=folded)) + "\n"
+
+    def exceeds(text: str) -> bool:
+        return len(text.encode("utf-8", "replace")) > limit
+
+    full, rows = draw(_ROWS, folded=True), _ROWS
+    if exceeds(full):
+        rows = bisect_left(range(1, _ROWS + 1), True, key=lambda rows: exceeds(draw(rows)))
+    else:
+        yield full
+    if rows:
+        yield draw(rows)
+    yield draw(0)
 
 
-def source_links(origin: Origin) -> str:
-    """Return links to the judged commit and to the run that judged it."""
-    commit = f" · commit {_link(short_commit(origin.commit), origin, f'commit/{origin.commit}')}"
-    run = f" · {_link(f'run {origin.run} with its artifacts', origin, f'actions/runs/{origin.run}#artifacts')}"
-    return commit * bool(origin.repository and origin.commit) + run * bool(origin.repository and origin.run)
+def scorecard(view: ReportView, *, limit: int, origin: Origin = NOWHERE, recorded: Recorded = NOTHING_RECORDED) -> str:
+    """Return the longest of the `scorecards_by_length`."""
+    return next(scorecards_by_length(view, limit=limit, origin=origin, recorded=recorded))
 
 
-def _link(text: str, origin: Origin, path: str) -> str:
-    return f"[{text}]({origin.repository}/{path})"
+def section_report(section: Section) -> str:
+    """Return one evaluator's scorecard as a separate document."""
+    return "\n".join(
+        (
+            *(f"# {phrase_line(section.title)}", "", " · ".join(section.counts), ""),
+            *(line for note in section.notes for line in (phrase_line(note), "")),
+            *_table(section.metrics),
+            *_detail_lines(section, _ROWS),
+            *_finding_lines(rank(section.findings, _ROWS), _ROWS),
+        )
+    )
 
 
-def short_commit(commit: str) -> str:
-    """Return the first letters of a commit's name."""
-    return markdown(Untrusted(commit[:7]))
+def _report_lines(
+    view: ReportView, ranked: RankedFindings, quotes: Quotes, origin: Origin, rows: int, *, folded: bool
+) -> Iterator[str]:
+    """Yield the report with what is `folded` or without, and tables of at most `rows` rows.
 
-
-def fold(summary: str, lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines folded below a summary."""
-    yield from (f"<details><summary>{summary}</summary>", "")
-    yield from lines
-    yield "</details>"
-
-
-def alert(kind: str, lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines as an alert of GitHub's, such as a WARNING."""
-    yield from (f"> {line}" for line in (f"[!{kind}]", *lines))
+    With no rows it has counts alone, and no recorded name but the gate's and the baseline's.
+    """
+    report = view.report
+    yield from _heading(report, origin)
+    if report.problems:
+        yield from _problem_lines(report.problems, rows)
+    yield from _broken_rule_lines(report, named=bool(rows))
+    yield from _weakened_lines(report.weakened, rows, folded=folded)
+    if report.comparison:
+        yield from _comparison_lines(report.comparison, with_notes=bool(rows))
+    if known := known_failures(report):
+        yield from (f"**Known failures** · {phrase_line(known)}", "")
+    for part in view.parts:
+        notes = map(phrase_line, part.section.notes if rows else ())
+        words = f"**{part.evaluator.title}** · {part.section.headline}"
+        if part.is_broken and rows:
+            yield from (words, "", *(line for note in notes for line in (note, "")), *_table(part.section.metrics))
+        else:
+            yield from (f"{line}  " for line in (words, *notes))
     yield ""
+    for sentence in remarks(report) if rows else ():
+        yield from (phrase_line(sentence), "")
+    if ranked.number and rows:
+        findings = _finding_lines(ranked, rows, origin, quotes)
+        if report.verdict is Verdict.PASS:
+            yield from _fold("<b>Cases to look at</b> · within what the rules allow", findings)
+        else:
+            yield from (f"**Cases to look at** · {ranked.number}", "", *findings)
+    if folded:
+        yield from _detail_folds(view, rows, origin)
+    elif view.parts:
+        yield f"Only the {'cases to look at' if rows else 'counts'} fit here; the JSON report has the rest."
+    yield from _footer(report, origin)
 
 
-def first_rows(table: Table, rows: int) -> Iterator[str]:
-    """Yield the first rows of a table, and how many more there are."""
-    yield from table_lines(Table(table.header, table.align, table.rows[:rows]))
-    yield from left_out_line(len(table.rows) - rows)
-    yield ""
+def _heading(report: Report, origin: Origin) -> Iterator[str]:
+    gate, verdict = f" {markdown(Untrusted(origin.gate))}" if origin.gate else "", report.verdict
+    yield from (f"### {_ICONS[verdict]} SAFE Gate{gate} {_VERDICTS[verdict]} · {rules_summary(report)}", "")
+    if report.problems:
+        commit = f" on commit {_short_commit(origin.commit)}" if origin.commit else ""
+        yield from _alert("WARNING", [f"No verdict{commit}: {NO_VERDICT}."])
 
 
-def rank_sections(parts: Sequence[Section]) -> RankedFindings:
-    """Return the cases to look at of all sections."""
-    return rank((finding for section in parts for finding in section.findings), ROWS)
+def _problem_lines(problems: Sequence[Problem], rows: int) -> Iterator[str]:
+    if rows:
+        yield from table_lines(_first(problems_table(problems), rows), LONGEST_PROBLEM)
+        yield from (*_left_out(number(problems) - rows), "")
+    else:
+        yield from (f"{plural(number(problems), 'problem')}: see the JSON report.", "")
 
 
-def finding_lines(ranked: RankedFindings, rows: int, origin: Origin, quotes: Quotes = _NO_LINES) -> Iterator[str]:
+def _broken_rule_lines(report: Report, *, named: bool) -> Iterator[str]:
+    """Yield the broken rules in words, then those that only warn, what was found in bold."""
+    warned = [rule for rule in report.rules if rule.warns]
+    for kind, rules in (("CAUTION", report.broken()), ("WARNING", warned)):
+        of_groups = [rule for rule in rules if rule.group]
+        lines = []
+        for rule in (*(rule for rule in rules if not rule.group), *of_groups[:_GROUPS]):
+            detail = f": {rule.detail}" if rule.detail else ""
+            group, blamed = (phrase_line(rule_subject(rule)), phrase_line(blamed_names(rule))) if named else ("", "")
+            lines.append(f"- {group}**{rule.found}**{detail}{blamed} (`{rule_name(rule)}`)")
+        if len(of_groups) > _GROUPS:
+            lines.append(f"- and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report")
+        if lines:
+            yield from _alert(kind, lines)
+
+
+def _weakened_lines(weakened: Weakened | None, rows: int, *, folded: bool) -> Iterator[str]:
+    """Yield the weakenings of the gate: the first ones open, the rest folded."""
+    if not weakened or not (headline := weakened_headline(weakened)):
+        return
+    yield from _alert("WARNING", [f"**{WEAKENED}**{phrase_line(headline)}"])
+    if rows:
+        findings, others = weakened.findings[:WEAKENED_ROWS], weakened.findings[WEAKENED_ROWS:]
+        yield from table_lines(weakened_table(findings))
+        if others and folded:
+            yield from ("", *_fold(f"… and {len(others)} more", _first_rows(weakened_table(others), rows)))
+        else:
+            yield from _left_out(len(others))
+        yield ""
+
+
+def _comparison_lines(compared: Comparison, *, with_notes: bool) -> Iterator[str]:
+    yield f"**Compared with {phrase_line(describe_baseline(compared.baseline))}** · {headline(compared)}  "
+    yield from (*(f"{phrase_line(note)}  " for note in comparison_notes(compared) if with_notes), "")
+
+
+def _finding_lines(
+    ranked: RankedFindings, rows: int, origin: Origin = NOWHERE, quotes: Quotes | None = None
+) -> Iterator[str]:
     """Yield the cases to look at, each with its evidence and its place."""
     if not ranked.number:
         return
-    for noun, counts in finding_counts(ranked):
+    for noun, counts in ranked.counts:
         shown = " · ".join(f"{phrase_line(phrase)} **{cases}**" for phrase, cases in counts[:MOST_COUNTED])
         more = f" · … and {len(counts) - MOST_COUNTED} more" if len(counts) > MOST_COUNTED else ""
         yield from (f"By {noun}: {shown}{more}", "")
-    yield from table_lines(
-        Table(
-            ("", "Case", "What", "Evidence"),
-            "^<<<",
-            tuple(
-                (
-                    "🔻" if finding.news == NEWLY_FAILING else _DOTS[finding.severity],
-                    _linked(finding.case_id, finding.place, origin),
-                    finding.what + f"<br>{finding.news}" * bool(finding.news),
-                    _evidence(finding, quotes),
-                )
-                for finding in ranked.first[:rows]
-            ),
+    cells = tuple(
+        (
+            "🔻" if finding.news == NEWLY_FAILING else _DOTS[finding.severity],
+            _linked(finding.case_id, finding.place, origin),
+            finding.what + f"<br>{finding.news}" * bool(finding.news),
+            _evidence(finding, (quotes or {}).get((finding.case_id.text, finding.place))),
         )
+        for finding in ranked.first[:rows]
     )
-    yield from left_out_line(ranked.number - rows)
-    yield ""
+    yield from table_lines(Table(("", "Case", "What", "Evidence"), "^<<<", cells))
+    yield from (*_left_out(ranked.number - rows), "")
 
 
-def _evidence(finding: Finding, quotes: Quotes) -> str:
+def _evidence(finding: Finding, line: Quote | None) -> str:
     """Return the deciding line of the reply, if any, and the evidence. With a line, sums are left out."""
-    line = quotes.get((finding.case_id.text, finding.place))
     shown = [
         phrase_line(phrase)
         for phrase in finding.evidence
@@ -158,37 +251,76 @@ def _evidence(finding: Finding, quotes: Quotes) -> str:
     return (quotation(line) if line else "") + "<br>".join(shown)
 
 
-def count_lines(section: Section) -> Iterator[str]:
-    """Yield how many cases a section has, by outcome."""
-    yield from (" · ".join(section.counts), "")
+_ARITHMETIC = re.compile(r"[0-9]\D+[0-9]")  # one figure beside another
 
 
-def metric_lines(section: Section) -> Iterator[str]:
-    """Yield what a section measured."""
-    yield from (*table_lines(section.metrics), "")
+def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
+    """Return a case's id as a link to its line, or with its place beside it."""
+    try:
+        name = place.within(origin.folder).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does
+        name = b""
+    if not (name and origin.repository and origin.commit):
+        return f"{markdown(case_id)}<br>{markdown(Untrusted(f'{place.path}:{place.line}'))}"
+    return _link(markdown(case_id), origin, f"blob/{origin.commit}/{address(name)}#L{place.line}")
 
 
-def detail_lines(section: Section, rows: int) -> Iterator[str]:
+def _detail_folds(view: ReportView, rows: int, origin: Origin) -> Iterator[str]:
+    """Yield the details. The figures of an evaluator with a broken rule are above."""
+    for part in view.parts:
+        section = part.section
+        metrics = () if part.is_broken else _table(section.metrics)
+        details = (" · ".join(section.counts), "", *metrics, *_detail_lines(section, rows))
+        yield from _fold(f"<b>{phrase_line(section.title)}</b>", details)
+    if compared := view.comparison:
+        both = (
+            one._replace(
+                evidence=(*(("before: ", *was) for was in one.before), *(("now: ", *now) for now in one.evidence))
+            )
+            for one in compared.findings
+        )
+        changed = _finding_lines(rank(both, _ROWS), rows, origin)
+        details = (*_table(compared.metrics), *_detail_lines(compared, rows), *changed)
+        yield from _fold(f"<b>{phrase_line(compared.title)}</b>", details)
+    if (waivers := waivers_table(view.report)).rows:
+        yield from _fold("<b>Known failures</b> · the waivers and their state", _first_rows(waivers, rows))
+    if rules := view.report.rules:
+        judged = tuple(
+            (f"`{rule_name(one)}`", phrase_line(rule_message(one)), _MARKS[rule_state(one)]) for one in rules
+        )
+        table = _first_rows(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
+        unweakened = (line for one in weakened_remarks(view.report.weakened) for line in (phrase_line(one), ""))
+        yield from _fold("<b>Rules</b> · limits and results", (*table, *unweakened))
+
+
+def _detail_lines(section: Section, rows: int) -> Iterator[str]:
     """Yield the rest of a section: its cases, issues and tables, limited to `rows`."""
     yield from (" · ".join(section.footer), "")
     if section.cases.rows:
-        yield from (f"{section.cases_title}:", "", *first_rows(section.cases, rows))
+        yield from (f"{section.cases_title}:", "", *_first_rows(section.cases, rows))
     if section.issues:
         yield from (*(f"- {title}: {phrase_line(phrase)}" for title, phrase in section.issues), "")
     for title, table in section.details:
-        yield from (*fold(title, first_rows(table, rows)), "")
+        yield from (*_fold(title, _first_rows(table, rows)), "")
 
 
-def note_lines(section: Section) -> Iterator[str]:
-    """Yield what a reader must know of a section."""
-    for note in section.notes:
-        yield from (phrase_line(note), "")
+def _footer(report: Report, origin: Origin) -> Iterator[str]:
+    proof = f" · digest <code>{digests.all[:12]}</code>" if (digests := report.provenance.digests) else ""
+    links = ""
+    if origin.repository and origin.commit:
+        links += f" · commit {_link(_short_commit(origin.commit), origin, f'commit/{origin.commit}')}"
+    if origin.repository and origin.run:
+        links += f" · {_link(f'run {origin.run} with its artifacts', origin, f'actions/runs/{origin.run}#artifacts')}"
+    same = f"{proof} · the same inputs give the same result{links}"
+    yield from ("", f"<sub>{report.tool.name} {report.tool.version}{same}</sub>")
 
 
-def left_out_line(number: int) -> Iterator[str]:
-    """Yield a sentence on the number of rows that are left out, if any."""
-    if number > 0:
-        yield from ("", f"… and {number} more: see the JSON report.")
+# --- pieces of Markdown -------------------------------------------------------------------------
+
+
+def phrase_line(phrase: Phrase) -> str:
+    """Return a phrase with its recorded text escaped."""
+    return "".join(markdown(words) for words in phrase)
 
 
 def table_lines(table: Table, longest: int = LONGEST) -> Iterator[str]:
@@ -203,56 +335,76 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def phrase_line(phrase: Phrase) -> str:
-    """Return a phrase with its recorded text escaped."""
-    return "".join(markdown(words) for words in phrase)
+def _table(table: Table) -> Iterator[str]:
+    yield from (*table_lines(table), "")
 
 
-def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
-    """Return a case's id as a link to its line, or with its place beside it."""
-    try:
-        name = place.within(origin.folder).encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does
-        name = b""
-    if not (name and origin.repository and origin.commit):
-        return f"{markdown(case_id)}<br>{markdown(Untrusted(f'{place.path}:{place.line}'))}"
-    return _link(markdown(case_id), origin, f"blob/{origin.commit}/{address(name)}#L{place.line}")
+def _first(table: Table, rows: int) -> Table:
+    return table._replace(rows=table.rows[:rows])
 
 
-def deciding_lines(parts: Parts, recorded: Recorded, findings: Sequence[Finding]) -> Quotes:
+def _first_rows(table: Table, rows: int) -> Iterator[str]:
+    """Yield the first rows of a table, and how many more there are."""
+    yield from (*table_lines(_first(table, rows)), *_left_out(len(table.rows) - rows), "")
+
+
+def _left_out(number: int) -> Iterator[str]:
+    """Yield a sentence on the number of rows that are left out, if any."""
+    if number > 0:
+        yield from ("", f"… and {number} more: see the JSON report.")
+
+
+def _fold(summary: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines folded below a summary."""
+    yield from (f"<details><summary>{summary}</summary>", "", *lines, "</details>")
+
+
+def _alert(kind: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines as an alert of GitHub's, such as a WARNING."""
+    yield from (*(f"> {line}" for line in (f"[!{kind}]", *lines)), "")
+
+
+def _link(text: str, origin: Origin, path: str) -> str:
+    return f"[{text}]({origin.repository}/{path})"
+
+
+def _short_commit(commit: str) -> str:
+    return markdown(Untrusted(commit[:7]))
+
+
+# --- the line of a reply that decides -------------------------------------------------------------
+
+_LONGEST_QUOTE = 200  # characters
+_BLANKS = re.compile(r"\s+")
+_WORD = 20  # a longer word is cut, so that a text without blanks keeps its characters
+
+
+def deciding_lines(parts: Iterable[ShownPart], recorded: Recorded, findings: Iterable[Finding]) -> Quotes:
     """Return the deciding line of each case to look at whose reply has text. One text is held at a time."""
     wanted = {(one.case_id.text, one.place) for one in findings}
-    return dict(_quotes(parts, recorded, wanted)) if recorded.now and wanted else {}
-
-
-def _quotes(
-    parts: Parts, recorded: Recorded, wanted: set[tuple[str, Place]]
-) -> Iterator[tuple[tuple[str, Place], Quote]]:
-    for evaluator, part in parts_of(parts):
-        for result, texts in zip(results_of(part), recorded.now.get(evaluator.name, ()), strict=False):
+    quotes: dict[tuple[str, Place], Quote] = {}
+    for part in parts if wanted else ():
+        for result, texts in zip(results_of(part.part), recorded.now.get(part.evaluator.name, ()), strict=False):
             case = result.id, result.place
-            if case in wanted:
-                wanted.remove(case)
-                if texts and (line := _deciding_line(evaluator, part, result, texts)):
-                    yield case, line
-            if not wanted:
-                return
+            if case in wanted and texts and (line := _deciding_line(part, result, texts)):
+                quotes[case] = line
+    return quotes
 
 
-def _deciding_line(evaluator: Evaluator, part: Any, result: CaseResult, texts: JsonObject) -> Quote:
+def _deciding_line(part: ShownPart, result: CaseResult, texts: JsonObject) -> Quote:
     """Return the line around the first words of what fails.
 
     Without words against it, it is the line around those that the evidence says do not count, else the reply's start.
     """
-    failing = {one.by: one.evidence for one in evaluator.present.judgements(part, result) if one.severity}
-    found = [one for one in evaluator.present.marks(result, texts) if one.by in failing]
+    present = part.evaluator.present
+    failing = {one.by: one.evidence for one in present.judgements(part.part, result) if one.severity}
+    found = [one for one in present.marks(result, texts) if one.by in failing]
     against = [one for one in found if one.side is Side.AGAINST]
     cancelled = (one for one in found if one.side is Side.CANCELLED and one.why)
     told = [one for one in cancelled if any(phrase[-len(one.why) :] == one.why for phrase in failing[one.by])]
     if marks := against or told:
         field = marks[0].field
         return quote_around(texts[field], [(one.start, one.end) for one in marks if one.field == field])
-    present = evaluator.present
     reply = present.reply_field if present.reply_field in texts else [*present.result_fields(result, texts)][-1]
     return quote_around(texts[reply], [])
 
@@ -280,221 +432,3 @@ def quote_around(text: str, spans: Sequence[tuple[int, int]]) -> Quote:
     ]
     shown = [("…" * (first > 0), False), *pieces, ("…" * (last < len(text)), False)]
     return [(Untrusted(piece), decides) for piece, decides in shown if piece] if text.strip() else []
-
-
-COMMENT_LIMIT = 65_000
-"""The most bytes of a comment's text. GitHub takes 65,536 characters, and a marker comes on top."""
-
-_ICONS = {"pass": "✅", "fail": "❌", "error": "⚠️"}
-_VERDICTS = {"pass": "passed", "fail": "failed", "error": "has no verdict"}
-_MARKS = {"ok": "✅", "warning": "⚠️", "broken": "❌", "skipped": "⏭️"}
-
-_GROUPS = 10
-"""The most broken rules of groups that are named. There are few rules on all cases."""
-
-_CASES_ALONE = "Only the cases to look at fit here; the JSON report has the rest."
-_COUNTS_ALONE = "Only the counts fit here; the JSON report has the cases."
-
-
-def scorecards_by_length(
-    view: ReportView, *, limit: int, origin: Origin = NOWHERE, recorded: Recorded = NOTHING_RECORDED
-) -> Iterator[str]:
-    """Yield the report for a reviewer in the lengths that fit, longest first, for a place that may refuse one.
-
-    There are at most three, each with the verdict and the broken rules:
-
-    - everything;
-    - everything but folded parts, with as many of the cases to look at as fit;
-    - counts only, or rules without recorded names if the names alone exceed the limit.
-
-    Each has at most `limit` bytes of UTF-8. Escaped names may be fourteen times as long; rules without
-    names take a few thousand bytes whatever the limit. Cases link to their lines in the repository of the `origin`. The
-    last line links to its commit and its run. A case shows a line of its reply, if its text is `recorded`.
-    """
-    found = rank_sections(view.sections)
-    quotes = deciding_lines(view.report.parts, recorded, found.first)
-
-    def draw(rows: int, *, folded: bool = False) -> str:
-        return "\n".join(_report_lines(view, found, quotes, origin, rows, folded=folded)) + "\n"
-
-    def exceeds(text: str) -> bool:
-        return len(text.encode("utf-8", "replace")) > limit
-
-    full, rows = draw(ROWS, folded=True), ROWS
-    if exceeds(full):
-        rows = bisect_left(range(1, ROWS + 1), True, key=lambda rows: exceeds(draw(rows)))
-    else:
-        yield full
-    if rows:
-        yield draw(rows)
-    counts = draw(0)
-    yield "\n".join(_minimal_lines(view, origin)) + "\n" if exceeds(counts) else counts
-
-
-def scorecard(view: ReportView, *, limit: int, origin: Origin = NOWHERE, recorded: Recorded = NOTHING_RECORDED) -> str:
-    """Return the longest of the `scorecards_by_length`."""
-    return next(scorecards_by_length(view, limit=limit, origin=origin, recorded=recorded))
-
-
-def section_report(section: Section) -> str:
-    """Return one evaluator's scorecard as a separate document."""
-    return "\n".join(
-        (
-            f"# {phrase_line(section.title)}",
-            "",
-            *count_lines(section),
-            *note_lines(section),
-            *metric_lines(section),
-            *detail_lines(section, ROWS),
-            *finding_lines(rank_sections([section]), ROWS, NOWHERE),
-        )
-    )
-
-
-def _report_lines(
-    view: ReportView, ranked: RankedFindings, quotes: Quotes, origin: Origin, rows: int, *, folded: bool
-) -> Iterator[str]:
-    """Yield the report with what is `folded` or without, tables of at most `rows` rows; with none, counts alone."""
-    report = view.report
-    yield from _heading(view, origin)
-    if view.problems:
-        yield from _problem_lines(view.problems, rows, origin)
-    yield from _broken_rule_lines(view)
-    yield from _weakened_lines(report.weakened, rows, folded=folded)
-    if compared := report.comparison:
-        yield f"**Compared with {phrase_line(describe_baseline(compared.baseline))}** · {headline(compared)}  "
-        yield from (*(f"{phrase_line(note)}  " for note in comparison_notes(compared)), "")
-    if view.known_failures:
-        yield from (f"**Known failures** · {phrase_line(view.known_failures)}", "")
-    yield from _headlines(view)
-    yield ""
-    for sentence in view.remarks:
-        yield from (phrase_line(sentence), "")
-    if rows and ranked.number:
-        findings = finding_lines(ranked, rows, origin, quotes)
-        if report.verdict is Verdict.PASS:
-            yield from fold("<b>Cases to look at</b> · within what the rules allow", findings)
-        else:
-            yield from (f"**Cases to look at** · {ranked.number}", "", *findings)
-    if folded:
-        yield from _detail_folds(view, rows, origin)
-    elif view.parts:
-        yield _CASES_ALONE if rows else _COUNTS_ALONE
-    yield from _footer(report, origin)
-
-
-def _minimal_lines(view: ReportView, origin: Origin) -> Iterator[str]:
-    """Yield verdict, broken rules and counts, with no recorded name but the gate's and the baseline's."""
-    yield from _heading(view, origin)
-    if view.problems:
-        yield from _problem_lines(view.problems, 0, origin)
-    yield from _broken_rule_lines(view, named=False)
-    yield from _weakened_lines(view.report.weakened, 0, folded=False)
-    yield from (f"{_headline(part)}  " for part in view.parts)
-    yield from ("", "Only the rules fit here; the JSON report has everything else.")
-    yield from _footer(view.report, origin)
-
-
-def _heading(view: ReportView, origin: Origin) -> Iterator[str]:
-    gate = f" {markdown(Untrusted(origin.gate))}" if origin.gate else ""
-    verdict = view.report.verdict
-    yield from (f"### {_ICONS[verdict]} SAFE Gate{gate} {_VERDICTS[verdict]} · {rules_summary(view.report)}", "")
-
-
-def _footer(report: Report, origin: Origin) -> Iterator[str]:
-    yield ""
-    tool, digests = report.tool, report.provenance.digests
-    proof = f" · digest <code>{digests.all[:12]}</code>" if digests else ""
-    same = "the same inputs give the same result"
-    yield f"<sub>{tool.name} {tool.version}{proof} · {same}{source_links(origin)}</sub>"
-
-
-def _headlines(view: ReportView) -> Iterator[str]:
-    """Yield a line for each evaluator, with its figures if one of its rules is broken."""
-    for part in view.parts:
-        if part.is_broken:
-            yield from (_headline(part), "", *note_lines(part.section), *metric_lines(part.section))
-        else:
-            yield from (f"{words}  " for words in (_headline(part), *map(phrase_line, part.section.notes)))
-
-
-def _headline(part: ShownPart) -> str:
-    return f"**{part.evaluator.title}** · {part.section.headline}"
-
-
-def _detail_folds(view: ReportView, rows: int, origin: Origin) -> Iterator[str]:
-    """Yield the details. The figures of an evaluator with a broken rule are above."""
-    for _, section, is_broken in view.parts:
-        measured = () if is_broken else metric_lines(section)
-        details = (*count_lines(section), *measured, *detail_lines(section, rows))
-        yield from fold(f"<b>{phrase_line(section.title)}</b>", details)
-    if view.comparison:
-        yield from _comparison_lines(view.comparison, rows, origin)
-    if view.waivers.rows:
-        yield from fold("<b>Known failures</b> · the waivers and their state", first_rows(view.waivers, rows))
-    if view.report.rules:
-        yield from fold("<b>Rules</b> · limits and results", _rule_lines(view.report, rows))
-
-
-def _comparison_lines(section: Section, rows: int, origin: Origin) -> Iterator[str]:
-    """Yield the comparison with a baseline in full, folded."""
-    both = [
-        one._replace(evidence=(*(("before: ", *was) for was in one.before), *(("now: ", *now) for now in one.evidence)))
-        for one in section.findings
-    ]
-    details = (
-        *metric_lines(section),
-        *detail_lines(section, rows),
-        *finding_lines(rank_sections([section._replace(findings=both)]), rows, origin),
-    )
-    yield from fold(f"<b>{phrase_line(section.title)}</b>", details)
-
-
-def _broken_rule_lines(view: ReportView, *, named: bool = True) -> Iterator[str]:
-    """Yield the broken rules in words, then those that only warn, what was found in bold."""
-    warned = [rule for rule in view.report.rules if rule.warns]
-    for kind, rules in (("CAUTION", view.broken), ("WARNING", warned)):
-        of_all, of_groups = ([rule for rule in rules if bool(rule.group) is group] for group in (False, True))
-        lines = []
-        for rule in (*of_all, *of_groups[:_GROUPS]):
-            detail = f": {rule.detail}" if rule.detail else ""
-            group, blamed = (phrase_line(rule_subject(rule)), phrase_line(blamed_names(rule))) if named else ("", "")
-            lines.append(f"- {group}**{rule.found}**{detail}{blamed} (`{rule_name(rule)}`)")
-        if len(of_groups) > _GROUPS:
-            lines.append(f"- and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report")
-        if lines:
-            yield from alert(kind, lines)
-
-
-def _weakened_lines(weakened: Weakened | None, rows: int, *, folded: bool) -> Iterator[str]:
-    """Yield the weakenings of the gate: the first ones open, the rest folded."""
-    if not weakened or not (headline := weakened_headline(weakened)):
-        return
-    yield from alert("WARNING", [f"**{WEAKENED}**{phrase_line(headline)}"])
-    if rows:
-        findings = weakened.findings
-        others = findings[WEAKENED_ROWS:]
-        yield from table_lines(weakened_table(findings[:WEAKENED_ROWS]))
-        if others and folded:
-            yield from ("", *fold(f"… and {len(others)} more", first_rows(weakened_table(others), rows)))
-        else:
-            yield from left_out_line(len(others))
-        yield ""
-
-
-def _rule_lines(report: Report, rows: int) -> Iterator[str]:
-    judged = tuple((f"`{rule_name(r)}`", phrase_line(rule_message(r)), _MARKS[rule_state(r)]) for r in report.rules)
-    yield from first_rows(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
-    for sentence in weakened_remarks(report.weakened):
-        yield from (phrase_line(sentence), "")
-
-
-def _problem_lines(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterator[str]:
-    commit = f" on commit {short_commit(origin.commit)}" if origin.commit else ""
-    yield from alert("WARNING", [f"No verdict{commit}: {NO_VERDICT}."])
-    if rows:
-        table = problems_table(problems)
-        yield from table_lines(table._replace(rows=table.rows[:rows]), LONGEST_PROBLEM)
-        yield from (*left_out_line(number(problems) - rows), "")
-    else:
-        yield from (f"{plural(number(problems), 'problem')}: see the JSON report.", "")

@@ -15,6 +15,12 @@ from safe_gate.model.results import Untrusted, Words
 LONGEST = 160
 """Recorded text is shown up to this many characters, then cut with an ellipsis."""
 
+LONGEST_PROBLEM = 500
+"""The most characters of a problem's message and of a path."""
+
+LONGEST_REASON = 2_000
+"""The most characters of the reason of a waiver, which its schema allows."""
+
 # Control, format (bidi overrides and zero-width characters among them), surrogates, line separators.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # Letters and marks that leave no ink, which categories do not show, and two codes that no XML may hold.
@@ -36,6 +42,21 @@ def plain(words: Words, longest: int = LONGEST) -> str:
     # (actions/runner, ActionCommand.TryParseV2 and TryParse).
     text = text.replace("##[", "#\\x23[")
     return text.replace(":", "\\x3a", 1) if text.lstrip().startswith(":") else text
+
+
+def phrase_line(phrase: Iterable[Words], longest: int = LONGEST) -> str:
+    """Return a phrase for a terminal."""
+    return "".join(plain(words, longest) for words in phrase)
+
+
+def name_in_full(text: str) -> str:
+    """Return a recorded name as `plain` does, however long: names that differ only at their ends stay distinct."""
+    return plain(Untrusted(text), len(text))
+
+
+def problem_text(message: str) -> str:
+    """Return the message of a problem for a line. It may be long, because it ends with what to do."""
+    return plain(Untrusted(message), LONGEST_PROBLEM)
 
 
 def markdown(words: Words, longest: int = LONGEST) -> str:

@@ -140,7 +140,7 @@ def selects(selector: str, element: Element) -> bool:
 def comments(report: Mapping[str, Any]) -> list[str]:
     """Return the texts that the pull request's comment on a report may have, the longest last."""
     stored = read_report(report)
-    return list(scorecards_by_length(ReportView.of(stored), limit=COMMENT_LIMIT, origin=ORIGIN))[::-1]
+    return list(scorecards_by_length(ReportView(stored), limit=COMMENT_LIMIT, origin=ORIGIN))[::-1]
 
 
 def commands_in(log: str) -> list[str]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from safe_gate.addons.page.markup import (
     Series,
-    bar_chart,
     fold,
     html_table,
     line_chart,
     page,
     paragraphs,
     render_phrase,
-    svg_file,
+    section,
 )
 from safe_gate.core.figures import percent, plural
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, setting_of
@@ -139,15 +138,12 @@ def title(moments: Sequence[Moment]) -> str:
 # --- as charts ----------------------------------------------------------------------------------
 
 
-def _draw_charts(moments: Sequence[Moment]) -> Iterator[tuple[str, str, str]]:
-    """Yield every chart as SVG, with its evaluator and its title."""
+def _charts(moments: Sequence[Moment], name: str) -> Iterator[str]:
+    """Yield a chart for each kind of an evaluator's rates."""
     marks, when = sorted(changes(moments)), [one.at[5:10] for one in moments]
-    for name in _evaluator_names(moments):
-        for about in dict.fromkeys(rate.about for one in moments for rate in one.rates.get(name, ())):
-            drawn = line_chart(about, list(_series(moments, name, about)), when, marks)
-            yield name, about, drawn
-        shares = [list(one.labels.get(name, {}).items()) for one in moments]
-        yield name, "Labels", bar_chart("Labels", shares, when, marks)
+    for about in dict.fromkeys(rate.about for one in moments for rate in one.rates.get(name, ())):
+        chart = line_chart(about, list(_series(moments, name, about)), when, marks)
+        yield f"<figure><figcaption>{html(about)}</figcaption>{chart}</figure>\n"
 
 
 def _series(moments: Sequence[Moment], name: str, about: str) -> Iterator[Series]:
@@ -160,14 +156,6 @@ def _series(moments: Sequence[Moment], name: str, about: str) -> Iterator[Series
         yield Series(str(own), [(rate.part, rate.whole) if rate else None for rate in rates], limits)
 
 
-def svg_picture(moments: Sequence[Moment]) -> Iterator[str]:
-    """Yield all charts as one picture that stands alone."""
-    drawn = [
-        (f"{EVALUATORS[name].title}: {_lower_first(about)}", chart) for name, about, chart in _draw_charts(moments)
-    ]
-    return svg_file(f"SAFE Gate: {title(moments)}", drawn)
-
-
 def html_page(moments: Sequence[Moment], notes: Sequence[Phrase]) -> Iterator[str]:
     """Yield the history as a page; `notes` are sentences that a reader must know."""
     return page(f"SAFE Gate history: {title(moments)}", _body(moments, notes))
@@ -178,23 +166,23 @@ def _body(moments: Sequence[Moment], notes: Sequence[Phrase]) -> Iterator[str]:
     yield f'<header class="verdict {html(last.verdict)}"><div>\n<p class="name">SAFE Gate</p>\n<h1>History</h1>\n'
     yield f"<p>{html(title(moments))}. The last run: {VERDICTS[last.verdict]}.</p>\n</div></header>\n<main>\n"
     yield from paragraphs(notes)
-    changed = changes(moments)
-    if changed:
-        yield '<section><h2>Rules changed</h2>\n<ol class="changes">\n'
+    yield from section("Rules changed", _rule_changes(moments))
+    for name in _evaluator_names(moments):
+        charts = ('<div class="charts">\n', *_charts(moments, name), "</div>")
+        yield from section(html(EVALUATORS[name].title), charts)
+    reports = (f"<p>{render_phrase((Untrusted(one.path),))}</p>\n" for one in moments)
+    runs = chain(html_table(runs_table(moments), "Runs", most=len(moments)), fold("Reports", reports))
+    yield from section("Runs", runs, 'class="runs"')
+    yield "</main>\n"
+
+
+def _rule_changes(moments: Sequence[Moment]) -> Iterator[str]:
+    if changed := changes(moments):
+        yield '<ol class="changes">\n'
         for number, (place, names) in enumerate(changed.items(), 1):
             at = html(moments[place].at[:16].replace("T", " "))
             yield f'<li value="{number}">Run {place + 1}, {at}: {html(", ".join(names))}</li>\n'
-        yield '</ol>\n<p class="muted">Figures before and after a change are not comparable.</p>\n</section>\n'
-    for name in _evaluator_names(moments):
-        yield f'<section><h2>{html(EVALUATORS[name].title)}</h2>\n<div class="charts">\n'
-        for own, about, chart in _draw_charts(moments):
-            if own == name:
-                yield f"<figure><figcaption>{html(about)}</figcaption>{chart}</figure>\n"
-        yield "</div></section>\n"
-    yield '<section class="runs"><h2>Runs</h2>\n'
-    yield from html_table(runs_table(moments), "Runs", most=len(moments))
-    yield from fold("Reports", (f"<p>{render_phrase((Untrusted(one.path),))}</p>\n" for one in moments))
-    yield "</section>\n</main>\n"
+        yield '</ol>\n<p class="muted">Figures before and after a change are not comparable.</p>\n'
 
 
 # --- as Markdown --------------------------------------------------------------------------------

@@ -44,26 +44,6 @@ def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterat
     yield f"<script>{script}</script>\n</body>\n</html>\n" if script else "</body>\n</html>\n"
 
 
-def svg_file(title: str, charts: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield charts, each with its title, one below the other as a picture that is a file."""
-    high = 28
-    placed = []
-    for about, chart in charts:
-        size = int(chart.partition('height="')[2].partition('"')[0])
-        placed.append(f'<text class="title" x="8" y="{high}">{html(about)}</text>\n')
-        placed.append(chart.replace("<svg ", f'<svg x="0" y="{high + 8}" ', 1) + "\n")
-        high += size + 40
-    style = _asset(_COLORS) + _asset(_CHARTS)
-    yield (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" width="{_WIDE}" height="{high}" '
-        f'viewBox="0 0 {_WIDE} {high}" role="img" aria-label="{html(title)}">\n'
-        f"<title>{html(title)}</title>\n<style>{style}</style>\n"
-        f'<rect class="ground" width="{_WIDE}" height="{high}"/>\n'
-    )
-    yield from placed
-    yield "</svg>\n"
-
-
 def _asset(name: str) -> str:
     """Return a file of this folder, as the package holds it."""
     return (pkgutil.get_data(__name__, name) or b"").decode("utf-8").replace("\r\n", "\n")
@@ -123,6 +103,20 @@ def fold(summary: str, content: Iterable[str]) -> Iterator[str]:
     yield f'<details class="fold"><summary>{html(summary)}</summary>\n'
     yield from content
     yield "</details>\n"
+
+
+def section(title: str, content: Iterable[str], attributes: str = "") -> Iterator[str]:
+    """Yield a section under a title, which is markup as its content; nothing without content."""
+    pieces = iter(content)
+    if (first := next(pieces, None)) is not None:
+        yield f"<section{' ' * bool(attributes)}{attributes}><h2>{title}</h2>\n{first}"
+        yield from pieces
+        yield "</section>\n"
+
+
+def listed(facts: Iterable[tuple[str, Phrase]]) -> Iterator[str]:
+    """Yield facts, each a paragraph with its title."""
+    yield from (f"<p>{html(title)}: {render_phrase(fact)}</p>\n" for title, fact in facts)
 
 
 def paragraphs(sentences: Iterable[Phrase], kind: str = "note") -> Iterator[str]:
@@ -226,31 +220,6 @@ def line_chart(title: str, series: Sequence[Series], when: Sequence[str], change
         parts.append(_key(rows, "asked", "the least that the gate allows"))
         rows += 1
     return _svg(title, parts, frame, rows=rows, changes=changes)
-
-
-def bar_chart(
-    title: str, counts: Sequence[Sequence[tuple[str, int]]], when: Sequence[str], changes: Sequence[int]
-) -> str:
-    """Return the share of each label by run, as parts of a bar; labels go from best to worst."""
-    names = list(dict.fromkeys(name for some in counts for name, _ in some))
-    kinds = dict(zip(names, _KINDS.get(len(names), _KINDS[4]), strict=False))
-    frame = _Frame(len(when), *_AXES[-1])
-    width = max(1.0, min(26.0, 0.7 * frame.step))
-    parts = [*_grid(frame, when)]
-    for place, some in enumerate(counts):
-        total, done = sum(count for _, count in some), 0
-        for name, count in some:
-            if count:
-                x, bottom, top = frame.x(place) - width / 2, frame.y(done / total), frame.y((done + count) / total)
-                size = f'x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" height="{bottom - top:.1f}"'
-                said = f"<title>{html(when[place])}: {count} {html(name)}</title>"
-                parts.append(f'<rect class="{kinds[name]}" {size}>{said}</rect>')
-                done += count
-    parts += [_key(number, kinds[name], name) for number, name in enumerate(names)]
-    return _svg(title, parts, frame, rows=len(names), changes=changes)
-
-
-_KINDS = {3: ("pass", "review", "fail"), 4: ("pass", "expected", "review", "fail")}
 
 
 class _Frame(NamedTuple):

@@ -5,18 +5,28 @@ The page holds its cases as JSON, one per line. Its scripts filter them and draw
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from safe_gate.addons.page.markup import fold, html_table, page, paragraphs, rate_tables, render_phrase
+from safe_gate.addons.page.markup import (
+    fold,
+    html_table,
+    listed,
+    page,
+    paragraphs,
+    rate_tables,
+    render_phrase,
+    section,
+)
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import line
-from safe_gate.evaluators.registry import EVALUATORS, evaluators_in, parts_of
+from safe_gate.evaluators.registry import parts_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import number
 from safe_gate.model.report import Change, Origin, Report
-from safe_gate.model.results import Judgement, Mark, Phrase, Recorded, Section, Severity, Table, Untrusted, Words
+from safe_gate.model.results import Judgement, Mark, Phrase, Severity, Table, Untrusted
+from safe_gate.render.cases import ShownCase, ShownPart, compared_part
 from safe_gate.render.comparison import (
     NEWLY_FAILING,
     WEAKENED,
@@ -27,22 +37,27 @@ from safe_gate.render.comparison import (
     weakened_remarks,
     weakened_table,
 )
-from safe_gate.render.formats import JudgedCase, RenderedRun, is_compared, judged_cases
-from safe_gate.render.untrusted import address, embedded_json, html
+from safe_gate.render.formats import RenderedRun
+from safe_gate.render.untrusted import LONGEST_PROBLEM, address, embedded_json, html
 from safe_gate.render.view import (
-    LONGEST_PROBLEM,
     NO_VERDICT,
     VERDICTS,
     ReportView,
     blamed_names,
+    known_failures,
     problems_table,
+    remarks,
     rule_name,
     rule_state,
     rule_subject,
     rules_summary,
+    waiver_phrase,
+    waivers_table,
 )
 
-_STATES = {"ok": "holds", "warning": "warns", "broken": "broken", "skipped": "skipped"}
+_STATES = {"broken": "broken", "warning": "warns", "skipped": "skipped", "ok": "holds"}
+"""The words for the states of rules, what somebody must see to first."""
+
 _BLOCK = 1_000  # cases of one element: a browser holds no text of more than half a gigabyte
 
 
@@ -58,133 +73,84 @@ SHOWS_TEXTS = True
 def _body(run: RenderedRun) -> Iterator[str]:
     view, report = run.view, run.report
     yield '<a class="skip" href="#cases">Skip to the cases</a>\n'
-    yield from _header(view, run.origin)
+    yield from _header(report, run.origin)
     yield "<main>\n"
-    if problems := report.problems:
-        yield f"<section><h2>Problems</h2>\n<p>{NO_VERDICT.capitalize()}.</p>\n"
-        yield from html_table(problems_table(problems), plural(number(problems), "problem"), longest=LONGEST_PROBLEM)
-        yield "</section>\n"
-    yield from _rules(view)
-    if report.weakened and (said := weakened_headline(report.weakened)):
-        yield f'<section class="warning"><h2>{WEAKENED}</h2>\n<p>Weaker{render_phrase(said)}.</p>\n'
-        yield from html_table(weakened_table(report.weakened.findings), "How the gate is weaker")
-        yield "</section>\n"
-    is_any_compared = any(is_compared(run.report, name) for name in evaluators_in(run.report.parts))
-    if evaluators_in(run.report.parts):
-        yield '<section id="cases" tabindex="-1"><h2>Cases</h2>\n'
-        yield "<noscript><p>The list of cases needs JavaScript.</p></noscript>\n"
-        yield '<form id="filters" class="filters" role="search" aria-label="Filter the cases"></form>\n'
-        if run.recorded.now:
-            yield _LEGEND.format(_CHANGED if is_any_compared else "")
-        yield '<p id="shown" role="status"></p>\n<ol id="list" class="cases"></ol>\n'
-        yield '<button id="more" type="button" hidden>Show more</button>\n</section>\n'
-    yield from _comparison_section(view)
-    yield from _figures(view)
-    if view.waivers.rows:
-        yield "<section><h2>Known failures</h2>\n"
-        yield from paragraphs([view.known_failures] if view.known_failures else [])
-        yield from html_table(view.waivers, "Waivers and their state")
-        yield "</section>\n"
-    yield "</main>\n"
-    yield "<footer>\n"
-    inputs: tuple[tuple[Words, ...], ...] = tuple(
-        (Untrusted(one.path), one.kind, Untrusted(one.sha256)) for one in report.provenance.inputs
-    )
-    if inputs:
-        shown = html_table(Table(("File", "Kind", "SHA-256"), "<<<", inputs), "The files that were read")
-        yield from fold("The files that were read", shown)
+    yield from section("Problems", _problems(report))
+    yield from section("Rules of the gate", _rules(report))
+    yield from section(WEAKENED, _weakened(report), 'class="warning"')
+    yield from section("Cases", _case_list(run), 'id="cases" tabindex="-1"')
+    if compared := report.comparison:
+        against = render_phrase(describe_baseline(compared.baseline))
+        yield from section(f"Compared with {against}", _comparison(view))
+    for part in view.parts:
+        yield from section(html(part.evaluator.title), _figures(report, part))
+    yield from section("Known failures", _waivers(report))
+    yield "</main>\n<footer>\n"
+    files = tuple((Untrusted(one.path), one.kind, Untrusted(one.sha256)) for one in report.provenance.inputs)
+    if files:
+        title = "The files that were read"
+        yield from fold(title, html_table(Table(("File", "Kind", "SHA-256"), "<<<", files), title))
     yield '<p class="muted">The same inputs give the same result.</p>\n</footer>\n'
 
 
-def _header(view: ReportView, origin: Origin) -> Iterator[str]:
-    report = view.report
-    verdict, tool, provenance = report.verdict, report.tool, report.provenance
+def _header(report: Report, origin: Origin) -> Iterator[str]:
+    verdict, tool, digests = report.verdict, report.tool, report.provenance.digests
     repository = origin.repository.partition("//")[2]
     whence = ("repository ", repository), ("commit ", origin.commit[:12]), ("gate ", origin.gate)
     facts: list[Phrase] = [(title, Untrusted(name)) for title, name in whence if name]
     facts.append((report.generated_at.replace("T", " ").replace("Z", " UTC"),))
     facts.append((f"{tool.name} {tool.version}",))
-    if provenance.digests:
-        facts.append(("digest ", Untrusted(provenance.digests.all[:12])))
+    if digests:
+        facts.append(("digest ", Untrusted(digests.all[:12])))
     yield f'<header class="verdict {html(verdict)}"><div>\n<p class="name">SAFE Gate</p>\n'
-    yield f"<h1>{VERDICTS[verdict].capitalize()}</h1>\n<p>{html(rules_summary(view.report))}</p>\n"
+    yield f"<h1>{VERDICTS[verdict].capitalize()}</h1>\n<p>{html(rules_summary(report))}</p>\n"
     yield f'<p class="facts">{" · ".join(map(render_phrase, facts))}</p>\n</div></header>\n'
 
 
-def _rules(view: ReportView) -> Iterator[str]:
-    report = view.report
-    if report.rules:
-        yield '<section><h2>Rules of the gate</h2>\n<ul class="rules">\n'
-        compared = parts_of(report.comparison.parts) if report.comparison else ()
-        gone = {(evaluator.name, one.id) for evaluator, part in compared for one in part.cases.removed}
-        for rule in sorted(report.rules, key=lambda one: ("broken", "warning", "skipped", "ok").index(rule_state(one))):
-            became = rule_state(rule)
-            links = "".join(
+def _problems(report: Report) -> Iterator[str]:
+    if problems := report.problems:
+        yield f"<p>{NO_VERDICT.capitalize()}.</p>\n"
+        yield from html_table(problems_table(problems), plural(number(problems), "problem"), longest=LONGEST_PROBLEM)
+
+
+def _rules(report: Report) -> Iterator[str]:
+    if not report.rules:
+        return
+    yield '<ul class="rules">\n'
+    compared = parts_of(report.comparison.parts) if report.comparison else ()
+    gone = {(evaluator.name, one.id) for evaluator, part in compared for one in part.cases.removed}
+    by_state = {state: [rule for rule in report.rules if rule_state(rule) == state] for state in _STATES}
+    for state, rules in by_state.items():
+        for rule in rules:
+            links = (
                 f'<a href="#case={address(one.text.encode("utf-8", "replace"))}">{render_phrase((one,))}</a>'
                 if isinstance(one, Untrusted) and (rule.evaluator, one.text) not in gone
                 else render_phrase((one,))
                 for one in blamed_names(rule)
             )
-            said = f"{render_phrase(rule_subject(rule))}{html(rule.message)}{links}"
-            yield f'<li class="{became}"><span class="state">{_STATES[became]}</span> <span>{said}'
+            said = f"{render_phrase(rule_subject(rule))}{html(rule.message)}{''.join(links)}"
+            yield f'<li class="{state}"><span class="state">{_STATES[state]}</span> <span>{said}'
             yield f' <span class="muted">{html(rule_name(rule))}</span></span></li>\n'
-        yield "</ul>\n"
-        yield from paragraphs(weakened_remarks(report.weakened))
-        yield from paragraphs(view.remarks)
-        yield "</section>\n"
+    yield "</ul>\n"
+    yield from paragraphs(weakened_remarks(report.weakened))
+    yield from paragraphs(remarks(report))
 
 
-def _comparison_section(view: ReportView) -> Iterator[str]:
-    comparison, section = view.report.comparison, view.comparison
-    if comparison is None:
-        return
-    against = render_phrase(describe_baseline(comparison.baseline))
-    yield f"<section><h2>Compared with {against}</h2>\n<p>{html(headline(comparison))}</p>\n"
-    yield from paragraphs(comparison_notes(comparison))
-    if section:
-        yield from html_table(section.metrics, "Metrics of both runs")
-        yield f'<p class="muted">{html("    ".join(section.footer))}</p>\n'
-        for title, ids in section.issues:
-            yield f"<p>{html(title)}: {render_phrase(ids)}</p>\n"
-    yield "</section>\n"
+def _weakened(report: Report) -> Iterator[str]:
+    if report.weakened and (said := weakened_headline(report.weakened)):
+        yield f"<p>Weaker{render_phrase(said)}.</p>\n"
+        yield from html_table(weakened_table(report.weakened.findings), "How the gate is weaker")
 
 
-def _figures(view: ReportView) -> Iterator[str]:
-    report = view.report
-    limits = {(rule.evaluator, rule.rule, rule.group): rule.threshold for rule in report.rules}
-    for (evaluator, part), section in zip(parts_of(report.parts), view.sections, strict=True):
-        yield f"<section><h2>{html(evaluator.title)}</h2>\n<p>{html(section.headline)}</p>\n"
-        yield from paragraphs(section.notes)
-        yield from rate_tables(
-            (rate, limits.get((evaluator.name, rate.rule, rate.group)))
-            for rate in evaluator.present.figures(part).rates
-        )
-        yield from fold("All figures", _details(section))
-        yield "</section>\n"
-
-
-def _details(section: Section) -> Iterator[str]:
-    yield from html_table(section.metrics, "Scorecard")
-    for title, found in section.issues:
-        yield f"<p>{html(title)}: {render_phrase(found)}</p>\n"
-    for title, shown in section.details:
-        yield f"<h3>{html(title)}</h3>\n"
-        yield from html_table(shown, title)
-
-
-# --- cases --------------------------------------------------------------------------------------
-
-
-def _case_data(run: RenderedRun) -> Iterator[str]:
-    """Yield the data with which the scripts fill the list of cases."""
-    report = run.report
-    if evaluators_in(report.parts):
-        yield f"{_DATA.format('about')}{embedded_json(line(_common_facts(report, run.recorded)))}</script>\n"
-        for place, one in enumerate(_case_lines(run)):
-            if place % _BLOCK == 0:
-                yield "</script>\n" * bool(place) + _DATA.format("cases")
-            yield f"{embedded_json(one)}\n"
-        yield "</script>\n"
+def _case_list(run: RenderedRun) -> Iterator[str]:
+    """Yield what the scripts fill with cases."""
+    if run.view.parts:
+        yield "<noscript><p>The list of cases needs JavaScript.</p></noscript>\n"
+        yield '<form id="filters" class="filters" role="search" aria-label="Filter the cases"></form>\n'
+        if run.recorded.now:
+            yield _LEGEND.format(_CHANGED if _is_compared(run) else "")
+        yield '<p id="shown" role="status"></p>\n<ol id="list" class="cases"></ol>\n'
+        yield '<button id="more" type="button" hidden>Show more</button>\n'
 
 
 _LEGEND = (
@@ -194,135 +160,162 @@ _LEGEND = (
     '<span><mark class="cancelled">does not count</mark></span>{}</p>\n'
 )
 _CHANGED = "<span><del>removed</del> and <ins>added</ins> since the baseline</span>"
+
+
+def _is_compared(run: RenderedRun) -> bool:
+    return any(compared_part(run.report, part.evaluator.name) for part in run.view.parts)
+
+
+def _comparison(view: ReportView) -> Iterator[str]:
+    if comparison := view.report.comparison:
+        yield f"<p>{html(headline(comparison))}</p>\n"
+        yield from paragraphs(comparison_notes(comparison))
+    if found := view.comparison:
+        yield from html_table(found.metrics, "Metrics of both runs")
+        yield f'<p class="muted">{html("    ".join(found.footer))}</p>\n'
+        yield from listed(found.issues)
+
+
+def _figures(report: Report, part: ShownPart) -> Iterator[str]:
+    evaluator, shown = part.evaluator, part.section
+    limits = {(rule.evaluator, rule.rule, rule.group): rule.threshold for rule in report.rules}
+    rates = evaluator.present.figures(part.part).rates
+    yield f"<p>{html(shown.headline)}</p>\n"
+    yield from paragraphs(shown.notes)
+    yield from rate_tables((rate, limits.get((evaluator.name, rate.rule, rate.group))) for rate in rates)
+    details = (chain([f"<h3>{html(title)}</h3>\n"], html_table(table, title)) for title, table in shown.details)
+    all_figures = chain(html_table(shown.metrics, "Scorecard"), listed(shown.issues), *details)
+    yield from fold("All figures", all_figures)
+
+
+def _waivers(report: Report) -> Iterator[str]:
+    if (waivers := waivers_table(report)).rows:
+        yield from paragraphs(filter(None, [known_failures(report)]))
+        yield from html_table(waivers, "Waivers and their state")
+
+
+# --- cases --------------------------------------------------------------------------------------
+
 _DATA = '<script type="application/json" class="{}">'
+_LAST = 9  # the rank of a case that needs no look
+_LONGEST_QUOTE = 300
 
 
-def _common_facts(report: Report, recorded: Recorded) -> dict[str, Any]:
+def _case_data(run: RenderedRun) -> Iterator[str]:
+    """Yield the data with which the scripts fill the list of cases."""
+    if run.view.parts:
+        yield f"{_DATA.format('about')}{embedded_json(line(_common_facts(run)))}</script>\n"
+        for place, one in enumerate(_cases(run)):
+            if place % _BLOCK == 0:
+                yield "</script>\n" * bool(place) + _DATA.format("cases")
+            yield f"{embedded_json(line(one))}\n"
+        yield "</script>\n"
+
+
+def _common_facts(run: RenderedRun) -> dict[str, Any]:
     """Return the facts that all cases of a report share."""
+    shown = [(part.evaluator, part.evaluator.present, part.part) for part in run.view.parts]
     return {
         "evaluators": [
             {
                 "name": one.name,
                 "title": one.title,
                 "noun": one.grouping.noun,
-                "checks": {by: one.present.explanation(by).title for by in one.present.measure_names(part)},
-                "fields": dict(one.present.field_titles),
+                "checks": {by: present.explanation(by).title for by in present.measure_names(part)},
+                "fields": dict(present.field_titles),
             }
-            for one, part in parts_of(report.parts)
+            for one, present, part in shown
         ],
-        "compared": any(is_compared(report, name) for name in EVALUATORS),
-        "texts": bool(recorded.now),
-        "withheld": report.provenance.withholds_texts,
+        "compared": _is_compared(run),
+        "texts": bool(run.recorded.now),
+        "withheld": run.report.provenance.withholds_texts,
     }
 
 
-def _case_lines(run: RenderedRun) -> Iterator[str]:
-    """Yield a line of JSON for each case; one is held at a time."""
+def _cases(run: RenderedRun) -> Iterator[dict[str, Any]]:
+    """Yield what the page shows of each case; one is held at a time."""
     texts = {name: iter(some) for name, some in run.recorded.now.items()}
     compared = parts_of(run.report.comparison.parts) if run.report.comparison else ()
     changes = {evaluator.name: {change.id: change for change in part.changes} for evaluator, part in compared}
-    for case in judged_cases(run.view):
+    for case in run.view.cases():
         name = case.evaluator.name
         now = next(texts.get(name, iter(())), {})
-        old = run.recorded.before(name, case.id) or {}
-        yield line(_case_json(run.report.parts[name] or {}, case, now, old, changes.get(name, {}).get(case.id)))
+        old = run.recorded.before(name, case.result.id) or {}
+        yield _case_json(run.report.parts[name], case, now, old, changes.get(name, {}).get(case.result.id))
 
 
-def _case_json(
-    part: JsonObject, case: JudgedCase, now: JsonObject, old: JsonObject, change: Change | None
-) -> dict[str, Any]:
+def _case_json(part: Any, case: ShownCase, now: JsonObject, old: JsonObject, change: Change | None) -> dict[str, Any]:
     """Return what the page shows of a case; what is empty is left out."""
-    evaluator, finding = case.evaluator, case.finding
-    decided = evaluator.present.decisions(part, case.result)
-    fields = evaluator.present.result_fields(case.result, {**now, **old})
-    shown = {
-        "evaluator": evaluator.name,
-        "id": case.id,
-        "place": f"{case.place.path}:{case.place.line}",
-        "label": case.label,
-        "kind": _case_kind(case),
-        "rank": _rank(case),
-        "what": finding.what if finding else "",
-        "news": case.change,
-        "groups": list(case.groups),
-        "excused": list(case.excused_by),
-        "evidence": [_phrase_json(one) for one in finding.evidence] if finding else [],
-        "checks": [_judgement_json(one, decided.get(one.by, ())) for one in case.judgements],
-        "waivers": {
-            by: _phrase_json(
-                ("waived until ", Untrusted(one.expires), " by ", Untrusted(one.owner), ": ", Untrusted(one.reason))
-            )
-            for by, one in case.waivers.items()
-        },
-        "fields": {} if fields == evaluator.present.field_titles else dict(fields),
-        "texts": {field: now[field] for field in fields if now.get(field)},
-        "marks": [_mark_json(one) for one in evaluator.present.marks(case.result, now)],
-    }
-    if change:
-        shown["because"] = change.because
-        shown["labels"] = change.labels
+    present, result, finding = case.evaluator.present, case.result, case.finding
+    decided, fields = present.decisions(part, result), present.result_fields(result, {**now, **old})
     changed = {field: old[field] for field in old if old[field] != now.get(field)}
     before = change.before if change else None
-    if changed:
-        shown["old"] = changed
-        shown["oldMarks"] = [_mark_json(one) for one in evaluator.present.marks(before, old)] if before else []
-    filled = {key: value for key, value in shown.items() if value not in ("", [], {}, None)}
-    if before:
-        # An empty list means: no evidence before.
-        filled["before"] = [_phrase_json(one) for one in evaluator.present.finding(before).evidence]
-    return filled
+    shown = _filled(
+        {
+            "evaluator": case.evaluator.name,
+            "id": result.id,
+            "place": f"{result.place.path}:{result.place.line}",
+            "label": case.outcome.words,
+            "kind": _kind(case),
+            "rank": _rank(case),
+            "what": finding.what if finding else "",
+            "news": case.change,
+            "groups": list(result.groups),
+            "excused": list(case.excused_by),
+            "evidence": [_phrase_json(one) for one in finding.evidence] if finding else [],
+            "checks": [_judgement_json(one, decided.get(one.by, ())) for one in case.judgements],
+            "waivers": {by: _phrase_json(("waived ", *waiver_phrase(one))) for by, one in case.waivers.items()},
+            "fields": {} if fields == present.field_titles else dict(fields),
+            "texts": {field: now[field] for field in fields if now.get(field)},
+            "marks": [_mark_json(one) for one in present.marks(result, now)],
+            "because": change.because if change else [],
+            "labels": change.labels if change else [],
+            "old": changed,
+            "oldMarks": [_mark_json(one) for one in present.marks(before, old)] if before and changed else [],
+        }
+    )
+    # An empty list means: no evidence before.
+    return {**shown, "before": [_phrase_json(one) for one in present.finding(before).evidence]} if before else shown
 
 
-def _case_kind(case: JudgedCase) -> str:
+def _filled(shown: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in shown.items() if value not in ("", [], (), {}, None)}
+
+
+def _kind(case: ShownCase) -> str:
     """Return the style of a case in the list: fail, review, expected or pass."""
-    if case.excused_by and not case.finding:
+    if case.finding:
+        return "fail" if case.finding.severity is Severity.FAILING else "review"
+    if case.excused_by:
         return "expected"
-    if not case.finding:
-        return "pass" if case.passed else "review"
-    return "fail" if case.finding.severity is Severity.FAILING else "review"
+    return "pass" if case.outcome.passed else "review"
 
 
-def _rank(case: JudgedCase) -> int:
+def _rank(case: ShownCase) -> int:
     """Return the rank of a case in the list, 0 for the most important, as in other reports."""
     if not case.finding:
         return _LAST - bool(case.change)
-    breaks, is_new = case.finding.breaks, case.change == NEWLY_FAILING
     is_failing = case.finding.severity is Severity.FAILING
-    return 4 * (not breaks) + 2 * (not is_new) + (not is_failing)
-
-
-_LAST = 9
+    return 4 * (not case.breaks) + 2 * (case.change != NEWLY_FAILING) + (not is_failing)
 
 
 def _judgement_json(judgement: Judgement, decided: Phrase) -> dict[str, Any]:
     kind = {None: "pass", Severity.REVIEW: "review", Severity.FAILING: "fail"}[judgement.severity]
-    shown = {
-        "by": judgement.by,
-        "label": judgement.label,
-        "kind": "none" if judgement.label == "not applicable" else kind,
-        "score": judgement.score,
-        "evidence": [_phrase_json(found) for found in judgement.evidence],
-        "decided": _phrase_json(decided),
-    }
-    return {key: value for key, value in shown.items() if value not in ([], None)}
+    return _filled(
+        {
+            "by": judgement.by,
+            "label": judgement.label,
+            "kind": "none" if judgement.label == "not applicable" else kind,
+            "score": judgement.score,
+            "evidence": [_phrase_json(found) for found in judgement.evidence],
+            "decided": _phrase_json(decided),
+        }
+    )
 
 
 def _mark_json(mark: Mark) -> list[Any]:
-    text = "" if mark.end - mark.start > _LONGEST_QUOTE else mark.text
-    return [
-        mark.field,
-        mark.start,
-        mark.end,
-        str(mark.side),
-        mark.by,
-        mark.says,
-        mark.rule,
-        _phrase_json(mark.why),
-        text,
-    ]
-
-
-_LONGEST_QUOTE = 300
+    place, text = (mark.field, mark.start, mark.end), mark.text if mark.end - mark.start <= _LONGEST_QUOTE else ""
+    return [*place, str(mark.side), mark.by, mark.says, mark.rule, _phrase_json(mark.why), text]
 
 
 def _phrase_json(parts: Phrase) -> list[Any]:

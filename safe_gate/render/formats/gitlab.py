@@ -5,20 +5,21 @@ Source: GitLab, "Code Quality report format". Waived failures are none: the widg
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from safe_gate.core.jsontext import digest, line
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
-from safe_gate.model.results import Untrusted
-from safe_gate.render.formats import LONGEST_MESSAGE, RenderedRun, judged_cases, judgement_message, repository_path
-from safe_gate.render.untrusted import plain, quote_phrase
-from safe_gate.render.view import ReportView, rule_message, rule_name
+from safe_gate.render.formats import LONGEST_MESSAGE, RenderedRun, judgement_message, repository_path
+from safe_gate.render.untrusted import problem_text, quote_phrase
+from safe_gate.render.view import rule_message, rule_name
+
+_SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 
 
 def _draw(run: RenderedRun) -> Iterator[str]:
     separator = "[\n"
-    for issue in _issues(run.view, run.origin.folder):
+    for issue in _issues(run):
         yield f"{separator}{line(issue)}"
         separator = ",\n"
     yield "[]\n" if separator == "[\n" else "\n]\n"
@@ -27,32 +28,31 @@ def _draw(run: RenderedRun) -> Iterator[str]:
 FILES = {"safe-gate.gitlab.json": _draw}
 
 
-def _issues(view: ReportView, folder: str) -> Iterator[JsonObject]:
-    report = view.report
-    for problem in report.problems:
-        words = plain(Untrusted(problem.message), 500)
-        key = ["problem", problem.place.path, problem.place.line, problem.case_id, problem.field, problem.message]
-        yield _issue("input", words, key, "blocker", repository_path(problem.place, folder), problem.place.line)
-    for rule in view.broken:
-        key = ["rule", rule.evaluator, rule.rule, rule.group]
-        path = repository_path(Place(report.provenance.inputs[0].path), folder)  # an issue must have one
-        yield _issue(f"gate/{rule_name(rule)}", quote_phrase(rule_message(rule)), key, "blocker", path, 1)
-    for case in judged_cases(view):
-        for one in case.judgements_to_review():
-            if one.by not in case.waivers:
-                words, name = judgement_message(case, one), case.evaluator.name
-                severity = {"error": "critical", "warning": "major", "note": "minor"}[case.level(one)]
-                path = repository_path(case.place, folder)
-                yield _issue(f"{name}/{one.by}", words, [name, case.id, one.by], severity, path, case.place.line)
+def _issues(run: RenderedRun) -> Iterator[JsonObject]:
+    report, folder = run.report, run.origin.folder
+    for one in report.problems:
+        key: tuple[object, ...] = ("problem", one.place.path, one.place.line, one.case_id, one.field, one.message)
+        yield _issue("input", problem_text(one.message), key, "blocker", one.place, folder)
+    for rule in report.broken():
+        place = Place(report.provenance.inputs[0].path)  # an issue must have one
+        key = ("rule", rule.evaluator, rule.rule, rule.group)
+        yield _issue(f"gate/{rule_name(rule)}", quote_phrase(rule_message(rule)), key, "blocker", place, folder)
+    for case in run.view.cases():
+        name, result = case.evaluator.name, case.result
+        for judged in case.judgements_to_review():
+            if judged.by not in case.waivers:
+                words, severity = judgement_message(case, judged), _SEVERITIES[case.level(judged)]
+                key = (name, result.id, judged.by)
+                yield _issue(f"{name}/{judged.by}", words, key, severity, result.place, folder)
 
 
-def _issue(check: str, words: str, key: list[object], severity: str, path: str, number: int) -> JsonObject:
+def _issue(check: str, words: str, key: Sequence[object], severity: str, place: Place, folder: str) -> JsonObject:
     return {
         "type": "issue",
         "check_name": check,
         "description": words[:LONGEST_MESSAGE],
         "categories": ["Bug Risk"],
-        "fingerprint": digest(key),
+        "fingerprint": digest(list(key)),
         "severity": severity,
-        "location": {"path": path, "lines": {"begin": max(1, number)}},
+        "location": {"path": repository_path(place, folder), "lines": {"begin": max(1, place.line)}},
     }

@@ -10,20 +10,22 @@ from collections.abc import Iterator
 from safe_gate.core.jsontext import line
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Judgement
-from safe_gate.render.formats import JudgedCase, RenderedRun, judged_cases
+from safe_gate.render.cases import ShownCase
+from safe_gate.render.formats import RenderedRun
 from safe_gate.render.untrusted import quote_phrase
 
 
 def _draw(run: RenderedRun) -> Iterator[str]:
-    for case in judged_cases(run.view):
+    for case in run.view.cases():
+        result = case.result
         row = {
             "evaluator": case.evaluator.name,
-            "id": case.id,
-            "source": {"path": case.place.path, "line": case.place.line},
-            "label": case.label,
-            "passed": case.passed,
+            "id": result.id,
+            "source": {"path": result.place.path, "line": result.place.line},
+            "label": case.outcome.words,
+            "passed": case.outcome.passed,
             "expected_failure": bool(case.excused_by),
-            "groups": list(case.groups),
+            "groups": list(result.groups),
             "judgements": {one.by: _judgement(case, one) for one in case.judgements},
             **({"change": case.change} if case.change else {}),
             **({"to_look_at": case.finding.what} if case.finding else {}),
@@ -34,7 +36,7 @@ def _draw(run: RenderedRun) -> Iterator[str]:
 FILES = {"safe-gate.cases.jsonl": _draw}
 
 
-def _judgement(case: JudgedCase, judgement: Judgement) -> JsonObject:
+def _judgement(case: ShownCase, judgement: Judgement) -> JsonObject:
     waiver = case.waivers.get(judgement.by)
     told = {"reason": waiver.reason, "owner": waiver.owner, "expires": waiver.expires} if waiver else {}
     return {

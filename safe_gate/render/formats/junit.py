@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from safe_gate.core.figures import plural
 from safe_gate.model.problems import Place, Problem
-from safe_gate.model.report import Report, Waiver
-from safe_gate.model.results import Severity, Untrusted
-from safe_gate.render.formats import WHOLE_CASE, JudgedCase, RenderedRun, judged_cases
-from safe_gate.render.untrusted import plain, quote_phrase, xml
-from safe_gate.render.view import report_filter_sentence, rule_message, rule_name
+from safe_gate.model.report import Report
+from safe_gate.model.results import Judgement, Severity
+from safe_gate.render.cases import WHOLE_CASE, ShownCase
+from safe_gate.render.formats import RenderedRun
+from safe_gate.render.untrusted import LONGEST_REASON, name_in_full, phrase_line, problem_text, quote_phrase, xml
+from safe_gate.render.view import filter_sentence, rule_message, rule_name, waiver_phrase
 
 
 class _Test(NamedTuple):
@@ -32,14 +33,12 @@ def _draw(run: RenderedRun) -> Iterator[str]:
     report = run.report
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="SAFE Gate">\n'
     facts = [("version", report.tool.version)]
-    if words := report_filter_sentence(report):
+    if words := filter_sentence(report.provenance.policy, report.provenance.left_out):
         facts.append(("filter", quote_phrase(words)))
     yield _suite("gate", "gate", [*_rule_tests(report), *map(_problem_test, report.problems)], facts)
-    for case in judged_cases(run.view):
-        properties = [*_properties(case)]
-        yield _suite(
-            _full_name(case.id), case.evaluator.name, [*_case_tests(case)], properties, _full_name(case.place.path)
-        )
+    for case in run.view.cases():
+        name, path = name_in_full(case.result.id), name_in_full(case.result.place.path)
+        yield _suite(name, case.evaluator.name, [*_case_tests(case, name)], [*_properties(case)], path)
     yield "</testsuites>\n"
 
 
@@ -74,47 +73,48 @@ def _test(test: _Test) -> str:
 
 def _rule_tests(report: Report) -> Iterator[_Test]:
     for rule in report.rules:
-        group = f" {plain(Untrusted(rule.group))}" if rule.group else ""
+        group = f" {name_in_full(rule.group)}" if rule.group else ""
         outcome = "skipped" if rule.skipped else "" if rule.passed else "failure"
         words = quote_phrase(rule_message(rule))
         yield _Test("gate.rules", f"{rule_name(rule)} {rule.evaluator}{group}", outcome, words, (words,))
 
 
 def _problem_test(problem: Problem) -> _Test:
-    name = _place_line(problem.place) + f" {plain(Untrusted(problem.case_id))}" * bool(problem.case_id)
+    name = _place_line(problem.place) + f" {name_in_full(problem.case_id)}" * bool(problem.case_id)
     more = f" (and {plural(problem.count - 1, 'more problem')})" if problem.count > 1 else ""
-    field = f"{plain(Untrusted(problem.field))}: " if problem.field else ""
-    words = f"{field}{plain(Untrusted(problem.message), 500)}{more}"
+    field = f"{name_in_full(problem.field)}: " if problem.field else ""
+    words = f"{field}{problem_text(problem.message)}{more}"
     return _Test("gate.input", name, "error", words, (words,))
 
 
-def _case_tests(case: JudgedCase) -> Iterator[_Test]:
+def _case_tests(case: ShownCase, name: str) -> Iterator[_Test]:
     """Yield a test for each metric or check, and one for a case that a broken rule counts whole."""
-    for one in case.judgements:
-        outcome, why = "", ""
-        if one.severity and case.excused_by:
-            tags = ", ".join(plain(Untrusted(group)) for group in case.excused_by)
-            why = f"expected failure: a negative example, by its {case.evaluator.grouping.noun} {tags}"
-            outcome = "skipped"
-        elif one.severity and one.by in case.waivers:
-            outcome, why = "skipped", _waived(case.waivers[one.by])
-        elif one.severity is Severity.FAILING:
-            figure = "" if one.score is None else f" {one.score:.2f}"
-            outcome, why = "failure", f"{case.evaluator.present.explanation(one.by).title}{figure}: {one.label}"
-        details = [_place_line(case.place), *map(quote_phrase, one.evidence)] if outcome else []
-        yield _Test(f"{case.evaluator.name}.{one.by}", f"{_full_name(case.id)} {one.by}", outcome, why, details)
-    for one in case.judgements_to_review():
-        if one.by == WHOLE_CASE and case.finding and case.finding.breaks:
-            details = [_place_line(case.place), *map(quote_phrase, one.evidence)]
-            name = f"{_full_name(case.id)} {WHOLE_CASE}"
-            yield _Test(f"{case.evaluator.name}.{WHOLE_CASE}", name, "failure", one.label, details)
+    judged = [(one, *_outcome(case, one)) for one in case.judgements]
+    if case.breaks:
+        judged += [(one, "failure", one.label) for one in case.judgements_to_review() if one.by == WHOLE_CASE]
+    for one, outcome, why in judged:
+        details = [_place_line(case.result.place), *map(quote_phrase, one.evidence)] if outcome else []
+        yield _Test(f"{case.evaluator.name}.{one.by}", f"{name} {one.by}", outcome, why, details)
 
 
-def _properties(case: JudgedCase) -> Iterator[tuple[str, str]]:
-    yield "label", case.label
-    yield "line", str(case.place.line)
-    for group in case.groups:
-        yield case.evaluator.grouping.noun, plain(Untrusted(group))
+def _outcome(case: ShownCase, judgement: Judgement) -> tuple[str, str]:
+    """Return the outcome of the test of a metric or check, and why."""
+    if judgement.severity and case.excused_by:
+        tags = ", ".join(map(name_in_full, case.excused_by))
+        return "skipped", f"expected failure: a negative example, by its {case.evaluator.grouping.noun} {tags}"
+    if judgement.severity and judgement.by in case.waivers:
+        return "skipped", phrase_line(("waived ", *waiver_phrase(case.waivers[judgement.by])), LONGEST_REASON)
+    if judgement.severity is not Severity.FAILING:
+        return "", ""
+    figure = "" if judgement.score is None else f" {judgement.score:.2f}"
+    return "failure", f"{case.evaluator.present.explanation(judgement.by).title}{figure}: {judgement.label}"
+
+
+def _properties(case: ShownCase) -> Iterator[tuple[str, str]]:
+    yield "label", case.outcome.words
+    yield "line", str(case.result.place.line)
+    for group in case.result.groups:
+        yield case.evaluator.grouping.noun, name_in_full(group)
     for one in case.judgements:
         if one.score is not None:
             yield f"{one.by}.score", repr(one.score)
@@ -125,15 +125,5 @@ def _properties(case: JudgedCase) -> Iterator[tuple[str, str]]:
         yield "to-look-at", case.finding.what
 
 
-def _waived(waiver: Waiver) -> str:
-    reason, owner, expires = (plain(Untrusted(one), 2_000) for one in (waiver.reason, waiver.owner, waiver.expires))
-    return f"waived until {expires} by {owner}: {reason}"
-
-
 def _place_line(place: Place) -> str:
-    return _full_name(place.path) + f":{place.line}" * bool(place.line)
-
-
-def _full_name(text: str) -> str:
-    """Return a recorded name in full: names that differ only at their ends stay distinct."""
-    return plain(Untrusted(text), len(text))
+    return name_in_full(place.path) + f":{place.line}" * bool(place.line)

@@ -6,30 +6,30 @@ are written and the rest are counted. A result must have a place in a file, so b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import count
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import digest, line
-from safe_gate.evaluators.registry import EVALUATORS, parts_of
-from safe_gate.model.codec import JsonObject
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.model.problems import Place
-from safe_gate.model.report import Report, Verdict, Waiver
-from safe_gate.model.results import Explanation, Judgement, Severity, Untrusted
+from safe_gate.model.report import Verdict
+from safe_gate.model.results import Explanation, Judgement, Severity
+from safe_gate.render.cases import NEW_CASE, WHOLE_CASE, ShownCase, ShownPart, compared_part
 from safe_gate.render.comparison import NEWLY_FAILING
-from safe_gate.render.formats import (
-    WHOLE_CASE,
-    JudgedCase,
-    RenderedRun,
-    is_compared,
-    judged_cases,
-    judgement_message,
-    repository_path,
+from safe_gate.render.formats import RenderedRun, judgement_message, repository_path
+from safe_gate.render.untrusted import (
+    LONGEST_REASON,
+    address,
+    name_in_full,
+    phrase_line,
+    problem_text,
+    quote_phrase,
+    sarif,
 )
-from safe_gate.render.untrusted import address, plain, quote_phrase, sarif
-from safe_gate.render.view import ReportView, report_filter_sentence, rule_message, rule_name
+from safe_gate.render.view import filter_sentence, rule_message, rule_name, waiver_phrase
 
 _MOST = 5_000
 _MOST_BYTES = 9_000_000  # of results; what else there is takes little
@@ -42,23 +42,20 @@ _WHOLE = Explanation(
 )
 
 
-def _draw(source: RenderedRun) -> Iterator[str]:
-    view, (_, folder, *_), _ = source
-    report = view.report
-    rules = _rules(report)
-    index = {rule["id"]: place for place, rule in enumerate(rules)}
-    results, left_out = _first_results(_ranked_results(view, folder, index))
-    driver = {"name": "SAFE Gate", "version": report.tool.version, "rules": rules}
-    run = {
-        "tool": {"driver": driver},
+def _draw(run: RenderedRun) -> Iterator[str]:
+    report = run.report
+    rules = _rules(run.view.parts)
+    results, left_out = _first_results(_ranked_results(run, [rule["id"] for rule in rules]))
+    facts = {
+        "tool": {"driver": {"name": "SAFE Gate", "version": report.tool.version, "rules": rules}},
         "automationDetails": {"id": "safe-gate/"},
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "invocations": [_invocation(report, folder, left_out)],
+        "invocations": [_invocation(run, left_out)],
     }
-    if words := report_filter_sentence(report):
-        run["properties"] = {"filter": quote_phrase(words)}
+    if words := filter_sentence(report.provenance.policy, report.provenance.left_out):
+        facts["properties"] = {"filter": quote_phrase(words)}
     yield f'{{"$schema": {line(_SCHEMA)}, "version": "2.1.0", "runs": [{{\n'
-    yield from (f"{line(key)}: {line(value)},\n" for key, value in run.items())
+    yield from (f"{line(key)}: {line(value)},\n" for key, value in facts.items())
     yield '"results": ['
     yield from (f"{',' if place else ''}\n{result}" for place, result in enumerate(results))
     yield "]}]}\n"
@@ -68,11 +65,11 @@ FILES = {"safe-gate.sarif": _draw}
 _ROOT = "%SRCROOT%"
 
 
-def _rules(report: Report) -> list[dict[str, Any]]:
+def _rules(parts: Sequence[ShownPart]) -> list[dict[str, Any]]:
     explained = {
-        f"{one.name}/{by}": _WHOLE if by == WHOLE_CASE else one.present.explanation(by)
-        for one, part in parts_of(report.parts)
-        for by in (*one.present.measure_names(part), WHOLE_CASE)
+        f"{one.evaluator.name}/{by}": _WHOLE if by == WHOLE_CASE else one.evaluator.present.explanation(by)
+        for one in parts
+        for by in (*one.evaluator.present.measure_names(one.part), WHOLE_CASE)
     }
     return [
         {
@@ -112,48 +109,48 @@ def _first_results(results: Iterator[_RankedResult]) -> tuple[list[str], int]:
     return texts, next(number) - len(texts)
 
 
-def _ranked_results(view: ReportView, folder: str, index: Mapping[str, int]) -> Iterator[_RankedResult]:
-    is_any_compared = any(is_compared(view.report, name) for name in EVALUATORS)
+def _ranked_results(run: RenderedRun, rules: Sequence[str]) -> Iterator[_RankedResult]:
+    compared = {name for name in EVALUATORS if compared_part(run.report, name)}
     place = count()
-    for case in judged_cases(view):
-        breaks = bool(case.finding and case.finding.breaks)
+    for case in run.view.cases():
+        name = case.evaluator.name
         for one in case.judgements_to_review():
-            result = _result(case, one, folder, index)
-            if is_any_compared:
-                state = _STATES.get(case.change, "unchanged")  # SARIF section 3.27.24
-                result["baselineState"] = state if is_compared(view.report, case.evaluator.name) else "new"
+            location = _location(case.result.place, run.origin.folder)
+            result = _result(case, one, rules, location)
+            if compared:
+                result["baselineState"] = _STATES.get(case.change, "unchanged") if name in compared else "new"
             is_new, is_failing = case.change == NEWLY_FAILING, one.severity is Severity.FAILING
-            rank = (one.by in case.waivers, not breaks, not is_new, not is_failing)
+            rank = (one.by in case.waivers, not case.breaks, not is_new, not is_failing)
             yield _RankedResult(rank, next(place), line(result))
 
 
-def _result(case: JudgedCase, judgement: Judgement, folder: str, index: Mapping[str, int]) -> dict[str, Any]:
-    rule, name = f"{case.evaluator.name}/{judgement.by}", plain(Untrusted(case.id))
+_STATES = {
+    **dict.fromkeys((NEWLY_FAILING, NEW_CASE), "new"),
+    **dict.fromkeys(("worse", "better", "mixed", "fixed"), "updated"),
+}
+"""SARIF section 3.27.24."""
+
+
+def _result(case: ShownCase, judgement: Judgement, rules: Sequence[str], location: Mapping[str, Any]) -> dict[str, Any]:
+    rule, name = f"{case.evaluator.name}/{judgement.by}", name_in_full(case.result.id)
     hits = [{"rule": hit.rule, "field": hit.field, "start": hit.start, "end": hit.end} for hit in judgement.hits[:10]]
-    waiver = case.waivers.get(judgement.by)
+    logical = {"name": name, "fullyQualifiedName": f"{case.evaluator.name}/{name}"}
+    suppressions = []
+    if waiver := case.waivers.get(judgement.by):
+        words = phrase_line(("Waived ", *waiver_phrase(waiver)), LONGEST_REASON)
+        suppressions = [{"kind": "external", "status": "accepted", "justification": words}]
     return {
         "ruleId": rule,
-        "ruleIndex": index[rule],
+        "ruleIndex": rules.index(rule),
         "level": case.level(judgement),
         "message": {"text": sarif(judgement_message(case, judgement))},
-        "locations": [
-            {
-                **_location(case.place, folder),
-                "logicalLocations": [{"name": name, "fullyQualifiedName": f"{case.evaluator.name}/{name}"}],
-            }
-        ],
+        "locations": [{**location, "logicalLocations": [logical]}],
         "partialFingerprints": {
-            "primaryLocationLineHash": f"{digest([case.evaluator.name, case.id, judgement.by])[:32]}:1"
+            "primaryLocationLineHash": f"{digest([case.evaluator.name, case.result.id, judgement.by])[:32]}:1"
         },
-        **({"suppressions": [_suppression(waiver)]} if waiver else {}),
+        **({"suppressions": suppressions} if suppressions else {}),
         "properties": {"label": judgement.label, **({"hits": hits} if hits else {})},
     }
-
-
-def _suppression(waiver: Waiver) -> JsonObject:
-    reason, owner, expires = (plain(Untrusted(one), 300) for one in (waiver.reason, waiver.owner, waiver.expires))
-    words = f"Waived until {expires} by {owner}: {reason}"
-    return {"kind": "external", "status": "accepted", "justification": words}
 
 
 def _location(place: Place, folder: str) -> dict[str, Any]:
@@ -165,33 +162,27 @@ def _location(place: Place, folder: str) -> dict[str, Any]:
     return {"physicalLocation": {"artifactLocation": where, "region": region}}
 
 
-_STATES = {
-    **dict.fromkeys(("newly failing", "new case"), "new"),
-    **dict.fromkeys(("worse", "better", "mixed", "fixed"), "updated"),
-}
-
-
 # --- the run ------------------------------------------------------------------------------------
 
 
-def _invocation(report: Report, folder: str, left_out: int) -> dict[str, Any]:
+def _invocation(run: RenderedRun, left_out: int) -> dict[str, Any]:
+    report = run.report
     said = [
         _notification("error", f"{quote_phrase(rule_message(rule))} ({rule_name(rule)})") for rule in report.broken()
     ]
     if left_out:
         words = f"{plural(left_out, 'more result')} left out, least important first; the JSON report has all."
         said = [_notification("warning", words), *said]
-    faults = [
-        {
-            **_notification("error", plain(Untrusted(problem.message), 500)),
-            **({"locations": [_location(problem.place, folder)]} if problem.place.line else {}),
-        }
-        for problem in report.problems
-    ]
+    faults = []
+    for problem in report.problems[:_MOST_NOTIFICATIONS]:
+        fault = _notification("error", problem_text(problem.message))
+        if problem.place.line:
+            fault["locations"] = [_location(problem.place, run.origin.folder)]
+        faults.append(fault)
     return {
         "executionSuccessful": report.verdict is not Verdict.ERROR,
         "toolExecutionNotifications": said[:_MOST_NOTIFICATIONS],
-        "toolConfigurationNotifications": faults[:_MOST_NOTIFICATIONS],
+        "toolConfigurationNotifications": faults,
     }
 
 

@@ -86,7 +86,7 @@ def test_where_one_file_cannot_be_written_none_says_that_the_gate_passed(safe_ga
     Path("reports/safe-gate.sarif").write_text(
         "".join(
             dict(formats.format_files(["sarif"]))["safe-gate.sarif"](
-                formats.RenderedRun(ReportView.of(read_report(no_verdict)))
+                formats.RenderedRun(ReportView(read_report(no_verdict)))
             )
         )
     )

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -212,7 +213,7 @@ NOTHING = Report(
 def test_an_input_problem_is_annotated_without_characters_that_act(path: str, id_: str, field: str, words: str) -> None:
     one = Problem(Place(path, 3), words, id_, field)
     assert not any(map(hides, problem_line(one)))
-    line = annotations_of(ReportView(NOTHING, [one]))[0].command()
+    line = annotations_of(ReportView(replace(NOTHING, problems=(one,))))[0].command()
     assert "##[" not in line
     assert not any(map(hides, line))
     assert as_the_runner_reads(line)[2] == problem_line(one)

@@ -76,15 +76,15 @@ def recorded(safe_gate: Callable[..., Ran]) -> Callable[[str], Report]:
     return run
 
 
-def problems(text: str) -> list[Problem]:
-    return [Problem(Place(text, line), text, text, text) for line in (1, 2)]
+def problems(text: str) -> tuple[Problem, ...]:
+    return tuple(Problem(Place(text, line), text, text, text) for line in (1, 2))
 
 
 def test_markdown_renders_to_the_same_elements_and_words_around_them(recorded: Callable[[str], Report]) -> None:
     def shape(text: str) -> list[tuple[list[str], str]]:
         found = []
-        for one in ([], problems(text)):
-            for body in scorecards_by_length(ReportView(recorded(text), one), limit=SUMMARY_LIMIT):
+        for one in ((), problems(text)):
+            for body in scorecards_by_length(ReportView(replace(recorded(text), problems=one)), limit=SUMMARY_LIMIT):
                 page = Page(body)
                 tags = [element.tag for element in page.elements if element.tag != "wbr"]  # as many as text has dots
                 found.append((tags, page.outside_code))
@@ -110,7 +110,7 @@ def test_links_lead_to_the_data_alone(recorded: Callable[[str], Report]) -> None
     @modest
     def check(text: str) -> None:
         for body in scorecards_by_length(
-            ReportView(recorded(text), problems(text)), limit=COMMENT_LIMIT, origin=ORIGIN
+            ReportView(replace(recorded(text), problems=problems(text))), limit=COMMENT_LIMIT, origin=ORIGIN
         ):
             page = Page(body)
             links = [element.attributes["href"] for element in page.elements if element.tag == "a"]
@@ -134,7 +134,7 @@ def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], Repor
             *console.weakened_text(report.weakened),
             console.comparison_text(report.comparison, view.comparison, everything=True),
         ]
-        return "\n".join((*cards, *held, console.rules_text(view)))
+        return "\n".join((*cards, *held, console.rules_text(report)))
 
     lines = len(log(WORDS).split("\n"))
 
@@ -159,7 +159,7 @@ def test_annotations_are_as_many_and_each_a_command_of_ours(recorded: Callable[[
         assert [one.level for one in annotations_of(ReportView(report))] == levels
         for one in (
             *annotations_of(ReportView(report), folder),
-            *annotations_of(ReportView(report, problems(text)), folder),
+            *annotations_of(ReportView(replace(report, problems=problems(text))), folder),
         ):
             level, properties, data = as_the_runner_reads(one.command())
             assert (level, data) == (one.level, one.message)

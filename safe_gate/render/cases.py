@@ -1,0 +1,238 @@
+"""The cases of a report as every renderer shows them: one walk, and the ranking of those to look at. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from heapq import nsmallest
+from itertools import count
+from typing import Any, NamedTuple
+
+from safe_gate.core.evaluator import ANY_SEVERITY, Evaluator
+from safe_gate.core.figures import plural
+from safe_gate.evaluators.registry import parts_of, results_of
+from safe_gate.gate.waivers import case_of, waived_ids
+from safe_gate.model.report import Compared, Report, RuleOutcome, Waiver
+from safe_gate.model.results import (
+    CaseResult,
+    Cause,
+    Finding,
+    Judgement,
+    Outcome,
+    Phrase,
+    Section,
+    Severity,
+    Untrusted,
+)
+from safe_gate.model.spool import Spool
+from safe_gate.render.comparison import NEWLY_FAILING, NEWS, evidence_of, kind_of_change
+
+
+class ShownPart(NamedTuple):
+    """An evaluator's part of a report, what readers see of it, and whether one of its rules is broken."""
+
+    evaluator: Evaluator
+    part: Any
+    section: Section
+    is_broken: bool
+
+
+def shown_parts(report: Report) -> Iterator[ShownPart]:
+    """Yield the part of each evaluator, in reading order, with its findings marked."""
+    known = waived_ids(report)
+    for evaluator, part in parts_of(report.parts):
+        broken = [rule for rule in report.broken() if rule.evaluator == evaluator.name]
+        section, waived = evaluator.present.section(part), known[evaluator.name]
+        if waived:
+            words = f"{section.headline}; {plural(len(waived), 'failing case is', 'failing cases are')} waived"
+            section = section._replace(headline=words, counts=(*section.counts, f"Waived: {len(waived)}"))
+        compared = compared_part(report, evaluator.name)
+        if waived or broken or compared:
+            counted, news = _counted_by(broken, evaluator, part), _news(evaluator, compared)
+            marked = (_mark(one, waived, counted, news) for one in section.findings)
+            section = section._replace(findings=Spool(marked))
+        yield ShownPart(evaluator, part, section, bool(broken))
+
+
+def compared_part(report: Report, name: str) -> Compared | None:
+    """Return how an evaluator's cases compare with a baseline, None if they do not."""
+    return report.comparison.parts[name] if report.comparison else None
+
+
+class _Counted(NamedTuple):
+    """The cases that broken rules count: by their ids, by their severity, and by their severity in a group."""
+
+    named: Set[str]
+    anywhere: Set[Severity]
+    in_groups: Set[tuple[str, Severity]]
+
+
+def _counted_by(broken: Sequence[RuleOutcome], one: Evaluator, part: Any) -> _Counted:
+    """Return the cases that broken rules count. A rule that names no case counts those of the severities it finds."""
+    finds = {rule.name: rule.finds for rule in (*one.gate.rules, *one.gate.group_rules)}
+    finds |= dict.fromkeys(("min-drop", "max-score-drop"), ANY_SEVERITY)
+    by_group = dict[str, set[Severity]]()
+    for rule in broken:
+        if not rule.names:
+            by_group.setdefault(rule.group, set()).update(finds.get(rule.rule, ()))
+    anywhere = by_group.pop("", set())
+    in_groups = {
+        (result.id, severity)
+        for result in results_of(part if by_group else None)
+        for group in result.groups
+        for severity in by_group.get(group, ())
+    }
+    return _Counted({name for rule in broken for name in rule.names}, anywhere, in_groups)
+
+
+def _news(evaluator: Evaluator, compared: Compared | None) -> Mapping[str, tuple[str, tuple[Phrase, ...]]]:
+    """Return by case what is new since the baseline, and the evidence there."""
+    if compared is None:
+        return {}
+    news: dict[str, tuple[str, tuple[Phrase, ...]]] = {one.id: (NEW_CASE, ()) for one in compared.cases.added}
+    for change in compared.changes:
+        before = () if change.before is None else tuple(evidence_of(evaluator, change.before))
+        news[change.id] = NEWS.get(kind_of_change(change), ""), before
+    return news
+
+
+def _mark(
+    finding: Finding, waived: Set[str], counted: _Counted, news: Mapping[str, tuple[str, tuple[Phrase, ...]]]
+) -> Finding:
+    """Return a finding that says whether a broken rule counts it, and what is new. A waived case is only to review."""
+    case_id, severity, what = finding.case_id.text, finding.severity, finding.what
+    is_counted = severity in counted.anywhere or (case_id, severity) in counted.in_groups
+    if case_id in waived:  # rules that ignore waivers name the cases they count
+        severity, what, is_counted = Severity.REVIEW, f"{what}, waived", False
+    since, before = news.get(case_id, ("", ()))
+    breaks = is_counted or case_id in counted.named
+    return finding._replace(severity=severity, what=what, breaks=breaks, news=since, before=before)
+
+
+NEW_CASE = "new case"
+"""The news of a case that the baseline does not have."""
+
+WHOLE_CASE = "case"
+"""The name in place of a metric or check where none is the cause, as for a case without a reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCase:
+    """A case of a report: its result, and what every metric or check says of it.
+
+    `excused_by` are the groups by which it fails as it is meant to. `waivers` are those that let it pass, by metric or
+    check. `change` is what became of it since the baseline, "" where nothing did or there is none. `finding` is what a
+    reviewer is shown of it, None of a case that needs no look.
+    """
+
+    evaluator: Evaluator
+    result: CaseResult
+    outcome: Outcome
+    excused_by: Sequence[str]
+    judgements: tuple[Judgement, ...]
+    waivers: Mapping[str, Waiver]
+    change: str
+    finding: Finding | None
+
+    @property
+    def breaks(self) -> bool:
+        """Whether a broken rule counts it."""
+        return bool(self.finding and self.finding.breaks)
+
+    def judgements_to_review(self) -> Iterator[Judgement]:
+        """Yield the judgements for a reviewer: those without a full pass, waived or not, or the whole case."""
+        found = [] if self.excused_by else [one for one in self.judgements if one.severity]
+        if not found and self.finding:
+            what, severity = self.finding.what, self.finding.severity
+            found = [Judgement(WHOLE_CASE, what, severity, evidence=self.finding.evidence)]
+        yield from found
+
+    def level(self, judgement: Judgement) -> str:
+        """Return error, warning or note: what breaks no rule is never an error, what is waived is a note."""
+        if judgement.by in self.waivers:
+            return "note"
+        levels = ("error", "warning") if self.breaks else ("warning", "note")
+        return levels[judgement.severity is Severity.REVIEW]
+
+
+def shown_cases(report: Report, parts: Iterable[ShownPart]) -> Iterator[ShownCase]:
+    """Yield the cases of the shown parts of a report, in its order; one is held at a time."""
+    policy, waivers = report.provenance.policy, dict[tuple[str, str], dict[str, Waiver]]()
+    for waiver in report.waivers.applied if report.waivers else ():
+        waivers.setdefault(case_of(waiver), {})[waiver.name] = waiver
+    for evaluator, part, section, _ in parts:
+        compared, present = compared_part(report, evaluator.name), evaluator.present
+        changes = {one.id: one.change for one in compared.changes} if compared else {}
+        changes |= {one.id: NEW_CASE for one in compared.cases.added} if compared else {}
+        findings = iter(section.findings)  # those of some cases, in the order of all
+        finding = next(findings, None)
+        for result in results_of(part):
+            shown = finding if finding and finding.case_id.text == result.id else None
+            finding = next(findings, None) if shown else finding
+            outcome, excused_by = evaluator.compare.outcome(result), ()
+            if outcome.passed and outcome.is_meant_to_fail:
+                excuses = (one for one in result.groups if evaluator.gate.is_excused(one, result.asks, policy))
+                excused_by = tuple(excuses) or result.groups
+            yield ShownCase(
+                evaluator=evaluator,
+                result=result,
+                outcome=outcome,
+                excused_by=excused_by,
+                judgements=tuple(present.judgements(part, result)),
+                waivers=waivers.get((result.id, present.measure_noun), {}),
+                change=changes.get(result.id, ""),
+                finding=shown,
+            )
+
+
+class RankedFindings(NamedTuple):
+    """The first findings by rank, and the number of all.
+
+    `counts` has by `rule` and by `tag or archetype` how many cases have each, the most frequent first.
+    """
+
+    first: Sequence[Finding]
+    number: int
+    counts: Sequence[tuple[str, Sequence[tuple[Phrase, int]]]]
+
+
+_FEW = 3
+"""The most cases to look at that are listed without a count. More are first counted by cause."""
+
+MOST_COUNTED = 10
+"""How many rules and groups are shown with the number of their cases."""
+
+
+def rank(findings: Iterable[Finding], most: int) -> RankedFindings:
+    """Return the findings that a broken rule counts first, of these what newly fails, then what fails.
+
+    Those of the same rank keep their order; all are read and few are held. Few cases have no counts.
+    """
+    causes, groups, numbers = Counter[Cause](), Counter[str](), count()
+
+    def counted() -> Iterator[Finding]:
+        for finding, _ in zip(findings, numbers, strict=False):
+            causes.update(finding.causes)
+            groups.update(finding.groups)
+            yield finding
+
+    first = nsmallest(most, counted(), _rank)
+    number = next(numbers)
+    least = 1 if number > len(first) else 2  # what one case alone has is no news if it is shown
+    by_rule = [
+        ((one.what, *([": ", Untrusted(one.rule)] if one.rule else ())), cases)
+        for one, cases in _most_frequent(causes)
+        if cases >= least
+    ]
+    by_group = [((Untrusted(group),), cases) for group, cases in _most_frequent(groups) if cases > 1]
+    counts = (("rule", by_rule), ("tag or archetype", by_group)) if number > _FEW else ()
+    return RankedFindings(first, number, [(noun, some) for noun, some in counts if some])
+
+
+def _rank(finding: Finding) -> tuple[bool, bool, bool]:
+    return not finding.breaks, finding.news != NEWLY_FAILING, finding.severity != Severity.FAILING
+
+
+def _most_frequent(counter: Counter[Any]) -> list[tuple[Any, int]]:
+    return sorted(counter.items(), key=lambda one: (-one[1], one[0]))
