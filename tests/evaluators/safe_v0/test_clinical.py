@@ -217,6 +217,9 @@ def test_typography_and_the_form_of_the_last_word_make_no_difference(sentence: s
         ("Son says his mother has a rash.", "rash"),
         ("Nodule unchanged from 2019.", "nodule"),
         ("Fell on 12/03/2026.", "fell"),
+        ("Sleeping badly and will be seen again if it persists.", "sleeping badly"),
+        ("No fever, takes aspirin.", "aspirin"),
+        ("The seizure was not witnessed.", "seizure"),
     ],
 )
 def test_what_is_affirmed_beside_a_trigger_counts(sentence: str, phrase: str) -> None:
@@ -236,6 +239,9 @@ def test_what_is_affirmed_beside_a_trigger_counts(sentence: str, phrase: str) ->
         ("Sepsis, less likely.", "sepsis"),
         ("No improvement in her cough.", "improvement"),
         ("Oxygen until he walked.", "oxygen"),
+        ("Antacids can be given if she has heartburn.", "antacids"),
+        ("Lives with her son, who has asthma.", "asthma"),
+        ("Rash: none at present.", "rash"),
         ("Hip replacement 2009, knee pain.", "hip replacement"),
         ("Syrup of 250 mg/5 ml.", "250 mg"),
     ],
@@ -395,8 +401,8 @@ def test_doctor_tells_how_many_cases_would_change(safe_gate: SafeGate) -> None:
 
 
 def test_the_sentences_are_what_their_page_says() -> None:
-    assert len({(one["sentence"], one["phrase"]) for one in SENTENCES}) == len(SENTENCES) == 1_448
-    assert len({one["voice"] for one in SENTENCES}) == len(VOICES) == 17
+    assert len({(one["sentence"], one["phrase"]) for one in SENTENCES}) == len(SENTENCES) == 1_547
+    assert len({one["voice"] for one in SENTENCES}) == len(VOICES) == 18
     reasons = {"affirmed", "negated", "other person", "hypothetical", "past", "part"}
     assert {one["why"] for one in SENTENCES} == reasons
     assert all(one["counts"] == (one["why"] == "affirmed") for one in SENTENCES)
