@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -212,8 +212,9 @@ def _classify_line(line: str) -> tuple[bool, list[NoReply]]:
     fits = [rule for form in dict.fromkeys((line, tidied, bare)) for rule in _matching_rules("line", form)]
     tells = _first_reason(fits)
     if not tells and (sentences := _SENTENCE_END.split(bare))[1:]:
-        by_sentence = [[rule for rule in _matching_rules("line", one) if rule["in"] != "beside"] for one in sentences]
-        if all(by_sentence):
+        found = ([rule for rule in _matching_rules("line", one) if rule["in"] != "beside"] for one in sentences)
+        by_sentence = [*takewhile(bool, found)]
+        if len(by_sentence) == len(sentences):
             fits, tells = by_sentence[0], [what for some in by_sentence for what in _first_reason(some)]
     return bool(fits), [] if tells and _rule_data()["talks"].search(line) else tells
 

@@ -18,6 +18,7 @@ from safe_gate.model.codec import JsonObject
 @codec.formed(
     lambda place: {"path": place.path, "line": place.line}, lambda value: {"path": value["path"], "line": value["line"]}
 )
+@codec.packed
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
     """A place in a file, with its line counted from 1, or 0 for the whole file."""

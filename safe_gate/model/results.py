@@ -11,6 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
+from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 
@@ -48,6 +49,7 @@ class Interval:
     high: float
 
 
+@codec.packed
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A rule that matched: `original[start:end] == text`, in code points of the field's text.

@@ -18,11 +18,13 @@ from safe_gate.evaluators.replies import FrequentReplies, NoReply, SameReply, sa
 from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, ClauseEvidence, WordingEvidence
 from safe_gate.evaluators.synthesis.definitions import SHIPPED, sort_checks
 from safe_gate.evaluators.synthesis.engine.tokens import Language, is_not_english
+from safe_gate.model import codec
 from safe_gate.model.codec import key
 from safe_gate.model.problems import Place
 from safe_gate.model.results import Interval, in_notebook
 
 
+@codec.packed
 @dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """A scored case. `passed` tells whether every check passed, `is_negative_example` whether one is meant to fail.

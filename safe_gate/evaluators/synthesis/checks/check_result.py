@@ -79,6 +79,7 @@ class WordingEvidence:
         return WordingEvidence(tuple(replace(one, hits=place(one.hits)) for one in self.asked))
 
 
+@codec.packed
 @dataclass(frozen=True, slots=True)
 class ClauseEvidence:
     """The evidence of a check that counts clauses, by group: what makes it apply, speaks for and against a reply.
@@ -100,6 +101,7 @@ class ClauseEvidence:
 
 
 @codec.whole
+@codec.packed
 @dataclass(frozen=True, slots=True)
 class Ties:
     """What links a reply to the message, besides hits: see `score.find_ties`."""
@@ -109,6 +111,7 @@ class Ties:
     addresses: bool = False
 
 
+@codec.packed
 @dataclass(frozen=True, slots=True)
 class PivotEvidence:
     """The evidence of `topic_pivot`: the hits by group, and how alike the message and the reply are, from 0 to 1.
@@ -250,6 +253,7 @@ def _check_fields(value: JsonObject) -> dict[str, Any]:
 
 
 @codec.reshaped(_check_json, _check_fields)
+@codec.packed
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     """The findings of one check. `applicable` is false only if the check has nothing to judge.
@@ -314,6 +318,7 @@ def _place_groups(groups: Hits, place: Placing) -> Hits:
     return {group: place(hits) for group, hits in groups.items()}
 
 
+@codec.packed
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """The label that people gave a check, the verdict as a label, and whether they agree; None is not applicable."""

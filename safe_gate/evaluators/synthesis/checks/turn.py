@@ -287,7 +287,7 @@ class Turn:
         for pack in self.rules.patterns:
             if pack.group == group:
                 yield from pack.matches(text, reading)
-        if any(rule.group == group for rule in self.rules.numbers.rules):
+        if group in self.rules.numbers.groups:
             yield from (match for match in self._numbers if match.rule.group == group)
 
     @cached_property
@@ -321,7 +321,7 @@ class Turn:
         cancelled: list[Match] = []
         live: list[Match] = []
         for match in chain.from_iterable(map(self.matches, groups)):
-            if any(bool(self._first_by_sentence(group)) is not wanted for group, wanted in match.rule.only_if):
+            if match.rule.only_if and not self._meets(match.rule):
                 continue
             by, words = ("", "") if match.by or not self.rules.by_clause else self._excluding_group(match, check)
             (cancelled if match.by or by else live).append(match._replace(by=by, words=words) if by else match)
@@ -342,6 +342,10 @@ class Turn:
         hits = {group: tuple(map(self._hit, some)) for group, some in by_group.items()}
         stopped = sorted(dict.fromkeys(map(self._hit, cancelled)), key=lambda hit: (hit.field, hit.start, hit.rule))
         return CountedHits(by_group, hits, tuple(stopped))
+
+    def _meets(self, rule: Rule) -> bool:
+        """Return whether the turn has the groups that a rule asks for, and none that it must not have."""
+        return all(bool(self._first_by_sentence(group)) is wanted for group, wanted in rule.only_if)
 
     def counted_by_group(self, check: Check, groups: Sequence[str]) -> CountedHits:
         """Return what counts of some groups, overlaps decided within each."""

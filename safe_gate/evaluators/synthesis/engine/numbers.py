@@ -182,6 +182,7 @@ class Numbers:
     def __init__(self, rules: Sequence[tuple[str, Rule]], helplines: Callable[[], Helplines]) -> None:
         """Take rules, each with its kind. The list is made when the first text is read."""
         self.rules = tuple(rule for _, rule in rules)
+        self.groups = frozenset(rule.group for rule in self.rules)
         self._of_kinds, self._make = rules, helplines
 
     @cached_property

@@ -337,11 +337,12 @@ class _State(dict[_Meaning, "_State | None"]):
         self.labels = frozenset(self._targets)
 
     def __missing__(self, meaning: _Meaning) -> _State | None:
-        automaton, common = self._automaton, self.labels & meaning
-        places = frozenset(chain.from_iterable(map(self._targets.__getitem__, common)))
-        found = automaton.state(places) if places else None
-        if found is not None and _LAST in meaning:  # nothing follows
-            found = found.without_transitions() if found.ends else None
+        automaton, found = self._automaton, None
+        if not self.labels.isdisjoint(meaning):
+            leading = map(self._targets.__getitem__, self.labels & meaning)
+            found = automaton.state(frozenset(chain.from_iterable(leading)))
+            if _LAST in meaning:  # nothing follows
+                found = found.without_transitions() if found.ends else None
         if automaton.room:
             automaton.room -= 1
             self[meaning] = found
@@ -447,12 +448,14 @@ class Walker:
         `END` is the last token, and stands between sentences.
         """
         walk = _Walk(words, self._meanings)
-        clauses: Container[int] = {0, *(at + 1 for at, word in enumerate(words[:-1]) if word in _STARTERS)}
+        starts: Container[int] = {0, *compress(count(1), map(_STARTERS.__contains__, words))}  # of clauses
         if self._begin.leaps:  # a phrase begins with a gap
-            clauses = range(len(words))
+            starts = range(len(words))
         for start, first in enumerate(map(self._begin.__getitem__, walk.meanings)):
-            state, at = (self._begin_after(words, start), start) if start in clauses else (first, start + 1)
-            if state is None or (state.is_plain and state.labels.isdisjoint(walk.meanings[at])):
+            state, at = (self._begin_after(words, start), start) if start in starts else (first, start + 1)
+            if state is not None and state.is_plain:
+                state, at = after(state, walk.meanings[at]), at + 1
+            if state is None:
                 continue  # as most do
             if ends := walk.ends(state, at):
                 for phrase, end in {phrase: end - back for end, phrase, back in ends}.items():
@@ -460,11 +463,8 @@ class Walker:
 
     def first(self, words: Sequence[str], start: int, end: int) -> PhraseHit | None:
         """Return what begins first in some tokens of a sentence, as long as it goes there, if anything does."""
-        words = (*words[start:end], END)
-        begin = self._begin_strictly
-        if begin.is_plain and all(map(begin.labels.isdisjoint, map(self._meanings.__getitem__, words))):
-            return None
-        return next((PhraseHit(hit.phrase, start + hit.start, start + hit.end) for hit in self.find(words)), None)
+        found = next(self.find((*words[start:end], END)), None)
+        return found and PhraseHit(found.phrase, start + found.start, start + found.end)
 
     def beginning(self, words: Sequence[str], start: int) -> PhraseHit | None:
         """Return a phrase that begins at a token of a sentence, as long as it goes, if one does."""
@@ -509,8 +509,7 @@ class _Walk:
                 found += [(at, phrase, back) for phrase, back in state.ends]
             if state.leaps:
                 self._leap(state, at)
-            is_apart = not state.labels or state.labels.isdisjoint(self.meanings[at])
-            state = None if is_apart else after(state, self.meanings[at])
+            state = after(state, self.meanings[at]) if state.labels else None
             at += 1
             if state is None and self._pending:
                 state, at = self._pending.popleft()
@@ -534,7 +533,7 @@ class _Walk:
                 self._leapt[leap, stop] = at
             behind = leap.state
             for place in range(at + 1, last + 1):
-                if not behind.is_plain or not behind.labels.isdisjoint(self.meanings[place]):
+                if not behind.is_plain or after(behind, self.meanings[place]) is not None:
                     self._add(leap.after(place - at), place)
 
     def _add(self, state: _State | None, at: int) -> None:
