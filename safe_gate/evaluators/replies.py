@@ -207,7 +207,8 @@ def _classify_lines(text: str) -> NoReply | None:
 
 def _classify_line(line: str) -> tuple[bool, list[NoReply]]:
     """Return whether a line, or else each sentence of it, may belong to a broken recording, and what they tell."""
-    tidied = _BLANK_RUN.sub(" ", _INVISIBLE.sub("", line)).replace("**", "").translate(_ASCII)
+    tidied = line if line.isascii() else _INVISIBLE.sub("", line).translate(_ASCII)
+    tidied = _BLANK_RUN.sub(" ", tidied).replace("**", "")
     bare = tidied.strip(_rule_data()["around"])
     fits = [rule for form in dict.fromkeys((line, tidied, bare)) for rule in _matching_rules("line", form)]
     tells = _first_reason(fits)

@@ -463,7 +463,10 @@ class Walker:
 
     def first(self, words: Sequence[str], start: int, end: int) -> PhraseHit | None:
         """Return what begins first in some tokens of a sentence, as long as it goes there, if anything does."""
-        found = next(self.find((*words[start:end], END)), None)
+        words, begin = (*words[start:end], END), self._begin_strictly
+        if begin.is_plain and all(map(begin.labels.isdisjoint, map(self._meanings.__getitem__, words))):
+            return None  # most often: a context has few words
+        found = next(self.find(words), None)
         return found and PhraseHit(found.phrase, start + found.start, start + found.end)
 
     def beginning(self, words: Sequence[str], start: int) -> PhraseHit | None:

@@ -53,6 +53,7 @@ _CONTRACTION = {"'ll": "will", "'re": "are", "'ve": "have", "'m": "am", "'d": "w
 _BEFORE_IS = frozenset(
     "it he she that this there here what who how where when why everything everyone everybody nobody someone".split()
 )
+_BEHIND_WORD = frozenset(".,?!;:")
 _MARKS = {"...": ".", "-": "—", "•": "—", "(": "—", ")": "—"}
 _NUMBERED, _LONGEST_NUMBER = re.compile(r"\s*\d{1,3}\.\s*"), 3
 
@@ -69,14 +70,17 @@ class _Parts(Cache[tuple[str, ...]]):
         self.places = Cache[Sequence[int]](lambda typed: tuple(_places(self._tokens(typed))))
 
     def _words(self, typed: str) -> tuple[str, ...]:
-        if self._after and typed.isascii():  # most new parts are a word, with a comma or without
-            if typed.isalpha():
-                return self._spelling[typed.lower()]
-            if typed[-1:] == "," and typed[:-1].isalpha():
-                return (*self._spelling[typed[:-1].lower()], ",")
-        return tuple(word for word, _, _ in self._tokens(typed))
+        return tuple([word for word, _, _ in self._tokens(typed)])
 
-    def _tokens(self, typed: str) -> Iterator[tuple[str, int, int]]:
+    def _tokens(self, typed: str) -> Iterable[tuple[str, int, int]]:
+        word = typed[:-1] if typed[-1:] in _BEHIND_WORD else typed
+        if self._after and word.isascii() and word.isalpha():  # as most new parts are: this is fast
+            size = len(word)
+            tokens = [(one, 0, size) for one in self._spelling[word.lower()]]
+            if word != typed:
+                tokens.append((typed[size], size, size + 1))
+                tokens += [(END, end, end) for end in sentence_ends(typed + self._after)]
+            return tokens
         ends = [*sentence_ends(typed + self._after)]
         if not self._after and ends[-1:] != [len(typed)]:
             ends.append(len(typed))
