@@ -33,33 +33,32 @@ from safe_gate.scoring import sides, workers
 from safe_gate.settings import OF_COMMANDS, Settings, reading, settings
 from safe_gate.settings.reading import CONFIG_FILE, MODES, own_inputs
 
-VERBOSE = {
-    "action": "store_true",
-    "help": "show all cases to look at with their evidence, and the tables behind the scorecard",
-}
-"""The argument `--verbose`."""
+Argument = Mapping[str, Any]
+"""An argument of a command, as argparse takes it."""
 
-JSON = {
-    "action": "store_true",
-    "help": "print one JSON object for programs on standard output, and the log on standard error",
-}
+
+def switch(help_: str, **more: Any) -> Argument:
+    """Return an argument that is there or not."""
+    return {"action": "store_true", "help": help_, **more}
+
+
+def text(metavar: str, help_: str, **more: Any) -> Argument:
+    """Return an argument with a text, "" where it is left out."""
+    return {"default": "", "metavar": metavar, "help": help_, **more}
+
+
+def texts(metavar: str, help_: str, nargs: str = "*", **more: Any) -> Argument:
+    """Return an argument with several texts."""
+    return {"nargs": nargs, "metavar": metavar, "help": help_, **more}
+
+
+VERBOSE = switch("show all cases to look at with their evidence, and the tables behind the scorecard")
+JSON = switch("print one JSON object for programs on standard output, and the log on standard error")
 """The argument `--json`: the command line acts on it, not the command."""
 
-QUIET = {
-    "action": "store_true",
-    "help": "print only the verdict, and what is wrong with the inputs; reports and publishing stay the same",
-}
-"""The argument `--quiet`."""
-
-SHARD = {
-    "default": "",
-    "metavar": "I/N",
-    "help": "score one part of the cases, such as 2/4, and judge nothing; merge judges all parts together",
-}
-"""The argument `--shard`."""
-
-OUT = {"default": "", "metavar": "PATH", "help": "write the JSON report to this file"}
-"""The argument `--out` of a command that scores."""
+QUIET = switch("print only the verdict, and what is wrong with the inputs; reports and publishing stay the same")
+SHARD = text("I/N", "score one part of the cases, such as 2/4, and judge nothing; merge judges all parts together")
+OUT = text("PATH", "write the JSON report to this file")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -75,7 +74,7 @@ class Command:
     place: int
     summary: str
     exit_codes: str
-    arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    arguments: Mapping[str, Argument] = field(default_factory=dict)
     meanings: Mapping[str, str] = field(default_factory=dict)
     judges: bool = False
     refuses_aloud: bool = False

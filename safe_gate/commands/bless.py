@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from safe_gate.baseline import comparison, source
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call, Command, text, texts
 from safe_gate.commands.verify import changed_and_gone
 from safe_gate.core import jsontext
 from safe_gate.core.figures import enumerated, plural
@@ -27,24 +27,23 @@ from safe_gate.render.untrusted import phrase_line
 from safe_gate.render.view import filter_sentence
 from safe_gate.settings import WAIVERS_FILE
 
-_TEXT = {"default": "", "metavar": "TEXT"}
 COMMAND = Command(
     place=10,
     summary="approve a report as the new baseline, or waive its failures",
     exit_codes="0 written, 1 refused without a reason, 3 could not",
     arguments={
-        "report": {**_TEXT, "nargs": "?", "metavar": "REPORT", "help": "default: safe-gate.json in the report folder"},
-        "--waivers": {
-            "dest": "waiver_file",
-            "nargs": "?",
-            "const": "",
-            "metavar": "PATH",
-            "help": f"waive the report's failures in this file instead; default: the setting's, or {WAIVERS_FILE}",
-        },
-        "--reason": {**_TEXT, "help": "the reason for the approval; required if it hides a failure"},
-        "--owner": {**_TEXT, "metavar": "NAME", "help": "who is responsible"},
-        "--expires": {**_TEXT, "metavar": "YYYY-MM-DD", "help": "waivers: the last valid day, in UTC"},
-        "--id": {"dest": "ids", "nargs": "+", "action": "extend", "default": [], "help": "waivers: only these cases"},
+        "report": text("REPORT", "default: safe-gate.json in the report folder", nargs="?"),
+        "--waivers": texts(
+            "PATH",
+            f"waive the report's failures in this file instead; default: the setting's, or {WAIVERS_FILE}",
+            "?",
+            dest="waiver_file",
+            const="",
+        ),
+        "--reason": text("TEXT", "the reason for the approval; required if it hides a failure"),
+        "--owner": text("NAME", "who is responsible"),
+        "--expires": text("YYYY-MM-DD", "waivers: the last valid day, in UTC"),
+        "--id": texts("IDS", "waivers: only these cases", "+", dest="ids", action="extend", default=[]),
     },
     meanings={
         "baseline": "The baseline to write: the path of a .json file. Default: that of the settings.",

@@ -8,7 +8,7 @@ from pathlib import Path
 from safe_gate.baseline import comparison
 from safe_gate.baseline.source import Baseline, Snapshots, baseline_kind, open_snapshots
 from safe_gate.baseline.weakened import terms_of, weakened_since
-from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command
+from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command, text, texts
 from safe_gate.core import jsontext
 from safe_gate.evaluators.registry import parts_of
 from safe_gate.gate import rules, waivers, weakening
@@ -32,13 +32,8 @@ COMMAND = Command(
     exit_codes="0 no rule on the baseline is broken, 1 a rule is broken, 3 could not compare",
     arguments={
         "base": {"metavar": "BASE", "help": "a report (safe-gate.json) or a git ref"},
-        "head": {
-            "metavar": "HEAD",
-            "nargs": "?",
-            "default": ".",
-            "help": "a report, a git ref, or . (the default) for the working folder",
-        },
-        "--out": {"default": "", "metavar": "PATH", "help": "write the comparison as JSON to this file"},
+        "head": texts("HEAD", "a report, a git ref, or . (the default) for the working folder", "?", default="."),
+        "--out": text("PATH", "write the comparison as JSON to this file"),
         "--verbose": VERBOSE,
         "--quiet": QUIET,
         "--json": JSON,

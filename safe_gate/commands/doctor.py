@@ -12,7 +12,7 @@ from typing import NoReturn
 from safe_gate import addons, reporting
 from safe_gate.baseline import source
 from safe_gate.baseline.lock import find_sources, name_patterns, read_lock
-from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options
+from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options, switch, texts
 from safe_gate.core.case import Lines
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
@@ -33,19 +33,10 @@ COMMAND = Command(
     summary="show what is set and what a run would read and publish; judge and send nothing",
     exit_codes="0 a run could start, 3 it could not",
     arguments={
-        "mode": {
-            "nargs": "?",
-            "default": SUPPRESS,
-            "metavar": "COMMAND",
-            "help": "run (the default), merge or publish: the command to examine",
-        },
-        "shards": {"nargs": "*", "metavar": "SHARD", "help": "for merge: files of shards, or globs of them"},
+        "mode": texts("COMMAND", "run (the default), merge or publish: the command to examine", "?", default=SUPPRESS),
+        "shards": texts("SHARD", "for merge: files of shards, or globs of them"),
         "--shard": SHARD,
-        "--all": {
-            "dest": "is_whole",
-            "action": "store_true",
-            "help": "show all settings, what is known of GitHub, and what a run would publish",
-        },
+        "--all": switch("show all settings, what is known of GitHub, and what a run would publish", dest="is_whole"),
         "--json": JSON,
     },
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from safe_gate.commands._command import JSON, Call, Command, complain
+from safe_gate.commands._command import JSON, Call, Command, complain, switch, texts
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs import case_files, recorded
@@ -22,8 +22,8 @@ COMMAND = Command(
     summary="show why cases pass or fail",
     exit_codes="0 shown, 3 no such case or error",
     arguments={
-        "id": {"nargs": "*", "metavar": "ID", "help": "ids of cases"},
-        "--failed": {"action": "store_true", "help": "explain every unexpected failure"},
+        "id": texts("ID", "ids of cases"),
+        "--failed": switch("explain every unexpected failure"),
         "--json": JSON,
     },
 )

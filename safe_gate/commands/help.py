@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from safe_gate import commands
 from safe_gate.commands import _command
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call, Command, switch, text
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.model.problems import CannotJudge, Code
 
@@ -14,8 +14,8 @@ COMMAND = Command(
     exit_codes="0 shown, 3 no such command",
     verb="show the help",
     arguments={
-        "name": {"nargs": "?", "default": "", "metavar": "COMMAND", "help": "the command; without it: all of them"},
-        "--all": {"dest": "is_whole", "action": "store_true", "help": "show the flags of all its settings"},
+        "name": text("COMMAND", "the command; without it: all of them", nargs="?"),
+        "--all": switch("show the flags of all its settings", dest="is_whole"),
     },
 )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from safe_gate import addons
 from safe_gate.baseline import source
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call, Command, texts
 from safe_gate.core.figures import plural
 from safe_gate.github import publishing
 from safe_gate.inputs import disk, globs
@@ -24,13 +24,7 @@ COMMAND = Command(
     place=11,
     summary="draw pass rates, labels and agreement from the reports of several runs, and mark changed rules",
     exit_codes="0 drawn, 3 a report cannot be read, or there is none",
-    arguments={
-        "files": {
-            "nargs": "+",
-            "metavar": "REPORT",
-            "help": "reports of safe-gate run (safe-gate.json), or globs of them",
-        }
-    },
+    arguments={"files": texts("REPORT", "reports of safe-gate run (safe-gate.json), or globs of them", "+")},
     meanings={"report_dir": "The folder to write the history to."},
 )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import addons
-from safe_gate.commands._command import Call, Command, complain
+from safe_gate.commands._command import Call, Command, complain, switch, text, texts
 from safe_gate.core.figures import plural
 from safe_gate.inputs import disk, globs
 from safe_gate.model.problems import CannotJudge, Code
@@ -24,50 +24,36 @@ COMMAND = Command(
     exit_codes="0 written, 3 a record that cannot become a case, or error",
     verb="import",
     arguments={
-        "sources": {"nargs": "+", "metavar": "SOURCE", "help": "files or globs of what other tools recorded"},
-        "--out": {"metavar": "PATH", "help": "write the cases to this file, as JSONL; - is standard output"},
-        "--update": {
-            "metavar": "CASES",
-            "help": "in place of --out: replace the replies in this file of cases, and nothing else",
-        },
-        "--from": {"dest": "format", "default": "auto", "metavar": "FORMAT", "help": "the format; default: detected"},
-        "--map": {
-            "dest": "mapping",
-            "nargs": "+",
-            "action": "extend",
-            "default": [],
-            "metavar": "FIELD=PATH",
-            "help": "where fields with other names are: user=PATH,assistant=PATH,id=PATH,tags=PATH",
-        },
-        "--encoding": {
-            "default": "",
-            "metavar": "NAME",
-            "help": "the encoding of texts, such as cp1252; default: UTF-8, or what the byte order mark says",
-        },
+        "sources": texts("SOURCE", "files or globs of what other tools recorded", "+"),
+        "--out": text("PATH", "write the cases to this file, as JSONL; - is standard output"),
+        "--update": text("CASES", "in place of --out: replace the replies in this file of cases, and nothing else"),
+        "--from": text("FORMAT", "the format; default: detected", dest="format", default="auto"),
+        "--map": texts(
+            "FIELD=PATH",
+            "where fields with other names are: user=PATH,assistant=PATH,id=PATH,tags=PATH",
+            "+",
+            dest="mapping",
+            action="extend",
+            default=[],
+        ),
+        "--encoding": text(
+            "NAME", "the encoding of texts, such as cp1252; default: UTF-8, or what the byte order mark says"
+        ),
         "--evaluator": {
             "default": addons.importers.BY_DEFAULT,
             "choices": tuple(addons.importers.IMPORTING),
             "help": f"{_MAKES}; default: {addons.importers.BY_DEFAULT}",
         },
-        "--checks": {
-            "dest": "case_checks",
-            "nargs": "+",
-            "default": [],
-            "metavar": "CHECK",
-            "help": "the checks of every case; default: those of the record, else none: a run uses its default checks",
-        },
-        "--tags": {
-            "dest": "case_tags",
-            "nargs": "+",
-            "default": [],
-            "metavar": "TAG",
-            "help": "tags that every case gets",
-        },
-        "--skip-invalid": {
-            "action": "store_true",
-            "help": "leave out records that cannot become cases, and count them",
-        },
-        "--force": {"action": "store_true", "help": "replace the file of --out if there is one"},
+        "--checks": texts(
+            "CHECK",
+            "the checks of every case; default: those of the record, else none: a run uses its default checks",
+            "+",
+            dest="case_checks",
+            default=[],
+        ),
+        "--tags": texts("TAG", "tags that every case gets", "+", dest="case_tags", default=[]),
+        "--skip-invalid": switch("leave out records that cannot become cases, and count them"),
+        "--force": switch("replace the file of --out if there is one"),
     },
 )
 

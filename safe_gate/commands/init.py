@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call, Command, switch
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.commit_files import Clone, Missing
@@ -22,7 +22,7 @@ COMMAND = Command(
     summary="add sample cases, a config file, a recording script and a workflow to the working folder",
     exit_codes="0 added, or already there; 3 a file cannot be written",
     verb="initialise",
-    arguments={"--dry-run": {"action": "store_true", "help": "show what would be written, and write nothing"}},
+    arguments={"--dry-run": switch("show what would be written, and write nothing")},
 )
 
 _STARTER = Path(__file__).parent / "starter"

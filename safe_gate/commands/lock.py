@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from safe_gate.baseline.lock import as_they_are, find_sources, read_lock
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call, Command, text, texts
 from safe_gate.core import jsontext
 from safe_gate.core.figures import plural
 from safe_gate.core.validate import suggestion
@@ -25,16 +25,8 @@ COMMAND = Command(
     exit_codes="0 written, 3 could not",
     verb="write the lock",
     arguments={
-        "files": {
-            "nargs": "*",
-            "metavar": "RECORDING",
-            "help": "the recordings that are new; default: all that the config names in recordings",
-        },
-        "--model": {
-            "default": "",
-            "metavar": "ID",
-            "help": "the id of the model that gave the outputs; default: as before",
-        },
+        "files": texts("RECORDING", "the recordings that are new; default: all that the config names in recordings"),
+        "--model": text("ID", "the id of the model that gave the outputs; default: as before"),
     },
 )
 

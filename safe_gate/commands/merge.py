@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from safe_gate import addons, one_run, reporting
-from safe_gate.commands._command import QUIET, Call, Command
+from safe_gate.commands._command import QUIET, Call, Command, texts
 
 COMMAND = Command(
     place=2,
     summary="judge the shards of a run as one run",
     exit_codes="0 the gate passed, 1 the gate failed, 3 could not judge, or a shard is missing",
     arguments={
-        "shards": {
-            "nargs": "*",
-            "metavar": "SHARD",
-            "help": "files or globs that safe-gate run --shard wrote; use the flags of that run",
-        },
+        "shards": texts("SHARD", "files or globs that safe-gate run --shard wrote; use the flags of that run"),
         "--quiet": QUIET,
     },
     judges=True,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from textwrap import fill
 
-from safe_gate.commands._command import Call, Command, complain
+from safe_gate.commands._command import Call, Command, complain, texts
 from safe_gate.core import stats
 from safe_gate.core.figures import percent, plural
 from safe_gate.evaluators.registry import EVALUATORS
@@ -23,9 +23,7 @@ COMMAND = Command(
     place=8,
     summary="show what a comparison of N cases can detect: the smallest drop, and how often it fails by chance",
     exit_codes="0 shown, 3 no cases to count or error",
-    arguments={
-        "cases": {"nargs": "?", "metavar": "N", "help": "number of cases; default: the cases that a run would read"}
-    },
+    arguments={"cases": texts("N", "number of cases; default: the cases that a run would read", "?")},
 )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import addons
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call, Command, text, texts
 from safe_gate.core import jsontext
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
@@ -29,16 +29,11 @@ COMMAND = Command(
     summary="list the Synthesis rules, test the rules of a pack, or learn rules from marked cases",
     exit_codes="0 listed, passed or learned; 3 a failed test or another problem",
     arguments={
-        "words": {
-            "nargs": "*",
-            "metavar": "test|train FILE",
-            "help": "test PACK...: test the rules of packs; train CASES...: learn rules from marked cases",
-        },
-        "--out": {
-            "default": "",
-            "metavar": "FOLDER",
-            "help": "train: write the learned rules to this folder, a pack for each group",
-        },
+        "words": texts(
+            "test|train FILE",
+            "test PACK...: test the rules of packs; train CASES...: learn rules from marked cases",
+        ),
+        "--out": text("FOLDER", "train: write the learned rules to this folder, a pack for each group"),
     },
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call, Command, text
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.inputs.checked import schema_folder
 from safe_gate.model.problems import CannotJudge, Code
@@ -12,7 +12,7 @@ COMMAND = Command(
     summary="print a JSON Schema, such as config or waivers; without a name, list all names",
     exit_codes="0 printed, 3 no such schema",
     verb="print the schema",
-    arguments={"name": {"nargs": "?", "default": "", "metavar": "NAME", "help": "the schema; without it: all names"}},
+    arguments={"name": text("NAME", "the schema; without it: all names", nargs="?")},
 )
 
 _SUFFIX = ".schema.json"

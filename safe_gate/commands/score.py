@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.commands._alone import Ending, score
-from safe_gate.commands._command import VERBOSE, Call, Command
+from safe_gate.commands._command import VERBOSE, Call, Command, text
 from safe_gate.core import jsontext
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.safe_v0.result import Label, Part
@@ -23,11 +23,7 @@ COMMAND = Command(
     summary="score SAFE v0 batches only, without the rules of the gate",
     exit_codes="0 all Pass, 1 a Fail, 2 no Fail but a Review, 3 error",
     arguments={
-        "--output": {
-            "default": "",
-            "metavar": "PATH",
-            "help": "write the report to this file; .json and .md choose its format",
-        },
+        "--output": text("PATH", "write the report to this file; .json and .md choose its format"),
         "--verbose": VERBOSE,
     },
 )

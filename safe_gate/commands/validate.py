@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import addons
-from safe_gate.commands._command import JSON, Call, Command, complain
+from safe_gate.commands._command import JSON, Call, Command, complain, texts
 from safe_gate.core.case import Documents
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
@@ -24,11 +24,7 @@ COMMAND = Command(
     summary="check input files without scoring them",
     exit_codes="0 valid, 3 not valid",
     arguments={
-        "files": {
-            "nargs": "+",
-            "metavar": "FILE",
-            "help": "cases, batches, outputs, configs, reports, shards, rule packs, waivers",
-        },
+        "files": texts("FILE", "cases, batches, outputs, configs, reports, shards, rule packs, waivers", "+"),
         "--json": JSON,
     },
 )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import __version__, one_run
-from safe_gate.commands._command import Call, Command, complain
+from safe_gate.commands._command import Call, Command, complain, texts
 from safe_gate.core.case import Documents
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.setting import OFF, nested
@@ -38,13 +38,7 @@ COMMAND = Command(
     place=12,
     summary="recompute reports from their contents and the files they name, and show differences",
     exit_codes="0 all match, 1 a report does not match, 3 a report could not be checked",
-    arguments={
-        "reports": {
-            "nargs": "+",
-            "metavar": "REPORT",
-            "help": "reports of safe-gate run; start in the folder where they were made",
-        }
-    },
+    arguments={"reports": texts("REPORT", "reports of safe-gate run; start in the folder where they were made", "+")},
 )
 
 _STANDINGS = {1: "DOES NOT HOLD", 3: "NOT CHECKED", 0: "HOLDS"}
