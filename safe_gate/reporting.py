@@ -12,12 +12,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from safe_gate import __version__, github
+from safe_gate import __version__
 from safe_gate.baseline import source
 from safe_gate.core.setting import OFF, Setting, flat
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import rules
-from safe_gate.github import Effects, foreign_checkout
+from safe_gate.github import HAND_OVER, Effects, foreign_checkout, publishing
 from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import input_paths, overwritten_reports
 from safe_gate.inputs.commit_files import Clone, Missing
@@ -139,7 +139,7 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
         effects.out(f"Reports: {', '.join(console.path_text(path) for path in written)}")
     hands_over = not overwritten_reports((_hand_over(options),), options)
     if options.dry_run or options.sinks or effects.context.has_runner:
-        github.publishing.publish_run(shown.view, options, written, effects, shown.recorded, hands_over=hands_over)
+        publishing.publish_run(shown.view, options, written, effects, shown.recorded, hands_over=hands_over)
     _tell_programs(shown.view, judged.problems, written, effects)
     if judged.report.verdict is Verdict.FAIL:
         command = _next_command(shown.view, options, effects.given)
@@ -182,7 +182,7 @@ def _origin(options: Settings, effects: Effects) -> Origin:
 
 
 def _hand_over(options: Settings) -> Path:
-    return Path(options.report_dir) / github.HAND_OVER
+    return Path(options.report_dir) / HAND_OVER
 
 
 # --- what programs and people are told -------------------------------------------------------------

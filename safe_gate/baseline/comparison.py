@@ -10,7 +10,7 @@ from typing import Any, Literal
 from safe_gate import __version__
 from safe_gate.baseline.source import Baseline, RunSides
 from safe_gate.core.jsontext import digest
-from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
+from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of
 from safe_gate.gate import comparison as gate
 from safe_gate.gate.comparison import ComparedRun
@@ -267,15 +267,10 @@ def _unknown_names(old: ComparedRun, head: ComparedRun, protect: Sequence[str], 
     known = {name for outcome in results for name in (outcome.id, *outcome.groups)}
     for name in protect:
         if name not in known:
-            words = "but no case has this id, tag or archetype"
-            shown = f"names {name[:LONGEST_QUOTE]!r}, {words}{suggestion(name, list(known))}"
-            yield Problem(
-                Place("protect"), shown, text_free=f"names {masked(name)}, {words}", code=Code.INVALID_SETTING
-            )
+            words, hint = "names {}, but no case has this id, tag or archetype", suggestion(name, list(known))
+            yield sides.unknown_name_problem("protect", words, name, hint)
     if cluster_key and not any(outcome.cluster for outcome in results):
-        key, words = cluster_key, "but no case has this field"
-        shown, hidden = (f"names {name}, {words}" for name in (repr(key[:LONGEST_QUOTE]), masked(key)))
-        yield Problem(Place("cluster-key"), shown, text_free=hidden, code=Code.INVALID_SETTING)
+        yield sides.unknown_name_problem("cluster-key", "names {}, but no case has this field", cluster_key)
 
 
 def describe(base: Baseline | None, spec: str, generated_at: str) -> BaselineFacts:

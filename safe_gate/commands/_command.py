@@ -18,12 +18,13 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, NoReturn, TextIO
 
-from safe_gate import __version__, commands, github
+from safe_gate import __version__, commands
 from safe_gate.core import jsontext
 from safe_gate.core.setting import HEADINGS, Setting
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS, INSTALL_PROBLEMS
 from safe_gate.github import Effects, time_of
+from safe_gate.github.runner_files import Annotation
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.model.problems import CannotJudge, Code, Problem, first_of, number
@@ -125,7 +126,7 @@ class Call(NamedTuple):
         """
         text = "" if options.config else checked.parent_config_warning()
         if text and commands.module(self.command).COMMAND.refuses_aloud and self.effects.context.in_actions:
-            self.effects.out(github.runner_files.Annotation("warning", text, "SAFE Gate").command())
+            self.effects.out(Annotation("warning", text, "SAFE Gate").command())
         elif text:
             self.effects.err(f"safe-gate: warning: {text}")
 
@@ -187,10 +188,11 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> S
 def refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> int:
     """Report the problems of a run in reports and to GitHub. Returns 3."""
     from safe_gate import reporting  # every command may fail, and few need what a run needs
+    from safe_gate.github import publishing
 
     if options.mode == "publish":
         problems = sides.redact_problems(problems, options.text)
-        github.publishing.publish_refusal(problems, effects, is_dry=options.dry_run)
+        publishing.publish_refusal(problems, effects, is_dry=options.dry_run)
         return complain(problems, effects)
     return reporting.report_refusal(problems, options, effects).report.verdict.exit_code
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from safe_gate import addons, github, one_run, reporting
+from safe_gate import addons, one_run, reporting
 from safe_gate.baseline.source import OptionsAt
 from safe_gate.commands._command import JSON, QUIET, SHARD, Call, Command
 from safe_gate.core import jsontext
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate.stored import report_json
-from safe_gate.github import Effects
+from safe_gate.github import Effects, publishing
 from safe_gate.inputs import disk
 from safe_gate.render import console
 from safe_gate.settings import Settings
@@ -54,5 +54,5 @@ def _score_shard(shard: addons.scale.Shard, options: Settings, effects: Effects,
     )
     said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
     effects.out(f"{said}\nShard: {console.path_text(disk.display_path(path))}")
-    github.publishing.publish_shard(said, disk.display_path(path), options, effects)
+    publishing.publish_shard(said, disk.display_path(path), options, effects)
     return 0

@@ -1,8 +1,7 @@
 """GitHub: event, REST API, comment, files of the runner, hand-over to a trusted workflow, and publishing.
 
-Nothing in this room decides a verdict. Most runs publish nothing, so `github.publishing` is loaded when it is first
-used. Here is what started a run, where it stands and what it may do: the event, the checkout, the clock, the API.
-It touches the runner's environment (given) and the event file it names.
+Nothing in this room decides a verdict. Here is what started a run, where it stands and what it may do: the event, the
+checkout, the clock, the API. It touches the runner's environment (given) and the event file it names.
 https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows
 
 Under `pull_request_target` a workflow has the base repository's token and secrets, so files of a pull request need
@@ -18,28 +17,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from functools import lru_cache, partial
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from safe_gate.core.jsontext import parse, value_at
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Origin
 from safe_gate.settings import Access
 
-if TYPE_CHECKING:
-    from safe_gate.github import publishing as publishing
-    from safe_gate.github import runner_files as runner_files
-
 HAND_OVER = "safe-gate.comment.json"
 """The name of the file in the report folder that a run leaves for a trusted workflow."""
-
-
-def __getattr__(name: str) -> Any:
-    """Return a module of the room."""
-    if name not in ("publishing", "runner_files"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.{name}")
 
 
 class Refusal(StrEnum):

@@ -152,11 +152,15 @@ def no_case_problem(evaluator: Evaluator, settings: JsonObject, groups: Set[str]
     if evaluator.input.case_filter is None:
         return None
     setting = evaluator.input.case_filter.setting
-    words, hidden = (
-        f"{name} matches no case; correct it, or leave it unset to judge all cases"
-        for name in (repr(settings[setting][:LONGEST_QUOTE]), masked(settings[setting]))
-    )
-    return Problem(Place(setting.replace("_", "-")), words, text_free=hidden, code=Code.INVALID_SETTING)
+    words = "{} matches no case; correct it, or leave it unset to judge all cases"
+    return unknown_name_problem(setting, words, settings[setting])
+
+
+def unknown_name_problem(setting: str, words: str, name: str, hint: str = "") -> Problem:
+    """Return the problem of a name in a setting that no case has; `words` has `{}` in its place."""
+    shown, hidden = words.format(repr(name[:LONGEST_QUOTE])), words.format(masked(name))
+    place = Place(setting.replace("_", "-"))
+    return Problem(place, f"{shown}{hint}", text_free=hidden, code=Code.INVALID_SETTING)
 
 
 _MOST_PAIRS = 20_000_000
