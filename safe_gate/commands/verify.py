@@ -110,20 +110,14 @@ def _read(path: str) -> tuple[JsonObject, Report, Digests]:
 
     What is read leaves out what follows from the rest, such as a score. Raises CannotJudge for any other report.
     """
-    place = Place(disk.display_path(Path(path)))
-    try:
-        written = checked.read_document(path, "report")
-        report = read_report(written)
-        version: Any = report.tool.version
-    except CannotJudge:
-        content = disk.read_json(path)
-        tool = content.get("tool") if isinstance(content, Mapping) else None
-        version = tool.get("version") if isinstance(tool, Mapping) else None
-        if not isinstance(version, str) or version in ("", __version__):
-            raise
-    if version != __version__:
+    place, content = Place(disk.display_path(Path(path))), disk.read_json(path)
+    tool = content.get("tool") if isinstance(content, Mapping) else None
+    version = tool.get("version") if isinstance(tool, Mapping) else None
+    if isinstance(version, str) and version != __version__:  # which may have reports of another shape
         words = f"was made by safe-gate {version}; verify it with that version (this is {__version__})"
         raise CannotJudge(Problem(place, words, "", "tool.version"))
+    written = checked.read_document(path, "report")
+    report = read_report(written)
     if report.verdict is Verdict.ERROR:
         raise CannotJudge(Problem(place, "has no verdict, so there is nothing to verify; correct its problems first"))
     if report.provenance.digests is None:
