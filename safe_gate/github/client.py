@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import requests
+from requests.exceptions import InvalidSchema, InvalidURL, MissingSchema
 from urllib3.exceptions import HTTPError, LocationValueError, ReadTimeoutError
 
 from safe_gate.core.deadline import within
@@ -176,7 +177,7 @@ class Client:
             refusal = Refusal.UNCLEAR if is_passing else Refusal.OTHER
             if is_last and isinstance(error, TimeoutError):
                 refusal = Refusal.DEADLINE
-            cause = next(words for kind, words in _CAUSES if isinstance(error, kind))  # its own may quote the token
+            cause = next(words for kinds, words in _CAUSES if isinstance(error, kinds))  # its own may quote the token
             raise self._error(f"{method} {self._path(url)}: {cause}", refusal) from None
         finally:
             self._left -= self._clock() - started
@@ -258,26 +259,22 @@ def _origin(url: str) -> tuple[str, str]:
     return parts.scheme, parts.netloc
 
 
-_NO_ADDRESS = "the address of the API or of a proxy is neither http nor https: correct GITHUB_API_URL or HTTPS_PROXY"
-# The first kind that an error is of; the narrower ones come first.
-_CAUSES: tuple[tuple[type[Exception], str], ...] = (
-    (TimeoutError, "no answer in time"),
-    (requests.Timeout, "no answer in time"),
-    (ReadTimeoutError, "no answer in time"),
+# The first kinds that an error is of; the narrower ones come first.
+_CAUSES: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
+    ((TimeoutError, requests.Timeout, ReadTimeoutError), "no answer in time"),
     (requests.exceptions.InvalidProxyURL, "the proxy's address is invalid: correct HTTPS_PROXY"),
     (requests.exceptions.ProxyError, "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
     (
         requests.exceptions.SSLError,
-        ("the server's certificate is not trusted: set the PEM file of its authority in REQUESTS_CA_BUNDLE"),
+        "the server's certificate is not trusted: set the PEM file of its authority in REQUESTS_CA_BUNDLE",
     ),
-    (requests.exceptions.MissingSchema, _NO_ADDRESS),
-    (requests.exceptions.InvalidSchema, _NO_ADDRESS),
-    (requests.exceptions.InvalidURL, _NO_ADDRESS),
-    (LocationValueError, _NO_ADDRESS),
+    (
+        (InvalidSchema, InvalidURL, MissingSchema, LocationValueError),
+        "the address of the API or of a proxy is neither http nor https: correct GITHUB_API_URL or HTTPS_PROXY",
+    ),
     (requests.exceptions.InvalidHeader, "the token contains an invalid character: correct github-token"),
     (requests.ConnectionError, "no connection"),
-    (requests.RequestException, "the answer ended early"),
-    (HTTPError, "the answer ended early"),
+    ((requests.RequestException, HTTPError), "the answer ended early"),
     (ValueError, "the answer cannot be read"),
     (OSError, "the certificate file cannot be read: correct REQUESTS_CA_BUNDLE"),
 )
