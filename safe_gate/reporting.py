@@ -106,7 +106,7 @@ def begin(options: Settings, effects: Effects, reports: Mapping[Path, Draw], jud
         raise OverwriteError(taken)
     words = "run did not finish, so there is no result; run again"
     judged = without_verdict((Problem(Place("safe-gate"), words, code=Code.NOT_FINISHED),), judging_options, effects)
-    shown = formats.RenderedRun(ReportView(judged.report), _origin(options, effects))
+    shown = ReportView(judged.report, _origin(options, effects))
     for path, draw in reports.items():
         disk.write_or_remove(path, draw(shown))
     if reports and not options.shard:
@@ -117,14 +117,14 @@ def begin(options: Settings, effects: Effects, reports: Mapping[Path, Draw], jud
 def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mapping[Path, Draw]) -> Judged:
     """Print, write and publish a report; return what it is by then: another one if it cannot be written."""
     origin, problems = _origin(options, effects), judged.problems
-    shown = formats.RenderedRun(ReportView(judged.report), origin, judged.recorded)
+    shown = ReportView(judged.report, origin, judged.recorded)
     written: list[str] = []
     try:
         disk.write_all({path: draw(shown) for path, draw in reports.items()})
         written = [disk.display_path(path) for path in reports]
     except CannotJudge as error:
         judged = without_verdict((*problems, *error.problems), options, effects)
-        shown = formats.RenderedRun(ReportView(judged.report), origin)
+        shown = ReportView(judged.report, origin)
         for path, draw in reports.items():
             disk.write_or_remove(path, draw(shown))  # never leave an old pass
     if judged.problems:
@@ -132,17 +132,17 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
     elif options.quiet:
         effects.out(console.verdict_line(judged.report, names_rules=True))
     else:
-        for card in console.scorecards(shown.view):
+        for card in console.scorecards(shown):
             effects.out(card)
         effects.out(console.rules_text(judged.report))
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_text(path) for path in written)}")
     hands_over = not overwritten_reports((_hand_over(options),), options)
     if options.dry_run or options.sinks or effects.context.has_runner:
-        publishing.publish_run(shown.view, options, written, effects, shown.recorded, hands_over=hands_over)
-    _tell_programs(shown.view, judged.problems, written, effects)
+        publishing.publish_run(shown, options, written, effects, hands_over=hands_over)
+    _tell_programs(shown, judged.problems, written, effects)
     if judged.report.verdict is Verdict.FAIL:
-        command = _next_command(shown.view, options, effects.given)
+        command = _next_command(shown, options, effects.given)
         effects.tell("next", command)
         if not options.quiet:
             effects.out(f"Next: {command}")

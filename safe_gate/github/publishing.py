@@ -68,7 +68,6 @@ def publish_run(
     wanted: Settings,
     paths: Sequence[str],
     effects: Effects,
-    recorded: Recorded = NOTHING_RECORDED,
     *,
     hands_over: bool = True,
 ) -> None:
@@ -84,17 +83,18 @@ def publish_run(
     annotations = annotations_of(view, effects.folder)
     draft, file = None, ""
     if wanted.dry_run:
-        _print_dry_run(view, annotations, wanted, origin, effects, recorded)
+        _print_dry_run(view, annotations, wanted, origin, effects)
     elif context.in_actions:
         for one in annotations:
             effects.out(one.command())
-        draft = _draft(view, wanted.comment, context, origin, job=context.job, recorded=recorded)
+        draft = _draft(view, wanted.comment, context, origin, job=context.job, recorded=view.recorded)
         if hands_over and not wanted.shard:  # `publish` posts it from the report, which holds no reply
             left = _draft(view, wanted.comment, context, origin, job=context.job)
             file = _write_hand_over(report, left, wanted, effects)
     if context.summary_file and not wanted.dry_run:
         _append(
-            tuple(markdown.scorecards_by_length(view, limit=SUMMARY_LIMIT, origin=origin, recorded=recorded)), effects
+            tuple(markdown.scorecards_by_length(view, limit=SUMMARY_LIMIT, origin=origin, recorded=view.recorded)),
+            effects,
         )
     are_written = _write_outputs({**step_outputs(report), **_paths(paths), "comment-file": file}, effects)
     posted = comment.Posted(preview.why_no_comment(wanted, context))
@@ -137,7 +137,6 @@ def _print_dry_run(
     wanted: Settings,
     origin: Origin,
     effects: Effects,
-    recorded: Recorded,
 ) -> None:
     """Print what would be published, in a form in which it does nothing."""
     effects.out("\nDry run: reports and step outputs are written; comment, annotations and summary are not.")
@@ -146,7 +145,7 @@ def _print_dry_run(
     for one in annotations:
         place = f" {console.path_text(one.file)}:{one.line}" if one.file else ""
         effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
-    _show(markdown.scorecard(view, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded), effects)
+    _show(markdown.scorecard(view, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=view.recorded), effects)
 
 
 def _send(report: Report, wanted: Settings, origin: Origin, effects: Effects) -> str:

@@ -11,17 +11,22 @@ from safe_gate.core.figures import enumerated, first_few, plural
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, setting_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Problem, in_order
-from safe_gate.model.report import Report, RuleOutcome, Verdict, Waiver
-from safe_gate.model.results import Phrase, Section, Table, Untrusted, Words
+from safe_gate.model.report import NOWHERE, Origin, Report, RuleOutcome, Verdict, Waiver
+from safe_gate.model.results import NOTHING_RECORDED, Phrase, Recorded, Section, Table, Untrusted, Words
 from safe_gate.render.cases import ShownCase, ShownPart, shown_cases, shown_parts
 from safe_gate.render.comparison import comparison_section, drop_empty_columns
 
 
 @dataclass(frozen=True)
 class ReportView:
-    """A report with what takes a walk over its cases to know, which is known once it was asked for."""
+    """A report, where it comes from, and the texts of its cases that may be shown.
+
+    What takes a walk over its cases to know is known once it was asked for.
+    """
 
     report: Report
+    origin: Origin = NOWHERE
+    recorded: Recorded = NOTHING_RECORDED
 
     @cached_property
     def parts(self) -> Sequence[ShownPart]:

@@ -37,7 +37,6 @@ from safe_gate.render.comparison import (
     weakened_remarks,
     weakened_table,
 )
-from safe_gate.render.formats import RenderedRun
 from safe_gate.render.untrusted import LONGEST_PROBLEM, address, embedded_json, html
 from safe_gate.render.view import (
     NO_VERDICT,
@@ -61,24 +60,24 @@ _STATES = {"broken": "broken", "warning": "warns", "skipped": "skipped", "ok": "
 _BLOCK = 1_000  # cases of one element: a browser holds no text of more than half a gigabyte
 
 
-def _draw(run: RenderedRun) -> Iterator[str]:
-    title = f"SAFE Gate: {VERDICTS[run.report.verdict]}"
-    return page(title, chain(_body(run), _case_data(run)), ("text.js", "case.js", "list.js"))
+def _draw(view: ReportView) -> Iterator[str]:
+    title = f"SAFE Gate: {VERDICTS[view.report.verdict]}"
+    return page(title, chain(_body(view), _case_data(view)), ("text.js", "case.js", "list.js"))
 
 
 FILES = {"safe-gate.html": _draw}
 SHOWS_TEXTS = True
 
 
-def _body(run: RenderedRun) -> Iterator[str]:
-    view, report = run.view, run.report
+def _body(view: ReportView) -> Iterator[str]:
+    report = view.report
     yield '<a class="skip" href="#cases">Skip to the cases</a>\n'
-    yield from _header(report, run.origin)
+    yield from _header(report, view.origin)
     yield "<main>\n"
     yield from section("Problems", _problems(report))
     yield from section("Rules of the gate", _rules(report))
     yield from section(WEAKENED, _weakened(report), 'class="warning"')
-    yield from section("Cases", _case_list(run), 'id="cases" tabindex="-1"')
+    yield from section("Cases", _case_list(view), 'id="cases" tabindex="-1"')
     if compared := report.comparison:
         against = render_phrase(describe_baseline(compared.baseline))
         yield from section(f"Compared with {against}", _comparison(view))
@@ -142,13 +141,13 @@ def _weakened(report: Report) -> Iterator[str]:
         yield from html_table(weakened_table(report.weakened.findings), "How the gate is weaker")
 
 
-def _case_list(run: RenderedRun) -> Iterator[str]:
+def _case_list(view: ReportView) -> Iterator[str]:
     """Yield what the scripts fill with cases."""
-    if run.view.parts:
+    if view.parts:
         yield "<noscript><p>The list of cases needs JavaScript.</p></noscript>\n"
         yield '<form id="filters" class="filters" role="search" aria-label="Filter the cases"></form>\n'
-        if run.recorded.now:
-            yield _LEGEND.format(_CHANGED if _is_compared(run) else "")
+        if view.recorded.now:
+            yield _LEGEND.format(_CHANGED if _is_compared(view) else "")
         yield '<p id="shown" role="status"></p>\n<ol id="list" class="cases"></ol>\n'
         yield '<button id="more" type="button" hidden>Show more</button>\n'
 
@@ -162,8 +161,8 @@ _LEGEND = (
 _CHANGED = "<span><del>removed</del> and <ins>added</ins> since the baseline</span>"
 
 
-def _is_compared(run: RenderedRun) -> bool:
-    return any(compared_part(run.report, part.evaluator.name) for part in run.view.parts)
+def _is_compared(view: ReportView) -> bool:
+    return any(compared_part(view.report, part.evaluator.name) for part in view.parts)
 
 
 def _comparison(view: ReportView) -> Iterator[str]:
@@ -201,20 +200,20 @@ _LAST = 9  # the rank of a case that needs no look
 _LONGEST_QUOTE = 300
 
 
-def _case_data(run: RenderedRun) -> Iterator[str]:
+def _case_data(view: ReportView) -> Iterator[str]:
     """Yield the data with which the scripts fill the list of cases."""
-    if run.view.parts:
-        yield f"{_DATA.format('about')}{embedded_json(line(_common_facts(run)))}</script>\n"
-        for place, one in enumerate(_cases(run)):
+    if view.parts:
+        yield f"{_DATA.format('about')}{embedded_json(line(_common_facts(view)))}</script>\n"
+        for place, one in enumerate(_cases(view)):
             if place % _BLOCK == 0:
                 yield "</script>\n" * bool(place) + _DATA.format("cases")
             yield f"{embedded_json(line(one))}\n"
         yield "</script>\n"
 
 
-def _common_facts(run: RenderedRun) -> dict[str, Any]:
+def _common_facts(view: ReportView) -> dict[str, Any]:
     """Return the facts that all cases of a report share."""
-    shown = [(part.evaluator, part.evaluator.present, part.part) for part in run.view.parts]
+    shown = [(part.evaluator, part.evaluator.present, part.part) for part in view.parts]
     return {
         "evaluators": [
             {
@@ -226,22 +225,22 @@ def _common_facts(run: RenderedRun) -> dict[str, Any]:
             }
             for one, present, part in shown
         ],
-        "compared": _is_compared(run),
-        "texts": bool(run.recorded.now),
-        "withheld": run.report.provenance.withholds_texts,
+        "compared": _is_compared(view),
+        "texts": bool(view.recorded.now),
+        "withheld": view.report.provenance.withholds_texts,
     }
 
 
-def _cases(run: RenderedRun) -> Iterator[dict[str, Any]]:
+def _cases(view: ReportView) -> Iterator[dict[str, Any]]:
     """Yield what the page shows of each case; one is held at a time."""
-    texts = {name: iter(some) for name, some in run.recorded.now.items()}
-    compared = parts_of(run.report.comparison.parts) if run.report.comparison else ()
+    texts = {name: iter(some) for name, some in view.recorded.now.items()}
+    compared = parts_of(view.report.comparison.parts) if view.report.comparison else ()
     changes = {evaluator.name: {change.id: change for change in part.changes} for evaluator, part in compared}
-    for case in run.view.cases():
+    for case in view.cases():
         name = case.evaluator.name
         now = next(texts.get(name, iter(())), {})
-        old = run.recorded.before(name, case.result.id) or {}
-        yield _case_json(run.report.parts[name], case, now, old, changes.get(name, {}).get(case.result.id))
+        old = view.recorded.before(name, case.result.id) or {}
+        yield _case_json(view.report.parts[name], case, now, old, changes.get(name, {}).get(case.result.id))
 
 
 def _case_json(part: Any, case: ShownCase, now: JsonObject, old: JsonObject, change: Change | None) -> dict[str, Any]:

@@ -10,48 +10,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import NamedTuple
 
 from safe_gate import addons
 from safe_gate.core.jsontext import pieces
 from safe_gate.gate.stored import report_json
 from safe_gate.model.problems import Place
-from safe_gate.model.report import NOWHERE, Origin, Report
-from safe_gate.model.results import NOTHING_RECORDED, Judgement, Recorded
+from safe_gate.model.results import Judgement
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.cases import WHOLE_CASE, ShownCase
 from safe_gate.render.markdown import scorecard
 from safe_gate.render.untrusted import name_in_full, quote_phrase
 from safe_gate.render.view import ReportView
 
-
-class RenderedRun(NamedTuple):
-    """A run as its files show it: its report and where it comes from.
-
-    `recorded` are the texts of its cases, for a format that shows them.
-    """
-
-    view: ReportView
-    origin: Origin = NOWHERE
-    recorded: Recorded = NOTHING_RECORDED
-
-    @property
-    def report(self) -> Report:
-        """The report."""
-        return self.view.report
-
-
-Draw = Callable[[RenderedRun], Iterable[str]]
+Draw = Callable[[ReportView], Iterable[str]]
 """Gives the text of a file in pieces."""
 
 
-def _json(run: RenderedRun) -> Iterator[str]:
+def _json(view: ReportView) -> Iterator[str]:
     """Yield the report itself, the one that can be a baseline."""
-    return pieces(report_json(run.report, iter))
+    return pieces(report_json(view.report, iter))
 
 
-def _markdown(run: RenderedRun) -> Iterator[str]:
-    yield scorecard(run.view, limit=SUMMARY_LIMIT, recorded=run.recorded)
+def _markdown(view: ReportView) -> Iterator[str]:
+    yield scorecard(view, limit=SUMMARY_LIMIT, recorded=view.recorded)
 
 
 _BUILT_IN: Mapping[str, Mapping[str, Draw]] = {

@@ -9,24 +9,23 @@ from collections.abc import Iterator
 
 from safe_gate.core.jsontext import line
 from safe_gate.model.report import Report, Verdict
-from safe_gate.render.formats import RenderedRun
 from safe_gate.render.untrusted import xml
-from safe_gate.render.view import rules_summary
+from safe_gate.render.view import ReportView, rules_summary
 
 _LABEL = "SAFE Gate"
 _COLORS = {"pass": ("brightgreen", "#2a7f2e"), "fail": ("red", "#c0392b"), "error": ("lightgrey", "#6b6b6b")}
 _PADDING = 6  # pixels beside a text
 
 
-def _json(run: RenderedRun) -> Iterator[str]:
-    report = run.report
+def _json(view: ReportView) -> Iterator[str]:
+    report = view.report
     name, _ = _COLORS[report.verdict]
     shown = {"schemaVersion": 1, "label": _LABEL, "message": _message(report), "color": name}
     yield f"{line(shown | ({'isError': True} if report.verdict is Verdict.ERROR else {}))}\n"
 
 
-def _svg(run: RenderedRun) -> Iterator[str]:
-    report = run.report
+def _svg(view: ReportView) -> Iterator[str]:
+    report = view.report
     _, color = _COLORS[report.verdict]
     message = _message(report)
     widths = (  # about those of Verdana at 11 pixels

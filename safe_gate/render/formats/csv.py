@@ -6,8 +6,8 @@ import csv
 from collections.abc import Iterator, Sequence
 
 from safe_gate.render.cases import ShownCase
-from safe_gate.render.formats import RenderedRun
 from safe_gate.render.untrusted import name_in_full, quote_phrase, spreadsheet_cell
+from safe_gate.render.view import ReportView
 
 _LONGEST = 32_000  # Excel takes 32,767 characters
 
@@ -19,12 +19,12 @@ class _Echo:
         return text
 
 
-def _draw(run: RenderedRun) -> Iterator[str]:
+def _draw(view: ReportView) -> Iterator[str]:
     writer = csv.writer(_Echo())
-    measures = [by for one in run.view.parts for by in one.evaluator.present.measure_names(one.part)]
+    measures = [by for one in view.parts for by in one.evaluator.present.measure_names(one.part)]
     header = ("evaluator", "id", "path", "line", "label", "passed", "groups", *measures, "waived", "change", "evidence")
     yield "\ufeff" + writer.writerow(header)
-    for case in run.view.cases():
+    for case in view.cases():
         yield writer.writerow([spreadsheet_cell(one[:_LONGEST]) for one in _row(case, measures)])
 
 

@@ -10,16 +10,16 @@ from collections.abc import Iterator, Sequence
 from safe_gate.core.jsontext import digest, line
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
-from safe_gate.render.formats import LONGEST_MESSAGE, RenderedRun, judgement_message, repository_path
+from safe_gate.render.formats import LONGEST_MESSAGE, judgement_message, repository_path
 from safe_gate.render.untrusted import problem_text, quote_phrase
-from safe_gate.render.view import rule_message, rule_name
+from safe_gate.render.view import ReportView, rule_message, rule_name
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 
 
-def _draw(run: RenderedRun) -> Iterator[str]:
+def _draw(view: ReportView) -> Iterator[str]:
     separator = "[\n"
-    for issue in _issues(run):
+    for issue in _issues(view):
         yield f"{separator}{line(issue)}"
         separator = ",\n"
     yield "[]\n" if separator == "[\n" else "\n]\n"
@@ -28,8 +28,8 @@ def _draw(run: RenderedRun) -> Iterator[str]:
 FILES = {"safe-gate.gitlab.json": _draw}
 
 
-def _issues(run: RenderedRun) -> Iterator[JsonObject]:
-    report, folder = run.report, run.origin.folder
+def _issues(view: ReportView) -> Iterator[JsonObject]:
+    report, folder = view.report, view.origin.folder
     for one in report.problems:
         key: tuple[object, ...] = ("problem", one.place.path, one.place.line, one.case_id, one.field, one.message)
         yield _issue("input", problem_text(one.message), key, "blocker", one.place, folder)
@@ -37,7 +37,7 @@ def _issues(run: RenderedRun) -> Iterator[JsonObject]:
         place = Place(report.provenance.inputs[0].path)  # an issue must have one
         key = ("rule", rule.evaluator, rule.rule, rule.group)
         yield _issue(f"gate/{rule_name(rule)}", quote_phrase(rule_message(rule)), key, "blocker", place, folder)
-    for case in run.view.cases():
+    for case in view.cases():
         name, result = case.evaluator.name, case.result
         for judged in case.judgements_to_review():
             if judged.by not in case.waivers:

@@ -11,12 +11,12 @@ from safe_gate.core.jsontext import line
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Judgement
 from safe_gate.render.cases import ShownCase
-from safe_gate.render.formats import RenderedRun
 from safe_gate.render.untrusted import quote_phrase
+from safe_gate.render.view import ReportView
 
 
-def _draw(run: RenderedRun) -> Iterator[str]:
-    for case in run.view.cases():
+def _draw(view: ReportView) -> Iterator[str]:
+    for case in view.cases():
         result = case.result
         row = {
             "evaluator": case.evaluator.name,

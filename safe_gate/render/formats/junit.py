@@ -14,9 +14,8 @@ from safe_gate.model.problems import Place, Problem
 from safe_gate.model.report import Report
 from safe_gate.model.results import Judgement, Severity
 from safe_gate.render.cases import WHOLE_CASE, ShownCase
-from safe_gate.render.formats import RenderedRun
 from safe_gate.render.untrusted import LONGEST_REASON, name_in_full, phrase_line, problem_text, quote_phrase, xml
-from safe_gate.render.view import filter_sentence, rule_message, rule_name, waiver_phrase
+from safe_gate.render.view import ReportView, filter_sentence, rule_message, rule_name, waiver_phrase
 
 
 class _Test(NamedTuple):
@@ -29,14 +28,14 @@ class _Test(NamedTuple):
     details: Sequence[str] = ()
 
 
-def _draw(run: RenderedRun) -> Iterator[str]:
-    report = run.report
+def _draw(view: ReportView) -> Iterator[str]:
+    report = view.report
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="SAFE Gate">\n'
     facts = [("version", report.tool.version)]
     if words := filter_sentence(report.provenance.policy, report.provenance.left_out):
         facts.append(("filter", quote_phrase(words)))
     yield _suite("gate", "gate", [*_rule_tests(report), *map(_problem_test, report.problems)], facts)
-    for case in run.view.cases():
+    for case in view.cases():
         name, path = name_in_full(case.result.id), name_in_full(case.result.place.path)
         yield _suite(name, case.evaluator.name, [*_case_tests(case, name)], [*_properties(case)], path)
     yield "</testsuites>\n"

@@ -19,7 +19,7 @@ from safe_gate.model.report import Verdict
 from safe_gate.model.results import Explanation, Judgement, Severity
 from safe_gate.render.cases import NEW_CASE, WHOLE_CASE, ShownCase, ShownPart, compared_part
 from safe_gate.render.comparison import NEWLY_FAILING
-from safe_gate.render.formats import RenderedRun, judgement_message, repository_path
+from safe_gate.render.formats import judgement_message, repository_path
 from safe_gate.render.untrusted import (
     LONGEST_REASON,
     address,
@@ -29,7 +29,7 @@ from safe_gate.render.untrusted import (
     quote_phrase,
     sarif,
 )
-from safe_gate.render.view import filter_sentence, rule_message, rule_name, waiver_phrase
+from safe_gate.render.view import ReportView, filter_sentence, rule_message, rule_name, waiver_phrase
 
 _MOST = 5_000
 _MOST_BYTES = 9_000_000  # of results; what else there is takes little
@@ -42,15 +42,15 @@ _WHOLE = Explanation(
 )
 
 
-def _draw(run: RenderedRun) -> Iterator[str]:
-    report = run.report
-    rules = _rules(run.view.parts)
-    results, left_out = _first_results(_ranked_results(run, [rule["id"] for rule in rules]))
+def _draw(view: ReportView) -> Iterator[str]:
+    report = view.report
+    rules = _rules(view.parts)
+    results, left_out = _first_results(_ranked_results(view, [rule["id"] for rule in rules]))
     facts = {
         "tool": {"driver": {"name": "SAFE Gate", "version": report.tool.version, "rules": rules}},
         "automationDetails": {"id": "safe-gate/"},
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "invocations": [_invocation(run, left_out)],
+        "invocations": [_invocation(view, left_out)],
     }
     if words := filter_sentence(report.provenance.policy, report.provenance.left_out):
         facts["properties"] = {"filter": quote_phrase(words)}
@@ -109,13 +109,13 @@ def _first_results(results: Iterator[_RankedResult]) -> tuple[list[str], int]:
     return texts, next(number) - len(texts)
 
 
-def _ranked_results(run: RenderedRun, rules: Sequence[str]) -> Iterator[_RankedResult]:
-    compared = {name for name in EVALUATORS if compared_part(run.report, name)}
+def _ranked_results(view: ReportView, rules: Sequence[str]) -> Iterator[_RankedResult]:
+    compared = {name for name in EVALUATORS if compared_part(view.report, name)}
     place = count()
-    for case in run.view.cases():
+    for case in view.cases():
         name = case.evaluator.name
         for one in case.judgements_to_review():
-            location = _location(case.result.place, run.origin.folder)
+            location = _location(case.result.place, view.origin.folder)
             result = _result(case, one, rules, location)
             if compared:
                 result["baselineState"] = _STATES.get(case.change, "unchanged") if name in compared else "new"
@@ -165,8 +165,8 @@ def _location(place: Place, folder: str) -> dict[str, Any]:
 # --- the run ------------------------------------------------------------------------------------
 
 
-def _invocation(run: RenderedRun, left_out: int) -> dict[str, Any]:
-    report = run.report
+def _invocation(view: ReportView, left_out: int) -> dict[str, Any]:
+    report = view.report
     said = [
         _notification("error", f"{quote_phrase(rule_message(rule))} ({rule_name(rule)})") for rule in report.broken()
     ]
@@ -177,7 +177,7 @@ def _invocation(run: RenderedRun, left_out: int) -> dict[str, Any]:
     for problem in report.problems[:_MOST_NOTIFICATIONS]:
         fault = _notification("error", problem_text(problem.message))
         if problem.place.line:
-            fault["locations"] = [_location(problem.place, run.origin.folder)]
+            fault["locations"] = [_location(problem.place, view.origin.folder)]
         faults.append(fault)
     return {
         "executionSuccessful": report.verdict is not Verdict.ERROR,

@@ -84,11 +84,7 @@ def test_where_one_file_cannot_be_written_none_says_that_the_gate_passed(safe_ga
     shutil.copy("reports/safe-gate.json", "report.json")
     no_verdict = json.loads(Path("report.json").read_text("utf-8"))
     Path("reports/safe-gate.sarif").write_text(
-        "".join(
-            dict(formats.format_files(["sarif"]))["safe-gate.sarif"](
-                formats.RenderedRun(ReportView(read_report(no_verdict)))
-            )
-        )
+        "".join(dict(formats.format_files(["sarif"]))["safe-gate.sarif"](ReportView(read_report(no_verdict))))
     )
     found = read()
     assert no_verdict["verdict"] == "error"
