@@ -269,7 +269,8 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
 
     def finding(self, result: Result) -> Finding:
         evidence = tuple((Untrusted(fault),) for faults in result.checks.values() for fault in faults)
-        return Finding(Untrusted(result.id), Severity.FAILING, result.words, evidence, result.place)
+        found = Finding(Untrusted(result.id), Severity.FAILING, result.words, evidence, result.place)
+        return found._replace(groups=tuple(result.groups))
 
     def judgements(self, part: Part, result: Result) -> Iterator[Judgement]:
         for name, faults in result.checks.items():

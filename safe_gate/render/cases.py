@@ -49,8 +49,7 @@ def shown_parts(report: Report) -> Iterator[ShownPart]:
             section = section._replace(headline=words, counts=(*section.counts, f"Waived: {len(waived)}"))
         compared = compared_part(report, evaluator.name)
         if waived or broken or compared:
-            counted, news = _counted_by(broken, evaluator, part), _news(evaluator, compared)
-            marked = (_mark(one, waived, counted, news) for one in section.findings)
+            marked = _marked(section.findings, broken, waived, evaluator, compared)
             section = section._replace(findings=Spool(marked))
         yield ShownPart(evaluator, part, section, bool(broken))
 
@@ -60,30 +59,35 @@ def compared_part(report: Report, name: str) -> Compared | None:
     return report.comparison.parts[name] if report.comparison else None
 
 
-class _Counted(NamedTuple):
-    """The cases that broken rules count: by their ids, by their severity, and by their severity in a group."""
+def _marked(
+    findings: Iterable[Finding],
+    broken: Sequence[RuleOutcome],
+    waived: Set[str],
+    evaluator: Evaluator,
+    compared: Compared | None,
+) -> Iterator[Finding]:
+    """Yield findings that say whether a broken rule counts them, and what is new. A waived case is only to review."""
+    counted, named = _counted_severities(broken, evaluator), {name for rule in broken for name in rule.names}
+    news = _news(evaluator, compared)
+    for finding in findings:
+        case_id, severity, what = finding.case_id.text, finding.severity, finding.what
+        is_counted = any(severity in counted.get(group, ()) for group in ("", *finding.groups))
+        if case_id in waived:  # rules that ignore waivers name the cases they count
+            severity, what, is_counted = Severity.REVIEW, f"{what}, waived", False
+        since, before = news.get(case_id, ("", ()))
+        breaks = is_counted or case_id in named
+        yield finding._replace(severity=severity, what=what, breaks=breaks, news=since, before=before)
 
-    named: Set[str]
-    anywhere: Set[Severity]
-    in_groups: Set[tuple[str, Severity]]
 
-
-def _counted_by(broken: Sequence[RuleOutcome], one: Evaluator, part: Any) -> _Counted:
-    """Return the cases that broken rules count. A rule that names no case counts those of the severities it finds."""
-    finds = {rule.name: rule.finds for rule in (*one.gate.rules, *one.gate.group_rules)}
+def _counted_severities(broken: Sequence[RuleOutcome], evaluator: Evaluator) -> Mapping[str, Set[Severity]]:
+    """Return by group, "" for all cases, the severities of the findings that broken rules count without naming them."""
+    finds = {rule.name: rule.finds for rule in (*evaluator.gate.rules, *evaluator.gate.group_rules)}
     finds |= dict.fromkeys(("min-drop", "max-score-drop"), ANY_SEVERITY)
-    by_group = dict[str, set[Severity]]()
+    counted: dict[str, Set[Severity]] = {}
     for rule in broken:
         if not rule.names:
-            by_group.setdefault(rule.group, set()).update(finds.get(rule.rule, ()))
-    anywhere = by_group.pop("", set())
-    in_groups = {
-        (result.id, severity)
-        for result in results_of(part if by_group else None)
-        for group in result.groups
-        for severity in by_group.get(group, ())
-    }
-    return _Counted({name for rule in broken for name in rule.names}, anywhere, in_groups)
+            counted[rule.group] = counted.get(rule.group, frozenset()) | finds.get(rule.rule, frozenset())
+    return counted
 
 
 def _news(evaluator: Evaluator, compared: Compared | None) -> Mapping[str, tuple[str, tuple[Phrase, ...]]]:
@@ -95,19 +99,6 @@ def _news(evaluator: Evaluator, compared: Compared | None) -> Mapping[str, tuple
         before = () if change.before is None else tuple(evidence_of(evaluator, change.before))
         news[change.id] = NEWS.get(kind_of_change(change), ""), before
     return news
-
-
-def _mark(
-    finding: Finding, waived: Set[str], counted: _Counted, news: Mapping[str, tuple[str, tuple[Phrase, ...]]]
-) -> Finding:
-    """Return a finding that says whether a broken rule counts it, and what is new. A waived case is only to review."""
-    case_id, severity, what = finding.case_id.text, finding.severity, finding.what
-    is_counted = severity in counted.anywhere or (case_id, severity) in counted.in_groups
-    if case_id in waived:  # rules that ignore waivers name the cases they count
-        severity, what, is_counted = Severity.REVIEW, f"{what}, waived", False
-    since, before = news.get(case_id, ("", ()))
-    breaks = is_counted or case_id in counted.named
-    return finding._replace(severity=severity, what=what, breaks=breaks, news=since, before=before)
 
 
 NEW_CASE = "new case"
