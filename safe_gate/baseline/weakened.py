@@ -42,11 +42,11 @@ def is_checked(compared: Baseline | None, run: RunSides) -> bool:
     return bool(has_base) or run.breaks_on_weakened
 
 
-def find_weakened(compared: Baseline | None, past: BaselineRun | None, cases: Cases | None, run: RunSides) -> Weakened:
+def find_weakened(compared: Baseline | None, past: BaselineRun | None, cases: Cases, run: RunSides) -> Weakened:
     """Return where the gate is weaker than on the base commit, or in a report if there is none.
 
-    `past` was read from the baseline `compared`. `cases` has the expectations of the run's own cases, if already
-    read. If a weaker gate breaks the run, an unreadable base is an error. Otherwise the result is unknown.
+    `past` was read from the baseline `compared`. `cases` are the terms of the run's own cases. If a weaker gate breaks
+    the run, an unreadable base is an error. Otherwise the result is unknown.
     """
     own, snapshots = run.head, run.snapshots
     head = _terms_of_side(snapshots.without_unmatched(HERE), own.root, cases)

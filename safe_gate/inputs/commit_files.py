@@ -263,7 +263,7 @@ _ENVIRON = {
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-_FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_NO_BRANCH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z|(?:HEAD|@)(?![\w/.-])")  # a clone has origin/HEAD, too
 _MADE_AT = re.compile(r"^committer .* (\d{1,20}) [+-]\d+$", re.MULTILINE)
 
 
@@ -273,9 +273,9 @@ class Clone:
     def commit(self, ref: str) -> Commit:
         """Return the commit that a ref names. Raises Missing if the clone does not have it, or there is no git."""
         sha = ""
-        for branch in () if _FULL_ID.fullmatch(ref) else (f"refs/heads/{ref}", f"refs/remotes/origin/{ref}"):
-            with suppress(Missing):  # a tag of its name, which git takes, may be less protected
-                sha = sha or _id_of(branch)
+        for folder in () if _NO_BRANCH.match(ref) else ("refs/heads", "refs/remotes", "refs/remotes/origin"):
+            with suppress(Missing):  # a tag of the branch's name, which git takes, may be less protected
+                sha = sha or _id_of(f"{folder}/{ref}")
         sha = sha or _id_of(ref)
         # The raw commit has its parents, also at the end of a shallow clone.
         header, _, _ = _git("cat-file", "commit", sha).decode("utf-8", "replace").partition("\n\n")

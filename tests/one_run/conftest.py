@@ -4,14 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.weakening import committed_gate
-
-
-@pytest.fixture
-def base() -> str:
-    """Make a repository with a gate and its cases; return its only commit."""
-    return committed_gate()
-
 
 @pytest.fixture
 def runner(monkeypatch: pytest.MonkeyPatch) -> None:

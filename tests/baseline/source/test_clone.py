@@ -29,18 +29,27 @@ def test_a_ref_is_a_branch_a_tag_an_id_or_what_git_makes_of_it(work: Path) -> No
 def test_a_tag_by_the_name_of_a_branch_is_not_taken_for_it(work: Path, branch: str) -> None:
     first = commit(work)
     git("update-ref", branch, first, folder=work)
-    git("tag", "--annotate", "--message=x", "trunk", folder=work)
-    for ref in ("trunk", branch):
-        with open_(ref) as baseline:
-            assert baseline
-            assert baseline.commit == first
     commit(work)
     git("commit", "--quiet", "--allow-empty", "--message=y", folder=work)
-    git("tag", "--force", "trunk", folder=work)
-    for ref in ("trunk", "trunk^0", branch, branch.removeprefix("refs/")):
+    for tag in ("trunk", "origin/trunk"):
+        git("tag", "--annotate", "--message=x", tag, folder=work)
+    named = branch.removeprefix("refs/")
+    for ref in ("trunk", "trunk^0", branch, named, named.removeprefix("heads/").removeprefix("remotes/")):
         with open_(ref) as baseline:
             assert baseline
             assert baseline.commit == first
+
+
+def test_head_is_the_checkouts_whatever_the_remotes_is(work: Path) -> None:
+    first = commit(work)
+    git("update-ref", "refs/remotes/origin/main", first, folder=work)
+    git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main", folder=work)
+    Path("chat.jsonl").unlink()
+    second = commit(work)
+    for ref, sha in {"HEAD": second, "@": second, "HEAD~1": first, "@^0": second, second: second}.items():
+        with open_(ref) as baseline:
+            assert baseline
+            assert baseline.commit == sha
 
 
 def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
