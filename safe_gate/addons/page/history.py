@@ -16,6 +16,7 @@ from safe_gate.addons.page.markup import (
     render_phrase,
     section,
 )
+from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import percent, plural
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, setting_of
 from safe_gate.model.codec import JsonObject
@@ -33,34 +34,29 @@ _AGREEMENT = "Agreement with human labels"
 class Moment:
     """The figures of one report, without its cases.
 
-    `rates` are those that have a name of our own, by evaluator; none of a run without a verdict. `limits` has by
-    evaluator and rule the least that the gate allowed. `terms` is what the run was judged by, each under our own name.
+    `figures` are by evaluator, without a verdict none. `limits` has by evaluator and rule the least that the gate
+    allowed. `terms` is what the run was judged by, each under our own name.
     """
 
     path: str
     at: str
     commit: str
     verdict: Verdict
-    rates: Mapping[str, tuple[Rate, ...]]
-    labels: Mapping[str, Mapping[str, int]]
+    figures: Mapping[str, Figures]
     limits: Mapping[tuple[str, str], float]
     terms: JsonObject
 
     @classmethod
     def of(cls, path: str, report: Report) -> Moment:
         """Return the figures of a report."""
-        parts, provenance = [*parts_of(report.parts)], report.provenance
+        provenance = report.provenance
         policy = {setting_of(name.replace("_", "-")): value for name, value in provenance.policy.items()}
         return cls(
             path,
             report.generated_at,
             provenance.commit,
             report.verdict,
-            {
-                one.name: tuple(rate for rate in one.present.figures(part).rates if isinstance(rate.name, str))
-                for one, part in parts
-            },
-            {one.name: dict(one.present.figures(part).labels) for one, part in parts},
+            {one.name: one.present.figures(part) for one, part in parts_of(report.parts)},
             {
                 (rule.evaluator, rule.rule): rule.threshold
                 for rule in report.rules
@@ -69,15 +65,10 @@ class Moment:
             {"version of safe-gate": report.tool.version, "rule packs": provenance.packs_sha256, **policy},
         )
 
-    def headline(self, name: str) -> Rate | None:
-        """Return an evaluator's rate of cases that are as they should be."""
-        return self.rates[name][0] if name in self.rates else None
-
-    def agreement(self, name: str) -> Rate | None:
-        """Return an evaluator's agreement with labels over all its checks, None without labels."""
-        found = [rate for rate in self.rates.get(name, ()) if rate.about == _AGREEMENT]
-        whole = sum(rate.whole for rate in found)
-        return Rate(_AGREEMENT, "all checks", sum(rate.part for rate in found), whole) if whole else None
+    def rates(self, name: str) -> Sequence[Rate]:
+        """Return an evaluator's rates that have a name of our own, first that of the cases that end as they should."""
+        found = self.figures[name].rates if name in self.figures else ()
+        return [rate for rate in found if isinstance(rate.name, str)]
 
 
 def changes(moments: Sequence[Moment]) -> dict[int, list[str]]:
@@ -100,33 +91,29 @@ def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
         ("Verdict", [VERDICTS[one.verdict] for one in moments]),
     ]
     for name in _evaluator_names(moments):
-        about = f"{EVALUATORS[name].title}: {_lower_first(_first_rate(moments, name).about)}"
-        columns.append((about, [_rate_text(one.headline(name)) for one in moments]))
-        labels = (one.labels.get(name, {}).items() for one in moments)
+        about = next(one.rates(name)[0].about for one in moments if name in one.figures)
+        figures = [_rate_text(one.rates(name)[:1]) for one in moments]
+        columns.append((f"{EVALUATORS[name].title}: {about[0].lower()}{about[1:]}", figures))
         if with_labels:
-            columns.append(("Labels", [", ".join(f"{key}: {count}" for key, count in own if count) for own in labels]))
-        if any(agreement := [_rate_text(one.agreement(name)) for one in moments]):
+            labels = (one.figures[name].labels if name in one.figures else {} for one in moments)
+            shown = [", ".join(f"{label}: {count}" for label, count in own.items() if count) for own in labels]
+            columns.append(("Labels", shown))
+        agreed = ([rate for rate in one.rates(name) if rate.about == _AGREEMENT] for one in moments)
+        if any(agreement := [*map(_rate_text, agreed)]):
             columns.append((_AGREEMENT, agreement))
     columns.append(("Rules changed", [", ".join(changed.get(place, ())) for place in range(len(moments))]))
     titles, cells = zip(*columns, strict=True)
     return Table(titles, ">" + "<" * (len(titles) - 1), tuple(zip(*cells, strict=True)))
 
 
-def _lower_first(words: str) -> str:
-    """Return words with their first letter in lower case, for the middle of a sentence."""
-    return words[0].lower() + words[1:]
-
-
-def _rate_text(rate: Rate | None) -> str:
-    return f"{percent(rate.part / rate.whole, 1)} ({rate.part} of {rate.whole})" if rate and rate.whole else ""
+def _rate_text(rates: Sequence[Rate]) -> str:
+    """Return the share of several rates together, empty of nothing."""
+    part, whole = sum(rate.part for rate in rates), sum(rate.whole for rate in rates)
+    return f"{percent(part / whole, 1)} ({part} of {whole})" if whole else ""
 
 
 def _evaluator_names(moments: Sequence[Moment]) -> list[str]:
-    return [name for name in EVALUATORS if any(name in one.rates for one in moments)]
-
-
-def _first_rate(moments: Sequence[Moment], name: str) -> Rate:
-    return next(one.rates[name][0] for one in moments if name in one.rates)
+    return [name for name in EVALUATORS if any(name in one.figures for one in moments)]
 
 
 def title(moments: Sequence[Moment]) -> str:
@@ -141,15 +128,13 @@ def title(moments: Sequence[Moment]) -> str:
 def _charts(moments: Sequence[Moment], name: str) -> Iterator[str]:
     """Yield a chart for each kind of an evaluator's rates."""
     marks, when = sorted(changes(moments)), [one.at[5:10] for one in moments]
-    for about in dict.fromkeys(rate.about for one in moments for rate in one.rates.get(name, ())):
+    for about in dict.fromkeys(rate.about for one in moments for rate in one.rates(name)):
         chart = line_chart(about, list(_series(moments, name, about)), when, marks)
         yield f"<figure><figcaption>{html(about)}</figcaption>{chart}</figure>\n"
 
 
 def _series(moments: Sequence[Moment], name: str, about: str) -> Iterator[Series]:
-    found = [
-        {rate.name: rate for rate in one.rates.get(name, ()) if rate.about == about and rate.whole} for one in moments
-    ]
+    found = [{rate.name: rate for rate in one.rates(name) if rate.about == about and rate.whole} for one in moments]
     for own in dict.fromkeys(key for some in found for key in some):
         rates = [some.get(own) for some in found]
         limits = [one.limits.get((name, rate.rule)) if rate else None for one, rate in zip(moments, rates, strict=True)]

@@ -148,32 +148,15 @@ def hostile_waivers(folder: Path) -> tuple[str | Path, ...]:
 
 
 SOURCES = (
-    hostile_ids,
-    hostile_negative_examples,
-    hostile_batch,
-    hostile_groups,
-    unknown_groups,
-    hostile_waivers,
-    hostile_problems,
+    *(hostile_ids, hostile_negative_examples, hostile_batch, hostile_groups),
+    *(unknown_groups, hostile_waivers, hostile_problems),
 )
-
-
-OTHERWISE = ((hostile_ids, MODES[1]), (hostile_batch, MODES[2]))
-RUNS = [
-    pytest.param(
-        source,
-        mode,
-        id=" ".join((source.__name__, *mode)),
-        marks=[pytest.mark.soak] if mode and (source, mode) not in OTHERWISE else [],
-    )
-    for source in SOURCES
-    for mode in MODES
-]
-"""Every source as it is run by default, and some in the other modes; `make soak` runs all."""
+OTHER_MODES = [pytest.param(mode, marks=pytest.mark.soak) for mode in MODES[1:]]
 
 
 @pytest.mark.untraced
-@pytest.mark.parametrize(("source", "mode"), RUNS)
+@pytest.mark.parametrize("mode", [MODES[0], *OTHER_MODES], ids=" ".join)
+@pytest.mark.parametrize("source", SOURCES)
 def test_hostile_names_and_needles_break_no_surface(
     source: Callable[[Path], tuple[str | Path, ...]], mode: Sequence[str], surfaces: Surfaces, tmp_path: Path
 ) -> None:
