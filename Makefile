@@ -70,12 +70,12 @@ audit: $(VENV)/.release ## look up known vulnerabilities of what ships, and chec
 	$(VENV)/release/bin/pip-audit --strict --disable-pip --require-hashes -r requirements-image.txt
 	$(VENV)/release/bin/zizmor --offline --persona auditor .
 
+# Not --output-reproducible, which leaves out the serial number by which actions/attest knows CycloneDX.
 sbom: $(VENV)/.release ## list what a wheel installs, with licences, as CycloneDX in dist/
 	mkdir -p dist
 	$(PYTHON) -m venv --clear --without-pip $(VENV)/shipped
 	$(BIN)/python -m pip --python $(VENV)/shipped install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
-	$(VENV)/release/bin/cyclonedx-py environment $(VENV)/shipped --pyproject pyproject.toml --output-reproducible \
-	  --output-file dist/safe-gate.cdx.json
+	$(VENV)/release/bin/cyclonedx-py environment $(VENV)/shipped --pyproject pyproject.toml --output-file dist/safe-gate.cdx.json
 
 LOCK := uv pip compile --universal --no-strip-extras --python-version 3.11 --generate-hashes --upgrade --quiet --custom-compile-command 'make lock'
 
