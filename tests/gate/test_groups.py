@@ -214,33 +214,6 @@ def test_an_archetype_may_have_thresholds_of_its_own(safe_gate: SafeGate) -> Non
     assert 'Labelled by its own thresholds: archetype "Lax", "Strict".' in ran.out
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"archetypes": {"A": {"thresholds": {"CR": {"pass": 0.4}}}}}, "safe.config.json:1: archetypes.A.thresholds.CR: pass is 0.4, below review, 0.5 (values not set here are those for all)"),
-        ({"archetypes": {"A": {"thresholds": {"AH": {"pass": 0.5, "review": 0.75}}}}}, "pass is 0.5, below review, 0.75"),
-        ({"archetypes": {"A": {"thresholds": {"CR": {"pass": 2}}}}}, "archetypes.A.thresholds.CR.pass: is 2, more than 1"),
-        ({"archetypes": {"A": {"min-pass-rate": "1"}}}, "archetypes.A.min-pass-rate: is \"1\"; expected a number from 0 to 1"),
-        ({"archetypes": {"A": {"max-unexpected-failures": 1}}}, "archetypes.A.max-unexpected-failures: is not a known field"),
-        ({"tags": {"t": {"min-passrate": 1}}}, 'tags.t.min-passrate: is not a known field (did you mean "min-pass-rate"?)'),
-        ({"tags": {"t": {"max-unexpected-failures": 0.5}}}, "tags.t.max-unexpected-failures: is 0.5; expected a whole number from 0"),
-        ({"tags": {"": {"min-pass-rate": 1}}}, 'tags: is "", which is too short'),
-        ({"weights": {"CR": 0, "AH": 0, "AC": 0}}, "weights: are all zero; expected at least one weight above 0"),
-        ({"archetypes": {"A": {"weights": {"CR": 0, "AH": 0, "AC": 0}}}}, "archetypes.A.weights: are all zero"),
-        ({"min-group": 0}, "min-group: is 0, less than 1; expected a whole number from 1"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_meant_is_refused_with_its_place(
-    safe_gate: SafeGate, settings: dict[str, Any], said: str
-) -> None:
-    write_batch(Path("b.json"), safe_case("a"))
-    configure(**settings)
-    for command in (("run", "--safe-batch", "b"), ("validate", "safe.config.json")):
-        ran = safe_gate(*command)
-        assert ran.code == 3
-        assert said in ran.err
-
-
 def test_groups_are_counted_in_the_report_with_their_intervals(safe_gate: SafeGate) -> None:
     write_cases(
         Path("c.jsonl"),

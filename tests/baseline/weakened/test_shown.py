@@ -119,13 +119,6 @@ def test_a_change_cannot_let_itself_pass(
     assert section() == WEAKENED
 
 
-def test_a_rule_pack_that_is_no_longer_named_is_missed(safe_gate: SafeGate, base: str) -> None:
-    put({**CONFIG, "rules": []}, turn("a"), turn("</code> @octo | b", tags=["<b>@octo | x"]), cases=(full(),))
-    Path("ours.json").unlink()
-    assert safe_gate("run", "--baseline", base).code == 0
-    assert section() == [("rule", id_, "", "dropped") for id_ in ("ours/over", "ours/stop")]
-
-
 def test_a_team_pack_that_lets_more_pass_is_named(safe_gate: SafeGate, base: str) -> None:
     kind = {**PACK, "pack": "kind", "group": "positive", "rules": [{**PACK["rules"][0], "id": "kind/a"}]}
     Path("kind.json").write_text(json.dumps(kind), "utf-8")
