@@ -52,7 +52,7 @@ def main() -> None:
         held = []
         for count in (SOME, MANY):
             write("short", count, path)
-            held.append(peak([*EVAL, str(CASES)]))
+            held.append(peak([*EVAL, str(path)]))
         print(f"peak memory of {SOME:,} cases: {held[0]:.0f} MiB (at most {MOST_MEMORY})")
         print(f"{MANY:,} against {SOME:,} cases: {held[1] / held[0]:.2f} times (at most {MOST_GROWTH})")
 
