@@ -208,7 +208,7 @@ def rank(findings: Iterable[Finding], most: int) -> RankedFindings:
             groups.update(finding.groups)
             yield finding
 
-    first = nsmallest(most, counted(), _rank)
+    first = nsmallest(most, counted(), rank_of)
     number = next(numbers)
     least = 1 if number > len(first) else 2  # what one case alone has is no news if it is shown
     by_rule = [
@@ -221,8 +221,9 @@ def rank(findings: Iterable[Finding], most: int) -> RankedFindings:
     return RankedFindings(first, number, [(noun, some) for noun, some in counts if some])
 
 
-def _rank(finding: Finding) -> tuple[bool, bool, bool]:
-    return not finding.breaks, finding.news != NEWLY_FAILING, finding.severity != Severity.FAILING
+def rank_of(finding: Finding) -> int:
+    """Return the rank of a finding, 0 for the most important."""
+    return 4 * (not finding.breaks) + 2 * (finding.news != NEWLY_FAILING) + (finding.severity != Severity.FAILING)
 
 
 def _most_frequent(counter: Counter[Any]) -> list[tuple[Any, int]]:

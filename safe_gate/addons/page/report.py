@@ -26,9 +26,8 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import number
 from safe_gate.model.report import Change, Origin, Report
 from safe_gate.model.results import Judgement, Mark, Phrase, Severity, Table, Untrusted
-from safe_gate.render.cases import ShownCase, ShownPart, compared_part
+from safe_gate.render.cases import ShownCase, ShownPart, compared_part, rank_of
 from safe_gate.render.comparison import (
-    NEWLY_FAILING,
     WEAKENED,
     comparison_notes,
     describe_baseline,
@@ -256,7 +255,7 @@ def _case_json(part: Any, case: ShownCase, now: JsonObject, old: JsonObject, cha
             "place": f"{result.place.path}:{result.place.line}",
             "label": case.outcome.words,
             "kind": _kind(case),
-            "rank": _rank(case),
+            "rank": rank_of(finding) if finding else _LAST - bool(case.change),
             "what": finding.what if finding else "",
             "news": case.change,
             "groups": list(result.groups),
@@ -288,14 +287,6 @@ def _kind(case: ShownCase) -> str:
     if case.excused_by:
         return "expected"
     return "pass" if case.outcome.passed else "review"
-
-
-def _rank(case: ShownCase) -> int:
-    """Return the rank of a case in the list, 0 for the most important, as in other reports."""
-    if not case.finding:
-        return _LAST - bool(case.change)
-    is_failing = case.finding.severity is Severity.FAILING
-    return 4 * (not case.breaks) + 2 * (case.change != NEWLY_FAILING) + (not is_failing)
 
 
 def _judgement_json(judgement: Judgement, decided: Phrase) -> dict[str, Any]:
