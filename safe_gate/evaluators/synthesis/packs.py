@@ -24,7 +24,15 @@ from safe_gate.evaluators.synthesis.checks.turn import BOOKS, Check, Rules, Turn
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS, IN_FAVOUR, REPORTED, SHIPPED, wording_of_tags
 from safe_gate.evaluators.synthesis.engine.numbers import LONG, SHORTEST, Helplines, Numbers, digits_of
 from safe_gate.evaluators.synthesis.engine.phrases import Automaton, compile_lists, network_bytes, network_from_bytes
-from safe_gate.evaluators.synthesis.engine.rules import CONTEXTS, Book, Rule, Table, Vocabulary, contexts_of_rules
+from safe_gate.evaluators.synthesis.engine.rules import (
+    CONTEXTS,
+    Book,
+    Rule,
+    Table,
+    Vocabulary,
+    contexts_of_rules,
+    rule_faults,
+)
 from safe_gate.evaluators.synthesis.engine.tokens import Languages, Spelling
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -89,7 +97,6 @@ def make_rules(
         books={
             book: Book(f"{book}, {profile}", partial(_rules_in, book, packs, profile), named, table) for book in BOOKS
         },
-        patterns=tuple(_compile_patterns(packs)),
         numbers=Numbers(
             [*_number_rules(packs, profile)], lambda: Helplines(_read_json(HELPLINES), **(helplines or {}))
         ),
@@ -103,11 +110,11 @@ def make_rules(
 
 
 def _rules_in(book: str, packs: Iterable[Pack], profile: str) -> Iterator[Rule]:
-    """Yield the rules of packs that are in a book and count under a profile, without patterns."""
+    """Yield the rules of packs that are in a book and count under a profile."""
     for pack in packs:
         if pack["rules"] and book_of(pack["field"], pack["group"]) == book:
             for rule in pack["rules"]:
-                if not rule.keys() & {"pattern", "number"} and _counts_under(rule, profile):
+                if "number" not in rule and _counts_under(rule, profile):
                     yield Rule.of(rule, pack, is_own=_is_own(pack))
 
 
@@ -167,15 +174,6 @@ def _counts_under(rule: JsonObject, profile: str) -> bool:
     """
     origin = rule.get("origin")
     return origin is None or (origin == SPEC) == (profile == SPEC) or bool(rule.get("standard"))
-
-
-def _compile_patterns(packs: Iterable[Pack]) -> Iterator[Any]:
-    """Yield the patterns of packs that have some, compiled. Raises ValueError as `patterns.compile_pack`."""
-    for pack in packs:
-        if any("pattern" in rule for rule in pack["rules"]):
-            from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
-
-            yield patterns.compile_pack(pack, _read_json("pattern_classes.json"))
 
 
 def shipped_packs() -> tuple[Pack, ...]:
@@ -357,7 +355,7 @@ def packs_digest(settings: JsonObject, own: Sequence[OwnFile]) -> str:
 
 @cache
 def _sha256_of_shipped() -> hashlib._Hash:
-    names = ("classes.json", HELPLINES, "languages.json", "lexicon.json", LISTS, "pattern_classes.json")
+    names = ("classes.json", HELPLINES, "languages.json", "lexicon.json", LISTS)
     return hashlib.sha256(
         b"".join(_named(name.rpartition("/")[2], read_file(name)) for name in (*names, *pack_files()))
     )
@@ -414,7 +412,8 @@ def broken_promises(pack: Pack, rule: JsonObject) -> tuple[list[str], list[tuple
     """
     own = {key: value for key, value in rule.items() if key != "origin"}  # it counts under every profile
     alone = make_rules([{**pack, "rules": [own]}])
-    _ = [book.walkers for book in alone.books.values()]  # a rule without such texts may be unreadable too
+    for fault in rule_faults(alone.all, word_classes()):
+        raise fault
 
     def first(text: str) -> str:
         turn = Turn(text, text, alone)

@@ -217,16 +217,14 @@ def book_of(field: str, group: str) -> str:
 class Rules(NamedTuple):
     """Everything a verdict depends on besides the case.
 
-    `books` are the rules by what `book_of` says, `numbers` those on numbers. `patterns` are a team's own packs of
-    regular expressions. `fields` has the field of each group. Under the profile `spec` each hit counts, and every
-    language is judged. Otherwise (`by_clause`) a clause counts once for its group. Then texts in another language are
-    not judged, and text written on request does not count. `wording` has, by tag, what replies of cases with the tag
-    must and must not contain. `recipe` identifies the inputs that the rules were made from. `words` are the words that
-    occur in rules.
+    `books` are the rules by what `book_of` says, `numbers` those on numbers. `fields` has the field of each group.
+    Under the profile `spec` each hit counts, and every language is judged. Otherwise (`by_clause`) a clause counts once
+    for its group. Then texts in another language are not judged, and text written on request does not count. `wording`
+    has, by tag, what replies of cases with the tag must and must not contain. `recipe` identifies the inputs that the
+    rules were made from. `words` are the words that occur in rules.
     """
 
     books: Mapping[str, Book]
-    patterns: tuple[Any, ...]
     numbers: Numbers
     spelling: Spelling
     languages: Languages
@@ -242,8 +240,7 @@ class Rules(NamedTuple):
         """The rules that count, those of books first."""
         for book in self.books.values():
             yield from book.rules
-        for pack in (*self.patterns, self.numbers):
-            yield from pack.rules
+        yield from self.numbers.rules
 
 
 class Turn:
@@ -281,12 +278,9 @@ class Turn:
         field = self.rules.fields[group]
         text, reading, book = self.texts[field], self.read(field), book_of(field, group)
         if book not in self._hits:
-            self._hits[book] = self.rules.books[book].hits(reading.words)
+            self._hits[book] = self.rules.books[book].hits(text, reading)
         if hits := self._hits[book].get(group):
             yield from self.rules.books[book].matches(hits, text, reading)
-        for pack in self.rules.patterns:
-            if pack.group == group:
-                yield from pack.matches(text, reading)
         if group in self.rules.numbers.groups:
             yield from (match for match in self._numbers if match.rule.group == group)
 

@@ -55,10 +55,7 @@ def invalid_expressions(value: Mapping[str, Any]) -> Iterator[tuple[str, int, st
             if not isinstance(entry, str):
                 from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
 
-                pattern = entry["regex"]
-                if why := patterns.refusal_reason(pattern) or patterns.refusal_reason(
-                    patterns.allow_line_ends(pattern)
-                ):
+                if why := patterns.refusal_reason(entry["regex"]):
                     yield kind, index, why
 
 
@@ -214,5 +211,4 @@ def contained_needles(needles: Collection[str], text: str) -> Collection[str]:
 def _expression(pattern: str, reading: Normalised) -> Sequence[tuple[int, int]]:
     from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
 
-    found = (span for span in patterns.match_spans(patterns.allow_line_ends(pattern), reading) if span[0] < span[1])
-    return [reading.span(*span) for span in islice(found, MOST_HITS)]
+    return [reading.span(*span) for span in islice(patterns.match_spans(pattern, reading), MOST_HITS)]

@@ -204,7 +204,7 @@ class Numbers:
             follows = last >= 0 and _LIST.fullmatch(shown, last, found.start) is not None
             if self._is_help(found, kind, _Around.of(found, text, shown), follows=follows, in_need=in_need):
                 last = found.end
-                clause = reading.clause_at(found.start)
+                clause = reading.clause(reading.tokens_at(found.start, found.end)[0])
                 for rule in (rule for of_kind, rule in self._of_kinds if of_kind == kind):
                     by = "quotation" if not rule.quoted and text.is_quoted(found.start, found.end) else ""
                     yield Match(rule, found.start, found.end, clause, by)

@@ -1,7 +1,7 @@
 """Rules: phrases with conditions, searched for in a text. Pure.
 
 The data is parsed JSON that is valid under `schemas/rule-pack.schema.json`. One pass finds all phrases for a field.
-Conditions are checked only where a phrase was found.
+Conditions are checked only where a phrase was found. A team's rule may have a regular expression in place of phrases.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ CONTEXTS = ("unless", "unless_near", "unless_before", "unless_after", "before", 
 class Rule:
     """Phrases with the conditions under which they count.
 
+    - `pattern`: a regular expression in their place, "" for phrases.
     - `around`: phrases for the surroundings of a match, by the names of `CONTEXTS`. Those of `unless` must not be in
       its clause, of `unless_near` within twelve tokens, of `unless_before` and `unless_after` right beside it. One of
       `before` must be right before it, and one of `after` right after it.
@@ -52,6 +53,7 @@ class Rule:
     id: str
     group: str
     phrases: tuple[str, ...]
+    pattern: str
     question: bool | None
     quoted: bool
     cancelled_by: tuple[tuple[str, str], ...]
@@ -78,11 +80,11 @@ class Rule:
 
         origin = rule.get("origin", "")
         inside, total = origin["learned"] if isinstance(origin, dict) else (0, 0)
-        names = () if "pattern" in rule else CONTEXTS  # those of a pattern are patterns too
         return cls(
             id=rule["id"],
             group=pack["group"],
             phrases=written(rule.get("phrases", (rule["phrase"],) if "phrase" in rule else ())),
+            pattern=rule.get("pattern", ""),
             question=rule.get("question"),
             quoted=rule.get("quoted", False),
             cancelled_by=tuple((name, _inline_classes(f"{{{name}}}", own)) for name in rule.get("cancelled_by", ())),
@@ -94,7 +96,7 @@ class Rule:
             origin="learned" if isinstance(origin, dict) else origin,
             inside=inside,
             total=total,
-            around={name: written(rule[name]) for name in names if rule.get(name)},
+            around={name: written(rule[name]) for name in CONTEXTS if rule.get(name)},
             is_own=is_own,
         )
 
@@ -186,19 +188,24 @@ class Book:
             try:
                 own = phrase_walker([*of_phrase], self._classes)
             except ValueError as error:
-                raise [*_rule_faults(self.rules, self._classes), error][0] from error
+                raise [*rule_faults(self.rules, self._classes), error][0] from error
             walkers.append((own, dict(enumerate(of_phrase.values()))))
         return walkers
 
-    def hits(self, words: Sequence[str]) -> dict[str, list[RuleHit]]:
-        """Return where phrases of the rules stand in the tokens of a reading, by the rules' group."""
+    @cached_property
+    def _expressions(self) -> list[Rule]:
+        return [rule for rule in self.rules if rule.pattern]
+
+    def hits(self, text: Normalised, reading: Reading) -> dict[str, list[RuleHit]]:
+        """Return where phrases and expressions of the rules stand in a text, by the rules' group."""
         hits = [
             RuleHit(rule, hit.start, hit.end)
             for one, rules in self.walkers
-            for hit in one.find(words)
+            for hit in one.find(reading.words)
             for rule in rules[hit.phrase]
         ]
-        if len(self.walkers) > 1:
+        hits += chain.from_iterable(_expression_hits(rule, text, reading) for rule in self._expressions)
+        if len(self.walkers) > 1 or self._expressions:
             hits.sort(key=attrgetter("start"))
         found: dict[str, list[RuleHit]] = {}
         for hit in hits:
@@ -214,7 +221,7 @@ class Book:
         sentences = {number: reading.sentence(number) for number in {*numbers}}
         wordings = _duplicate_wordings(text, reading, sentences)
         seen: set[tuple[str, int | str, int]] = set()
-        for number, (rule, start, end) in zip(numbers, hits, strict=True):
+        for number, (rule, start, end, matched) in zip(numbers, hits, strict=True):
             sentence = sentences[number]
             at, last = start - sentence.first, end - sentence.first
             told = rule.id, wordings.get(number, number), at
@@ -224,7 +231,7 @@ class Book:
             if conditions and not conditions.stand(sentence.words, at, last):
                 continue
             seen.add(told)
-            span = reading.span(sentence, at, min(last, at + LONGEST_EVIDENCE))
+            span = matched or reading.span(sentence, at, min(last, at + LONGEST_EVIDENCE))
             by, words = "", ""
             if not rule.quoted and text.is_quoted(*span):
                 by = "quotation"
@@ -250,11 +257,26 @@ class Book:
 
 
 class RuleHit(NamedTuple):
-    """A phrase of a rule in the tokens of a reading: the first one and the one after the last."""
+    """A phrase of a rule in the tokens of a reading: the first one and the one after the last.
+
+    `span` is what an expression matches in the text.
+    """
 
     rule: Rule
     start: int
     end: int
+    span: tuple[int, int] | None = None
+
+
+def _expression_hits(rule: Rule, text: Normalised, reading: Reading) -> Iterator[RuleHit]:
+    """Yield what a rule's expression matches, without blanks around it."""
+    from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
+
+    for start, end in patterns.match_spans(rule.pattern, text):
+        found = text.text[start:end]
+        if found.strip():
+            span = end - len(found.lstrip()), start + len(found.rstrip())
+            yield RuleHit(rule, *reading.tokens_at(*span), span)
 
 
 def _duplicate_wordings(text: Normalised, reading: Reading, sentences: Mapping[int, Sentence]) -> dict[int, str]:
@@ -300,9 +322,14 @@ class _Conditions(NamedTuple):
         return None
 
 
-def _rule_faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
-    """Yield the problems of phrases and contexts of rules, each with its rule and field."""
+def rule_faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
+    """Yield the problems of phrases, contexts and expressions of rules, each with its rule and field."""
     for rule in rules:
+        if rule.pattern:
+            from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
+
+            if why := patterns.refusal_reason(rule.pattern):
+                yield ValueError(f"rule {rule.id}: pattern: RE2 refuses it: {why}; correct it, or write a phrase")
         fields = {"phrases": rule.phrases, **rule.around}
         fields["cancelled_by"] = tuple(phrase for _, phrase in rule.cancelled_by)
         for field, phrases in fields.items():

@@ -188,13 +188,18 @@ class Reading:
         """Return where a sentence starts and ends in the text; it starts where the one before ends."""
         return self._place(self.ends[number - 1], 1) if number else 0, self._place(self.ends[number], 1)
 
-    def clause_at(self, position: int) -> tuple[int, int]:
-        """Return the number of the sentence at a place in the text, and the first token of its clause."""
-        number = bisect_right(range(len(self.ends)), position, key=lambda one: self.bounds(one)[0]) - 1
-        sentence = self.sentence(number)
-        tokens = range(len(sentence.words))
-        before = bisect_right(tokens, position, key=lambda at: self.span(sentence, at, at + 1)[0])
-        return number, sentence.clause(max(before - 1, 0))
+    def tokens_at(self, start: int, end: int) -> tuple[int, int]:
+        """Return the first token that a part of the text touches, and the one after the last in the same sentence."""
+        number = bisect_right(range(len(self.ends)), start, key=lambda one: self.bounds(one)[0]) - 1
+        tokens = range(self.ends[number - 1] + 1 if number else 0, self.ends[number])
+        first, end = (bisect_right(tokens, at, key=lambda one: self._place(one, 0)) for at in (start, end - 1))
+        first = max(first - 1, 0)
+        return tokens.start + first, tokens.start + max(end, first + 1)
+
+    def clause(self, at: int) -> tuple[int, int]:
+        """Return the number of the sentence that a token is in, and the first token of its clause there."""
+        sentence = self.sentence(self.number(at))
+        return self.number(at), sentence.clause(at - sentence.first)
 
     @property
     def may_be_long(self) -> bool:
