@@ -114,6 +114,8 @@ def find_stale(
             days = (judged_at - datetime.fromisoformat(entry.recorded_at)).days
             if days > options.max_age:
                 stale.append(Stale(path, Fault.TOO_OLD, days=days))
+            elif days < -_SKEW and _is_committed(path, entry, run):
+                stale.append(Stale(path, Fault.IN_FUTURE))
     return Recordings(on_stale, options.max_age, len(options.recordings), tuple(stale))
 
 
@@ -152,6 +154,17 @@ def _cases_by_file(scores: Scores) -> Mapping[str, Mapping[str, Set[str]]]:
             else:
                 found[file.path][name] = ids[file.path]
     return found
+
+
+_SKEW = 1
+"""By how many days the clocks of two machines may differ."""
+
+
+def _is_committed(path: str, entry: Locked, run: RunSides) -> bool:
+    """Return whether the judged commit has an entry: one that is not committed yet is newer, of course."""
+    head = run.snapshots.open("HEAD")
+    lock = read_lock(head.root) if head else None
+    return lock is not None and lock.recordings.get(path) == entry
 
 
 def _commit_time(max_age: int | None) -> datetime | None:

@@ -212,6 +212,7 @@ _ADVICE = {
     Fault.NOT_RENEWED: "run safe-gate lock when it is recorded",
     Fault.NOT_RECORDED_AGAIN: _AGAIN,
     Fault.TOO_OLD: _AGAIN,
+    Fault.IN_FUTURE: _AGAIN,
 }
 
 _FILES = {Fault.NO_SUCH_SOURCE: "matches no file"}

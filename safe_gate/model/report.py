@@ -216,6 +216,7 @@ class Fault(StrEnum):
     NOT_RENEWED = "changed without a new entry in the lock"
     NOT_RECORDED_AGAIN = "has the base's outputs, although its sources changed"
     TOO_OLD = "is too old"
+    IN_FUTURE = "is newer than the judged commit"
 
 
 @dataclass(frozen=True, slots=True)

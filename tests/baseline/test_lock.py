@@ -213,6 +213,17 @@ def test_age_counts_to_the_judged_commit(safe_gate: SafeGate, locked: str) -> No
     assert "max-age: needs the time of the judged commit" in ran.err
 
 
+def test_a_time_after_the_judged_commit_is_no_age(safe_gate: SafeGate, locked: str) -> None:
+    assert locked
+    for time, is_forged in (("2026-01-03T03:04:05Z", False), ("2036-01-01T00:00:00Z", True)):
+        forged = json.loads(Path(LOCK).read_text("utf-8"))
+        forged["recordings"][CASES]["recorded_at"] = time
+        Path(LOCK).write_text(json.dumps(forged), "utf-8")
+        assert stale(safe_gate, "--max-age", "30") == []  # not committed, so newer than the last commit
+        commit_here()
+        assert stale(safe_gate, "--max-age", "30") == [("is newer than the judged commit", [])] * is_forged
+
+
 def test_next_comes_the_lock(safe_gate: SafeGate, locked: str) -> None:
     edit("prompts/system.md")
     for flags in ((), ("--baseline", locked)):
