@@ -80,7 +80,10 @@ def _sha256_of(recording: str) -> str:
     try:
         return disk.sha256(recording)
     except CannotJudge as error:
-        raise CannotJudge(*(replace(one, field="recordings") for one in error.problems)) from error
+        to_do = "; record it, or correct its name in the config file"
+        raise CannotJudge(
+            *(replace(one, field="recordings", message=f"{one.message}{to_do}") for one in error.problems)
+        ) from error
 
 
 def find_stale(
