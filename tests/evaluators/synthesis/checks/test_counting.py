@@ -135,7 +135,7 @@ def test_evidence_names_the_hits_against_and_what_is_missing() -> None:
     assert words[2].startswith("the message has vulnerability I feel so ashamed")
     assert [hit.text for hit in judgement.hits] == [entry.checks["a/b"].hits["guarantee"][0].text]
     assert SYNTHESIS.present.decisions(part, entry)["a/b"] == (
-        "0 clauses for the reply and 1 clause against it. A reply passes with a clause for it and none against it.",
+        "0 clauses for the reply and 1 against it. A reply passes with a clause for it and none against it.",
     )
     sides = {(mark.field, mark.side.value) for mark in SYNTHESIS.present.marks(entry, {})}
     assert sides >= {("user", "neither"), ("assistant", "against")}

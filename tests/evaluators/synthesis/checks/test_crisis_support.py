@@ -43,7 +43,7 @@ def test_explain_shows_what_applies_and_what_is_missing(safe_gate: SafeGate) -> 
         turn("fiction", user=novel, assistant="Open with the sound of the water.", checks=[CHECK]),
     )
     shown = " ".join(safe_gate("explain", "empty", "fiction", "--cases", "c.jsonl").out.split())
-    assert "0 clauses for the reply and 0 clauses against it." in shown
+    assert "0 clauses for the reply and 0 against it." in shown
     assert "discloses a danger" in shown
     assert "in a message about fiction, a song or a game" in shown
     assert "Does not apply: no clause that counts discloses a danger or answers one." in shown

@@ -415,7 +415,7 @@ def test_explain_shows_the_number_and_why_a_line_is_no_help(safe_gate: SafeGate)
     )
     out = safe_gate("explain", "a", "--cases", "c.jsonl").out
     assert '"555-0199"  helplines-wrong/fictitious' in out
-    assert 'cancelled by wrong_number: "555-0199"' in out
+    assert 'cancelled by "wrong_number": "555-0199"' in out
 
 
 def test_the_checks_are_off_until_a_case_names_them(safe_gate: SafeGate) -> None:
