@@ -45,6 +45,7 @@ _KEYPAD = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "2223334445556667777888999
 _GROUP = re.compile(
     r"(?<![\w.,/$£€₹])\d[\d\u20e3]*+(?![^\W_])|(?<=[./_])(?<=\d.)\d[\d\u20e3]*+(?![^\W_])"
     r"|(?:(?<=\d-)|(?<=\d-[A-Z]-)|(?<=\d-[A-Z]{3}-))[A-Z]++(?!\w)"
+    r"|(?<=\b8\d\d[ .])[A-Z]{7}(?!\w)|(?<=\b8\d\d[ .]\d{3}[ .])[A-Z]{4}(?!\w)"
     rf"|\b(?:(?P<times>(?i:double|triple))[ -])?(?P<word>(?i:{'|'.join(_DIGITS)}))\b"
 )
 _BETWEEN = re.compile(r" ?- ?|[ ._\u00b7\u2022\u2010-\u2014]|(?<=\d\d\d)/|(?<=[A-Za-z]), |\)[ -]?|[ -]?\(")
