@@ -17,7 +17,7 @@ from safe_gate.baseline import source
 from safe_gate.core.setting import OFF, Setting, flat
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import rules
-from safe_gate.github import HAND_OVER, Effects, foreign_checkout, publishing
+from safe_gate.github import HAND_OVER, Effects, foreign_checkout
 from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import input_paths, overwritten_reports
 from safe_gate.inputs.commit_files import Clone, Missing
@@ -139,6 +139,8 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
         effects.out(f"Reports: {', '.join(console.path_text(path) for path in written)}")
     hands_over = not overwritten_reports((_hand_over(options),), options)
     if options.dry_run or options.sinks or effects.context.has_runner:
+        from safe_gate.github import publishing  # a run on a developer's machine starts without it
+
         publishing.publish_run(shown, options, written, effects, hands_over=hands_over)
     _tell_programs(shown, judged.problems, written, effects)
     if judged.report.verdict is Verdict.FAIL:

@@ -24,7 +24,6 @@ from safe_gate.core.setting import HEADINGS, Setting
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS, INSTALL_PROBLEMS
 from safe_gate.github import Effects, time_of
-from safe_gate.github.runner_files import Annotation
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.model.problems import CannotJudge, Code, Problem, first_of, number
@@ -126,6 +125,8 @@ class Call(NamedTuple):
         """
         text = "" if options.config else checked.parent_config_warning()
         if text and commands.module(self.command).COMMAND.refuses_aloud and self.effects.context.in_actions:
+            from safe_gate.github.runner_files import Annotation  # most runs have no such file
+
             self.effects.out(Annotation("warning", text, "SAFE Gate").command())
         elif text:
             self.effects.err(f"safe-gate: warning: {text}")

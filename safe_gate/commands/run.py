@@ -12,7 +12,7 @@ from safe_gate.core import jsontext
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate.stored import report_json
-from safe_gate.github import Effects, publishing
+from safe_gate.github import Effects
 from safe_gate.inputs import disk
 from safe_gate.render import console
 from safe_gate.settings import Settings
@@ -54,5 +54,7 @@ def _score_shard(shard: addons.scale.Shard, options: Settings, effects: Effects,
     )
     said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
     effects.out(f"{said}\nShard: {console.path_text(disk.display_path(path))}")
+    from safe_gate.github import publishing  # a run of all cases loads it where it publishes
+
     publishing.publish_shard(said, disk.display_path(path), options, effects)
     return 0
