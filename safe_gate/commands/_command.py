@@ -30,7 +30,7 @@ from safe_gate.model.problems import CannotJudge, Code, Problem, first_of, numbe
 from safe_gate.model.report import Verdict
 from safe_gate.render import console
 from safe_gate.scoring import sides, workers
-from safe_gate.settings import OF_COMMANDS, Settings, reading, settings
+from safe_gate.settings import OF_COMMANDS, Settings, in_config_only, reading, settings
 from safe_gate.settings.reading import CONFIG_FILE, MODES, own_inputs
 
 Argument = Mapping[str, Any]
@@ -302,7 +302,9 @@ def _arguments(argv: Sequence[str]) -> dict[str, Any]:
     else:
         own = [flag for setting in settings() for flag in setting.flags_of(name)]
         own += [word for word in command.arguments if word.startswith("--")]
-        hint = suggestion(flags[0], own, quoted=False)
+        bare = flags[0].lstrip("-").partition(".")[0]
+        is_in_config = bare in in_config_only() and flags[0].rstrip("s") not in own  # --tags is rather --tag
+        hint = f"; {bare} is set in the config file" if is_in_config else suggestion(flags[0], own, quoted=False)
     words = f"unrecognized arguments: {shown}{hint}; see safe-gate {name} --help"
     raise CannotJudge.at("command line", words, Code.USAGE)
 

@@ -5,7 +5,7 @@ Flags, action inputs, variables, the keys of the config file, `action.yml` and d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, Self
@@ -445,6 +445,11 @@ def settings() -> tuple[Setting, ...]:
         for one in settings_of(Settings)
     ]
     return (*own, *general)
+
+
+def in_config_only() -> Set[str]:
+    """Return the names of the settings that no flag, variable or input sets."""
+    return {one.name.replace("_", "-") for one in settings() if not (one.flags or one.env)}
 
 
 def config_paths(config: str) -> tuple[str, ...]:

@@ -25,7 +25,17 @@ from safe_gate.core.setting import AS_RUN, Setting, nested
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS, INSTALL_PROBLEMS
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.settings import CONFIG_FILES, OF_COMMANDS, Allowed, Format, Settings, Sink, in_groups, settings
+from safe_gate.settings import (
+    CONFIG_FILES,
+    OF_COMMANDS,
+    Allowed,
+    Format,
+    Settings,
+    Sink,
+    in_config_only,
+    in_groups,
+    settings,
+)
 
 CONFIG_FILE = "config file"
 """The kind of the origins in a config file."""
@@ -412,7 +422,11 @@ def unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Pr
             what = f"variable of this name{suggestion(bare, variables, quoted=False)}"
         else:
             continue
-        yield Problem(Place(name), f"safe-gate has no {what}; correct its name or remove it", code=Code.INVALID_SETTING)
+        in_config = bare.removeprefix("INPUT_").partition("_")[0].lower()
+        to_do = (
+            f"set {in_config} in the config file" if in_config in in_config_only() else "correct its name or remove it"
+        )
+        yield Problem(Place(name), f"safe-gate has no {what}; {to_do}", code=Code.INVALID_SETTING)
 
 
 def contradictions(options: Settings, origins: Mapping[str, Origin], config: Config) -> Iterator[Problem]:

@@ -68,6 +68,8 @@ def test_inputs_are_trimmed_and_read_with_underscores_too(
         ({"SAFE_MIN_PASS_RATE": "1"}, "", ["SAFE_MIN_PASS_RATE: safe-gate has no variable of this name (did you mean SAFE_GATE_MIN_PASS_RATE?)"]),
         ({"SAFE_GATES_MIN_PAS_RATE": "1"}, "", ["SAFE_GATES_MIN_PAS_RATE: safe-gate has no variable of this name (did you mean SAFE_GATE_MIN_PASS_RATE?)"]),
         ({"SAFE_CR_PASS": "1"}, "", ["SAFE_CR_PASS: safe-gate has no variable of this name (did you mean SAFE_V0_CR_PASS?)"]),
+        ({"SAFE_GATE_HELPLINES_COUNTRY": "GB"}, "", ["has no variable of this name; set helplines in the config file"]),
+        ({"INPUT_RECORDINGS": "x"}, "", ["has no input recordings", "; set recordings in the config file"]),
         ({"SAFEGATE_ZEBRA": ""}, "", ["SAFEGATE_ZEBRA: safe-gate has no variable of this name;"]),
         ({"safe_gate_max_fail_labels": "0"}, "", ["safe_gate_max_fail_labels: safe-gate has no variable of this name (did you mean SAFE_GATE_MAX_FAIL_LABELS?)"]),
         ({"Safe_Gate_Config": "x.json"}, "", ["(did you mean SAFE_GATE_CONFIG?)"]),
