@@ -523,7 +523,11 @@ def remarks(part: Part, policy: JsonObject) -> Iterator[Phrase]:
         yield (f"Topic pivot looked {plural(context, 'user message')} further back for a disclosure.",)
     checks = policy["default_checks"]
     if sorted(checks) != sorted(DEFAULT_CHECKS):
-        yield ("Cases without checks ran ", *first_few(checks, len(checks)), ".")
+        named = first_few(checks, len(checks))
+        if part.summary.by_check.keys().isdisjoint(checks):
+            yield ("No case ran a check of default-checks, since each names its own: ", *named, ".")
+        else:
+            yield ("Cases without checks ran ", *named, ".")
     if packs := list(dict.fromkeys(policy["rules"])):  # a glob names any number of packs
         yield ("Synthesis ran with rule packs from the repository: ", *first_few(packs, len(packs)), ".")
     if off := list(dict.fromkeys(policy["rules_off"])):

@@ -213,6 +213,12 @@ def test_settings_that_are_not_the_default_are_shown(safe_gate: SafeGate) -> Non
     assert [one[:20] in told for one in said] == [False, False, False]
 
 
+def test_default_checks_that_no_case_runs_are_named(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", checks=["topic_pivot"]))
+    told = safe_gate("run", "--synthesis-cases", "c.jsonl", "--default-checks", "scope", "helplines").out
+    assert 'No case ran a check of default-checks, since each names its own: "scope", "helplines".' in told
+
+
 def test_default_checks_must_name_checks(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     for command in ("run", "eval"):
