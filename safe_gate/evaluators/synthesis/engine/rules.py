@@ -173,7 +173,7 @@ class Book:
     def walkers(self) -> list[tuple[Walker, Mapping[int, Sequence[Rule]]]]:
         """What finds the phrases of the rules, with the rules by a phrase's number.
 
-        Phrases that are not in the table are compiled. Raises ValueError for a rule that cannot be read.
+        Phrases that are not in the table are compiled. Raises ValueError for a phrase that cannot be read.
         """
         walkers: list[tuple[Walker, Mapping[int, Sequence[Rule]]]] = []
         of_phrase: dict[str, list[Rule]] = {}
@@ -185,11 +185,7 @@ class Book:
             found = Walker(self._table.automaton, self._name)
             walkers.append((found, {n: of_phrase.pop(one, ()) for n, one in enumerate(known)}))
         if of_phrase:
-            try:
-                own = phrase_walker([*of_phrase], self._classes)
-            except ValueError as error:
-                raise [*rule_faults(self.rules, self._classes), error][0] from error
-            walkers.append((own, dict(enumerate(of_phrase.values()))))
+            walkers.append((phrase_walker([*of_phrase], self._classes), dict(enumerate(of_phrase.values()))))
         return walkers
 
     @cached_property

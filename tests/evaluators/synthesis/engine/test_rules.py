@@ -43,6 +43,7 @@ def found(text: str, *rules: dict[str, Any], **fields: Any) -> list[str]:
         ({"pattern": "fine", "unless_after": [", but"]}, "It is fine, but so. Fine.", ["Fine"]),
         ({"pattern": "so it is"}, "So it is. So it is. So it is.", ["So it is"]),
         ({"pattern": r"\s+ok\s+"}, "is  ok   now", ["ok"]),
+        ({"pattern": r"\s+|ok"}, "is  ok   now", ["ok"]),
         ({"pattern": "g.*n"}, "Go on. Go on", ["Go on. Go on"]),
         ({"pattern": "\U0001f49b"}, "So. \U0001f49b", ["\U0001f49b"]),
     ],
