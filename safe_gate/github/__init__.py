@@ -229,12 +229,10 @@ def _subject_of(name: str, event: Mapping[str, Any]) -> Subject:
 def _subject_of_run(event: Mapping[str, Any]) -> Subject:
     """Read a workflow_run. Its list of pull requests is empty where their heads are in forks."""
     run = partial(value_at, event, "workflow_run")
-    pulls = run("pull_requests") or []
-    if value_at(
-        event, "repository", "fork"
-    ):  # a fork's runs list the pull requests that they are the heads of elsewhere
-        home = value_at(event, "repository", "id")
-        pulls = [pull for pull in pulls if value_at(pull, "base", "repo", "id") == home]
+    listed, home = run("pull_requests"), value_at(event, "repository")
+    pulls = [pull for pull in listed if isinstance(pull, dict)] if isinstance(listed, list) else []
+    if value_at(home, "fork"):  # its runs list the pull requests that they are the heads of elsewhere
+        pulls = [pull for pull in pulls if value_at(pull, "base", "repo", "id") == value_at(home, "id")]
     pull = next(iter(pulls), None)
     owner, branch = _text(run("head_repository", "owner", "login")), _text(run("head_branch"))
     return Subject(

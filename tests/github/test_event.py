@@ -127,6 +127,8 @@ def left(event: str, payload: Mapping[str, Any], gate: Gate) -> tuple[object, ..
         ("push", {"before": "0" * 40, "after": HEAD}, (None, HEAD, "")),
         ("push", {"before": BASE, "after": HEAD}, (None, HEAD, BASE)),
         ("workflow_run", workflow_run([LISTED]), (2, HEAD, BASE)),
+        ("workflow_run", workflow_run(pull_requests=[None, LISTED]), (2, HEAD, BASE)),
+        ("workflow_run", workflow_run(pull_requests=5), (None, HEAD, "")),
         ("workflow_dispatch", {}, (None, "0" * 40, "")),
     ],
 )
