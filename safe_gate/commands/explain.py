@@ -127,7 +127,7 @@ class Explanation:
         return cls(evaluator, part, result, shown, [*present.judgements(part, result)], [*present.marks(result, shown)])
 
     def notes(self) -> list[str]:
-        """Return what is said of the case as a whole."""
+        """Return the notes about the whole case, without the evidence of its judgements."""
         told = {phrase for one in self.judgements for phrase in one.evidence}
         return [quote_phrase(one) for one in self.evaluator.present.finding(self.result).evidence if one not in told]
 

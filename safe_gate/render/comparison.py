@@ -36,7 +36,7 @@ NEWS = {
     "still failing": "failing before",
     _FAILS_BY_RULES: _FAILS_BY_RULES,
 }
-"""What a reader is told of a case to look at, by the kind of its change."""
+"""How a case to look at is labelled, by the kind of its change."""
 
 _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")
 """The order of changed cases."""
