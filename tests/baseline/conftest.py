@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from tests.support.weakening import committed_gate
+from tests.support.weakening import Against, committed_gate, pull_request
 
 
 @pytest.fixture
 def base() -> str:
     """Make a repository with a gate and its cases; return its only commit."""
     return committed_gate()
+
+
+@pytest.fixture
+def against(in_actions: Callable[..., None]) -> Against:
+    return lambda base: in_actions(payload=pull_request(base))

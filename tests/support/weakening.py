@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from safe_gate.gate.weakening import WEAKER, Terms, weakenings
 from safe_gate.settings import Settings
-from tests.support.cases import report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Ran, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 from tests.support.github import PULL_REQUEST
 
 DEFAULTS = {name: Settings().value(name) for name in WEAKER}
 Found = tuple[str, str, str, str]
+Against = Callable[[str], None]
+"""Makes the next runs those of a pull request with this base commit."""
 
 
 def found(base: Terms, head: Terms) -> list[Found]:
@@ -46,11 +49,20 @@ def needles(*signals: str) -> dict[str, Any]:
     }
 
 
-def put(config: dict[str, Any], *turns: dict[str, Any], cases: tuple[dict[str, Any], ...], pack: Any = PACK) -> None:
-    Path("ours.json").write_text(json.dumps(pack), "utf-8")
-    Path("safe.config.json").write_text(json.dumps(config), "utf-8")
+def full(**fields: Any) -> dict[str, Any]:
+    return safe_case("s", expectations=needles("fever", "fever")) | fields
+
+
+def configure(config: Mapping[str, Any], path: str = "safe.config.json") -> None:
+    Path(path).write_text(json.dumps(config), "utf-8")
+
+
+def put(config: Mapping[str, Any], *turns: dict[str, Any], cases: Any = None, pack: Any = PACK) -> None:
+    """Write a gate: its settings, its rule pack, its turns and its SAFE v0 cases, by default `full()`."""
+    configure(pack, "ours.json")
+    configure(config)
     write_cases(Path("c.jsonl"), *turns)
-    write_batch(Path("b.json"), *cases)
+    write_batch(Path("b.json"), *(cases or [full()]))
 
 
 CONFIG: dict[str, Any] = {
@@ -60,6 +72,9 @@ CONFIG: dict[str, Any] = {
     "min-pass-rate": 0.9,
     "protect": ["<b>@octo | x", "a"],
 }
+
+
+TAGGED = turn("</code> @octo | b", tags=["<b>@octo | x"])
 
 
 def weaken(**settings_: Any) -> None:
@@ -78,13 +93,14 @@ WEAKENED = [
 ]
 
 
-def section(name: str = "weakened") -> list[Found]:
-    keys = ("kind", "id", "field", "what")
-    return [tuple(one[key] for key in keys) for one in report()[name]["findings"]]
+def section() -> list[Found]:
+    """Return how the last run found the gate weakened."""
+    return [(one["kind"], one["id"], one["field"], one["what"]) for one in report()["weakened"]["findings"]]
 
 
-def full() -> dict[str, Any]:
-    return safe_case("s", expectations=needles("fever", "fever"))
+def weakened(ran: Ran) -> tuple[int, list[Found]]:
+    """Return the exit code of a run, and how it found the gate weakened."""
+    return ran.code, section()
 
 
 def pull_request(base: str) -> dict[str, Any]:
@@ -96,10 +112,5 @@ def pull_request(base: str) -> dict[str, Any]:
 def committed_gate() -> str:
     """Make a repository whose only commit has a gate and its cases; return the commit."""
     git("init", "--quiet")
-    put(
-        CONFIG,
-        turn("a"),
-        turn("</code> @octo | b", tags=["<b>@octo | x"]),
-        cases=(safe_case("s", expectations=needles("fever", "fever")),),
-    )
+    put(CONFIG, turn("a"), TAGGED)
     return commit()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from safe_gate.baseline.source import Baseline
 from safe_gate.inputs.disk import HERE
 from tests.support.baselines import context, open_, refusal
-from tests.support.cases import Ran
+from tests.support.cases import SafeGate
 from tests.support.git import NOW, commit
 
 
@@ -40,32 +39,21 @@ def test_the_working_folder_is_read_where_it_is(work: Path) -> None:
         assert baseline == Baseline(".", sha, NOW, None, HERE)
 
 
-@pytest.fixture
-def report(safe_gate: Callable[..., Ran], work: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    safe_gate("run", "--cases", "chat.jsonl")
-    return Path("reports/safe-gate.json")
-
-
-def test_a_report_without_a_verdict_holds_nothing_to_compare(safe_gate: Callable[..., Ran], report: Path) -> None:
+def test_a_report_without_a_verdict_holds_nothing_to_compare(safe_gate: SafeGate, work: Path) -> None:
     assert safe_gate("run", "--cases", "nowhere.jsonl").code == 3
-    assert refusal(open_(str(report))) == (
-        "reports/safe-gate.json: has no verdict, so there is nothing to compare or"
-        " approve; name a report with a verdict"
-    )
+    words = "has no verdict, so there is nothing to compare or approve; name a report with a verdict"
+    assert refusal(open_("reports/safe-gate.json")) == f"reports/safe-gate.json: {words}"
 
 
-def test_other_files_are_refused_as_reports(safe_gate: Callable[..., Ran], work: Path) -> None:
+def test_other_files_are_refused_as_reports(safe_gate: SafeGate, work: Path) -> None:
     safe_gate("eval", "--cases", "chat.jsonl", "--out", "synthesis.json")
-    Path("publication.json").write_text('{"publication": 1}', "utf-8")
-    Path("pack.json").write_text('{"pack": "x"}', "utf-8")
-    words = {
+    for name, text in (("publication", '{"publication": 1}'), ("pack", '{"pack": "x"}'), ("broken", "{")):
+        Path(f"{name}.json").write_text(text, "utf-8")
+    for name, words in {
         "synthesis.json": "is the output of safe-gate eval, not a report",
         "publication.json": "is what a run leaves for `publish`",
         "pack.json": "is a rule pack",
         "clinical/I25_batch_1.json": "is a SAFE v0 batch",
-    }
-    for name, expected in words.items():
-        assert refusal(open_(name)).startswith(f"{name}: {expected}")
-    Path("broken.json").write_text("{", "utf-8")
-    assert refusal(open_("broken.json")).startswith("broken.json: is not valid JSON")
+        "broken.json": "is not valid JSON",
+    }.items():
+        assert refusal(open_(name)).startswith(f"{name}: {words}")

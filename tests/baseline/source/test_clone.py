@@ -13,43 +13,40 @@ from tests.support.baselines import NAMED, found, open_, refusal
 from tests.support.git import NOW, commit, git
 from tests.support.github import BASE
 
+NO_GITHUB = "GitHub: this is not a GitHub Actions job"
+
+
+def commits(*refs: str) -> list[str]:
+    """Return the commits that refs name."""
+    found = []
+    for ref in refs:
+        with open_(ref) as baseline:
+            assert baseline
+            assert baseline.name == ref
+            found.append(baseline.commit)
+    return found
+
 
 def test_a_ref_is_a_branch_a_tag_an_id_or_what_git_makes_of_it(work: Path) -> None:
     first = commit(work)
     git("tag", "--annotate", "--message=x", "v1", folder=work)
-    Path("chat.jsonl").unlink()
-    second = commit(work)
-    for ref, sha in {"v1": first, "HEAD~1": first, first[:10]: first, "main": second, "@": second}.items():
-        with open_(ref) as baseline:
-            assert baseline
-            assert (baseline.name, baseline.commit) == (ref, sha)
-
-
-@pytest.mark.parametrize("branch", ["refs/heads/trunk", "refs/remotes/origin/trunk"])
-def test_a_tag_by_the_name_of_a_branch_is_not_taken_for_it(work: Path, branch: str) -> None:
-    first = commit(work)
-    git("update-ref", branch, first, folder=work)
-    commit(work)
-    git("commit", "--quiet", "--allow-empty", "--message=y", folder=work)
-    for tag in ("trunk", "origin/trunk"):
-        git("tag", "--annotate", "--message=x", tag, folder=work)
-    named = branch.removeprefix("refs/")
-    for ref in ("trunk", "trunk^0", branch, named, named.removeprefix("heads/").removeprefix("remotes/")):
-        with open_(ref) as baseline:
-            assert baseline
-            assert baseline.commit == first
-
-
-def test_head_is_the_checkouts_whatever_the_remotes_is(work: Path) -> None:
-    first = commit(work)
     git("update-ref", "refs/remotes/origin/main", first, folder=work)
     git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main", folder=work)
     Path("chat.jsonl").unlink()
     second = commit(work)
-    for ref, sha in {"HEAD": second, "@": second, "HEAD~1": first, "@^0": second, second: second}.items():
-        with open_(ref) as baseline:
-            assert baseline
-            assert baseline.commit == sha
+    assert commits("v1", "HEAD~1", first[:10]) == [first] * 3
+    assert commits("main", "HEAD", "@", "@^0", second) == [second] * 5  # the checkout's, whatever the remote's is
+
+
+@pytest.mark.parametrize("branch", ["heads/trunk", "remotes/origin/trunk"])
+def test_a_tag_by_the_name_of_a_branch_is_not_taken_for_it(work: Path, branch: str) -> None:
+    first = commit(work)
+    git("update-ref", f"refs/{branch}", first, folder=work)
+    commit(work)
+    git("commit", "--quiet", "--allow-empty", "--message=y", folder=work)
+    for tag in ("trunk", "origin/trunk"):
+        git("tag", "--annotate", "--message=x", tag, folder=work)
+    assert commits("trunk", "trunk^0", f"refs/{branch}", branch, branch.partition("/")[2]) == [first] * 5
 
 
 def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
@@ -57,7 +54,7 @@ def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
     for ref in ("nowhere", BASE, "main:evals", "evals", "x" * 5_000):
         assert refusal(open_(ref)) == (
             f"{ref}: is neither a .json file nor a readable commit (the clone: it does not have the commit;"
-            " GitHub: this is not a GitHub Actions job); fetch the whole commit into the clone (actions/checkout with"
+            f" {NO_GITHUB}); fetch the whole commit into the clone (actions/checkout with"
             " fetch-depth: 0 and no filter, or git fetch), or correct the name"
         )
 
@@ -66,9 +63,8 @@ def test_no_repository_and_no_git(monkeypatch: pytest.MonkeyPatch) -> None:
     options = Settings().replace(synthesis_cases=("c.jsonl",))
     assert "the clone: not a git repository" in refusal(open_("main", options=options, folder=""))
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "the clone: git is not installed; GitHub: this is not a GitHub Actions job" in refusal(
-        open_("main", options=options, folder="")
-    )
+    said = refusal(open_("main", options=options, folder=""))
+    assert f"the clone: git is not installed; {NO_GITHUB}" in said
 
 
 def test_a_worktree_a_subfolder_and_another_owner(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,10 +91,8 @@ def test_nothing_that_a_user_or_a_repository_configures_is_run(
         git("config", name, str(trap), folder=work)
     git("config", "log.showSignature", "true", folder=work)
     git("config", "alias.show", f"!{trap}", folder=work)
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / ".gitconfig").write_text("[core\nbroken", "utf-8")
-    for name, value in {"HOME": str(home), "GIT_DIR": "/nowhere", "GIT_PAGER": str(trap), "GIT_TRACE": "1"}.items():
+    (tmp_path / ".gitconfig").write_text("[core\nbroken", "utf-8")
+    for name, value in {"HOME": str(tmp_path), "GIT_DIR": "/nowhere", "GIT_PAGER": str(trap), "GIT_TRACE": "1"}.items():
         monkeypatch.setenv(name, value)
     with open_("main") as baseline:
         assert baseline
@@ -125,28 +119,25 @@ def test_a_path_that_leads_out_of_its_folder_is_refused(work: Path) -> None:
 
     evil = git("commit-tree", "-m", "x", tree("40000", "evals", tree("40000", "..", tree("100644", "x.jsonl", blob))))
     options = Settings().replace(synthesis_cases=("**/*.jsonl",))
-    assert refusal(open_(evil, options=options), options) == (
-        "evals/..: is a path that no checkout can have; correct the commit"
-    )
+    said = refusal(open_(evil, options=options), options)
+    assert said == "evals/..: is a path that no checkout can have; correct the commit"
 
 
 def test_a_clone_that_lacks_a_file_is_not_believed(work: Path) -> None:
     commit(work)
     id_ = git("rev-parse", "HEAD:evals/chat.jsonl", folder=work)
     (work / ".git" / "objects" / id_[:2] / id_[2:]).unlink()
-    assert "(the clone: it does not have all files of the commit; GitHub: this is not a GitHub Actions job" in refusal(
-        open_("main")
-    )
+    assert f"(the clone: it does not have all files of the commit; {NO_GITHUB}" in refusal(open_("main"))
 
 
-GITS = [
-    ('#!/bin/sh\nexec cat "$0.waits"\n', 0.2, "git took more than 0.2 s"),
-    ("#!/nowhere\n", 60, "git cannot be run"),
-    ("#!/bin/sh\necho fatal: no luck >&2\nexit 1\n", 60, "no luck"),
-]
-
-
-@pytest.mark.parametrize(("script", "seconds", "words"), GITS)
+@pytest.mark.parametrize(
+    ("script", "seconds", "words"),
+    [
+        ('#!/bin/sh\nexec cat "$0.waits"\n', 0.2, "git took more than 0.2 s"),
+        ("#!/nowhere\n", 60, "git cannot be run"),
+        ("#!/bin/sh\necho fatal: no luck >&2\nexit 1\n", 60, "no luck"),
+    ],
+)
 def test_a_git_that_does_not_work(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, seconds: float, words: str
 ) -> None:
@@ -155,7 +146,7 @@ def test_a_git_that_does_not_work(
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr("safe_gate.inputs.commit_files._PATIENCE", seconds)
-    assert f"(the clone: {words}; GitHub: this is not a GitHub Actions job)" in refusal(open_("main"))
+    assert f"(the clone: {words}; {NO_GITHUB})" in refusal(open_("main"))
 
 
 def test_a_partial_clone_without_the_blobs_fetches_nothing(
@@ -167,6 +158,5 @@ def test_a_partial_clone_without_the_blobs_fetches_nothing(
     (tmp_path / "partial" / "evals").mkdir()
     monkeypatch.chdir(tmp_path / "partial" / "evals")
     said = refusal(open_("main"))
-    assert "(the clone: " in said
-    assert "; GitHub: this is not a GitHub Actions job)" in said
-    assert "fetch the whole commit into the clone (actions/checkout with fetch-depth: 0 and no filter" in said
+    for words in ("(the clone: ", f"; {NO_GITHUB})", "fetch the whole commit into the clone"):
+        assert words in said

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from tests.support.github import HEAD, GitHub
 from tests.support.weakening import pull_request
 
 RUN = ("run", "--cases", "c.jsonl", "--baseline", "base", "--on-weakened", "fail")
+InActions = Callable[..., None]
 
 
 class Pull(NamedTuple):
@@ -35,8 +35,11 @@ class Pull(NamedTuple):
 
 
 @pytest.fixture
-def pull(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pull:
-    """Make a change that adds a README, while main drops a case and adds another; check out their merge."""
+def pull(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, github: GitHub) -> Pull:
+    """Make a change that adds a README, while main drops a case and adds another; check out their merge.
+
+    GitHub has the merge and both of its candidates for a base.
+    """
     origin = tmp_path / "origin"
     origin.mkdir()
     monkeypatch.chdir(origin)
@@ -51,103 +54,90 @@ def pull(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pull:
     main = commit()
     git("checkout", "--quiet", "--detach")
     git("merge", "--quiet", "--no-ff", "--message=merge", head)
-    return Pull(named, main, head, git("rev-parse", "HEAD"))
-
-
-def clone(folder: Path, ref: str, *options: str) -> None:
-    """Clone the repository as actions/checkout does: a commit without a branch."""
-    git("config", "uploadpack.allowAnySHA1InWant", "true")
-    git("config", "uploadpack.allowFilter", "true")
-    origin = f"file://{Path.cwd()}"
-    git("init", "--quiet", folder)
-    git("remote", "add", "origin", origin, folder=folder)
-    git("fetch", "--quiet", *options, "origin", ref, folder=folder)
-    git("checkout", "--quiet", "--detach", ref, folder=folder)
-
-
-def give(github: GitHub, pull: Pull) -> None:
-    """Give GitHub the merge and both of its candidates for a base."""
+    pull = Pull(named, main, head, git("rev-parse", "HEAD"))
     github.refs |= {one: one for one in pull}
-    github.parents[pull.merge] = (pull.main, pull.head)
-    for one in (pull.named, pull.main):
-        github.trees[one] = {"c.jsonl": blob(git("rev-parse", f"{one}:c.jsonl"), Path())}
+    github.parents[pull.merge] = (main, head)
+    github.trees |= {one: {"c.jsonl": blob(git("rev-parse", f"{one}:c.jsonl"), Path())} for one in (named, main)}
+    return pull
 
 
-@pytest.mark.parametrize("options", [(), ("--depth=2",), ("--depth=1",), ("--filter=blob:none",), "no git"])
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that clones a commit as actions/checkout does, without a branch, and works in the clone."""
+
+    def clone(ref: str, *options: str) -> None:
+        git("config", "uploadpack.allowAnySHA1InWant", "true")
+        git("config", "uploadpack.allowFilter", "true")
+        folder = tmp_path / "checkout"
+        git("init", "--quiet", folder)
+        git("remote", "add", "origin", f"file://{Path.cwd()}", folder=folder)
+        git("fetch", "--quiet", *(one for one in options if one != "no git"), "origin", ref, folder=folder)
+        git("checkout", "--quiet", "--detach", ref, folder=folder)
+        monkeypatch.chdir(folder)
+        if "no git" in options:
+            monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+
+    return clone
+
+
+@pytest.mark.parametrize("options", [(), ("--depth=2",), ("--depth=1",), ("--filter=blob:none",), ("no git",)])
 def test_a_change_is_compared_with_what_it_is_merged_into(
-    options: Any,
-    safe_gate: SafeGate,
-    pull: Pull,
-    in_actions: Callable[..., None],
-    github: GitHub,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    options: Any, safe_gate: SafeGate, pull: Pull, clone: Callable[..., None], in_actions: InActions, github: GitHub
 ) -> None:
-    give(github, pull)
-    checkout = tmp_path / "checkout"
-    clone(checkout, pull.merge, *([] if options == "no git" else options))
-    monkeypatch.chdir(checkout)
-    if options == "no git":
-        monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    clone(pull.merge, *options)
     in_actions(payload=pull.payload, GITHUB_SHA=pull.merge)
     ran = safe_gate(*RUN)
     assert ran.code == 0, ran.log
-    found = report()
-    why = "first parent of the merge commit"
+    found, why = report(), "first parent of the merge commit"
     assert found["provenance"]["base"] == {"commit": pull.main, "why": why}
     assert (found["comparison"]["baseline"]["commit"], found["comparison"]["baseline"]["why"]) == (pull.main, why)
     assert found["weakened"]["against"]["commit"] == pull.main
-    assert f"the base commit, {why}" in ran.out
-    assert f"the base commit, {why}" in github.comments[-1]["body"]
+    for text in (ran.out, github.comments[-1]["body"]):
+        assert f"the base commit, {why}" in text
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
-def test_the_base_that_judges_is_the_same(
-    safe_gate: SafeGate, pull: Pull, in_actions: Callable[..., None], github: GitHub
-) -> None:
+def test_the_base_that_judges_is_the_same(safe_gate: SafeGate, pull: Pull, in_actions: InActions) -> None:
     in_actions(payload=pull.payload, GITHUB_SHA=pull.merge)
     assert safe_gate("run", "--cases", "c.jsonl", "--policy-ref", "base").code == 0
     assert report()["provenance"]["policy_commit"] == pull.main
 
 
-def merged_by_hand(pull: Pull) -> str:
-    """Return a merge that the author of the change made: its first parent would be the author's choice."""
+@pytest.mark.parametrize("event", ["pull_request", "pull_request_target", "workflow_run", "merge_group"])
+def test_a_merge_that_is_not_githubs_chooses_no_base(
+    event: str, safe_gate: SafeGate, pull: Pull, in_actions: InActions
+) -> None:
+    """The author of the change made it, so its first parent would be the author's choice."""
     git("checkout", "--quiet", "change")
     write_cases(Path("c.jsonl"), turn("a"))
     weaker = commit()
-    return git("commit-tree", "-m", "x", "-p", weaker, "-p", pull.head, f"{weaker}^{{tree}}")
-
-
-@pytest.mark.parametrize("event", ["pull_request", "pull_request_target", "workflow_run", "merge_group"])
-def test_a_merge_that_is_not_githubs_chooses_no_base(
-    event: str, safe_gate: SafeGate, pull: Pull, in_actions: Callable[..., None], github: GitHub
-) -> None:
-    crafted = merged_by_hand(pull)
+    crafted = git("commit-tree", "-m", "x", "-p", weaker, "-p", pull.head, f"{weaker}^{{tree}}")
     git("checkout", "--quiet", "--detach", crafted)
-    pull_of = pull.payload["pull_request"]
-    run = {"head_sha": pull.head, "event": "pull_request", "pull_requests": [pull_of]}
+    run = {"head_sha": pull.head, "event": "pull_request", "pull_requests": [pull.payload["pull_request"]]}
     group = {"head_sha": pull.head, "base_sha": pull.named}
     payload = pull.payload | {"workflow_run": run, "merge_group": group}
-    sha = pull.merge if event == "pull_request" else crafted
-    in_actions(event, payload, GITHUB_SHA=sha)
+    in_actions(event, payload, GITHUB_SHA=pull.merge if event == "pull_request" else crafted)
     assert safe_gate(*RUN).code == 1  # a case of the base is gone
     assert report()["provenance"]["base"] == {"commit": pull.named, "why": f"named by the event {event}"}
 
 
-@pytest.mark.parametrize("wrong", ["head", "three parents", "one parent", "no HEAD", "no SHA"])
+@pytest.mark.parametrize("wrong", ["head", "three parents", "one parent", "no HEAD", "no SHA", "no git"])
 def test_a_commit_that_is_no_merge_of_the_events_head_leaves_the_events_base(
-    wrong: str, safe_gate: SafeGate, pull: Pull, in_actions: Callable[..., None], github: GitHub
+    wrong: str, safe_gate: SafeGate, pull: Pull, in_actions: InActions
 ) -> None:
     payload, sha = pull.payload, pull.merge
     if wrong == "head":
         payload["pull_request"]["head"]["sha"] = HEAD
     elif wrong.endswith(("parents", "parent")):
         parents = {"t": (pull.main, pull.head, pull.named), "o": (pull.main,)}[wrong[0]]
-        given = [word for one in parents for word in ("-p", one)]
-        sha = git("commit-tree", "-m", "x", *given, f"{pull.merge}^{{tree}}")
+        sha = git(
+            "commit-tree", "-m", "x", *(word for one in parents for word in ("-p", one)), f"{pull.merge}^{{tree}}"
+        )
         git("checkout", "--quiet", "--detach", sha)
     elif wrong == "no HEAD":
         git("checkout", "--quiet", "--detach", pull.head)
+    elif wrong == "no git":
+        shutil.rmtree(".git")  # as actions/checkout leaves it where there is no git
     else:
         sha = ""
     in_actions(payload=payload, GITHUB_SHA=sha)
@@ -155,39 +145,15 @@ def test_a_commit_that_is_no_merge_of_the_events_head_leaves_the_events_base(
     assert report()["provenance"]["base"]["commit"] == pull.named
 
 
-@pytest.mark.parametrize("options", [("--depth=1",), ("--filter=blob:none",), ()])
+@pytest.mark.parametrize("options", [("--depth=1",), ("--filter=blob:none",), ("no git",)])
 def test_where_the_base_is_missing_there_is_advice(
-    options: tuple[str, ...],
-    safe_gate: SafeGate,
-    pull: Pull,
-    in_actions: Callable[..., None],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...], safe_gate: SafeGate, pull: Pull, clone: Callable[..., None], in_actions: InActions
 ) -> None:
-    git("checkout", "--quiet", "--detach", pull.merge)
     write_cases(Path("c.jsonl"), turn("a"), turn("c"), turn("d"))
-    changed = git("commit-tree", "-m", "x", "-p", pull.main, "-p", pull.head, _tree())
-    checkout = tmp_path / "checkout"
-    clone(checkout, changed, *options)
-    if not options:
-        monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    monkeypatch.chdir(checkout)
+    git("add", "--all")
+    changed = git("commit-tree", "-m", "x", "-p", pull.main, "-p", pull.head, git("write-tree"))
+    clone(changed, *options)
     in_actions(payload=pull.payload, GITHUB_SHA=changed, **{"INPUT_GITHUB-TOKEN": ""})
     ran = safe_gate(*RUN)
     assert ran.code == 3
     assert "fetch the whole commit into the clone (actions/checkout with fetch-depth: 0 and no filter" in ran.err
-
-
-def _tree() -> str:
-    git("add", "--all")
-    return git("write-tree")
-
-
-def test_a_folder_without_git_is_no_merge(
-    safe_gate: SafeGate, pull: Pull, in_actions: Callable[..., None], github: GitHub
-) -> None:
-    give(github, pull)
-    shutil.rmtree(".git")  # as actions/checkout leaves it where there is no git
-    in_actions(payload=pull.payload, GITHUB_SHA=pull.merge)
-    safe_gate(*RUN)
-    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["provenance"]["base"]["commit"] == pull.named

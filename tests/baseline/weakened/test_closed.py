@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,35 +13,21 @@ import pytest
 
 from tests.support.cases import BAD, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
-from tests.support.weakening import PACK, pull_request, put, section
+from tests.support.weakening import PACK, Against, configure, put, section, weakened
 
 GONE = object()
+CONFIG = "safe.config.json"
+WAIVER = {"id": "b", "check": "topic_pivot", "reason": "r", "owner": "o", "expires": "2098-01-01"}
 STATE: dict[str, Any] = {
-    "safe.config.json": {
-        "safe-batch": ["b"],
-        "synthesis-cases": ["c.jsonl"],
-        "rules": ["ours.json"],
-        "profile": "standard",
-        "safe-match": "literal",
-        "min-pass-rate": 0.5,
-        "max-fail-labels": 1,
-        "min-synthesis-pass-rate": 0.5,
-        "max-unexpected-failures": 1,
-        "max-not-english": 0,
-        "max-vacuous": 0.9,
-        "min-label-accuracy": {"all": 0.1, "topic_pivot": 0.2},
-        "min-group": 1,
+    CONFIG: {
+        "safe-batch": ["b"], "synthesis-cases": ["c.jsonl"], "rules": ["ours.json"], "profile": "standard", "safe-match": "literal",
+        "min-pass-rate": 0.5, "max-fail-labels": 1, "min-synthesis-pass-rate": 0.5, "max-unexpected-failures": 1,
+        "max-not-english": 0, "max-vacuous": 0.9, "min-label-accuracy": {"all": 0.1, "topic_pivot": 0.2}, "min-group": 1,
         "tags": {"grief": {"min-pass-rate": 0.5}},
         "archetypes": {"A": {"min-pass-rate": 0.5, "thresholds": {"CR": {"pass": 0.9}}, "weights": {"AH": 2}}},
-        "thresholds": {"AH": {"review": 0.5}},
-        "weights": {"AC": 1},
-        "strictAH": True,
-        "max-regressions": 1,
-        "max-score-drop": 0.5,
-        "significance": {"min-drop": 0.02, "alpha": 0.05},
-        "cluster-key": "x_topic",
-        "protect": ["kept"],
-        "comment": "always",
+        "thresholds": {"AH": {"review": 0.5}}, "weights": {"AC": 1}, "strictAH": True,
+        "max-regressions": 1, "max-score-drop": 0.5, "significance": {"min-drop": 0.02, "alpha": 0.05},
+        "cluster-key": "x_topic", "protect": ["kept"], "comment": "always",
     },
     "c.jsonl": [
         turn("a", tags=["kept", "grief"], expected={"topic_pivot": True}, x_topic="1", x_other="1"),
@@ -49,58 +35,46 @@ STATE: dict[str, Any] = {
         turn("c", tags=["other"]),
         turn("d", tags=["grief", "wording-fail"]),
     ],
-    "b.json": {
-        "test_cases": [
-            safe_case("s", archetype="A", patient_payload={"age": 80}, x_topic="1"),
-            safe_case("t", archetype="A"),
-        ]
-    },
+    "b.json": {"test_cases": [safe_case("s", archetype="A", patient_payload={"age": 80}, x_topic="1"), safe_case("t", archetype="A")]},
     "ours.json": PACK,
-    "safe-gate.waivers.json": {
-        "waivers": [{"id": "b", "check": "topic_pivot", "reason": "r", "owner": "o", "expires": "2098-01-01"}]
-    },
-}
+    "safe-gate.waivers.json": {"waivers": [WAIVER]},
+}  # fmt: skip
 """The files of a gate that holds, by path."""
+ASKED = ("b.json", "test_cases", 0, "expectations")
 CLOSED: Mapping[str, tuple[tuple[Any, ...], Any, tuple[str, str, str, str]]] = {
-    "a lower limit": (("safe.config.json", "min-pass-rate"), 0.4, ("setting", "min-pass-rate", "", "looser")),
-    "a limit that is off": (("safe.config.json", "max-fail-labels"), GONE, ("setting", "max-fail-labels", "", "looser")),
-    "a lower share as expected": (("safe.config.json", "min-synthesis-pass-rate"), 0.4, ("setting", "min-synthesis-pass-rate", "", "looser")),
-    "a share that is off": (("safe.config.json", "min-synthesis-pass-rate"), GONE, ("setting", "min-synthesis-pass-rate", "", "looser")),
-    "any number of failures": (("safe.config.json", "max-unexpected-failures"), "off", ("setting", "max-unexpected-failures", "", "looser")),
-    "a raised limit": (("safe.config.json", "max-unexpected-failures"), 2, ("setting", "max-unexpected-failures", "", "looser")),
-    "a rule that is switched off": (("safe.config.json", "max-not-english"), "off", ("setting", "max-not-english", "", "looser")),
-    "a higher share of empty results": (("safe.config.json", "max-vacuous"), 1, ("setting", "max-vacuous", "", "looser")),
-    "a lower limit of a check": (("safe.config.json", "min-label-accuracy", "topic_pivot"), 0.1, ("setting", "min-label-accuracy", "topic_pivot", "looser")),
-    "a limit of a check that is off": (("safe.config.json", "min-label-accuracy", "topic_pivot"), GONE, ("setting", "min-label-accuracy", "topic_pivot", "looser")),
-    "a limit of all checks that is off": (("safe.config.json", "min-label-accuracy", "all"), GONE, ("setting", "min-label-accuracy", "all", "looser")),
-    "larger groups alone": (("safe.config.json", "min-group"), 5, ("setting", "min-group", "", "looser")),
-    "a lower limit of a tag": (("safe.config.json", "tags", "grief", "min-pass-rate"), 0.1, ("setting", "tags", "grief.min-pass-rate", "looser")),
-    "a tag without its limit": (("safe.config.json", "tags"), GONE, ("setting", "tags", "grief.min-pass-rate", "looser")),
-    "a tag that may be absent": (("safe.config.json", "tags", "grief", "optional"), True, ("setting", "tags", "grief.optional", "added")),
-    "an archetype's lower limit": (("safe.config.json", "archetypes", "A", "min-pass-rate"), 0.4, ("setting", "archetypes", "A.min-pass-rate", "looser")),
-    "an archetype's threshold that is gone": (("safe.config.json", "archetypes", "A", "thresholds"), GONE, ("setting", "archetypes", "A.thresholds.CR.pass", "looser")),
-    "an archetype's weight": (("safe.config.json", "archetypes", "A", "weights", "AH"), 3, ("setting", "archetypes", "A.weights.AH", "changed")),
-    "a lower threshold": (("safe.config.json", "thresholds", "AH", "review"), 0.4, ("setting", "thresholds", "AH.review", "looser")),
-    "a changed weight": (("safe.config.json", "weights", "AC"), 2, ("setting", "weights", "AC", "changed")),
-    "milder counting of forbidden terms": (("safe.config.json", "strictAH"), False, ("setting", "strict-ah", "", "looser")),
-    "another way to match": (("safe.config.json", "safe-match"), "normalised", ("setting", "safe-match", "", "changed")),
-    "another profile": (("safe.config.json", "profile"), "spec", ("setting", "profile", "", "changed")),
-    "a rule that does not count": (("safe.config.json", "rules-off"), ["ours/stop"], ("setting", "rules-off", "ours/stop", "added")),
-    "more cases that may newly fail": (("safe.config.json", "max-regressions"), 2, ("setting", "max-regressions", "", "looser")),
-    "a larger drop of a score": (("safe.config.json", "max-score-drop"), GONE, ("setting", "max-score-drop", "", "looser")),
-    "a larger drop that never counts": (("safe.config.json", "significance", "min-drop"), 0.1, ("setting", "significance", "min-drop", "looser")),
-    "a smaller chance of a false alarm": (("safe.config.json", "significance", "alpha"), 0.01, ("setting", "significance", "alpha", "looser")),
-    "other groups of cases": (("safe.config.json", "cluster-key"), "x_other", ("setting", "cluster-key", "", "changed")),
-    "cases that may be removed": (("safe.config.json", "allow-missing"), ["cases"], ("setting", "allow-missing", "cases", "added")),
-    "a case that is protected no more": (("safe.config.json", "protect"), [], ("setting", "protect", "kept", "dropped")),
-    "a quieter comment": (("safe.config.json", "comment"), "never", ("setting", "comment", "", "looser")),
-    "packs that are read no more": (("safe.config.json", "rules"), GONE, ("rule", "ours/stop", "", "dropped")),
+    "a lower limit": ((CONFIG, "min-pass-rate"), 0.4, ("setting", "min-pass-rate", "", "looser")),
+    "a limit that is off": ((CONFIG, "max-fail-labels"), GONE, ("setting", "max-fail-labels", "", "looser")),
+    "any number of failures": ((CONFIG, "max-unexpected-failures"), "off", ("setting", "max-unexpected-failures", "", "looser")),
+    "a rule that is switched off": ((CONFIG, "max-not-english"), "off", ("setting", "max-not-english", "", "looser")),
+    "a higher share of empty results": ((CONFIG, "max-vacuous"), 1, ("setting", "max-vacuous", "", "looser")),
+    "a lower limit of a check": ((CONFIG, "min-label-accuracy", "topic_pivot"), 0.1, ("setting", "min-label-accuracy", "topic_pivot", "looser")),
+    "a limit of a check that is off": ((CONFIG, "min-label-accuracy", "topic_pivot"), GONE, ("setting", "min-label-accuracy", "topic_pivot", "looser")),
+    "larger groups alone": ((CONFIG, "min-group"), 5, ("setting", "min-group", "", "looser")),
+    "a lower limit of a tag": ((CONFIG, "tags", "grief", "min-pass-rate"), 0.1, ("setting", "tags", "grief.min-pass-rate", "looser")),
+    "a tag without its limit": ((CONFIG, "tags"), GONE, ("setting", "tags", "grief.min-pass-rate", "looser")),
+    "a tag that may be absent": ((CONFIG, "tags", "grief", "optional"), True, ("setting", "tags", "grief.optional", "added")),
+    "an archetype's threshold that is gone": ((CONFIG, "archetypes", "A", "thresholds"), GONE, ("setting", "archetypes", "A.thresholds.CR.pass", "looser")),
+    "an archetype's weight": ((CONFIG, "archetypes", "A", "weights", "AH"), 3, ("setting", "archetypes", "A.weights.AH", "changed")),
+    "a lower threshold": ((CONFIG, "thresholds", "AH", "review"), 0.4, ("setting", "thresholds", "AH.review", "looser")),
+    "a changed weight": ((CONFIG, "weights", "AC"), 2, ("setting", "weights", "AC", "changed")),
+    "milder counting of forbidden terms": ((CONFIG, "strictAH"), False, ("setting", "strict-ah", "", "looser")),
+    "another way to match": ((CONFIG, "safe-match"), "normalised", ("setting", "safe-match", "", "changed")),
+    "another profile": ((CONFIG, "profile"), "spec", ("setting", "profile", "", "changed")),
+    "a rule that does not count": ((CONFIG, "rules-off"), ["ours/stop"], ("setting", "rules-off", "ours/stop", "added")),
+    "more cases that may newly fail": ((CONFIG, "max-regressions"), 2, ("setting", "max-regressions", "", "looser")),
+    "a larger drop of a score": ((CONFIG, "max-score-drop"), GONE, ("setting", "max-score-drop", "", "looser")),
+    "a larger drop that never counts": ((CONFIG, "significance", "min-drop"), 0.1, ("setting", "significance", "min-drop", "looser")),
+    "a smaller chance of a false alarm": ((CONFIG, "significance", "alpha"), 0.01, ("setting", "significance", "alpha", "looser")),
+    "other groups of cases": ((CONFIG, "cluster-key"), "x_other", ("setting", "cluster-key", "", "changed")),
+    "cases that may be removed": ((CONFIG, "allow-missing"), ["cases"], ("setting", "allow-missing", "cases", "added")),
+    "a case that is protected no more": ((CONFIG, "protect"), [], ("setting", "protect", "kept", "dropped")),
+    "a quieter comment": ((CONFIG, "comment"), "never", ("setting", "comment", "", "looser")),
+    "packs that are read no more": ((CONFIG, "rules"), GONE, ("rule", "ours/stop", "", "dropped")),
     "a rule that is gone": (("ours.json", "rules", 0), GONE, ("rule", "ours/stop", "", "dropped")),
     "a rule that is edited": (("ours.json", "rules", 1, "pattern"), "zebras?", ("rule", "ours/over", "", "changed")),
-    "a rule of another group": (("ours.json", "group"), "positive", ("rule", "ours/stop", "", "changed")),
     "a case that is gone": (("c.jsonl", 0), GONE, ("synthesis", "a", "", "dropped")),
-    "a file of cases that is gone": (("safe.config.json", "synthesis-cases"), GONE, ("synthesis", "a", "", "dropped")),
-    "a file of batches that is gone": (("safe.config.json", "safe-batch"), GONE, ("safe_v0", "s", "", "dropped")),
+    "a file of cases that is gone": ((CONFIG, "synthesis-cases"), GONE, ("synthesis", "a", "", "dropped")),
+    "a file of batches that is gone": ((CONFIG, "safe-batch"), GONE, ("safe_v0", "s", "", "dropped")),
     "a check that is asked no more": (("c.jsonl", 0, "checks"), ["topic_pivot"], ("synthesis", "a", "checks", "dropped")),
     "a label that is gone": (("c.jsonl", 0, "expected"), GONE, ("synthesis", "a", "expected.topic_pivot", "dropped")),
     "a label that is replaced": (("c.jsonl", 0, "expected", "topic_pivot"), False, ("synthesis", "a", "expected.topic_pivot", "changed")),
@@ -108,13 +82,13 @@ CLOSED: Mapping[str, tuple[tuple[Any, ...], Any, tuple[str, str, str, str]]] = {
     "another group of a case": (("c.jsonl", 0, "x_topic"), "2", ("synthesis", "a", "cluster", "changed")),
     "a tag that excuses a failure": (("c.jsonl", 2, "tags"), ["negative_example"], ("synthesis", "c", "tags", "added")),
     "words that make a tag an excuse": (("c.jsonl", 3, "must_not_contain"), ["zebra"], ("synthesis", "d", "meant to fail", "added")),
-    "words of a tag that make another one an excuse": (("safe.config.json", "tags", "grief", "must_contain"), ["hard"], ("synthesis", "d", "meant to fail", "added")),
+    "words of a tag that make another one an excuse": ((CONFIG, "tags", "grief", "must_contain"), ["hard"], ("synthesis", "d", "meant to fail", "added")),
     "a tag whose rate is limited": (("c.jsonl", 2, "tags"), ["other", "grief"], ("synthesis", "c", "tags", "added")),
     "a tag with a limit that a case loses": (("c.jsonl", 0, "tags"), ["kept"], ("synthesis", "a", "tags", "dropped")),
     "a protected tag that a case loses": (("c.jsonl", 0, "tags"), ["grief"], ("synthesis", "a", "tags", "dropped")),
-    "an expectation that is gone": (("b.json", "test_cases", 0, "expectations", "signal_generation", "must_find_signals"), [], ("safe_v0", "s", "CR", "dropped")),
-    "a forbidden term that is replaced": (("b.json", "test_cases", 0, "expectations", "followup_questions", "forbidden_terms"), ["x"], ("safe_v0", "s", "AH", "changed")),
-    "signals that hide a missing one": (("b.json", "test_cases", 0, "expectations", "signal_generation", "must_find_signals"), ["fever", *"abcdefghi"], ("safe_v0", "s", "CR", "added")),
+    "an expectation that is gone": ((*ASKED, "signal_generation", "must_find_signals"), [], ("safe_v0", "s", "CR", "dropped")),
+    "a forbidden term that is replaced": ((*ASKED, "followup_questions", "forbidden_terms"), ["x"], ("safe_v0", "s", "AH", "changed")),
+    "signals that hide a missing one": ((*ASKED, "signal_generation", "must_find_signals"), ["fever", *"abcdefghi"], ("safe_v0", "s", "CR", "added")),
     "other data of a patient": (("b.json", "test_cases", 0, "patient_payload", "age"), 30, ("safe_v0", "s", "patient_payload", "changed")),
     "another archetype": (("b.json", "test_cases", 0, "archetype"), "B", ("safe_v0", "s", "archetype", "changed")),
     "a batch's case that is gone": (("b.json", "test_cases", 0), GONE, ("safe_v0", "s", "", "dropped")),
@@ -162,8 +136,7 @@ def test_a_change_that_weakens_the_gate_breaks_a_gate_that_forbids_it(safe_gate:
     put_state(state)
     ran = safe_gate(*run)
     assert ran.code == 1, ran.log
-    found = [(one["kind"], one["id"], one["field"], one["what"]) for one in report()["weakened"]["findings"]]
-    assert [name for name in names if CLOSED[name][2] not in found] == []
+    assert [name for name in names if CLOSED[name][2] not in section()] == []
     assert [rule["passed"] for rule in report()["rules"] if rule["rule"] == "on-weakened"] == [False]
 
 
@@ -171,29 +144,23 @@ def test_a_gate_that_stays_as_it_is_is_no_weaker(safe_gate: SafeGate) -> None:
     git("init", "--quiet")
     put_state(STATE)
     ran = safe_gate("run", "--baseline", commit(), "--on-weakened", "fail")
-    assert report()["weakened"]["findings"] == [], ran.log
+    assert section() == [], ran.log
     assert [rule["passed"] for rule in report()["rules"] if rule["rule"] == "on-weakened"] == [True]
 
 
-def test_a_change_of_which_cases_count_together_is_reported(
-    safe_gate: SafeGate, in_actions: Callable[..., None]
-) -> None:
+def test_a_change_of_which_cases_count_together_is_reported(safe_gate: SafeGate, against: Against) -> None:
     git("init", "--quiet")
     turns = [turn(one, x_topic=one, x_other="z") for one in "ab"]
-    put({"synthesis-cases": ["c.jsonl"], "safe-batch": ["b"]}, *turns, cases=(safe_case("s", x_topic=[1]),))
+    put({"synthesis-cases": ["c.jsonl"], "safe-batch": ["b"]}, *turns, cases=[safe_case("s", x_topic=[1])])
     assert safe_gate("run").code == 0
     shutil.copy("reports/safe-gate.json", "base.json")  # of a run that put none together
     run = ("run", "--baseline", "base.json", "--cluster-key")
-    in_actions(payload=pull_request(commit()))
-    assert safe_gate(*run, "x_topic").code == 0
-    assert section() == []
+    against(commit())
+    assert weakened(safe_gate(*run, "x_topic")) == (0, [])
     write_cases(Path("c.jsonl"), turns[0], turns[1] | {"x_topic": "a"})
     write_batch(Path("b.json"), safe_case("s", x_topic=[2]))
-    assert safe_gate(*run, "x_topic").code == 0
-    assert section() == [("safe_v0", "s", "cluster", "changed"), ("synthesis", "b", "cluster", "changed")]
-    for key in ("x_other", ""):
-        assert safe_gate(*run, key).code == 0
-        assert section() == []
-    Path("safe.config.json").write_text('{"safe-batch": ["b"], "cluster-key": "x_topic"}', "utf-8")
-    assert safe_gate("run", "--baseline", "base.json", "--cases", "c.jsonl").code == 0
-    assert section() == [("setting", "cluster-key", "", "changed")]
+    others = [("safe_v0", "s", "cluster", "changed"), ("synthesis", "b", "cluster", "changed")]
+    for key, found in (("x_topic", others), ("x_other", []), ("", [])):
+        assert weakened(safe_gate(*run, key)) == (0, found)
+    configure({"safe-batch": ["b"], "synthesis-cases": ["c.jsonl"], "cluster-key": "x_topic"})
+    assert weakened(safe_gate("run", "--baseline", "base.json")) == (0, [("setting", "cluster-key", "", "changed")])

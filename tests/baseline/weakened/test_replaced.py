@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from safe_gate.inputs import checked
-from tests.support.cases import GOOD, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit
-from tests.support.weakening import full, pull_request, put, section
+from tests.support.weakening import Against, configure, section, weakened
+
+pytestmark = pytest.mark.usefixtures("base")  # a repository
+PLAIN: dict[str, Any] = {"synthesis-cases": ["c.jsonl"]}
+NAMED = PLAIN | {"baseline": "base.json", "allow-missing": ["baseline"]}
+LAX = NAMED | {"max-unexpected-failures": 1}
+FAILING = ("run", "--on-weakened", "fail")
+REPLACED = ("setting", "baseline", "base.json", "changed")
+DROPPED = ("setting", "baseline", "", "dropped")
+HARSH = "Stop crying. It's over."
 
 
-def test_a_baseline_that_a_change_deletes_is_missed(
-    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
-) -> None:
-    settings = {"synthesis-cases": ["c.jsonl"], "baseline": "base.json", "allow-missing": ["baseline"]}
-    put(settings, turn("a"), cases=(full(),))
+def bless(safe_gate: SafeGate, *turns: dict[str, Any], flags: tuple[str, ...] = (), path: str = "base.json") -> None:
+    write_cases(Path("c.jsonl"), *turns)
+    assert safe_gate("run", *flags).code == 0
+    shutil.copy("reports/safe-gate.json", path)
+
+
+def test_a_baseline_that_a_change_deletes_is_missed(safe_gate: SafeGate, against: Against) -> None:
+    configure(NAMED)
     assert safe_gate("run").code == 0
-    assert "weakened" not in checked.read_document("reports/safe-gate.json", "report")
+    assert "weakened" not in report()
     first = commit()
     assert safe_gate("bless").code == 0
-    second = commit()
-    for at, code in ((first, 0), (second, 0)):  # the first one is new in what stands there now
-        in_actions(payload=pull_request(at))
-        assert safe_gate("run", "--on-weakened", "fail").code == code
+    for at in (first, commit()):  # the first one is new in what stands there now
+        against(at)
+        assert safe_gate(*FAILING).code == 0
     Path("base.json").unlink()
-    for flags, code in (((), 0), (("--on-weakened", "fail"), 1)):
-        ran = safe_gate("run", *flags)
-        assert ran.code == code, ran.log
-        (one,) = checked.read_document("reports/safe-gate.json", "report")["weakened"]["findings"]
+    for run, code in ((("run",), 0), (FAILING, 1)):
+        assert safe_gate(*run).code == code
+        (one,) = report()["weakened"]["findings"]
         assert (one["id"], one["what"], one["before"]) == ("baseline", "dropped", "base.json")
         assert "**This change weakens the gate**" in Path("summary").read_text("utf-8")
     assert safe_gate("run", "--baseline", "../elsewhere.json").code == 0
@@ -41,183 +48,130 @@ def test_a_baseline_that_a_change_deletes_is_missed(
     assert (ran.code, "base.json: does not exist" in ran.err) == (3, True)
 
 
-def test_a_first_baseline_weakens_nothing_but_a_baseline_that_is_required_no_more_does(
-    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+def test_a_first_baseline_weakens_nothing_but_one_that_is_required_no_more_does(
+    safe_gate: SafeGate, against: Against
 ) -> None:
-    run = ("run", "--on-weakened", "fail")
-    settings: dict[str, Any] = {"synthesis-cases": ["c.jsonl"]}
-    put(settings, turn("a"), cases=(full(),))
-    in_actions(payload=pull_request(commit()))
-    settings |= {"baseline": "base.json", "allow-missing": ["baseline"]}
-    put(settings, turn("a"), cases=(full(),))
-    assert (safe_gate(*run).code, section()) == (0, [])
+    configure(PLAIN)
+    against(commit())
+    configure(NAMED)
+    assert weakened(safe_gate(*FAILING)) == (0, [])
     assert safe_gate("bless").code == 0
-    put(settings | {"allow-missing": []}, turn("a"), cases=(full(),))
-    in_actions(payload=pull_request(commit()))
-    put(settings, turn("a"), cases=(full(),))
-    assert (safe_gate(*run).code, section()) == (1, [("setting", "allow-missing", "baseline", "added")])
-    put({"synthesis-cases": ["c.jsonl"]}, turn("a"), cases=(full(),))
-    assert (safe_gate(*run).code, section()) == (1, [("setting", "baseline", "", "dropped")])
+    configure(NAMED | {"allow-missing": []})
+    against(commit())
+    for config, found in ((NAMED, ("setting", "allow-missing", "baseline", "added")), (PLAIN, DROPPED)):
+        configure(config)
+        assert weakened(safe_gate(*FAILING)) == (1, [found])
 
 
 @pytest.mark.parametrize("folder", ["", "{here}/"])
-def test_a_baseline_that_no_commit_holds_is_missed(
-    safe_gate: SafeGate, base: str, in_actions: Callable[..., None], folder: str
-) -> None:
+def test_a_baseline_that_no_commit_holds_is_missed(safe_gate: SafeGate, against: Against, folder: str) -> None:
     Path(".gitignore").write_text("reports\nfetched.json\n", "utf-8")
-    fetched = f"{folder.format(here=Path.cwd())}fetched.json"
-    settings = {"synthesis-cases": ["c.jsonl"], "baseline": fetched, "max-unexpected-failures": 1}
-    settings["allow-missing"] = ["baseline"]
-    put(settings, turn("a"), cases=(full(),))
-    assert safe_gate("run").code == 0
-    in_actions(payload=pull_request(commit()))
-    run = ("run", "--on-weakened", "fail")
-    shutil.copy("reports/safe-gate.json", "fetched.json")  # as a step before the gate may
-    assert (safe_gate(*run).code, section()) == (0, [])
-    write_cases(Path("c.jsonl"), turn("a", assistant="Stop crying. It's over."))
-    assert safe_gate("run").code == 0
-    shutil.copy("reports/safe-gate.json", "ours.json")
+    lax = LAX | {"baseline": f"{folder.format(here=Path.cwd())}fetched.json"}
+    configure(lax)
+    bless(safe_gate, turn("a"), path="fetched.json")  # as a step before the gate may
+    against(commit())
+    assert weakened(safe_gate(*FAILING)) == (0, [])
+    bless(safe_gate, turn("a", assistant=HARSH), path="ours.json")
     for ours, what in (("ours.json", "changed"), ("", "dropped")):
-        Path("safe.config.json").write_text(json.dumps(settings | {"baseline": ours}), "utf-8")
-        assert (safe_gate(*run).code, section()) == (1, [("setting", "baseline", "", what)])
+        configure(lax | {"baseline": ours})
+        assert weakened(safe_gate(*FAILING)) == (1, [("setting", "baseline", "", what)])
 
 
-def test_replacing_the_baseline_by_a_worse_one_is_reported(
-    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
-) -> None:
-    lax = {"synthesis-cases": ["c.jsonl"], "max-unexpected-failures": 1, "baseline": "base.json"}
-    lax["allow-missing"] = ["baseline", "cases"]
-    Path("safe.config.json").write_text(json.dumps(lax), "utf-8")
-    kind, harsh = turn("a"), turn("a", assistant="Stop crying. It's over.")
-
-    def bless(*turns: dict[str, Any]) -> None:
-        write_cases(Path("c.jsonl"), *turns)
-        assert safe_gate("run").code == 0
-        shutil.copy("reports/safe-gate.json", "base.json")
-
-    bless(kind)
-    in_actions(payload=pull_request(commit()))
-    replaced = ("setting", "baseline", "base.json", "changed")
-    for turns, found in (((kind, turn("b")), []), ((turn("b"),), [replaced]), ((harsh,), [replaced])):
-        bless(*turns)
-        write_cases(Path("c.jsonl"), kind, turn("b"))
-        assert safe_gate("run").code == 0
-        assert section() == found
+def test_replacing_the_baseline_by_a_worse_one_is_reported(safe_gate: SafeGate, against: Against) -> None:
+    lax = LAX | {"allow-missing": ["baseline", "cases"]}
+    configure(lax)
+    kind, other, harsh = turn("a"), turn("b"), turn("a", assistant=HARSH)
+    bless(safe_gate, kind)
+    against(commit())
+    for turns, found in (((kind, other), []), ((other,), [REPLACED]), ((harsh,), [REPLACED])):
+        bless(safe_gate, *turns)
+        write_cases(Path("c.jsonl"), kind, other)
+        assert weakened(safe_gate("run")) == (0, found)
     assert "weakens" not in safe_gate("compare", "HEAD", "reports/safe-gate.json").out
-    assert safe_gate("run", "--on-weakened", "fail").code == 1
+    assert safe_gate(*FAILING).code == 1
     Path("base.json").rename("other.json")
-    Path("base.json").write_text("{}", "utf-8")
-    Path("safe.config.json").write_text(json.dumps(lax | {"baseline": "other.json"}), "utf-8")
-    assert safe_gate("run").code == 0
-    assert replaced in section()
+    configure({}, "base.json")
+    configure(lax | {"baseline": "other.json"})
+    assert (safe_gate("run").code, REPLACED in section()) == (0, True)
     Path("base.json").unlink()
     Path("base.json").symlink_to("nowhere")
-    assert safe_gate("run").code == 0
-    assert replaced in section()
+    assert (safe_gate("run").code, REPLACED in section()) == (0, True)
 
 
 @pytest.mark.parametrize("folder", ["{here}", "../{name}", "{here}/../{name}", "{linked}"])
 def test_a_baseline_in_the_checkout_is_a_changes_own_however_its_path_is_written(
-    safe_gate: SafeGate,
-    base: str,
-    in_actions: Callable[..., None],
-    tmp_path_factory: pytest.TempPathFactory,
-    folder: str,
+    safe_gate: SafeGate, against: Against, tmp_path_factory: pytest.TempPathFactory, folder: str
 ) -> None:
     here, linked = Path.cwd(), tmp_path_factory.mktemp("elsewhere") / "linked"
     linked.symlink_to(here)
-    report = Path(folder.format(here=here, name=here.name, linked=linked)) / "evals" / "base.json"
-    lax = {"synthesis-cases": ["c.jsonl"], "max-unexpected-failures": 1}
-    Path("safe.config.json").write_text(json.dumps(lax), "utf-8")
+    place = Path(folder.format(here=here, name=here.name, linked=linked))
+    configure(PLAIN | {"max-unexpected-failures": 1})
     Path("evals").mkdir()
-    run = ("run", "--baseline", str(report))
-
-    def bless(text: str) -> None:
-        write_cases(Path("c.jsonl"), turn("a", assistant=text))
-        assert safe_gate("run").code == 0
-        shutil.copy("reports/safe-gate.json", "evals/base.json")
-
-    bless(GOOD)
-    in_actions(payload=pull_request(commit()))
-    assert safe_gate(*run).code == 0
-    assert section() == []
-    bless("Stop crying. It's over.")
-    assert safe_gate(*run).code == 0
-    assert section() == [("setting", "baseline", "evals/base.json", "changed")]
+    run, replaced = ("run", "--baseline", str(place / "evals/base.json")), (*REPLACED[:2], "evals/base.json", "changed")
+    bless(safe_gate, turn("a"), path="evals/base.json")
+    against(commit())
+    assert weakened(safe_gate(*run)) == (0, [])
+    bless(safe_gate, turn("a", assistant=HARSH), path="evals/base.json")
+    assert weakened(safe_gate(*run)) == (0, [replaced])
     Path("evals").rename("others")
     Path("evals").symlink_to("others")
-    assert safe_gate(*run).code == 0
-    assert section() == [("setting", "baseline", "evals/base.json", "changed")]
+    assert weakened(safe_gate(*run)) == (0, [replaced])
     Path("evals/base.json").unlink()
     assert safe_gate(*run).code == 3
-    assert safe_gate(*run, "--allow-missing", "baseline").code == 0
-    assert section() == [("setting", "baseline", "", "dropped")]
+    assert weakened(safe_gate(*run, "--allow-missing", "baseline")) == (0, [DROPPED])
 
 
+OTHER_RULES = ("--rules-off", "reassurance-mind-reading")
+A, B = (turn(one, x_topic=one) for one in "ab")
+
+
+@pytest.mark.parametrize(
+    ("changed", "flags", "found"),
+    [
+        ({}, OTHER_RULES, []),
+        ({}, ("--text", "none"), []),
+        ({"assistant": GOOD + " It is up to you."}, (), []),
+        ({"assistant": GOOD + " I know how you feel."}, OTHER_RULES, [REPLACED]),
+        ({"user": "I feel low today."}, OTHER_RULES, [REPLACED, ("synthesis", "b", "user", "changed")]),
+        ({"x_topic": "a"}, (), [REPLACED, ("synthesis", "b", "cluster", "changed")]),
+        ({"checks": ["topic_pivot"]}, (), [REPLACED, ("synthesis", "b", "checks", "dropped")]),
+    ],
+)
 def test_replacing_the_baseline_by_one_of_other_rules_or_groups_is_reported(
-    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+    safe_gate: SafeGate, against: Against, changed: dict[str, Any], flags: tuple[str, ...], found: list[Any]
 ) -> None:
-    lax = {"synthesis-cases": ["c.jsonl"], "max-unexpected-failures": 1, "baseline": "base.json"}
-    lax["allow-missing"] = ["baseline"]
-    Path("safe.config.json").write_text(json.dumps(lax | {"cluster-key": "x_topic"}), "utf-8")
-    a, b = (turn(one, x_topic=one) for one in "ab")
-    worse = b | {"assistant": GOOD + " I know how you feel."}
-    without = ("--rules-off", "reassurance-mind-reading")
-
-    def bless(*turns: dict[str, Any], flags: tuple[str, ...] = ()) -> None:
-        write_cases(Path("c.jsonl"), *turns)
-        assert safe_gate("run", *flags).code == 0
-        shutil.copy("reports/safe-gate.json", "base.json")
-
-    bless(a, b)
-    in_actions(payload=pull_request(commit()))
-    replaced = ("setting", "baseline", "base.json", "changed")
-    longer = b | {"assistant": GOOD + " It is up to you."}
-    for turns, flags, found in (
-        ((a, b), without, []),
-        ((a, b), ("--text", "none"), []),
-        ((a, longer), (), []),
-        ((a, worse), without, [replaced]),
-        ((a, b | {"user": "I feel low today."}), without, [replaced, ("synthesis", "b", "user", "changed")]),
-        ((a, b | {"x_topic": "a"}), (), [replaced, ("synthesis", "b", "cluster", "changed")]),
-        ((a, b | {"checks": ["topic_pivot"]}), (), [replaced, ("synthesis", "b", "checks", "dropped")]),
-    ):
-        bless(*turns, flags=flags)
-        assert safe_gate("run").code == 0
-        assert section() == found
+    configure(LAX | {"cluster-key": "x_topic"})
+    bless(safe_gate, A, B)
+    against(commit())
+    bless(safe_gate, A, B | changed, flags=flags)
+    assert weakened(safe_gate("run")) == (0, found)
 
 
 def test_a_new_baseline_with_lower_scores_or_new_forbidden_terms_is_reported(
-    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+    safe_gate: SafeGate, against: Against
 ) -> None:
     asked = {
         "signal_generation": {"must_find_signals": list("abcdefghij")},
         "event_summary": {"must_contain_phrases": []},
         "followup_questions": {"forbidden_terms": ["policy", "fault"]},
     }
-    lax = {"safe-batch": ["b.json"], "synthesis-cases": ["c.jsonl"], "min-pass-rate": 0, "baseline": "base.json"}
+    both = ("--config", "plain.json", "--safe-batch", "b.json", "--synthesis-cases", "c.jsonl")
 
-    def bless(signals: str, question: str, *inputs: str) -> None:
+    def bless_output(signals: str, question: str, *flags: str) -> None:
         said = {"signals": list(signals), "summary": "", "followup_questions": [question]}
         write_batch(Path("b.json"), safe_case("s", expectations=asked, output=said))
-        assert safe_gate("run", "--config", "plain.json", "--safe-batch", "b.json", *inputs).code == 0
-        shutil.copy("reports/safe-gate.json", "base.json")
+        bless(safe_gate, turn("a"), flags=flags)
 
-    write_cases(Path("c.jsonl"), turn("a"))
-    Path("safe.config.json").write_text(json.dumps(lax), "utf-8")
-    Path("plain.json").write_text('{"min-pass-rate": 0}', "utf-8")
-    both = ("--synthesis-cases", "c.jsonl")
-    bless("abcdefghi", "Whose fault?", *both)
-    in_actions(payload=pull_request(commit()))
-    replaced = ("setting", "baseline", "base.json", "changed")
-    for signals, question, inputs, found in (
+    configure(PLAIN | {"safe-batch": ["b.json"], "min-pass-rate": 0, "baseline": "base.json"})
+    configure({"min-pass-rate": 0}, "plain.json")
+    bless_output("abcdefghi", "Whose fault?", *both)
+    against(commit())
+    for signals, question, flags, found in (
         ("abcdefghij", "Whose fault is it?", both, []),
         ("abcdefghi", "Whose fault?", (*both, "--text", "none"), []),
-        ("abcdefgh", "Whose fault?", both, [replaced]),
-        ("abcdefghi", "Which policy?", both, [replaced]),
-        ("abcdefghi", "Whose fault?", (), [replaced]),
+        ("abcdefgh", "Whose fault?", both, [REPLACED]),
+        ("abcdefghi", "Which policy?", both, [REPLACED]),
+        ("abcdefghi", "Whose fault?", both[:4], [REPLACED]),
     ):
-        bless(signals, question, *inputs)
-        ran = safe_gate("run")
-        assert ran.code == 0, ran.log
-        assert section() == found
+        bless_output(signals, question, *flags)
+        assert weakened(safe_gate("run")) == (0, found)
