@@ -1,4 +1,4 @@
-"""Records with named fields: the exchange by the names that people give to its two sides, or by a mapping."""
+"""Records with named fields: the exchange by the names that people give to its two sides, or by a mapping. Pure."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
-from types import MappingProxyType
 from typing import Any
 
-from safe_gate.addons.importers.messages import are_messages, are_parts, messages_or_value, parse_embedded_json
-from safe_gate.addons.importers.records import RefusedRecord, Sample, id_text, list_texts
+from safe_gate.addons.importers.messages import Message, Sample, parse_embedded_json, read_side
+from safe_gate.addons.importers.records import RefusedRecord, id_text, list_texts
 from safe_gate.core.jsontext import repeated
 from safe_gate.evaluators.registry import EVALUATORS
 
@@ -29,7 +28,6 @@ KEPT = frozenset(name for one in EVALUATORS.values() if one.imports for name in 
 """The fields of a record that a case may keep."""
 
 _STEP = re.compile(r"\[(\d+)\]")
-_UNMAPPED: Mapping[str, str] = MappingProxyType({})
 
 
 # --- names and paths ------------------------------------------------------------------------------
@@ -77,18 +75,19 @@ def find_id(value: dict[str, Any], names: Sequence[str], path: str = "") -> str:
 
 def find_tags(value: dict[str, Any], path: str = "") -> tuple[str, ...]:
     """Return the tags at a path, by default `tags`: a list, a list as JSON text, or comma-separated text."""
-    tags = value_at(value, path) if path else value.get("tags")
-    if isinstance(tags, str) and parse_embedded_json(tags) is tags:
+    tags = parse_embedded_json(value_at(value, path) if path else value.get("tags"))
+    if isinstance(tags, str):
         return tuple(tag.strip() for tag in tags.split(",") if tag.strip())
-    return list_texts(parse_embedded_json(tags))
+    return list_texts(tags)
 
 
-def unused_fields(value: Mapping[str, Any], used: Collection[str]) -> dict[str, Any]:
-    """Return the fields that are not used, tags that are no texts among them, and not the id."""
-    names = {one.lower() for one in used} | {"tags"}
-    found = {key: one for key, one in value.items() if key.lower() not in names}
+def unused_fields(value: Mapping[str, Any], used: Collection[str], ids: Collection[str]) -> dict[str, Any]:
+    """Return the fields that are not used, and neither an id nor tags that are texts."""
+    names = {"tags", *(one.lower() for one in used)}
     found = {
-        key: one for key, one in found.items() if _known_name(key) not in IDS or isinstance(one, bool | list | dict)
+        key: one
+        for key, one in value.items()
+        if key.lower() not in names and (_known_name(key) not in ids or isinstance(one, bool | list | dict))
     }
     tags = parse_embedded_json(value.get("tags"))
     is_text = isinstance(tags, str | None) or (isinstance(tags, list) and all(isinstance(one, str) for one in tags))
@@ -125,64 +124,56 @@ def _key(name: str, value: Collection[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def top_fields(mapping: Mapping[str, str], names: Iterable[str]) -> set[str]:
-    """Return the fields at the top of an object that the paths of a mapping lead into."""
+def top_fields(paths: Iterable[str], names: Iterable[str]) -> set[str]:
+    """Return the fields at the top of an object that paths lead into."""
     keys = list(names)
-    return {key for path in mapping.values() for one in (path, re.split(r"[.\[]", path)[0]) if (key := _key(one, keys))}
+    return {key for path in paths for one in (path, re.split(r"[.\[]", path)[0]) if (key := _key(one, keys))}
 
 
-def missing_columns_words(names: Sequence[str], mapping: Mapping[str, str]) -> RefusedRecord | None:
-    """Return why no row of a table with columns of these names can become a case, None if rows can."""
-    used = {*(_find_pair(names) or (*_OF_OUTPUTS, "output")), *top_fields(mapping, names), *mapping.values(), *IDS}
-    for name in repeated(map(_known_name, names)):
-        if name in {*map(_known_name, used)}:
-            return RefusedRecord(f"has the column {json.dumps(name[:40])} twice; rename one")
+def refuse_columns(names: Sequence[str], mapping: Mapping[str, str]) -> None:
+    """Raise RefusedRecord if no row of a table with columns of these names can become a case."""
+    used = {*(_find_pair(names) or (*_OF_OUTPUTS, "output")), *top_fields(mapping.values(), names), *IDS}
     known = ", ".join(json.dumps(one[:40]) for one in names[:8])
+    for name in repeated(map(_known_name, names)):
+        if name in {*map(_known_name, (*used, *mapping.values()))}:
+            raise RefusedRecord(f"has the column {json.dumps(name[:40])} twice; rename one")
     for path in mapping.values():
-        if not top_fields({"": path}, names):
-            return RefusedRecord(f"has no column {path}, but {known}; correct --map")
+        if not top_fields([path], names):
+            raise RefusedRecord(f"has no column {path}, but {known}; correct --map")
     is_mapped = {"user", "assistant"} <= mapping.keys() or mapping.keys() & {"output", *_OF_OUTPUTS}
-    if is_mapped or has_known_fields(dict.fromkeys(names, "")):
-        return None
-    return RefusedRecord(f"has no known pair of columns, but {known}", is_unnamed=True)
+    if not is_mapped and not has_known_fields(dict.fromkeys(names, "")):
+        raise RefusedRecord(f"has no known pair of columns, but {known}; name them with --map")
 
 
 # --- both sides -----------------------------------------------------------------------------------
 
 
-def read_row(value: dict[str, Any], mapping: Mapping[str, str] = _UNMAPPED) -> Sample:
+def read_row(value: dict[str, Any], mapping: Mapping[str, str]) -> Sample:
     """Return the exchange of an object; `mapping` gives the path of a field by `id`, `user`, `assistant` or `tags`.
 
     Raises RefusedRecord where a field is missing or has no text.
     """
-    if "output" in mapping:
-        if (output := value_at(value, mapping["output"])) is None:
-            raise RefusedRecord(f"has no reply in {mapping['output']}")
-        return Sample("", output)
-    if mapping.keys() & _OF_OUTPUTS or ("assistant" not in mapping and _is_output(value)):
-        return _output(value, mapping)
+    if mapping.keys() & {"output", *_OF_OUTPUTS} or ("assistant" not in mapping and _is_output(value)):
+        return _read_output(value, mapping)
     pair = _find_pair(value)
     if pair is None and not {"user", "assistant"} <= mapping.keys():
         known = ", ".join(json.dumps(key[:40]) for key in list(value)[:8])
-        raise RefusedRecord(f"has no known pair of fields, but {known or 'none'}", is_unnamed=True)
-    user, reply = pair or ("", "")
-    said, answer = (
-        messages_or_value(value_at(value, mapping[side]) if side in mapping else value.get(name))
-        for side, name in (("user", user), ("assistant", reply))
-    )
-    used = [name for side, name in (("user", user), ("assistant", reply)) if side not in mapping]
-    if _known_name(user) == "instruction" and user in used:
+        raise RefusedRecord(f"has no known pair of fields, but {known or 'none'}; name them with --map")
+    found = dict(zip(("user", "assistant"), pair or (), strict=False))
+    paths = {side: mapping.get(side, found.get(side, "")) for side in ("user", "assistant")}
+    asked, reply = (value_at(value, paths[side]) if side in mapping else value[paths[side]] for side in paths)
+    used = [name for side, name in found.items() if side not in mapping]
+    if "user" not in mapping and _known_name(paths["user"]) == "instruction":
         context = next((key for key in value if _known_name(key) == "input"), "")
-        said = _instruction_with_input(said, value.get(context))
-        used += [context]
-    if not (isinstance(said, str) or are_messages(said) or are_parts(said)):
-        raise RefusedRecord(f"has no text in {mapping.get('user', user)}")
-    if answer is None:
-        raise RefusedRecord(f"has no reply in {mapping.get('assistant', reply)}")
-    return Sample(said, answer, used)
+        asked = with_input(asked, value.get(context))
+        used.append(context)
+    given = read_side(asked, "user", paths["user"])
+    if reply is None:
+        raise RefusedRecord(f"has no reply in {paths['assistant']}")
+    return Sample(given, read_side(reply, "assistant"), used)
 
 
-def _instruction_with_input(instruction: Any, given: Any) -> Any:
+def with_input(instruction: Any, given: Any) -> Any:
     """Return an instruction and after a blank line the input that it is about, as Alpaca's prompts have them."""
     if given is None or given == "":
         return instruction
@@ -191,22 +182,26 @@ def _instruction_with_input(instruction: Any, given: Any) -> Any:
     return f"{instruction}\n\n{given}" if instruction else given
 
 
-# --- outputs of an evaluator ----------------------------------------------------------------------
-
-
 def _is_output(value: dict[str, Any]) -> bool:
     """Return whether an object has the fields of an evaluator's output, itself or in `output`."""
     held = [one for one in (value, parse_embedded_json(value.get("output"))) if isinstance(one, dict)]
     return any(fields.keys() <= one.keys() for one in held for fields in _OUTPUTS)
 
 
-def _output(value: dict[str, Any], mapping: Mapping[str, str]) -> Sample:
+def _read_output(value: dict[str, Any], mapping: Mapping[str, str]) -> Sample:
     """Return an evaluator's output of an object: its `output`, or its own fields, with lists possibly as JSON text."""
+    if path := mapping.get("output", ""):
+        if (output := value_at(value, path)) is None:
+            raise RefusedRecord(f"has no reply in {path}")
+        return _sample_of_output(output, ())
     inner = parse_embedded_json(value.get("output"))
     if not mapping.keys() & _OF_OUTPUTS and isinstance(inner, dict):
-        return Sample("", inner, ["output"])
+        return _sample_of_output(inner, ["output"])
     fields = next(one for one in _OUTPUTS if mapping.keys() & one.keys() or one.keys() <= value.keys())
     found = {name: value_at(value, mapping.get(name, name)) for name in fields}
-    return Sample(
-        "", {name: parse_embedded_json(one) if fields[name] else one for name, one in found.items()}, [*_OF_OUTPUTS]
-    )
+    output = {name: parse_embedded_json(one) if fields[name] else one for name, one in found.items()}
+    return _sample_of_output(output, [*_OF_OUTPUTS])
+
+
+def _sample_of_output(output: Any, used: Sequence[str]) -> Sample:
+    return Sample([Message("user", "")], [Message("assistant", output)], used)

@@ -14,38 +14,31 @@ from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.addons.importers import promptfoo
-from safe_gate.addons.importers.fields import IDS, KEPT, has_known_fields, read_row
+from safe_gate.addons.importers.fields import IDS, KEPT, has_known_fields, read_row, with_input
 from safe_gate.addons.importers.files import parse_json
 from safe_gate.addons.importers.messages import (
+    Message,
+    Messages,
+    Sample,
     are_messages,
-    content_text,
+    find_reply,
     is_message,
     join_messages,
-    last_exchange,
-    last_reply_text,
-    messages_or_value,
     parse_embedded_json,
-    prompt_of_input,
-    replies_of_output,
+    prompt_of,
+    read_messages,
+    read_side,
+    replies_of,
     unused_side_fields,
 )
-from safe_gate.addons.importers.records import (
-    MOST_BYTES,
-    LeftOut,
-    Record,
-    RefusedRecord,
-    Row,
-    Sample,
-    has_value,
-    id_text,
-)
+from safe_gate.addons.importers.records import MOST_BYTES, LeftOut, Record, RefusedRecord, has_value, id_text
 
 Value = dict[str, Any]
-Outcome = Row | RefusedRecord | LeftOut
+Seen = dict[Any, Any]
+Outcome = Sample | RefusedRecord | LeftOut
 """The results of reading a record."""
 
-Seen = dict[Any, Any]
-Reader = Callable[[Record, Seen], Iterable[Sample | Outcome]]
+Reader = Callable[[Record, Seen], Iterable[Outcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +48,9 @@ class Format:
     A record of it has all of some `keys`, separated by blanks, or it `detects` the record. Lists of records are in a
     JSON document at one of `paths`, keys with blanks between. `shape` is the only shape of a file that it reads, "" for
     any. The first of the fields `ids` has the id. Of `only` records with a value in a field are read, and there are
-    words for the others. A field `error` that is set is a failed call. `reply` says where a reply is expected. What
-    stands beside the records is read if it `has_header`; `ending` yields what is wrong with the file as a whole. If it
-    `joins`, a row may hold one half of an exchange, with the other half under the same id elsewhere.
+    words for the others. A field `error` that is set is a failed call. `reply` says where a reply is expected. With
+    `prepare`, which sees each record of all files first, one `seen` is for all files. With `ending`, which yields what
+    is wrong with the file as a whole, what stands beside the records is read too.
     """
 
     name: str
@@ -71,13 +64,12 @@ class Format:
     only: tuple[str, str, str] | None = None
     error: str = "error"
     reply: str = "text or a message in its output"
-    has_header: bool = False
-    ending: Callable[[Seen], Iterable[RefusedRecord]] = lambda _: ()
-    joins: bool = False
+    prepare: Callable[[Record, Seen], None] | None = None
+    ending: Callable[[Seen], Iterable[RefusedRecord]] | None = None
 
     def knows(self, record: Record) -> bool:
         """Return whether a record, an object, is of this format."""
-        if self.shape not in ("", record.shape) or (record.is_header and not self.has_header):
+        if self.shape not in ("", record.shape) or (record.is_header and not self.ending):
             return False
         return any(record.value.keys() >= {*keys.split()} for keys in self.keys) or self.detects(record)
 
@@ -91,7 +83,7 @@ def detect_format(record: Record) -> Format | None:
 def is_row(record: Record) -> bool:
     """Return whether an object is a record itself, whatever lists it holds."""
     found = detect_format(record)
-    return found is not None and not found.has_header
+    return found is not None and not found.ending
 
 
 def row_format(shape: str) -> Format:
@@ -101,7 +93,6 @@ def row_format(shape: str) -> Format:
 
 # --- conversations, rows and pairs of replies ------------------------------------------------------
 
-_REPLY_SIDES = ("completion", "chosen", "rejected")
 _TALKS = ("messages", "conversations", "conversation", "turns")
 
 
@@ -110,29 +101,31 @@ def _is_pair(value: Value) -> bool:
     return {"chosen", "rejected"} <= value.keys()
 
 
-def _messages_of(value: Value, *names: str) -> Any:
+def _talk_of(value: Value, *names: str) -> Any:
+    """Return the first of some fields that a record has, parsed if it is JSON text."""
     return next((parse_embedded_json(value[name]) for name in names if name in value), None)
 
 
-def _read_chat(record: Record, seen: Seen) -> Iterable[Sample]:
+def _read_chat(record: Record, seen: Seen) -> Iterable[Outcome]:
     """Return the exchange of a conversation, or of named fields beside which a file may have conversations."""
     value = record.value
     if _is_pair(value):
         return _read_trl(record, seen)
     name = next((name for name in _TALKS if name in value), "")
-    if not name or (has_known_fields(value) and not are_messages(parse_embedded_json(value[name]))):
-        return [read_row(value)]
+    talk = _talk_of(value, name)
+    if not name or (has_known_fields(value) and not are_messages(talk)):
+        return [read_row(value, {})]
     # Our own case stays a conversation, because its labels, marks and turns refer to its messages.
-    messages = parse_embedded_json(value[name])
-    labelled = (one for one in messages if isinstance(one, dict)) if isinstance(messages, list) else ()
+    labelled = (one for one in talk if isinstance(one, dict)) if isinstance(talk, list) else ()
     is_ours = any(key in KEPT or key[:2] == "x_" for key in value) or any("expected" in one for one in labelled)
-    return [Sample([], messages, [name], whole=is_ours and name == "messages")]
+    whole = is_ours and name == "messages"
+    return [Sample([], read_messages(talk, whole=whole), [name], whole=whole)]
 
 
 def _is_trl(record: Record) -> bool:
     value = record.value
     if _is_pair(value):
-        return not are_messages(_messages_of(value, "conversations", "conversation"))
+        return not are_messages(_talk_of(value, "conversations", "conversation"))
     has_both = {"prompt", "completion"} <= value.keys()
     return has_both and (are_messages(value["prompt"]) or isinstance(value.get("label"), bool))
 
@@ -140,40 +133,39 @@ def _is_trl(record: Record) -> bool:
 def _read_trl(record: Record, _: Seen) -> Iterator[Sample]:
     """Yield each reply with what it answers. A whole conversation beside them is one more, if its reply is another."""
     value = record.value
-    asked = [name for name in ("prompt", "question", "query", "instruction", "input") if has_value(value.get(name))]
-    is_in_two = asked == ["instruction", "input"] and all(isinstance(value[name], str) for name in asked)
-    asked = asked if is_in_two else asked[:1]
-    prompt = (
-        "\n\n".join(value[one] for one in asked) if is_in_two else messages_or_value(value[asked[0]]) if asked else []
-    )
-    talk = next((name for name in _TALKS if are_messages(_messages_of(value, name))), "")
-    told = _messages_of(value, talk) if talk else []
-    sides = {side: messages_or_value(value[side]) for side in _REPLY_SIDES if value.get(side) is not None}
-    if not sides:
+    names = [name for name in ("prompt", "question", "query", "instruction", "input") if has_value(value.get(name))]
+    is_alpaca = names == ["instruction", "input"]
+    asked = names if is_alpaca else names[:1]
+    prompt: Messages = []
+    if asked:
+        prompt = read_side(with_input(*map(value.get, asked)) if is_alpaca else value[asked[0]], "user")
+    talk = next((name for name in _TALKS if are_messages(_talk_of(value, name))), "")
+    told = read_messages(_talk_of(value, talk)) if talk else []
+    reply = find_reply(told) if told else None
+    before = join_messages(prompt, [one for one in told if one is not reply])
+    used, replies = ["completion", "chosen", "rejected", *asked, talk], []
+    for side in used[:3]:
+        if value.get(side) is not None:
+            said = read_side(value[side], "assistant")
+            replies.append(find_reply(said))
+            yield Sample(before, said, used, tags=(side,) if side != "completion" else ())
+    if not replies:
         raise RefusedRecord("has no completion, chosen or rejected")
-    used, before, whole = [*_REPLY_SIDES, *asked, talk], prompt, list[Any]()
-    if talk:
-        start = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-        is_whole = last_exchange(told).assistant is not None
-        before, whole = join_messages(start, told[:-1] if is_whole else told), told if is_whole else []
-    for side, reply in sides.items():
-        yield Sample(before, reply, used, tags=(side,) if side in ("chosen", "rejected") else ())
-    said = [last_reply_text(one).text if are_messages(one) else content_text(one).text for one in sides.values()]
-    if whole and last_reply_text(whole).text not in said:
-        yield Sample(prompt, whole, used)
+    if reply and reply.text not in [one and one.text for one in replies]:
+        yield Sample(prompt, told, used)
 
 
 # --- calls that a tool recorded -------------------------------------------------------------------
 
 
-def _call_reader(given: str, answered: str, *used: str) -> Reader:
+def _call(given: str, answered: str, *used: str) -> Reader:
     """Return a reader of the input and the output of a model or an application, in any form."""
 
     def read(record: Record, seen: Seen) -> Iterator[Sample]:
         value = record.value if record.shape == "json" else _decode_cells(record.value, seen)
-        asked, left_out = prompt_of_input(value.get(given))
-        for messages, more in replies_of_output(value.get(answered)):
-            yield Sample(asked, messages, [given, answered, *used], (*left_out, *more))
+        asked = prompt_of(value.get(given))
+        for said in replies_of(value.get(answered)):
+            yield Sample(asked, said, [given, answered, *used])
 
     return read
 
@@ -202,26 +194,27 @@ def _json(text: str) -> Any:
         return None
 
 
-def _read_langfuse(record: Record, seen: Seen) -> Iterable[Sample | Outcome]:
+def _read_langfuse(record: Record, seen: Seen) -> Iterable[Outcome]:
     value = record.value
     if str(value.get("level", "")).upper() == "ERROR":
         words = value.get("status_message") or value.get("statusMessage") or "unknown"
         raise RefusedRecord(f"is an error: {str(words)[:80]}")
     if value.get("output") in (None, ""):  # an output that is not set is exported as an empty text
         raise RefusedRecord("has no reply: its output is not set")
-    return _call_reader("input", "output", "type", "level")(record, seen)
+    return _call("input", "output", "type", "level")(record, seen)
 
 
-def _read_deepeval(record: Record, seen: Seen) -> Iterable[Sample]:
+def _read_deepeval(record: Record, seen: Seen) -> Iterable[Outcome]:
     value = record.value
     if has_value(value.get("turns")) or "scenario" in value:
-        return [one._replace(used=[*one.used, "name"]) for one in _read_chat(record, seen)]
+        return _read_chat(record, seen)
     if not isinstance(value.get("input"), str):
         raise RefusedRecord("has no text in input")
-    unset = (None,) if record.shape == "json" else (None, "")  # in CSV, an empty cell
     names = ("actualOutput", "actual_output")
-    reply = next((value[one] for one in names if value.get(one) not in unset), None)
-    return [Sample(value["input"], reply, ["input", *names, "name"])]
+    reply = next((value[one] for one in names if value.get(one) is not None), None)
+    is_unset = reply is None or (reply == "" and record.shape != "json")  # in CSV, an empty cell
+    said = [] if is_unset else read_side(reply, "assistant")
+    return [Sample([Message("user", value["input"])], said, ["input", *names])]
 
 
 def _read_lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
@@ -239,51 +232,58 @@ def _read_lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
     if is_again:
         yield LeftOut("samples of another filter, with the same responses")
         return
-    asked = given if isinstance(given := value.get("arguments"), list | dict) else None
+    asked, responses = value.get("arguments"), value.get("resps")
     while isinstance(asked, list | dict):
         asked = next(iter(asked.values() if isinstance(asked, dict) else asked), None)
     if not isinstance(asked, str):
         raise RefusedRecord("has no prompt in arguments")
-    responses = value.get("resps")
     several = (some if isinstance(some, list) else [some] for some in responses) if isinstance(responses, list) else ()
     replies = [reply for some in several for reply in some]
-    if not replies:
-        raise RefusedRecord("has no response in resps")
-    if not all(isinstance(reply, str) for reply in replies):
-        raise RefusedRecord("has likelihoods in resps; expected text, as generate_until tasks record")
+    if not replies or not all(isinstance(reply, str) for reply in replies):
+        raise RefusedRecord("has no text in resps; expected responses of a generate_until task, not likelihoods")
     for reply in replies:
-        yield Sample(messages_or_value(asked), reply, ["doc_id", "arguments", "resps", "filter"])
+        yield Sample(
+            read_side(asked, "user"), [Message("assistant", reply)], ["doc_id", "arguments", "resps", "filter"]
+        )
 
 
 # --- OpenAI Batch ---------------------------------------------------------------------------------
 
 
-def _read_batch(record: Record, _: Seen) -> Iterator[Row | RefusedRecord]:
+def _prepare_batch(record: Record, seen: Seen) -> None:
+    """Note the request, or that an id has a response."""
+    id_ = id_text(record.value.get("custom_id"))
+    if "body" in record.value:
+        seen.setdefault(id_, record)
+    else:
+        seen[id_, "answered"] = True
+
+
+def _read_batch(record: Record, seen: Seen) -> Iterator[Sample]:
+    """Yield each reply of a response with its request, and nothing for a request."""
     value = record.value
-    if not id_text(value.get("custom_id")):
+    if not (id_ := id_text(value.get("custom_id"))):
         raise RefusedRecord("has no custom_id")
+    request: Record | None = seen.get(id_)
     if "body" in value:
-        yield _request(value["body"] if isinstance(value["body"], dict) else {})
+        if (id_, "answered") not in seen:
+            raise RefusedRecord("has no response in these files; name the file of responses too")
+        if record is not request:
+            raise RefusedRecord("has the custom_id of an earlier request")
         return
     response = value.get("response")
     if not isinstance(response, dict) or response.get("status_code") != 200:
         why = f"status {response.get('status_code')}" if isinstance(response, dict) else "no response"
         raise RefusedRecord(f"is an error: {why}")
-    for messages, left_out in replies_of_output(response.get("body")):
-        text, more = last_reply_text(messages)
-        words = "has no reply; expected text in choices[0].message.content"
-        yield Row(None, text, (*left_out, *more)) if text is not None else RefusedRecord(words)
-
-
-def _request(body: Value) -> Row:
+    if request is None:
+        raise RefusedRecord("answers no request of these files; name the file of requests too")
+    body = request.value["body"] if isinstance(request.value["body"], dict) else {}
     name = next((name for name in ("messages", "input", "prompt") if name in body), "")
-    left_out = unused_side_fields(body, "request", name)
-    if isinstance(asked := body.get(name), str):
-        return Row(asked, None, left_out)
-    found = last_exchange(asked)
-    if found.assistant is not None:
+    asked = read_side(body.get(name), "user")
+    if find_reply(asked):
         raise RefusedRecord("has a request that ends with a reply; expected a message of the user")
-    return Row(found.user, None, (*left_out, *found.left_out))
+    for said in replies_of(response.get("body")):
+        yield Sample([*unused_side_fields(body, "request", [name]), *asked], said, ["response"])
 
 
 # --- Inspect --------------------------------------------------------------------------------------
@@ -300,30 +300,22 @@ def _read_inspect(record: Record, seen: Seen) -> Iterator[Sample]:
     seen["has_samples"] = True
     attached, room = value.get("attachments"), [MOST_BYTES]
     attachments = attached if isinstance(attached, dict) else {}
-    said, output, messages = (
+    given, output, messages = (
         _resolve_attachments(value.get(name), attachments, room) for name in ("input", "output", "messages")
     )
-    if not isinstance(messages, list | None):
-        raise RefusedRecord("has messages that are not a list")
-    asked = said if isinstance(said, str) else last_exchange(said).user
-    found = last_exchange(messages) if are_messages(messages) else None
-    if found and not (isinstance(asked, str) and isinstance(found.user, str)):  # other turns follow the input
-        asked = found.user
-    left_out = found.left_out if found else ()
-    used = ("epoch", "input", "messages", "output", "attachments")
-    for answer in _choices(output):
-        prompt = asked if isinstance(asked, str) else list(asked)
-        yield Sample(prompt, answer, used, left_out, extra={"x_epoch": value.get("epoch")})
-
-
-def _choices(output: Any) -> list[Any]:
-    """Return each reply in the output of a sample, at least one."""
+    asked, told = read_side(given, "user"), read_messages(messages) if messages else []
+    told = [one for one in told if one is not find_reply(told)]
+    if any(one.role == "assistant" and not one.is_empty for one in (*asked, *told)):  # other turns follow the input
+        asked = told or asked
+    else:
+        asked = [*(one for one in told if one.role != "user"), *asked]
     fields = output if isinstance(output, dict) else {}
-    choices, completion = fields.get("choices"), fields.get("completion")
-    if isinstance(choices, list) and choices:
-        messages = (one.get("message") if isinstance(one, dict) else None for one in choices)
-        return [[one] if is_message(one) else None for one in messages]
-    return [completion if isinstance(completion, str) and completion else None]
+    choices = fields.get("choices") or [{"message": {"role": "assistant", "content": fields.get("completion") or None}}]
+    for choice in choices if isinstance(choices, list) else [choices]:
+        message = choice.get("message") if isinstance(choice, dict) else None
+        said = read_messages(message) if is_message(message) else []
+        used = ("epoch", "input", "messages", "output", "attachments")
+        yield Sample(asked, said, used, extra={"x_epoch": value.get("epoch")})
 
 
 def _resolve_attachments(value: Any, attachments: Value, room: list[int]) -> Any:
@@ -362,7 +354,7 @@ _OF_TOOLS = (
         "DeepEval test cases",
         _read_deepeval,
         keys=("input actualOutput", "input actual_output", "scenario turns"),
-        detects=lambda record: are_messages(_messages_of(record.value, "turns")),
+        detects=lambda record: are_messages(_talk_of(record.value, "turns")),
         paths=(
             "test_cases",
             *(more + name for more in ("", "testRunData ") for name in ("testCases", "conversationalTestCases")),
@@ -380,7 +372,6 @@ _OF_TOOLS = (
         paths=("samples",),
         ids=("id",),
         reply="output.choices[0].message.content",
-        has_header=True,
         ending=_inspect_ending,
     ),
     # Observations and traces, as exported (JSON, JSONL or CSV) or as pages of the API. In CSV, versions before July
@@ -401,7 +392,7 @@ _OF_TOOLS = (
     Format(
         "langsmith",
         "a LangSmith export",
-        _call_reader("inputs", "outputs", "run_type"),
+        _call("inputs", "outputs", "run_type"),
         keys=("inputs outputs",),
         only=("run_type", "llm", "runs that are not of type llm"),
     ),
@@ -424,7 +415,8 @@ _OF_TOOLS = (
         _read_batch,
         keys=("custom_id body", "custom_id response", "custom_id error"),
         ids=("custom_id",),
-        joins=True,
+        reply="text in choices[0].message.content",
+        prepare=_prepare_batch,
     ),
     Format(
         "promptfoo",
@@ -442,7 +434,7 @@ _OF_TOOLS = (
         "sharegpt",
         "ShareGPT conversations",
         _read_chat,
-        detects=lambda record: are_messages(_messages_of(record.value, "conversations", "conversation")),
+        detects=lambda record: are_messages(_talk_of(record.value, "conversations", "conversation")),
     ),
     # `prompt` with `completion`, or with `chosen` and `rejected`, which are two samples. Each is text or messages.
     # Other tools write the same with the conversation up to the replies in `messages` or `conversations`, or the prompt

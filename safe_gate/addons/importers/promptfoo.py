@@ -17,13 +17,12 @@ from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
-from safe_gate.addons.importers.messages import ASKED, messages_or_value
+from safe_gate.addons.importers.messages import ASKED, Message, Messages, Sample, read_side
 from safe_gate.addons.importers.records import (
     LeftOut,
     Record,
     RefusedRecord,
     RepeatedColumn,
-    Sample,
     error_text,
     id_text,
 )
@@ -63,12 +62,13 @@ def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOu
         raise RefusedRecord("has no prompt; expected text in prompt.raw", id_=id_)
     provider = value.get("provider")
     name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
-    yield _sample(id_, messages_or_value(raw), reply, name, _USED)
+    yield _sample(id_, read_side(raw, "user"), reply, name, _USED)
 
 
-def _sample(id_: str, prompt: Any, reply: Any, provider: Any, used: tuple[str, ...]) -> Sample:
+def _sample(id_: str, prompt: Messages, reply: Any, provider: Any, used: tuple[str, ...]) -> Sample:
     extra = {"x_provider": provider} if isinstance(provider, str) else {}
-    return Sample(prompt, reply, used, extra=extra, id=id_)
+    said = [] if reply is None else read_side(reply, "assistant")
+    return Sample(prompt, said, used, extra=extra, id=id_)
 
 
 def _id(test: Value, description: Any, variables: Any, label: Any, seen: Seen) -> str:
@@ -127,8 +127,8 @@ def _cell_samples(
             yield _sample(id_, prompt, reply, provider, used)
 
 
-def _render_prompt(label: str, given: Mapping[str, Any]) -> Any:
-    """Return a prompt, as text or messages, with its variables filled in; None where that cannot be told.
+def _render_prompt(label: str, given: Mapping[str, Any]) -> Messages | None:
+    """Return a prompt with its variables filled in; None where that cannot be told.
 
     A prompt that is only named is taken to be its only variable, or the only one with the name of a message.
     """
@@ -139,13 +139,8 @@ def _render_prompt(label: str, given: Mapping[str, Any]) -> Any:
         return None
     if not used:
         said = [one for name, one in given.items() if len(given) == 1 or name.lower() in ASKED]
-        return said[0] if len(said) == 1 else None
-    return _fill_template(messages_or_value(template), given)
-
-
-def _fill_template(value: Any, given: Mapping[str, Any]) -> Any:
-    if isinstance(value, str):
-        return _VARIABLE.sub(lambda found: str(given[found[1]]), value)
-    if isinstance(value, dict):
-        return {name: _fill_template(one, given) for name, one in value.items()}
-    return [_fill_template(one, given) for one in value] if isinstance(value, list) else value
+        return [Message("user", said[0])] if len(said) == 1 else None
+    return [
+        one._replace(text=_VARIABLE.sub(lambda found: str(given[found[1]]), one.text or ""))
+        for one in read_side(template, "user")
+    ]

@@ -1,11 +1,9 @@
-"""The values of an import: records of files, and the rows, samples and refusals that they become."""
+"""Records of files, and what becomes of those that are no cases."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 MOST_BYTES = 16 << 20
@@ -34,63 +32,21 @@ class RepeatedColumn(tuple[str, ...]):
     """The cells of columns with the same name, in their order."""
 
 
-Asked = str | tuple[Mapping[str, str], ...]
-"""What a reply answers: a text, or the messages of a conversation up to the reply, each with role and content."""
-
-
-@dataclass(slots=True)
-class Row:
-    """An exchange to judge. The reply may be any JSON value: some evaluators take objects. None is a half elsewhere.
-
-    `left_out` names the parts of the record that are not in the case. `fields` are the record's other named fields; a
-    case keeps the fields that it knows. `extra` holds fields of the case with names that start with `x_`. `id` is "" if
-    the record has none; rows with one id are samples of one prompt.
-    """
-
-    user: Asked | None
-    assistant: Any
-    left_out: tuple[str, ...] = ()
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    tags: tuple[str, ...] = ()
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    id: str = ""
-    record: Record = NO_RECORD
-
-
-class Sample(NamedTuple):
-    """An exchange as a format finds it: what is `asked`, a text, its parts or messages, and the `answer`.
-
-    The answer is messages, of which the last one is the reply, or the reply as it is. `used` are the fields of the
-    record that both are made of. A `whole` conversation keeps its system messages and the fields of its messages.
-    """
-
-    asked: Any
-    answer: Any
-    used: Sequence[str] = ()
-    left_out: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    extra: Mapping[str, Any] = {}
-    id: str = ""
-    whole: bool = False
-
-
 class RefusedRecord(Exception):
-    """A record that cannot become a case, raised or as a value. The text says why.
+    """A record that cannot become a case, raised or as a value. The text says why, and `field` where in the case.
 
-    `is_unnamed` tells whether no field of it is known, so that a mapping can name them.
+    `id` is the id of its case, "" for that of the record. `record` is needed for a value of a file alone.
     """
 
-    def __init__(self, why: str, record: Record = NO_RECORD, *, id_: str = "", is_unnamed: bool = False) -> None:
+    def __init__(self, why: str, record: Record = NO_RECORD, *, id_: str = "", field: str = "") -> None:
         super().__init__(why)
-        self.id, self.record, self.is_unnamed = id_, record, is_unnamed
+        self.id, self.record, self.field = id_, record, field
 
 
-@dataclass(slots=True)
-class LeftOut:
+class LeftOut(NamedTuple):
     """A record that is not meant to be a case, such as a span that is no generation: `what` it is, in the plural."""
 
     what: str
-    record: Record = NO_RECORD
 
 
 def is_json(value: Any) -> bool:

@@ -91,7 +91,7 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate) -> None:
         (json.dumps({"messages": [*TURNS, {"role": "judge"}]}), [], "has a message without a known role at index 2"),
         (json.dumps(LANGFUSE | {"type": "GENERATION", "input": "x", "output": ""}), [], "has no reply: its output is not set"),
         (json.dumps(LANGFUSE | {"type": "GENERATION", "level": "ERROR", "status_message": "down", "input": "x", "output": "y"}), [], "is an error: down"),
-        (json.dumps(lm_eval(1, resps=[[[-1.5, False]]])), [], "has likelihoods in resps; expected text"),
+        (json.dumps(lm_eval(1, resps=[[[-1.5, False]]])), [], "has no text in resps; expected responses of a generate_until task"),
         ('{"frage": "x", "antwort": "y"}', [], 'has no format that is known, but records with "frage", "antwort"; name the fields with --map'),
         ('{"prompt": "x", "response": "y"}', ["--map", "usr=prompt"], 'has "usr=prompt" (did you mean "user"?)'),
         ('{"prompt": "x", "response": "y"}', ["--map", "user=a,user=b"], "names user twice; keep one"),
