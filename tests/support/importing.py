@@ -24,10 +24,35 @@ def imported(safe_gate: SafeGate, *arguments: str | Path) -> list[dict[str, Any]
     """Import, which succeeds, and return the lines written, which are valid."""
     ran = safe_gate("import", *arguments, "--out", "out.jsonl", "--force")
     assert ran.code == 0, ran.log
-    cases = [json.loads(line) for line in Path("out.jsonl").read_bytes().decode("utf-8").split("\n")[:-1]]
+    cases = cases_of("out.jsonl")
     if "test_id" not in cases[0]:
         assert safe_gate("validate", "out.jsonl").code == 0
     return cases
+
+
+def cases_of(path: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_bytes().decode("utf-8").split("\n")[:-1]]
+
+
+def refusal(safe_gate: SafeGate, *arguments: str | Path) -> str:
+    """Import, which is refused and writes nothing, and return what it says of the problems."""
+    ran = safe_gate("import", *arguments, "--out", "none.jsonl")
+    assert ran.code == 3, ran.log
+    assert not Path("none.jsonl").exists()
+    return ran.err
+
+
+def said(safe_gate: SafeGate, *arguments: str | Path) -> list[str]:
+    """Import, which succeeds, and return the lines that say what was read, left out and written."""
+    ran = safe_gate("import", *arguments, "--out", "out.jsonl", "--force")
+    assert ran.code == 0, ran.log
+    return ran.out.splitlines()
+
+
+def left_out(safe_gate: SafeGate, *arguments: str | Path) -> list[str]:
+    """Import, and return what is left out of how many records."""
+    lines = said(safe_gate, *arguments)
+    return [line.removeprefix("Left out: ") for line in lines if line.startswith("Left out: ")]
 
 
 def exchanges(cases: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
@@ -36,8 +61,10 @@ def exchanges(cases: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     return [(case.id, case.user, case.assistant) for case in found]
 
 
-def write(name: str, *values: Any, is_list: bool = False) -> str:
-    text = json.dumps(values, indent=1) if is_list else "".join(json.dumps(value) + "\n" for value in values)
+def write(name: str, *values: Any, is_list: bool = False, indent: int | None = None) -> str:
+    """Write values, each on a line or all in a list; `indent` spreads each value over lines."""
+    lines = "".join(json.dumps(value, indent=indent) + "\n" for value in values)
+    text = json.dumps(values, indent=1) if is_list else lines
     Path(name).write_text(text, "utf-8")
     return name
 

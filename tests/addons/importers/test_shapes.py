@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from safe_gate.addons.importers import files
 from safe_gate.addons.importers.records import Record
 from tests.support.cases import SafeGate
-from tests.support.importing import ASK, REPLY, imported, write
+from tests.support.importing import ASK, REPLY, imported, left_out, said, write
 
 POINTER = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12\n"
 READS = [
@@ -41,24 +41,20 @@ def test_import_replaces_a_file_that_is_not_empty_only_with_a_flag(safe_gate: Sa
     labelled = out.read_text("utf-8").replace("{", '{"expected": {"topic_pivot": true}, ', 1)
     out.write_text(labelled, "utf-8")
     ran = safe_gate("import", "in.jsonl", "--out", out)
-    assert ran.code == 3
+    assert (ran.code, out.read_text("utf-8")) == (3, labelled)
     assert "--out: names cases.jsonl, which exists; set --force to replace it with all its labels" in ran.err
-    assert out.read_text("utf-8") == labelled
     assert safe_gate("import", "in.jsonl", "--out", out, "--force").code == 0
     assert "expected" not in out.read_text("utf-8")
 
 
-PAGE = {"data": [{"prompt": ASK, "response": REPLY}]}
+ROW = {"prompt": ASK, "response": REPLY}
+PAGE = {"data": [ROW]}
 
 
-def test_a_line_with_a_list_of_records_hides_no_later_line(safe_gate: SafeGate) -> None:
-    row = {"prompt": ASK, "response": REPLY}
-    write("in.jsonl", {**row, **PAGE}, row)
-    assert "in.jsonl: JSON objects with named fields, 2 cases" in safe_gate("import", "in.jsonl", "--out", "-").err
-    write("pages.jsonl", PAGE, PAGE, {"data": []}, row)
-    assert (
-        "pages.jsonl: JSON objects with named fields, 3 cases" in safe_gate("import", "pages.jsonl", "--out", "-").err
-    )
+@pytest.mark.parametrize(("values", "count"), [([ROW | PAGE, ROW], 2), ([PAGE, PAGE, {"data": []}, ROW], 3)])
+def test_a_line_with_a_list_of_records_hides_no_later_line(safe_gate: SafeGate, values: list[Any], count: int) -> None:
+    write("in.jsonl", *values)
+    assert said(safe_gate, "in.jsonl")[0] == f"in.jsonl: JSON objects with named fields, {count} cases"
 
 
 json_values = st.recursive(
@@ -89,9 +85,9 @@ def test_alpaca_asks_by_its_instruction_and_its_input(safe_gate: SafeGate, name:
         {"instruction": "", "input": "Say hi.", name: "Hi."},
     ]
     write("in.json", *rows, is_list=True)
-    ran = safe_gate("import", "in.json", "--out", "out.jsonl")
-    assert (ran.code, "Left out" in ran.out) == (0, False)
-    cases = [json.loads(line) for line in Path("out.jsonl").read_text("utf-8").splitlines()]
-    assert [case["user"] for case in cases] == ["What is 2+2?", "Translate.\n\nGuten Tag", "Say hi."]
-    mapped = imported(safe_gate, "in.json", "--map", f"user=input,assistant={name}")
-    assert [case["user"] for case in mapped] == ["", "Guten Tag", "Say hi."]
+    for mapping, asked in (
+        ((), ["What is 2+2?", "Translate.\n\nGuten Tag", "Say hi."]),
+        (("--map", f"user=input,assistant={name}"), ["", "Guten Tag", "Say hi."]),
+    ):
+        assert bool(left_out(safe_gate, "in.json", *mapping)) == bool(mapping)
+        assert [case["user"] for case in imported(safe_gate, "in.json", *mapping)] == asked

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.cases import SafeGate
-from tests.support.importing import EARLIER, OUTPUT, TURNS, write
+from tests.support.importing import EARLIER, OUTPUT, SYSTEM, TURNS, write
 
 KEPT = (
     '\ufeff{"assistant" : "Old.",  "user": "Hi",\t"id":"a", "checks": ["topic_pivot"], "notes": "n\\u00e9", "x_z": 1.0}\r\n'
@@ -27,49 +27,43 @@ def values(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in Path(name).read_bytes().splitlines()]
 
 
+def updated(safe_gate: SafeGate, *flags: str, path: str = "cases.jsonl") -> list[str]:
+    """Update a file, and return the lines that say what became of its cases."""
+    ran = safe_gate("import", "in.jsonl", "--update", path, *flags)
+    assert ran.code == 0, ran.log
+    return ran.out.splitlines()[1:]
+
+
 def test_replies_of_known_ids_change_and_nothing_else(safe_gate: SafeGate) -> None:
     Path("cases.jsonl").write_bytes(KEPT.encode())
     recorded(("b", "Ho", "same"), ("new", "x", "y"), ("a", "Hi", 'Neu: "\u00e9"\n'))
-    ran = safe_gate("import", "in.jsonl", "--update", "cases.jsonl")
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out.splitlines()[1:] == [
-        "Updated: cases.jsonl, 1 reply of 2 changed",
-        "New, not in the file: 1 (new)",
-        "Gone from the recording, so with their old replies: 1 (gone)",
-    ]
-    expected = KEPT.replace('"Old."', r'"Neu: \"\u00e9\"\n"')
-    assert Path("cases.jsonl").read_bytes().decode() == expected
-    assert (
-        safe_gate("import", "in.jsonl", "--update", "cases.jsonl")
-        .out.splitlines()[1]
-        .endswith("0 replies of 2 changed")
-    )
-    assert Path("cases.jsonl").read_bytes().decode() == expected
+    told = ["New, not in the file: 1 (new)", "Gone from the recording, so with their old replies: 1 (gone)"]
+    for changed in ("1 reply", "0 replies"):
+        assert updated(safe_gate) == [f"Updated: cases.jsonl, {changed} of 2 changed", *told]
+        assert Path("cases.jsonl").read_bytes().decode() == KEPT.replace('"Old."', r'"Neu: \"\u00e9\"\n"')
 
 
 def test_every_reply_of_a_conversation_changes(safe_gate: SafeGate) -> None:
-    system = {"role": "system", "content": "Be kind."}
-    write("cases.jsonl", {"id": "a", "messages": [system, *EARLIER, *TURNS], "tags": ["t"]})
-    other = [
-        one | {"content": f"New {one['content']}"} if one["role"] == "assistant" else one for one in [*EARLIER, *TURNS]
-    ]
+    said, other = [*EARLIER, *TURNS], [dict(one) for one in (*EARLIER, *TURNS)]
+    for one in other[1::2]:
+        one["content"] = f"New {one['content']}"
+    write("cases.jsonl", {"id": "a", "messages": [SYSTEM, *said], "tags": ["t"]})
     write("in.jsonl", {"id": "a", "messages": other})
-    assert safe_gate("import", "in.jsonl", "--update", "cases.jsonl").code == 0
-    assert json.loads(Path("cases.jsonl").read_bytes()) == {"id": "a", "messages": [system, *other], "tags": ["t"]}
+    updated(safe_gate)
+    assert values("cases.jsonl") == [{"id": "a", "messages": [SYSTEM, *other], "tags": ["t"]}]
 
 
 def test_labels_and_marks_of_the_old_reply_are_named(safe_gate: SafeGate) -> None:
     case: dict[str, Any] = {"user": "Hi", "assistant": "It is up to you.", "checks": ["agency_language"]}
-    label = {"expected": {"agency_language": True}}
-    marks = {"marks": {"positive": ["It is up to you"]}}
-    write("cases.jsonl", {"id": "a"} | case | label, {"id": "b"} | case | marks, {"id": "c"} | case)
+    label, marks = {"expected": {"agency_language": True}}, {"marks": {"positive": ["It is up to you"]}}
+    cases = {"id": "a"} | case | label, {"id": "b"} | case | marks, {"id": "c"} | case
+    write("cases.jsonl", *cases)
     recorded(*((id_, "Hi", "You choose.") for id_ in "abc"))
-    ran = safe_gate("import", "in.jsonl", "--update", "cases.jsonl")
-    assert "Changed under labels, which to check: 2 (a, b)\n" in ran.out
-    assert "No longer valid, as safe-gate validate cases.jsonl says: 1 (b)\n" in ran.out
-    kept = values("cases.jsonl")
-    assert kept == [{"id": "a"} | case | label | {"assistant": "You choose."}, *kept[1:]]
-    assert (kept[1]["marks"], safe_gate("validate", "cases.jsonl").code) == (marks["marks"], 3)
+    told = updated(safe_gate)
+    assert "Changed under labels, which to check: 2 (a, b)" in told
+    assert "No longer valid, as safe-gate validate cases.jsonl says: 1 (b)" in told
+    assert values("cases.jsonl") == [one | {"assistant": "You choose."} for one in cases]
+    assert safe_gate("validate", "cases.jsonl").code == 3
 
 
 def test_another_message_is_never_given_a_reply(safe_gate: SafeGate) -> None:
@@ -79,38 +73,30 @@ def test_another_message_is_never_given_a_reply(safe_gate: SafeGate) -> None:
     ran = safe_gate("import", "in.jsonl", "--update", "cases.jsonl")
     assert (ran.code, Path("cases.jsonl").read_bytes()) == (3, before)
     assert "cases.jsonl:1: a: has another message than the recording has under this id" in ran.err
-    ran = safe_gate("import", "in.jsonl", "--update", "cases.jsonl", "--skip-invalid")
-    assert "Recorded with another message, so with their old replies: 1 (a)\n" in ran.out
+    told = updated(safe_gate, "--skip-invalid")
+    assert "Recorded with another message, so with their old replies: 1 (a)" in told
     assert [one["assistant"] for one in values("cases.jsonl")] == ["Old.", "New."]
 
 
 def test_outputs_of_safe_v0_change_too(safe_gate: SafeGate) -> None:
-    write(
-        "o.jsonl",
-        {"test_id": "a", "output": OUTPUT | {"summary": "Old."}, "x_a": 1},
-        {"test_id": "b", "output": OUTPUT},
-    )
+    old, same = {"test_id": "a", "output": OUTPUT | {"summary": "Old."}, "x_a": 1}, {"test_id": "b", "output": OUTPUT}
+    write("o.jsonl", old, same)
     write("in.jsonl", {"id": "a"} | OUTPUT)
-    ran = safe_gate("import", "in.jsonl", "--update", "o.jsonl", "--evaluator", "safe_v0")
-    assert ran.code == 0, ran.log
-    assert values("o.jsonl") == [{"test_id": "a", "output": OUTPUT, "x_a": 1}, {"test_id": "b", "output": OUTPUT}]
+    updated(safe_gate, "--evaluator", "safe_v0", path="o.jsonl")
+    assert values("o.jsonl") == [old | {"output": OUTPUT}, same]
 
 
 @pytest.mark.parametrize(
     ("content", "flags", "words"),
     [
-        (
-            '{"id": "z", "user": "a", "assistant": "b"}',
-            (),
-            "cases.jsonl: has none of the recorded ids; name their field",
-        ),
+        ('{"id": "z", "user": "a", "assistant": "b"}', (), "cases.jsonl: has none of the recorded ids; name their field"),
         ('{"id": "a", "user": 5, "assistant": "b"}', (), "cases.jsonl:1: a: user: is 5; expected text"),
         ('{"id": "a", "user": "Hi", "assistant": "b"}\n' * 2, (), "cases.jsonl:2: a: appears at line 1 too"),
         ("{", (), "cases.jsonl:1: is not valid JSON: it breaks off"),
         ("", ("--tags", "x"), "--tags: means nothing for an update"),
         ("", ("--out", "o.jsonl"), "--out: and --update exclude each other"),
     ],
-)
+)  # fmt: skip
 def test_a_file_that_cannot_be_updated_stays(
     safe_gate: SafeGate, content: str, flags: tuple[str, ...], words: str
 ) -> None:

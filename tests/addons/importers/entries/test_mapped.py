@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import SafeGate, safe_case, write_batch
+from tests.support.cases import SafeGate, bare_case, write_batch
 from tests.support.importing import (
     ASK,
     LANGFUSE,
     OUTPUT,
     REPLY,
     TURNS,
+    cases_of,
     exchanges,
     imported,
     lm_eval,
+    refusal,
     request,
     response,
     result,
@@ -29,51 +31,42 @@ RUN = {"id": "a", "run_type": "llm", "inputs": {"messages": [TURNS[:1]]}}
 
 def test_a_mapping_names_fields_and_nested_paths(safe_gate: SafeGate) -> None:
     row = {"row": 5, "said": {"by.user": ASK}, "calls": [{"reply": json.dumps({"text": REPLY})}], "kind": "billing"}
-    write("in.jsonl", row)
-    mapping = "user=said.by.user, assistant=calls[0].reply.text,id=row,tags=kind"
-    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--map", mapping)
-    assert ran.code == 3
-    assert "has no field said.by.user; correct --map" in ran.err
+    mapping = ("--map", "user=said.by.user, assistant=calls[0].reply.text,id=row,tags=kind")
+    assert "has no field said.by.user; correct --map" in refusal(safe_gate, write("in.jsonl", row), *mapping)
     write("in.jsonl", row | {"said": {"by": {"user": ASK}}})
-    (case,) = imported(safe_gate, "in.jsonl", "--map", mapping)
-    assert exchanges([case]) == [("5", ASK, REPLY)]
-    assert case["tags"] == ["billing"]
+    (case,) = imported(safe_gate, "in.jsonl", *mapping)
+    assert (exchanges([case]), case["tags"]) == ([("5", ASK, REPLY)], ["billing"])
 
 
 def test_rows_without_ids_are_named_by_what_the_user_wrote(safe_gate: SafeGate) -> None:
-    rows = [{"prompt": ASK, "response": "1"}, {"prompt": "x", "response": "2"}, {"prompt": ASK, "response": "3"}]
-    write("in.jsonl", *rows)
-    first, other, again = (case["id"] for case in imported(safe_gate, "in.jsonl"))
+    rows = [{"prompt": ask, "response": str(n)} for n, ask in enumerate((ASK, "x", ASK))]
+    first, other, again = (case["id"] for case in imported(safe_gate, write("in.jsonl", *rows)))
     assert (first[:5], first[-2:], again) == ("user-", "#1", f"{first[:-2]}#2")
-    write("in.jsonl", *rows[1:])
-    assert [case["id"] for case in imported(safe_gate, "in.jsonl")] == [other, first[:-2]]
+    assert [case["id"] for case in imported(safe_gate, write("in.jsonl", *rows[1:]))] == [other, first[:-2]]
 
 
-def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate) -> None:
-    case = safe_case("a")
-    del case["output"]
-    write_batch(Path("b.json"), case)
-    expected = [{"test_id": "a", "output": OUTPUT}]
-    forms: dict[str, tuple[dict[str, Any], list[str]]] = {
-        "columns": ({"id": "a"} | OUTPUT, []),
-        "an object": ({"test_id": "a", "output": OUTPUT}, []),
-        "JSON in a text": ({"id": "a", "prompt": "x", "output": json.dumps(OUTPUT)}, []),
-        "a mapped reply": ({"row": "a", "reply": {"json": OUTPUT}}, ["--map", "test_id=row,output=reply.json"]),
-        "mapped columns": (
-            {"id": "a", "found": OUTPUT["signals"], "note": OUTPUT["summary"], "ask": OUTPUT["followup_questions"]},
-            ["--map", "signals=found,summary=note,followup_questions=ask"],
-        ),
-        "a promptfoo row": (result(1, "x", {"output": OUTPUT}, vars={"n": "a"}), ["--map", "id=vars.n"]),
-    }
-    for name, (row, flags) in forms.items():
-        write("in.jsonl", row)
-        cases = imported(safe_gate, "in.jsonl", "--evaluator", "safe_v0", *flags)
-        assert [{key: one[key] for key in ("test_id", "output")} for one in cases] == expected, name
-        assert safe_gate("score", "--batch", "b", "--outputs", "out.jsonl").code == 0
-    Path("in.csv").write_text(
-        'id,signals,summary,followup_questions\na,"[""Fever""]",She went home.,"[""Who called?""]"\n', "utf-8"
-    )
-    assert imported(safe_gate, "in.csv", "--evaluator", "safe_v0") == expected
+COLUMNS = {"found": OUTPUT["signals"], "note": OUTPUT["summary"], "ask": OUTPUT["followup_questions"]}
+
+
+@pytest.mark.parametrize(
+    ("row", "mapping"),
+    [
+        ({"id": "a"} | OUTPUT, ""),
+        ({"test_id": "a", "output": OUTPUT}, ""),
+        ({"id": "a", "prompt": "x", "output": json.dumps(OUTPUT)}, ""),
+        ({"row": "a", "reply": {"json": OUTPUT}}, "test_id=row,output=reply.json"),
+        ({"id": "a"} | COLUMNS, "signals=found,summary=note,followup_questions=ask"),
+        (result(1, "x", {"output": OUTPUT}, vars={"n": "a"}), "id=vars.n"),
+        ('id,signals,summary,followup_questions\na,"[""Fever""]",She went home.,"[""Who called?""]"\n', ""),
+    ],
+    ids=["columns", "an object", "JSON in a text", "a mapped reply", "mapped columns", "a promptfoo row", "CSV"],
+)
+def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate, row: Any, mapping: str) -> None:
+    Path("in").write_text(row if isinstance(row, str) else json.dumps(row) + "\n", "utf-8")
+    cases = imported(safe_gate, "in", "--evaluator", "safe_v0", *["--map", mapping] * bool(mapping))
+    assert [{key: one[key] for key in ("test_id", "output")} for one in cases] == [{"test_id": "a", "output": OUTPUT}]
+    write_batch(Path("b.json"), bare_case("a"))
+    assert safe_gate("score", "--batch", "b", "--outputs", "out.jsonl").code == 0
 
 
 @pytest.mark.parametrize(
@@ -132,53 +125,45 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate) -> None:
 )  # fmt: skip
 def test_what_cannot_become_a_case_is_named(safe_gate: SafeGate, line: str, flags: list[str], words: str) -> None:
     Path("in.jsonl").write_text(line, "utf-8")
-    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", *flags)
-    assert ran.code == 3
-    assert words in ran.err
-    assert "Traceback" not in ran.log
-    assert "internal error" not in ran.log
-    assert not Path("out.jsonl").exists()
+    err = refusal(safe_gate, "in.jsonl", *flags)
+    assert words in err
+    assert "Traceback" not in err
+    assert "internal error" not in err
 
 
 def test_lines_that_cannot_become_cases_are_skipped_and_counted(safe_gate: SafeGate) -> None:
     good = '{"id": "a", "prompt": "x", "response": "y"}\n'
     Path("in.jsonl").write_bytes((good + "{\n" + '{"prompt": "x"}\n' * 3 + "[]\n").encode() + b'{"prompt": "\xff"}\n')
-    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--force")
-    assert ran.code == 3
-    assert "in.jsonl:2: is not valid JSON" in ran.err
-    assert "in.jsonl:3: has no known pair of fields" in ran.err
-    assert "(3 times: also line 4, line 5)" in ran.err
-    assert "could not import: 6 problems; correct the input and run again\nNothing is written" in ran.err
-    assert "in.jsonl:6: is not an object" in ran.err
-    assert "in.jsonl:7: is not UTF-8" in ran.err
+    err = refusal(safe_gate, "in.jsonl")
+    for words in (
+        "in.jsonl:2: is not valid JSON",
+        "in.jsonl:3: has no known pair of fields",
+        "(3 times: also line 4, line 5)",
+        "in.jsonl:6: is not an object",
+        "in.jsonl:7: is not UTF-8",
+        "could not import: 6 problems; correct the input and run again\nNothing is written",
+    ):
+        assert words in err
     ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--skip-invalid")
-    assert ran.code == 0
+    assert (ran.code, len(cases_of("out.jsonl"))) == (0, 1)
     assert "Skipped: 6 records that cannot become a case" in ran.err
-    assert len(Path("out.jsonl").read_text("utf-8").splitlines()) == 1
 
 
 def test_a_file_that_breaks_off_is_never_skipped(safe_gate: SafeGate) -> None:
     Path("in.json").write_text('[{"id": "a", "prompt": "x", "response": "y"},\n', "utf-8")
-    ran = safe_gate("import", "in.json", "nowhere.json", "--out", "out.jsonl", "--skip-invalid")
-    assert ran.code == 3
-    assert "in.json:2: breaks off\n" in ran.err
-    assert "nowhere.json: matches no file" in ran.err
-    assert not Path("out.jsonl").exists()
+    err = refusal(safe_gate, "in.json", "nowhere.json", "--skip-invalid")
+    assert "in.json:2: breaks off\n" in err
+    assert "nowhere.json: matches no file" in err
 
 
 def test_the_file_that_is_written_is_not_one_that_is_read(safe_gate: SafeGate) -> None:
-    write("in.jsonl", {"prompt": "x", "response": "y"})
-    ran = safe_gate("import", "in.jsonl", "--out", "./in.jsonl")
-    assert ran.code == 3
-    assert "--out: names ./in.jsonl, which is imported; name another file" in ran.err
+    ran = safe_gate("import", write("in.jsonl", {"prompt": "x", "response": "y"}), "--out", "./in.jsonl")
+    assert (ran.code, "--out: names ./in.jsonl, which is imported; name another file" in ran.err) == (3, True)
 
 
 def test_hostile_text_is_shown_escaped(safe_gate: SafeGate) -> None:
-    write(
-        "in.jsonl",
-        {"prompt": "x", "response": "y", "a\n::error::x\x1b[31m": 1},
-        {"prompt": "x", "response": "y", "error": "\n::error::x"},
-    )
-    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--force")
-    assert "\x1b" not in ran.log
-    assert not any(line.startswith("::") for line in ran.log.splitlines())
+    row = {"prompt": "x", "response": "y"}
+    write("in.jsonl", row | {"a\n::error::x\x1b[31m": 1}, row | {"error": "\n::error::x"})
+    log = safe_gate("import", "in.jsonl", "--out", "out.jsonl").log
+    assert "\x1b" not in log
+    assert not any(line.startswith("::") for line in log.splitlines())

@@ -5,60 +5,71 @@ from __future__ import annotations
 import json
 import sys
 import zipfile
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from tests.support.cases import SafeGate
-from tests.support.importing import ASK, FIXTURES, exchanges, imported
+from tests.support.importing import ASK, FIXTURES, exchanges, imported, refusal, said, write
 
 INVOICE, LATE = "Where do I find my invoice?", "My parcel is late and I am upset."
+
+
+def log() -> Any:
+    return json.loads((FIXTURES / "inspect.json").read_text("utf-8"))
+
+
+def archive(files: Mapping[str, Any]) -> None:
+    """Write an archive of files, by their names."""
+    with zipfile.ZipFile("log.eval", "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, one in files.items():
+            opened.writestr(name, json.dumps(one))
+
+
+def samples() -> dict[str, Any]:
+    return {f"samples/{one['id']}_epoch_{one['epoch']}.json": one for one in log()["samples"]}
 
 
 @pytest.mark.parametrize("name", ["inspect.json", "inspect.eval"])
 def test_an_inspect_log_of_three_epochs(safe_gate: SafeGate, name: str) -> None:
     cases = imported(safe_gate, FIXTURES / name)
     expected = {
-        **{f"7#{n}": (INVOICE, "" if n == 2 else f"Reply {n} to: {INVOICE}\r\n") for n in (1, 2, 3)},
-        **{f"late-parcel#{n}": (LATE, f"Reply {n} to: {LATE}\r\n") for n in (1, 2, 3)},
+        (f"{id_}#{n}", ask, "" if (n, ask) == (2, INVOICE) else f"Reply {n} to: {ask}\r\n")
+        for id_, ask in (("7", INVOICE), ("late-parcel", LATE))
+        for n in (1, 2, 3)
     }
-    assert {id_: (user, reply) for id_, user, reply in exchanges(cases)} == expected
+    assert {*exchanges(cases)} == expected
     assert all(case["id"].endswith(f"#{case['x_epoch']}") for case in cases)
-    assert "an Inspect log, 6 cases" in safe_gate("import", FIXTURES / name, "--out", "out.jsonl", "--force").out
+    assert "an Inspect log, 6 cases" in said(safe_gate, FIXTURES / name)[0]
 
 
-def test_an_inspect_log_with_errors_and_attachments(safe_gate: SafeGate) -> None:
-    log = json.loads((FIXTURES / "inspect.json").read_text("utf-8"))
-    log["status"] = "error"
-    log["samples"] = log["samples"][:3]
-    log["samples"][0]["input"], log["samples"][0]["attachments"] = "attachment://abc", {"abc": ASK}
-    log["samples"][1]["error"] = {"message": "the model is busy", "traceback": "..."}
-    log["samples"][2]["output"] = {"model": "m", "choices": [], "completion": ""}
-    for name, text in (("log.json", json.dumps(log)), ("log2.json", json.dumps(log, indent=2))):
-        Path(name).write_text(text, "utf-8")
-        ran = safe_gate("import", name, "--out", "none.jsonl")
-        assert ran.code == 3
-        assert not Path("none.jsonl").exists()
-        for words in ('has the status "error"', "late-parcel: is an error: the model is busy", "7: has no reply"):
-            assert words in ran.err
-        assert "3 problems" in ran.err
-        ((_, user, _),) = exchanges(imported(safe_gate, name, "--skip-invalid"))
-        assert user == ASK
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_inspect_log_with_errors_and_attachments(safe_gate: SafeGate, indent: int | None) -> None:
+    whole = log()
+    first, second, third = whole["samples"][:3]
+    first |= {"input": "attachment://abc", "attachments": {"abc": ASK}}
+    second |= {"error": {"message": "the model is busy", "traceback": "..."}}
+    third |= {"output": {"model": "m", "choices": [], "completion": ""}}
+    write("log.json", whole | {"status": "error", "samples": [first, second, third]}, indent=indent)
+    err = refusal(safe_gate, "log.json")
+    problems = (
+        'has the status "error"',
+        "late-parcel: is an error: the model is busy",
+        "7: has no reply",
+        "3 problems",
+    )
+    assert [words for words in problems if words not in err] == []
+    assert [ask for _, ask, _ in exchanges(imported(safe_gate, "log.json", "--skip-invalid"))] == [ASK]
 
 
 def test_an_archive_without_zstd_needs_no_library(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = json.loads((FIXTURES / "inspect.json").read_text("utf-8"))
-    with zipfile.ZipFile("log.eval", "w", zipfile.ZIP_DEFLATED) as archive:
-        for one in reversed(log["samples"]):
-            archive.writestr(f"samples/{one['id']}_epoch_{one['epoch']}.json", json.dumps(one))
-        archive.writestr("header.json", json.dumps({"status": "success"}))
+    archive(dict(reversed(samples().items())) | {"header.json": {"status": "success"}})
     monkeypatch.setitem(sys.modules, "backports", None)
     assert [case["id"] for case in imported(safe_gate, "log.eval")][:3] == ["7#1", "7#2", "7#3"]
     if not hasattr(zipfile, "ZIP_ZSTANDARD"):
-        ran = safe_gate("import", FIXTURES / "inspect.eval", "--out", "out.jsonl", "--force")
-        assert ran.code == 3
-        assert "is not installed; install SAFE Gate with the extra `zstd`" in ran.err
+        err = refusal(safe_gate, FIXTURES / "inspect.eval")
+        assert "is not installed; install SAFE Gate with the extra `zstd`" in err
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -75,32 +86,23 @@ def test_an_archive_without_zstd_needs_no_library(safe_gate: SafeGate, monkeypat
 def test_a_log_of_a_run_that_did_not_end_is_refused(
     safe_gate: SafeGate, status: object, words: str, indent: int | None
 ) -> None:
-    log = json.loads((FIXTURES / "inspect.json").read_text("utf-8")) | {"status": status}
-    whole = log if status else {name: one for name, one in log.items() if name != "status"}
-    Path("log.json").write_text(json.dumps(whole, indent=indent), "utf-8")
-    archived = {f"samples/{one['id']}_epoch_{one['epoch']}.json": one for one in log["samples"]}
-    archived |= {"_journal/start.json": {"version": 2, "eval": {"task": "t"}}}
-    archived |= {"header.json": {"status": status}} if status else {}
-    with zipfile.ZipFile("log.eval", "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, one in archived.items():
-            archive.writestr(name, json.dumps(one))
+    known = {"status": status} if status else {}
+    write("log.json", {name: one for name, one in log().items() if name != "status"} | known, indent=indent)
+    start = {"_journal/start.json": {"version": 2, "eval": {"task": "t"}}}
+    archive(samples() | start | ({"header.json": known} if status else {}))
     for name in ("log.json", "log.eval"):
-        ran = safe_gate("import", name, "--out", "o.jsonl", "--force")
-        assert (ran.code, f"{name}: {words}" in ran.err) == (3 if words else 0, bool(words)), ran.log
-        assert len(imported(safe_gate, name, "--skip-invalid")) == 6
+        if words:
+            assert f"{name}: {words}" in refusal(safe_gate, name)
+        assert len(imported(safe_gate, name, *["--skip-invalid"] * bool(words))) == 6
 
 
-def test_a_log_without_samples_is_named_as_such(safe_gate: SafeGate) -> None:
+@pytest.mark.parametrize("lacking", [{}, {"samples": None}, {"samples": []}])
+def test_a_log_without_samples_is_named_as_such(safe_gate: SafeGate, lacking: dict[str, Any]) -> None:
     header = {"version": 2, "status": "success", "eval": {"task": "t", "dataset": {}}, "plan": {}}
-    lacking: list[dict[str, Any]] = [{}, {"samples": None}, {"samples": []}]
-    for samples in lacking:
-        Path("log.json").write_text(json.dumps(header | samples), "utf-8")
-        with zipfile.ZipFile("log.eval", "w") as archive:
-            archive.writestr("header.json", json.dumps(header))
-            archive.writestr("summaries.json", "[]")
-        for name in ("log.json", "log.eval"):
-            ran = safe_gate("import", name, "--out", "o.jsonl")
-            assert (ran.code, f"{name}: has no samples; write" in ran.err) == (3, True), ran.log
+    write("log.json", header | lacking)
+    archive({"header.json": header, "summaries.json": []})
+    for name in ("log.json", "log.eval"):
+        assert f"{name}: has no samples; write" in refusal(safe_gate, name)
 
 
 def test_an_archive_that_expands_too_far_is_refused(safe_gate: SafeGate) -> None:
@@ -110,5 +112,4 @@ def test_an_archive_that_expands_too_far_is_refused(safe_gate: SafeGate) -> None
     ):
         for _ in range(140):
             file.write(b" " * (1 << 20))
-    ran = safe_gate("import", "log.eval", "--out", "out.jsonl")
-    assert (ran.code, "log.eval: expands from " in ran.err) == (3, True)
+    assert "log.eval: expands from " in refusal(safe_gate, "log.eval")

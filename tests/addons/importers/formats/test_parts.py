@@ -16,9 +16,12 @@ from tests.support.importing import (
     REPLY,
     SYSTEM,
     TURNS,
+    cases_of,
     exchanges,
     imported,
+    left_out,
     lm_eval,
+    refusal,
     request,
     write,
 )
@@ -62,12 +65,8 @@ def lc(name: str, content: Any, **fields: Any) -> dict[str, Any]:
 
 
 def run(outputs: Any, **fields: Any) -> dict[str, Any]:
-    return {
-        "id": "a",
-        "run_type": "llm",
-        "inputs": {"messages": [[lc("HumanMessage", ASK)]]},
-        "outputs": outputs,
-    } | fields
+    asked = {"messages": [[lc("HumanMessage", ASK)]]}
+    return {"id": "a", "run_type": "llm", "inputs": asked, "outputs": outputs} | fields
 
 
 def generation(message: Any, text: str = "") -> dict[str, Any]:
@@ -121,44 +120,40 @@ KEPT: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 @pytest.mark.parametrize("name", KEPT)
 def test_a_reply_is_all_of_its_parts_and_what_is_no_text_is_counted(safe_gate: SafeGate, name: str) -> None:
-    record, left_out = KEPT[name]
-    content = {"status": "success", "eval": {}, "samples": [record]} if name == "Inspect" else record
-    Path("in.json").write_text(json.dumps(content) + "\n", "utf-8")
-    ran = safe_gate("import", "in.json", "--out", "o.jsonl", "--skip-invalid")
-    assert exchanges([json.loads(Path("o.jsonl").read_text("utf-8"))]) == [("a", ASK, REPLY)]
-    said = [line for line in ran.out.splitlines() if line.startswith("Left out")]
-    assert said == [f"Left out: {one} (1 record)" for one in sorted(left_out)]
+    record, lost = KEPT[name]
+    write("in.json", {"status": "success", "eval": {}, "samples": [record]} if name == "Inspect" else record)
+    assert left_out(safe_gate, "in.json", "--skip-invalid") == [f"{one} (1 record)" for one in sorted(lost)]
+    assert exchanges(cases_of("out.jsonl")) == [("a", ASK, REPLY)]
 
 
 def test_what_a_model_says_around_a_call_stays(safe_gate: SafeGate) -> None:
     called = reply([block(LOOK), {"type": "tool_use", "id": "u"}])
     write("in.jsonl", talk(TURNS[0], called, user([{"type": "tool_result", "content": "x"}]), TURNS[1]))
     assert imported(safe_gate, "in.jsonl") == [talk(TURNS[0], reply(LOOK), TURNS[1])]
-    sample = {"id": "a", "epoch": 1, "input": ASK, "output": {"choices": [{"message": TURNS[1]}]}}
     messages = [TURNS[0], reply(LOOK, tool_calls=CALLS), {"role": "tool", "content": "x"}, TURNS[1]]
-    log = {"status": "success", "eval": {}, "samples": [sample | {"messages": messages}]}
-    Path("in.json").write_text(json.dumps(log), "utf-8")
+    sample = {"id": "a", "epoch": 1, "input": ASK, "output": {"choices": [{"message": TURNS[1]}]}, "messages": messages}
+    write("in.json", {"status": "success", "eval": {}, "samples": [sample]})
     assert imported(safe_gate, "in.json")[0]["messages"] == [TURNS[0], reply(LOOK), TURNS[1]]
 
 
 def test_a_batch_counts_what_is_beside_request_and_response(safe_gate: SafeGate) -> None:
-    asked = request("a") | {"body": {"model": "m", "instructions": "I", "input": ASK}}
     body = {"object": "response", "output": [*ITEMS, item(HALVES[0]), item(HALVES[1])], "usage": {"total_tokens": 9}}
-    write("in.jsonl", asked)
+    write("in.jsonl", request("a") | {"body": {"model": "m", "instructions": "I", "input": ASK}})
     write("out-1.jsonl", {"custom_id": "a", "response": {"status_code": 200, "body": body}, "error": None})
-    ran = safe_gate("import", "in.jsonl", "out-1.jsonl", "--out", "o.jsonl")
-    assert exchanges([json.loads(Path("o.jsonl").read_text("utf-8"))]) == [("a", ASK, REPLY)]
+    lost = left_out(safe_gate, "in.jsonl", "out-1.jsonl")
+    assert exchanges(cases_of("out.jsonl")) == [("a", ASK, REPLY)]
     for what in (TOOLS, REASONING, field("instructions", " of the request"), field("usage", " of the output")):
-        assert f"Left out: {what} (1 record)\n" in ran.out
+        assert f"{what} (1 record)" in lost
 
 
 def test_a_reply_that_is_json_stays_text(safe_gate: SafeGate) -> None:
-    replies = ['[{"text": "a"}]', '[{"type": "item", "text": "a"}]', '{"a": 1}', '["a", "b"]', "[]"]
-    write("in.jsonl", *({"id": str(n), "prompt": ASK, "response": one} for n, one in enumerate(replies)))
-    assert [text for _, _, text in exchanges(imported(safe_gate, "in.jsonl"))] == replies
-    del replies[3]  # texts are samples
-    write("in.jsonl", *(run({"content": one}, id=str(n)) for n, one in enumerate(replies)))
-    assert [text for _, _, text in exchanges(imported(safe_gate, "in.jsonl"))] == replies
+    replies = ['[{"text": "a"}]', '[{"type": "item", "text": "a"}]', '{"a": 1}', "[]"]
+    for rows, expected in (
+        ([{"id": "a", "prompt": ASK, "response": one} for one in (*replies, '["a", "b"]')], [*replies, '["a", "b"]']),
+        ([run({"content": one}, id=str(n)) for n, one in enumerate(replies)], replies),  # a list of texts is samples
+    ):
+        write("in.jsonl", *rows)
+        assert [text for _, _, text in exchanges(imported(safe_gate, "in.jsonl"))] == expected
 
 
 MEH = "Buy plastic."
@@ -196,37 +191,28 @@ def test_both_replies_of_a_preference_answer_the_prompt_once(
     else:
         assert [(case["user"], case["assistant"]) for case in cases] == [(ASK, REPLY), (ASK, MEH)]
     name = "messages" if "messages" in value else "sharegpt" if "conversations" in value else "trl"
-    ran = safe_gate("import", "in.jsonl", "--out", "o.jsonl", "--from", name)
-    assert 'Left out: the field "images" (1 record)\n' in ran.out
-    assert Path("o.jsonl").read_bytes() == Path("out.jsonl").read_bytes()
+    assert 'the field "images" (1 record)' in left_out(safe_gate, "in.jsonl", "--from", name)
+    assert cases_of("out.jsonl") == cases
 
 
 def test_a_conversation_with_another_reply_than_both_is_a_case_too(safe_gate: SafeGate) -> None:
-    write(
-        "in.jsonl", {"id": "a", "messages": [TURNS[0], reply("Hm.")], "chosen": TURNS, "rejected": MEH, "tags": ["t"]}
-    )
+    both = {"messages": [TURNS[0], reply("Hm.")], "chosen": TURNS, "rejected": MEH}
+    write("in.jsonl", {"id": "a", "tags": ["t"]} | both)
     found = [(case["id"], case["assistant"], case["tags"]) for case in imported(safe_gate, "in.jsonl")]
     assert found == [("a#1", REPLY, ["chosen", "t"]), ("a#2", MEH, ["rejected", "t"]), ("a#3", "Hm.", ["t"])]
 
 
 @pytest.mark.parametrize("order", [(0, 1, 0, 1), (0, 0, 1, 1)])
 def test_an_old_log_of_lm_eval_gives_each_document_once(safe_gate: SafeGate, order: tuple[int, ...]) -> None:
-    def old(doc: int, **fields: Any) -> dict[str, Any]:
-        return {name: one for name, one in lm_eval(doc, **fields).items() if name != "filter"}
-
-    write("in.jsonl", *map(old, order), old(1, resps=[["Another."]]))
-    cases = imported(safe_gate, "in.jsonl")
-    assert exchanges(cases) == [
-        ("0", "Question 0?", "Answer 0."),
-        ("1#1", "Question 1?", "Answer 1."),
-        ("1#2", "Question 1?", "Another."),
-    ]
-    out = safe_gate("import", "in.jsonl", "--out", "o.jsonl").out
-    assert "Left out: samples of another filter, with the same responses (2 records)\n" in out
+    logs = [*map(lm_eval, order), lm_eval(1, resps=[["Another."]])]
+    write("in.jsonl", *({name: one for name, one in log.items() if name != "filter"} for log in logs))
+    asked = ("Question 0?", "Question 1?", "Question 1?")
+    replies = ("Answer 0.", "Answer 1.", "Another.")
+    assert exchanges(imported(safe_gate, "in.jsonl")) == [*zip(("0", "1#1", "1#2"), asked, replies, strict=True)]
+    assert "samples of another filter, with the same responses (2 records)" in left_out(safe_gate, "in.jsonl")
 
 
 def test_a_record_that_is_nested_too_deep_is_refused(safe_gate: SafeGate) -> None:
     deep = '{"output": ' * 600 + '"x"' + "}" * 600
     Path("in.jsonl").write_text(json.dumps(run("X")).replace('"X"', deep) + "\n", "utf-8")
-    ran = safe_gate("import", "in.jsonl", "--out", "o.jsonl")
-    assert (ran.code, "in.jsonl:1: is nested too deep" in ran.err) == (3, True)
+    assert "in.jsonl:1: is nested too deep" in refusal(safe_gate, "in.jsonl")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.cases import SafeGate
-from tests.support.importing import exchanges, imported, promptfoo, result
+from tests.support.importing import FIXTURES, REPLY, exchanges, imported, promptfoo, refusal, result, said, write
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -23,12 +23,10 @@ def test_promptfoo_with_two_providers_and_an_error_row(safe_gate: SafeGate, inde
         result(2, "echo:a", {"error": "API call error: 429"}, **broken),
         result(2, "echo:b", {"output": ""}),
     ]
-    Path("r.json").write_text(json.dumps(promptfoo(*results), indent=indent), "utf-8")
-    ran = safe_gate("import", "r.json", "--out", "out.jsonl", "--force")
-    assert ran.code == 3
-    assert "t2: is an error: API call error: 429\n" in ran.err
-    assert "Nothing is written; set --skip-invalid" in ran.err
-    assert not Path("out.jsonl").exists()
+    write("r.json", promptfoo(*results), indent=indent)
+    err = refusal(safe_gate, "r.json")
+    assert "t2: is an error: API call error: 429\n" in err
+    assert "Nothing is written; set --skip-invalid" in err
     cases = imported(safe_gate, "r.json", "--skip-invalid")
     ask = "Where is parcel {}?".format
     # The sample that is missing keeps its number, so that each provider keeps its own.
@@ -37,14 +35,55 @@ def test_promptfoo_with_two_providers_and_an_error_row(safe_gate: SafeGate, inde
     assert "Skipped: 1 record" in safe_gate("import", "r.json", "--out", "o.jsonl", "--skip-invalid").err
 
 
+def test_providers_are_samples_and_prompts_are_not(safe_gate: SafeGate) -> None:
+    def row(place: int, provider: str, prompt: str) -> dict[str, Any]:
+        raw = {"raw": f"{prompt}: dog", "label": f"{prompt}: {{{{animal}}}}"}
+        case = {"vars": {"animal": "dog"}, "description": "dog"}
+        reply = {"output": f"{provider} {prompt}"}
+        return result(1, provider, reply, promptIdx=place, promptId=prompt, prompt=raw, testCase=case)
+
+    write("r.json", promptfoo(row(0, "one", "Describe"), row(1, "two", "Describe")))
+    expected = [("dog#1", "Describe: dog", "one Describe"), ("dog#2", "Describe: dog", "two Describe")]
+    assert exchanges(imported(safe_gate, "r.json")) == expected
+    pairs = [*product(("one", "two"), ("Describe", "Name"))]
+    rows = [row(place, *pair) for place, pair in enumerate(pairs)]
+    ids = ("dog#1", "dog/prompt-1#1", "dog#2", "dog/prompt-1#2")
+    for kept in (rows, [{name: one[name] for name in one if name != "promptId"} for one in rows]):
+        write("r.jsonl", *kept)
+        found = [(case["id"], case["assistant"]) for case in imported(safe_gate, "r.jsonl")]
+        assert found == [*zip(ids, map(" ".join, pairs), strict=True)]
+
+
+def test_tests_of_one_description_are_other_cases(safe_gate: SafeGate) -> None:
+    def row(animal: str, provider: str) -> dict[str, Any]:
+        given = {"vars": {"animal": animal}}
+        return result(1, provider, {"output": REPLY}, testCase=given | {"description": "same"}, **given)
+
+    write("in.jsonl", *(row(*one) for one in product(("dog", "cat"), ("one", "two"))))
+    ids = [case["id"] for case in imported(safe_gate, "in.jsonl")]
+    assert [*ids[:2], *(id_[:10] + id_[-2:] for id_ in ids[2:])] == ["same#1", "same#2", "same/vars-#1", "same/vars-#2"]
+
+
+def test_what_promptfoo_itself_writes(safe_gate: SafeGate) -> None:
+    """Made with promptfoo 0.121: its JSON without metrics and grading, and its CSV."""
+    assert "is an error: The line is busy. (2 times" in refusal(safe_gate, FIXTURES / "promptfoo.json")
+    cases = imported(safe_gate, FIXTURES / "promptfoo.json", "--skip-invalid")
+    found = [(case["id"].partition("#")[0], case["x_provider"]) for case in cases if "messages" not in case]
+    other, last = found[2][0], found[4][0]
+    assert (other[:10], last[:5]) == ("same/vars-", "vars-")
+    assert found == [*product(("same", other), ("first", "second")), (last, "first")]
+    replies = {(user, reply) for _, user, reply in exchanges(cases) if "parcel" in user}
+    assert replies == {("Where is my parcel?", f"It comes on Monday, says {one}.") for one in ("first", "second")}
+    mapping = "user=thing,assistant=[first] plain"
+    (first, *_) = imported(safe_gate, FIXTURES / "promptfoo.csv", "--map", mapping)
+    assert (first["user"], first["assistant"]) == ("my parcel", "It comes on Monday, says first.")
+
+
 GRADES = "Status,Score,Named Scores,Grader Reason,Comment"
 
 
 def test_csv_of_two_prompts_and_providers(safe_gate: SafeGate) -> None:
-    prompt, chat = (
-        "Be kind: {{ask}}",
-        json.dumps([{"role": "system", "content": "x"}, {"role": "user", "content": "{{ask}}!"}]),
-    )
+    prompt, chat = "Be kind: {{ask}}", '[{"role": "system", "content": "x"}, {"role": "user", "content": "{{ask}}!"}]'
     columns = ["Description", "ask", f"[a] {prompt}", *GRADES.split(","), f"[a] {chat}", *GRADES.split(",")]
     columns += [f"[b] p.txt: {prompt}", *GRADES.split(",")]
     grades = ["FAIL", "0.00", "", "no", ""]
@@ -54,10 +93,7 @@ def test_csv_of_two_prompts_and_providers(safe_gate: SafeGate) -> None:
     ]
     with Path("r.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([columns, *rows])
-    ran = safe_gate("import", "r.csv", "--out", "none.jsonl")
-    assert (ran.code, "r.csv:2: late/prompt-2: is an error: Busy\n" in ran.err) == (3, True), ran.log
-    assert "promptfoo results as CSV" in ran.out
-    assert "Left out: cells without a result (1 record)" in ran.out
+    assert "r.csv:2: late/prompt-2: is an error: Busy\n" in refusal(safe_gate, "r.csv")
     cases = imported(safe_gate, "r.csv", "--skip-invalid")
     other = cases[2]["id"]
     assert exchanges(cases) == [
@@ -67,28 +103,28 @@ def test_csv_of_two_prompts_and_providers(safe_gate: SafeGate) -> None:
         (f"{other}/prompt-2", "Be kind: Where?", "Here."),
     ]
     assert [case["x_provider"] for case in cases] == ["a", "a", "a", "b"]
+    first, left, *_ = said(safe_gate, "r.csv", "--skip-invalid")
+    assert "promptfoo results as CSV" in first
+    assert left == "Left out: cells without a result (1 record)"
 
 
-def test_a_prompt_that_the_csv_does_not_hold_is_not_made_up(safe_gate: SafeGate) -> None:
-    for columns in ("a,b,[x] named", "a,b,[x] {{ a | upper }} {{b}}", "a,b,[x] {{c}}"):
-        Path("r.csv").write_text(f"{columns},{GRADES}\n1,2,Yes.,PASS,1,,,\n", "utf-8")
-        ran = safe_gate("import", "r.csv", "--out", "none.jsonl")
-        assert (ran.code, "import the JSON of promptfoo" in ran.err) == (3, True), ran.log
+@pytest.mark.parametrize("columns", ["a,b,[x] named", "a,b,[x] {{ a | upper }} {{b}}", "a,b,[x] {{c}}"])
+def test_a_prompt_that_the_csv_does_not_hold_is_not_made_up(safe_gate: SafeGate, columns: str) -> None:
+    Path("r.csv").write_text(f"{columns},{GRADES}\n1,2,Yes.,PASS,1,,,\n", "utf-8")
+    assert "import the JSON of promptfoo" in refusal(safe_gate, "r.csv")
 
 
 def test_version_2_has_no_test_case(safe_gate: SafeGate) -> None:
-    def one(provider: str, label: str) -> dict[str, Any]:
-        return {
-            "provider": {"id": provider}, "prompt": {"raw": f"{label} Hello", "display": label}, "vars": {"a": "Hello"},
-            "response": {"output": f"{label}, {provider}."}, "success": True, "score": 1, "latencyMs": 1,
-        }  # fmt: skip
+    def one(label: str, provider: str) -> dict[str, Any]:
+        prompt, reply = {"raw": f"{label} Hello", "display": label}, {"output": f"{label}, {provider}."}
+        called = {"provider": {"id": provider}, "prompt": prompt, "vars": {"a": "Hello"}, "response": reply}
+        return called | {"success": True, "score": 1, "latencyMs": 1}
 
-    results = [one(provider, label) for label in "pq" for provider in "ab"]
-    whole = {"results": {"version": 2, "results": results, "stats": {}, "table": {"head": {}, "body": []}}}
-    Path("r.json").write_text(json.dumps(whole), "utf-8")
+    table = {"stats": {}, "table": {"head": {}, "body": []}}
+    write("r.json", {"results": {"version": 2, "results": [one(*pair) for pair in product("pq", "ab")]} | table})
     found = exchanges(imported(safe_gate, "r.json"))
     assert [(id_.split("/", 1)[-1][-10:], user, reply) for id_, user, reply in found][2:] == [
         ("prompt-1#1", "q Hello", "q, a."),
         ("prompt-1#2", "q Hello", "q, b."),
     ]
-    assert "promptfoo results, 4 cases" in safe_gate("import", "r.json", "--out", "-").err
+    assert "promptfoo results, 4 cases" in said(safe_gate, "r.json")[0]
