@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,23 +16,20 @@ from tests.support.receivers import Receiver, receiving
 def test_a_file_gets_an_event_for_each_case_and_batch_and_for_the_run(safe_gate: SafeGate) -> None:
     run(safe_gate, "--sinks", "file:out/events.jsonl")
     told = in_file("out/events.jsonl")
-    assert [(one["type"], one.get("subject")) for one in told] == [
-        ("safe.v0.result", "S-1"),
-        ("safe.v0.result", "S-2"),
-        ("safe.v0.result", "S-3"),
-        ("safe.v0.batch", "b_1"),
-        ("safe.v0.batch", "b_2"),
-        ("safe.synthesis.result", "good"),
-        ("safe.synthesis.result", "bad"),
-        ("safe.gate.verdict", None),
-    ]
+    types = ["safe.v0.result"] * 3 + ["safe.v0.batch"] * 2 + ["safe.synthesis.result"] * 2 + ["safe.gate.verdict"]
+    assert [one["type"] for one in told] == types
+    assert [one.get("subject") for one in told] == ["S-1", "S-2", "S-3", "b_1", "b_2", "good", "bad", None]
     assert {(one["specversion"], one["source"], one["time"]) for one in told} == {("1.0", "safe-gate", AT)}
     assert len({one["id"] for one in told}) == len(told)
 
 
+def events_of(safe_gate: SafeGate, *flags: str) -> list[dict[str, Any]]:
+    run(safe_gate, "--sinks", "file:events.jsonl", *flags)
+    return in_file()
+
+
 def test_events_have_the_fields_of_the_specification(safe_gate: SafeGate) -> None:
-    run(safe_gate, "--sinks", "file:events.jsonl")
-    told = {one.get("subject"): one["data"] for one in in_file()}
+    told = {one.get("subject"): one["data"] for one in events_of(safe_gate)}
     fields = {"test_id": "S-2", "scores": {"CR": 0.0, "AH": 1.0, "AC": 0.0}, "label": "Fail", "timestamp": AT}
     assert told["S-2"] == {**fields, "batch_id": "b_1", "archetype": "Unknown"}
     summary = {"total_cases": 2, "pass": 1, "review": 0, "fail": 1, "overall_pass_rate": 0.5}
@@ -50,32 +48,27 @@ def test_events_have_the_fields_of_the_specification(safe_gate: SafeGate) -> Non
 def test_the_same_run_sends_equal_events_and_another_time_gives_other_ids(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(safe_gate, "--sinks", "file:events.jsonl")
-    first, ids = Path("events.jsonl").read_bytes(), {one["id"] for one in in_file()}
-    run(safe_gate, "--sinks", "file:events.jsonl")
-    assert Path("events.jsonl").read_bytes() == first
+    told = [events_of(safe_gate) for _ in range(2)]
+    assert told[0] == told[1]
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    run(safe_gate, "--sinks", "file:events.jsonl")
-    assert not ids & {one["id"] for one in in_file()}
+    assert not {one["id"] for one in told[0]} & {one["id"] for one in events_of(safe_gate)}
 
 
-def test_recorded_text_is_left_out_unless_asked_for(safe_gate: SafeGate) -> None:
-    run(safe_gate, "--sinks", "file:events.jsonl")
-    bare = Path("events.jsonl").read_text("utf-8")
-    run(safe_gate, "--sinks", "file:events.jsonl", "--allow", "text-in-events")
-    full = Path("events.jsonl").read_text("utf-8")
-    assert in_file()
-    for text in (QUOTE, "went home", "fever"):
-        assert text not in bare
-        assert text in full
-
-
-def test_text_none_outranks_text_in_events(safe_gate: SafeGate) -> None:
-    run(safe_gate, "--sinks", "file:events.jsonl", "--allow", "text-in-events", "--text", "none")
-    told = Path("events.jsonl").read_text("utf-8")
-    assert "sha256:" in told
-    for text in (QUOTE, "went home", "fever"):
-        assert text not in told
+@pytest.mark.parametrize(
+    ("flags", "is_shown"),
+    [
+        ((), False),
+        (("--allow", "text-in-events"), True),
+        (("--allow", "text-in-events", "--text", "none"), False),
+    ],
+)
+def test_recorded_text_is_left_out_unless_asked_for(
+    safe_gate: SafeGate, flags: tuple[str, ...], is_shown: bool
+) -> None:
+    assert events_of(safe_gate, *flags)
+    text = Path("events.jsonl").read_text("utf-8")
+    assert [one in text for one in (QUOTE, "went home", "fever")] == [is_shown] * 3
+    assert ("sha256:" in text) == ("none" in flags)
 
 
 def test_names_that_no_subject_may_hold_are_escaped(safe_gate: SafeGate) -> None:
@@ -92,10 +85,9 @@ def test_names_that_no_subject_may_hold_are_escaped(safe_gate: SafeGate) -> None
 def test_a_run_without_a_verdict_says_so(safe_gate: SafeGate, webhook: Receiver) -> None:
     Path("c.jsonl").write_text("{}\n[]\n", "utf-8")
     run(safe_gate, "--sinks", "file:events.jsonl", *to(webhook), code=3)
-    assert [(one["data"]["verdict"], one["data"]["problems"]) for one in in_file()] == [
-        ("error", len(report()["problems"]))
-    ]
-    assert [one["data"]["verdict"] for one in webhook.events] == ["error"]
+    for events in (in_file(), webhook.events):
+        (told,) = [one["data"] for one in events]
+        assert (told["verdict"], told["problems"]) == ("error", len(report()["problems"]))
 
 
 def test_in_a_workflow_events_name_the_run_and_the_status_is_a_step_output(gate: Gate, webhook: Receiver) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from datetime import datetime
 from pathlib import Path
-from socket import socket
+from socket import create_server
 
 import pytest
 
@@ -28,12 +28,14 @@ def test_otlp_gets_an_evaluation_for_each_metric_check_batch_and_verdict(
     assert SECRET not in step.ran.log
     assert {post.headers["api-key"] for post in receiver.posts} == {SECRET}
     records = receiver.records
-    assert {one["eventName"] for one in records} == {"gen_ai.evaluation.result"}
-    assert {one["timeUnixNano"] for one in records} == {str(int(datetime.fromisoformat(AT).timestamp()) * 10**9)}
-    resource = records[0]["resource"]
-    assert resource["service.name"] == "safe-gate"
-    assert resource["deployment.environment.name"] == "staging"
-    assert resource["cicd.pipeline.run.url.full"] == f"https://github.com/{REPOSITORY}/actions/runs/7/attempts/1"
+    at = str(int(datetime.fromisoformat(AT).timestamp()) * 10**9)
+    assert {(one["eventName"], one["timeUnixNano"]) for one in records} == {("gen_ai.evaluation.result", at)}
+    origin = {
+        "service.name": "safe-gate",
+        "deployment.environment.name": "staging",
+        "cicd.pipeline.run.url.full": f"https://github.com/{REPOSITORY}/actions/runs/7/attempts/1",
+    }
+    assert records[0]["resource"].items() >= origin.items()
     told = [one["attributes"] for one in records]
     assert told[3] == {
         "gen_ai.evaluation.name": "safe_v0.CR",
@@ -60,12 +62,8 @@ def test_a_collector_takes_what_otlp_sends_and_passes_it_on(safe_gate: SafeGate)
         pytest.skip("TESTS_COLLECTOR names no collector")
     with receiving() as direct:
         run(safe_gate, *to(direct, "otlp"))
-    ports = {name: socket() for name in ("http", "grpc")}
-    for one in ports.values():
-        one.bind(("127.0.0.1", 0))
-    places = {name: f"127.0.0.1:{one.getsockname()[1]}" for name, one in ports.items()}
-    for one in ports.values():
-        one.close()
+    with create_server(("127.0.0.1", 0)) as http, create_server(("127.0.0.1", 0)) as grpc:
+        places = {name: f"127.0.0.1:{one.getsockname()[1]}" for name, one in (("http", http), ("grpc", grpc))}
     with receiving() as beyond:
         flags = [f"--otlp-{name}-endpoint={place}" for name, place in places.items()]
         flags += ["--exporter=otlp", "--otlp-exporter-protocol=http", f"--otlp-exporter-endpoint={beyond.url}"]
@@ -84,8 +82,7 @@ def test_otlp_is_sent_in_bounded_requests(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(short_turn(f"{n}") for n in range(510)))
     with receiving() as receiver:
         run(safe_gate, *to(receiver, "otlp"))
-    assert len(receiver.posts) == 2
-    assert len(receiver.records) == 3 * 3 + 2 + 510 + 1
+    assert (len(receiver.posts), len(receiver.records)) == (2, 3 * 3 + 2 + 510 + 1)
 
 
 def test_otlp_is_tried_again_by_the_sdk(safe_gate: SafeGate) -> None:
@@ -97,9 +94,9 @@ def test_otlp_is_tried_again_by_the_sdk(safe_gate: SafeGate) -> None:
 @pytest.mark.parametrize(
     ("answer", "body", "words"),
     [
-        (400, b"", "HTTP 400; 0 events sent before"),
-        (302, b"", "HTTP 302; 0 events sent before"),
-        (200, rejecting(2), "2 events rejected; 0 events sent before"),
+        (400, b"", "HTTP 400"),
+        (302, b"", "HTTP 302"),
+        (200, rejecting(2), "2 events rejected"),
     ],
 )
 def test_what_a_collector_does_not_take_is_one_warning(
@@ -107,7 +104,7 @@ def test_what_a_collector_does_not_take_is_one_warning(
 ) -> None:
     with receiving((answer, {"Location": "/elsewhere"}), body=body) as receiver:
         (warning,) = warnings(ran := run(safe_gate, *to(receiver, "otlp")))
-    assert f"sink 1 (otlp): {words}. The verdict" in warning
+    assert f"sink 1 (otlp): {words}; 0 events sent before. The verdict" in warning
     assert receiver.url not in ran.log
 
 

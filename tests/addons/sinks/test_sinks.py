@@ -14,20 +14,21 @@ from tests.support.events_sent import PATH, RUN, SECRET, in_file, run, to, warni
 from tests.support.github import Gate, outputs
 from tests.support.receivers import Receiver
 
-_SETTINGS: dict[str, Any] = {
-    "sinks": ["file:events.jsonl"],
-    "sink-secret": SECRET,
-    "timeouts": {"sinks": 5},
-    "allow": ["plain-http"],
-}
 
-
-@pytest.mark.parametrize("name", _SETTINGS)
-@pytest.mark.parametrize("spell", [str, lambda name: name.replace("-", "_")], ids=["kebab", "snake"])
-def test_a_config_file_cannot_set_a_sink(safe_gate: SafeGate, name: str, spell: Callable[[str], str]) -> None:
-    Path("safe.config.json").write_text(json.dumps({spell(name): _SETTINGS[name]}), "utf-8")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sinks", ["file:events.jsonl"]),
+        ("sink-secret", SECRET),
+        ("sink_secret", SECRET),
+        ("timeouts", {"sinks": 5}),
+        ("allow", ["plain-http"]),
+    ],
+)
+def test_a_config_file_cannot_set_a_sink(safe_gate: SafeGate, name: str, value: Any) -> None:
+    Path("safe.config.json").write_text(json.dumps({name: value}), "utf-8")
     ran = run(safe_gate, code=3)
-    assert f"safe.config.json:1: {spell(name)}: cannot be set in the config file; use " in ran.err
+    assert f"safe.config.json:1: {name}: cannot be set in the config file; use " in ran.err
     assert not Path("events.jsonl").exists()
 
 
@@ -38,21 +39,24 @@ def test_flags_inputs_and_variables_set_a_sink(safe_gate: SafeGate, monkeypatch:
         assert in_file(f"{name}.1.jsonl") == in_file(f"{name}.2.jsonl") != []
 
 
+NO_SINK = "is no sink; expected file:PATH, https://HOST/PATH or otlp:https://HOST"
+
+
 @pytest.mark.parametrize("kind", ["", "otlp:"])
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        (f"http://example.com{PATH}", "is plain http, which anyone on the network can read; use https"),
-        (f"ftp://example.com{PATH}", "is no sink; expected file:PATH, https://HOST/PATH or otlp:https://HOST"),
-        (f"example.com{PATH}", "is no sink; expected file:PATH, https://HOST/PATH or otlp:https://HOST"),
-        (f"https://[{PATH}", "is no sink; expected file:PATH, https://HOST/PATH or otlp:https://HOST"),
-        (f"https://example.com:port{PATH}", "is no sink; expected file:PATH, https://HOST/PATH or otlp:https://HOST"),
+        ("http://example.com", "is plain http, which anyone on the network can read; use https"),
+        ("ftp://example.com", NO_SINK),
+        ("example.com", NO_SINK),
+        ("https://[", NO_SINK),
+        ("https://example.com:port", NO_SINK),
     ],
 )
 def test_an_invalid_or_unsafe_address_is_an_error_that_does_not_quote_it(
     safe_gate: SafeGate, kind: str, address: str, words: str
 ) -> None:
-    ran = run(safe_gate, "--sinks", "file:events.jsonl", f"{kind}{address}", code=3)
+    ran = run(safe_gate, "--sinks", "file:events.jsonl", f"{kind}{address}{PATH}", code=3)
     assert f"--sinks: entry 2 {words}" in ran.err
     assert "example.com" not in ran.log + json.dumps(report())
 
@@ -98,9 +102,8 @@ def test_a_dry_run_and_a_shard_send_nothing_and_merge_sends_all(
 
 def test_a_file_that_holds_something_else_is_not_replaced(safe_gate: SafeGate) -> None:
     before = Path("c.jsonl").read_bytes()
-    ran = run(safe_gate, "--sinks", "file:c.jsonl")
+    (warning,) = warnings(run(safe_gate, "--sinks", "file:c.jsonl"))
     assert Path("c.jsonl").read_bytes() == before
-    (warning,) = warnings(ran)
     words = "sink 1 (file): the file exists and does not hold events; name another file"
     assert warning == f"safe-gate: warning: Not all events were sent: {words}. The verdict does not depend on it."
 
@@ -108,15 +111,12 @@ def test_a_file_that_holds_something_else_is_not_replaced(safe_gate: SafeGate) -
 def test_a_file_that_cannot_be_written_is_one_warning(gate: Gate) -> None:
     Path("events").mkdir()
     step = gate("pass", "--sinks", "file:events")
-    assert step.outputs["sink-status"] == "failed"
     (warning,) = step.warnings
     assert "sink 1 (file): events: cannot be written: Not a regular file" in warning
+    assert step.outputs["sink-status"] == "failed"
 
 
 def test_a_defect_of_a_sink_is_a_warning(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
-        raise RuntimeError(SECRET)
-
-    monkeypatch.setattr("safe_gate.addons.sinks.to_file", broken)
+    monkeypatch.setattr("safe_gate.addons.sinks.to_file", lambda *_: {}[SECRET])
     (warning,) = warnings(run(safe_gate, "--sinks", "file:events.jsonl"))
-    assert "sink 1 (file): RuntimeError" in warning
+    assert "sink 1 (file): KeyError" in warning

@@ -35,7 +35,7 @@ from tests.support.importing import (
 
 EXACT = [(" a\r\nb ", "null"), ("7", ""), ("\ud800", "\u2028")]
 ONE = [("a", ASK, REPLY)]
-CALL = {"role": "assistant", "content": None, "tool_calls": [{}]}
+CALL: dict[str, Any] = {"role": "assistant", "content": None, "tool_calls": [{}]}
 TOOLS = [CALL, {"role": "tool", "content": "x"}]
 IMAGE = {"type": "image_url", "image_url": {}}
 
@@ -150,7 +150,10 @@ def test_langfuse_csv_holds_json(safe_gate: SafeGate) -> None:
 
 def test_langfuse_pages_of_the_api(safe_gate: SafeGate) -> None:
     call = {"traceId": "t", "startTime": "2026-01-01", "input": TURNS[:1], "level": "DEFAULT"}
-    observed = [{"id": "s", "type": "SPAN", "output": "x"}, {"id": "a", "type": "GENERATION", "output": TURNS[1]}]
+    observed: list[dict[str, Any]] = [
+        {"id": "s", "type": "SPAN", "output": "x"},
+        {"id": "a", "type": "GENERATION", "output": TURNS[1]},
+    ]
     page = {"meta": {"page": 1, "totalItems": 2}, "data": [one | call for one in observed]}
     trace = dict.fromkeys(("timestamp", "userId", "release")) | {"input": {"messages": TURNS[:1]}, "output": REPLY}
     Path("page.json").write_text(json.dumps(page), "utf-8")

@@ -120,7 +120,7 @@ def test_version_2_has_no_test_case(safe_gate: SafeGate) -> None:
         called = {"provider": {"id": provider}, "prompt": prompt, "vars": {"a": "Hello"}, "response": reply}
         return called | {"success": True, "score": 1, "latencyMs": 1}
 
-    table = {"stats": {}, "table": {"head": {}, "body": []}}
+    table: dict[str, Any] = {"stats": {}, "table": {"head": {}, "body": []}}
     write("r.json", {"results": {"version": 2, "results": [one(*pair) for pair in product("pq", "ab")]} | table})
     found = exchanges(imported(safe_gate, "r.json"))
     assert [(id_.split("/", 1)[-1][-10:], user, reply) for id_, user, reply in found][2:] == [
