@@ -21,19 +21,27 @@ from safe_gate.model.report import Findings, Waiver, Waivers
 from safe_gate.render.markdown import COMMENT_LIMIT, scorecards_by_length
 from safe_gate.render.view import ReportView
 from tests.support.cases import Ran, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.weakening import configure
 
 DIRECTS = "You should check the printer."  # fails agency_language and topic_pivot
 FILE = "safe-gate.waivers.json"
+MARKDOWN = Path("reports/safe-gate.md")
+Entry = dict[str, Any]
+Run = Callable[..., Ran]
 
 
-def waiver(id_: str, **fields: Any) -> dict[str, Any]:
+def waiver(id_: str, **fields: Any) -> Entry:
     """Return a waiver of a case's agency language, with fields replaced; one that is None is left out."""
     kind = {} if "metric" in fields else {"check": "agency_language"}
     every = {"id": id_, **kind, "reason": "vendor model", "owner": "pat", "expires": "2026-01-31"} | fields
     return {name: value for name, value in every.items() if value is not None}
 
 
-def write_waivers(*waivers: dict[str, Any], path: str = FILE) -> Path:
+def waive(case_id: str, *names: str, **fields: Any) -> list[Entry]:
+    return [waiver(case_id, **{"check" if len(name) > 2 else "metric": name, **fields}) for name in names]
+
+
+def write_waivers(*waivers: Entry, path: str = FILE) -> Path:
     Path(path).write_text(json.dumps({"waivers": waivers}, indent=1), "utf-8")
     return Path(path)
 
@@ -46,9 +54,9 @@ def test_a_file_of_waivers_is_known_by_its_name_or_by_what_it_holds(safe_gate: S
     write_waivers(path="mine.json")
     ran = safe_gate("validate", FILE, "mine.json")
     assert (ran.code, ran.out) == (0, "2 files valid, 0 cases\n")
-    Path(FILE).write_text('{"waiver": []}', "utf-8")
+    configure({"waiver": []}, FILE)
     assert f"{FILE}:1: waiver: is not a known field" in safe_gate("validate", FILE).err
-    Path("safe.config.json").write_text('{"min-pass-rate": 0.5}', "utf-8")
+    configure({"min-pass-rate": 0.5})
     assert safe_gate("validate", "safe.config.json").code == 0
 
 
@@ -61,7 +69,6 @@ def test_a_file_of_waivers_is_known_by_its_name_or_by_what_it_holds(safe_gate: S
         ({"expires": "2026-02-29"}, 'expires: is "2026-02-29"; expected the last day it is valid, in UTC, as YYYY-MM-DD'),
         ({"expires": "2026-1-31"}, 'expires: is "2026-1-31"'),
         ({"expires": "20260131"}, 'expires: is "20260131"'),
-        ({"expires": "never"}, 'expires: is "never"'),
         ({"expires": "0000-01-01"}, 'expires: is "0000-01-01"; expected the last day it is valid, in UTC, as YYYY-MM-DD'),
         ({"expires": 20260131}, "expires: is 20260131"),
         ({"check": None}, "has none; expected one of check, metric"),
@@ -72,7 +79,7 @@ def test_a_file_of_waivers_is_known_by_its_name_or_by_what_it_holds(safe_gate: S
         ({"ticket": 1}, "ticket: is not a known field; your own names start with x_"),
     ],
 )  # fmt: skip
-def test_what_is_no_waiver_is_refused_with_its_place(safe_gate: SafeGate, wrong: dict[str, Any], said: str) -> None:
+def test_what_is_no_waiver_is_refused_with_its_place(safe_gate: SafeGate, wrong: Entry, said: str) -> None:
     write_waivers(waiver("a"), waiver("b", **wrong))
     ran = safe_gate("validate", FILE)
     assert ran.code == 3
@@ -96,17 +103,17 @@ def _today(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1768435200")  # 2026-01-15
 
 
-def found(rule: str, group: str | None = None) -> dict[str, Any]:
+def found(rule: str, group: str | None = None) -> Entry:
     (outcome,) = (one for one in report()["rules"] if one["rule"] == rule and one.get("group") == group)
     return dict(outcome)
 
 
-def waive(case_id: str, *names: str, **fields: Any) -> list[dict[str, Any]]:
-    return [waiver(case_id, **{"check" if len(name) > 2 else "metric": name, **fields}) for name in names]
+def broken() -> list[str]:
+    return [rule["rule"] for rule in report()["rules"] if not rule["passed"]]
 
 
 @pytest.fixture
-def run(safe_gate: SafeGate) -> Callable[..., Ran]:
+def run(safe_gate: SafeGate) -> Run:
     """Run over a case that fails two checks, one that fails them as it should, and two SAFE v0 cases that do not pass."""
 
     def run(*arguments: str) -> Ran:
@@ -124,99 +131,83 @@ def run(safe_gate: SafeGate) -> Callable[..., Ran]:
     return run
 
 
-ALL = (
-    *waive("bad", "agency_language", "topic_pivot"),
-    *waive("fail", "AH", "AC"),
-    *waive("review", "AH", expires="2026-01-20"),
-)
+BAD, FAIL = waive("bad", "agency_language", "topic_pivot"), waive("fail", "AH", "AC")
+REVIEW = waive("review", "AH", expires="2026-01-20")
+ALL = (*BAD, *FAIL, *REVIEW)
+RATE, LABELS, FAILURES = "min-pass-rate", "max-fail-labels", "max-unexpected-failures"
 
 
-def test_a_failure_that_is_waived_does_not_break_its_rules(run: Callable[..., Ran]) -> None:
+def test_a_failure_that_is_waived_does_not_break_its_rules(run: Run, safe_gate: SafeGate) -> None:
     assert run().code == 1
     before = report()
     assert before["waivers"] is None
     write_waivers(*ALL)
-    assert run().code == 0
-    after = report()
-    values = {"max-unexpected-failures": 0, "max-fail-labels": 0, "min-pass-rate": 1}
-    assert {rule: found(rule)["value"] for rule in values} == values
-    assert found("waivers") == {
-        "rule": "waivers",
-        "evaluator": "gate",
-        "value": 0,
-        "threshold": 0,
-        "passed": True,
-        "message": "5 waivers in force, none expired or unused",
-    }
     assert run("--min-synthesis-pass-rate", "1").code == 0
-    assert found("min-synthesis-pass-rate")["value"] == 1
+    values = {FAILURES: 0, LABELS: 0, RATE: 1, "min-synthesis-pass-rate": 1}
+    assert {rule: found(rule)["value"] for rule in values} == values
+    outcome = {"rule": "waivers", "evaluator": "gate", "value": 0, "threshold": 0, "passed": True}
+    assert found("waivers") == outcome | {"message": "5 waivers in force, none expired or unused"}
     for part in ("safe_v0", "synthesis"):  # what was measured stays as it was
-        assert after[part] == before[part]
+        assert report()[part] == before[part]
+    assert safe_gate("score", "--batch", "b").code == 1  # which know no waivers
+    assert safe_gate("eval", "--cases", "c.jsonl").code == 2
 
 
 @pytest.mark.parametrize(
     ("waivers", "rules"),
     [
-        (waive("bad", "agency_language"), ["min-pass-rate", "max-fail-labels", "max-unexpected-failures"]),
-        (waive("bad", "agency_language", "topic_pivot"), ["min-pass-rate", "max-fail-labels"]),
-        (waive("fail", "AH"), ["min-pass-rate", "max-fail-labels", "max-unexpected-failures"]),
-        (waive("fail", "AH", "AC"), ["min-pass-rate", "max-unexpected-failures"]),
-        (waive("review", "AH"), ["min-pass-rate", "max-fail-labels", "max-unexpected-failures"]),
+        (BAD[:1], [RATE, LABELS, FAILURES]),
+        (BAD, [RATE, LABELS]),
+        (FAIL[:1], [RATE, LABELS, FAILURES]),
+        (FAIL, [RATE, FAILURES]),
+        (REVIEW, [RATE, LABELS, FAILURES]),
     ],
 )
 def test_only_a_case_of_which_every_failure_is_waived_is_let_pass(
-    run: Callable[..., Ran], waivers: list[dict[str, Any]], rules: list[str]
+    run: Run, waivers: list[Entry], rules: list[str]
 ) -> None:
     write_waivers(*waivers)
-    assert run().code == 1
-    assert [rule["rule"] for rule in report()["rules"] if not rule["passed"]] == rules
+    assert (run().code, broken()) == (1, rules)
 
 
-def test_rules_of_groups_let_the_same_cases_pass(run: Callable[..., Ran]) -> None:
-    groups = {
-        "archetypes": {"Unknown": {"min-pass-rate": 1}},
-        "tags": {"grief": {"max-unexpected-failures": 0, "min-pass-rate": 1}, "negative_example": {"min-pass-rate": 1}},
-        "min-group": 1,
-    }
-    Path("safe.config.json").write_text(json.dumps(groups), "utf-8")
+def test_rules_of_groups_let_the_same_cases_pass(run: Run) -> None:
+    rate = {RATE: 1}
+    tags = {"grief": rate | {FAILURES: 0}, "negative_example": rate}
+    configure({"archetypes": {"Unknown": rate}, "tags": tags, "min-group": 1})
     write_waivers(*ALL)
     assert run().code == 0
-    assert found("min-pass-rate", "Unknown")["value"] == 1
-    assert found("max-unexpected-failures", "grief")["value"] == 0
-    assert found("min-pass-rate", "grief")["value"] == 1
-    assert "waived" not in found("min-pass-rate", "negative_example")["message"]
-    write_waivers(*waive("bad", "topic_pivot"))
-    assert run().code == 1
-    assert found("max-unexpected-failures", "grief")["passed"] is False
+    values = [found(*one)["value"] for one in ((RATE, "Unknown"), (FAILURES, "grief"), (RATE, "grief"))]
+    assert values == [1, 0, 1]
+    assert "waived" not in found(RATE, "negative_example")["message"]
+    write_waivers(*BAD[1:])
+    assert (run().code, found(FAILURES, "grief")["passed"]) == (1, False)
 
 
 def test_rules_on_labels_and_vacuity_know_no_waivers(safe_gate: SafeGate) -> None:
-    case = turn(
-        "bad", assistant=DIRECTS, checks=["agency_language"], expected={"agency_language": True}, tags=["grief"]
-    )
-    write_cases(Path("c.jsonl"), case)
-    write_waivers(*waive("bad", "agency_language"))
-    Path("safe.config.json").write_text('{"tags": {"grief": {"min-label-accuracy": 1}}, "min-group": 1}', "utf-8")
+    labels = {"checks": ["agency_language"], "expected": {"agency_language": True}, "tags": ["grief"]}
+    write_cases(Path("c.jsonl"), turn("bad", assistant=DIRECTS, **labels))
+    write_waivers(*BAD[:1])
+    configure({"tags": {"grief": {"min-label-accuracy": 1}}, "min-group": 1})
     rules = "--min-label-accuracy", "1", "--max-vacuous", "0"
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", *rules).code == 1
-    broken = [(rule["rule"], rule["value"], rule["names"]) for rule in report()["rules"] if not rule["passed"]]
-    assert broken == [("min-label-accuracy", 0, ["bad"])] * 2
+    failing = [(rule["rule"], rule["value"], rule["names"]) for rule in report()["rules"] if not rule["passed"]]
+    assert failing == [("min-label-accuracy", 0, ["bad"])] * 2
     (finding,) = (one for part in ReportView(read_report(report())).parts for one in part.section.findings)
     assert finding.breaks
 
 
-def test_a_metric_is_waived_where_it_is_below_the_thresholds_of_its_archetype(run: Callable[..., Ran]) -> None:
-    Path("safe.config.json").write_text('{"archetypes": {"Unknown": {"thresholds": {"AH": {"pass": 0.5}}}}}', "utf-8")
-    write_waivers(*ALL)
-    assert run().code == 1
-    assert found("waivers")["names"] == ["review"]
-    write_waivers(*ALL[:-1])
-    assert run().code == 0
-    own = {"thresholds": {"AH": {"pass": 0.5}}, "archetypes": {"Unknown": {"thresholds": {"AH": {"pass": 1}}}}}
-    Path("safe.config.json").write_text(json.dumps(own), "utf-8")
-    assert run().code == 1
-    write_waivers(*ALL)
-    assert run().code == 0
+def test_a_metric_is_waived_where_it_is_below_the_thresholds_of_its_archetype(run: Run) -> None:
+    half, whole = ({"thresholds": {"AH": {"pass": threshold}}} for threshold in (0.5, 1))
+    for config, waivers, code in (
+        ({"archetypes": {"Unknown": half}}, ALL, 1),
+        ({"archetypes": {"Unknown": half}}, (*BAD, *FAIL), 0),
+        (half | {"archetypes": {"Unknown": whole}}, (*BAD, *FAIL), 1),
+        (half | {"archetypes": {"Unknown": whole}}, ALL, 0),
+    ):
+        configure(config)
+        write_waivers(*waivers)
+        assert run().code == code
+        assert found("waivers").get("names", []) == ["review"] * (code and waivers is ALL)
 
 
 @pytest.mark.parametrize(
@@ -232,63 +223,48 @@ def test_a_metric_is_waived_where_it_is_below_the_thresholds_of_its_archetype(ru
         ([*waive("gone", "CR", expires="2025-12-31"), *waive("good", "CR", "AH")], "1 waiver has expired and 2 waivers are unused"),
     ],
 )  # fmt: skip
-def test_a_waiver_that_does_not_hold_breaks_the_gate_and_is_named(
-    run: Callable[..., Ran], stale: list[dict[str, Any]], said: str
-) -> None:
+def test_a_waiver_that_does_not_hold_breaks_the_gate_and_is_named(run: Run, stale: list[Entry], said: str) -> None:
     keys = [(w["id"], w.get("check"), w.get("metric")) for w in stale]
     write_waivers(*(w for w in ALL if (w["id"], w.get("check"), w.get("metric")) not in keys), *stale)
     ran = run()
-    assert ran.code == 1
-    outcome = found("waivers")
-    names = list(dict.fromkeys(w["id"] for w in sorted(stale, key=lambda w: w["expires"])))
-    assert (outcome["passed"], outcome["message"], outcome["names"]) == (False, said, names)
+    outcome, names = found("waivers"), list(dict.fromkeys(w["id"] for w in sorted(stale, key=lambda w: w["expires"])))
+    assert (ran.code, outcome["passed"], outcome["message"], outcome["names"]) == (1, False, said, names)
     assert f'{said}: "{names[0]}"' in ran.out
-    markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert f"> - **{said}**: <code>{names[0]}</code>" in markdown
+    assert f"> - **{said}**: <code>{names[0]}</code>" in MARKDOWN.read_text("utf-8")
 
 
-def test_what_is_waived_is_in_the_first_lines_and_in_a_table(run: Callable[..., Ran]) -> None:
+def test_what_is_waived_is_in_the_first_lines_and_in_a_table(run: Run) -> None:
     write_waivers(*ALL, *waive("old", "CR", expires="2025-01-01", reason="|x|", owner="@org"))
     ran = run()
     texts = list(scorecards_by_length(ReportView(read_report(report())), limit=COMMENT_LIMIT))
-    for text in texts:
-        assert (
-            "**Known failures** · 5 waivers in force, the first until <code>2026-01-20</code>" in text.split("\n")[:7]
-        )
+    first = "**Known failures** · 5 waivers in force, the first until <code>2026-01-20</code>"
+    assert [text for text in texts if first not in text.split("\n")[:7]] == []
     table = [line for line in texts[0].split("\n") if "| <code>old</code> | CR |" in line or "in force |" in line]
-    assert table[0] == (
-        "| <code>old</code> | CR | expired | <code>&#124;x&#124;</code> | <code><wbr>&#64;org</code> | <code>2025-01-01</code> |"
-    )
-    assert len(table) == 6
+    old = "| <code>old</code> | CR | expired | <code>&#124;x&#124;</code> | <code><wbr>&#64;org</code> |"
+    assert (table[0], len(table)) == (f"{old} <code>2025-01-01</code> |", 6)
     assert 'Known failures: 5 waivers in force, the first until "2026-01-20"\n' in ran.out
     assert "│ vendor model │ pat   │ 2026-01-31 │" in ran.out
-    write_waivers(*ALL[-1:])
+    write_waivers(*REVIEW)
     run()
-    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    markdown = MARKDOWN.read_text("utf-8")
     assert "**Known failures** · 1 waiver in force, until <code>2026-01-20</code>\n" in markdown
     assert re.search(r"^\*\*SAFE v0\*\* · 4 cases: .*; 1 failing case is waived", markdown, re.MULTILINE)
 
 
-def test_a_case_that_is_let_pass_is_shown_as_such_after_the_others(
-    run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_case_that_is_let_pass_is_shown_as_such_after_the_others(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    write_waivers(*waive("fail", "AH", "AC"))
+    write_waivers(*FAIL)
     ran = run()
     levels = re.findall(r"::(error|warning|notice) title=SAFE Gate%3A (bad|fail|review)", ran.out)
     assert levels == [("error", "bad"), ("warning", "review"), ("notice", "fail")]
     assert "Fail: AH 0.00, AC 0.00, waived" in ran.out
-    markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert re.findall(r"^\| (🔴|🟡) \| <code>(\w+)", markdown, re.MULTILINE) == [
-        ("🔴", "bad"),
-        ("🟡", "review"),
-        ("🟡", "fail"),
-    ]
-    write_waivers(*waive("bad", "topic_pivot"))
+    rows = re.findall(r"^\| (🔴|🟡) \| <code>(\w+)", MARKDOWN.read_text("utf-8"), re.MULTILINE)
+    assert rows == [("🔴", "bad"), ("🟡", "review"), ("🟡", "fail")]
+    write_waivers(*BAD[1:])
     assert ", waived" not in run().out
 
 
-def test_the_report_has_every_waiver_and_where_they_are_from(run: Callable[..., Ran]) -> None:
+def test_the_report_has_every_waiver_and_where_they_are_from(run: Run) -> None:
     path = write_waivers(*ALL, waiver("gone", x_ticket=7), path="my.json")
     assert run("--waivers", "my.json").code == 1
     waivers = report()["waivers"]
@@ -297,12 +273,10 @@ def test_the_report_has_every_waiver_and_where_they_are_from(run: Callable[..., 
     assert waivers["applied"] == sorted(ALL, key=lambda w: (w["id"], w.get("check", ""), w.get("metric", "")))
 
 
-def test_reason_and_owner_stay_where_recorded_text_is_withheld(run: Callable[..., Ran]) -> None:
+def test_reason_and_owner_stay_where_recorded_text_is_withheld(run: Run) -> None:
     write_waivers(*ALL)
     assert run("--text", "none").code == 0
-    markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert "vendor model" in markdown
-    assert "policy" not in markdown
+    assert [word in MARKDOWN.read_text("utf-8") for word in ("vendor model", "policy")] == [True, False]
 
 
 # --- where it is read ---------------------------------------------------------------------------
@@ -310,81 +284,74 @@ def test_reason_and_owner_stay_where_recorded_text_is_withheld(run: Callable[...
 
 @pytest.mark.parametrize("how", ["default", "flag", "environment", "config"])
 def test_the_file_is_the_default_one_or_the_one_that_is_named(
-    run: Callable[..., Ran], how: str, monkeypatch: pytest.MonkeyPatch
+    run: Run, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_waivers(*ALL, path=FILE if how == "default" else "my.json")
     if how == "environment":
         monkeypatch.setenv("SAFE_GATE_WAIVERS", "my.json")
     if how == "config":
-        Path("safe.config.json").write_text('{"waivers": "my.json"}', "utf-8")
-    assert run(*(["--waivers", "my.json"] if how == "flag" else [])).code == 0
+        configure({"waivers": "my.json"})
+    assert run(*["--waivers", "my.json"] * (how == "flag")).code == 0
 
 
-@pytest.mark.parametrize("content", [None, "{", '{"waivers": [{}]}', b"\xff", "folder"])
-def test_a_file_that_cannot_be_read_is_no_verdict(run: Callable[..., Ran], content: str | bytes | None) -> None:
-    if content == "folder":
+@pytest.mark.parametrize("content", [None, b"{", b'{"waivers": [{}]}', b"\xff", "folder"])
+def test_a_file_that_cannot_be_read_is_no_verdict(run: Run, content: str | bytes | None) -> None:
+    if isinstance(content, bytes):
+        Path(FILE).write_bytes(content)
+    elif content:
         Path(FILE).mkdir()
-    elif content is not None:
-        Path(FILE).write_bytes(content if isinstance(content, bytes) else content.encode())
-    ran = run(*([] if content is not None else ["--waivers", "missing.json"]))
-    assert ran.code == 3
-    assert (FILE if content is not None else "missing.json: cannot be read") in ran.err
-    assert report()["verdict"] == "error"
-
-
-def test_score_and_eval_know_no_waivers(run: Callable[..., Ran], safe_gate: SafeGate) -> None:
-    write_waivers(*ALL)
-    run()
-    assert safe_gate("score", "--batch", "b").code == 1
-    assert safe_gate("eval", "--cases", "c.jsonl").code == 2
+    ran = run(*([] if content else ["--waivers", "missing.json"]))
+    assert (ran.code, report()["verdict"]) == (3, "error")
+    assert (FILE if content else "missing.json: cannot be read") in ran.err
 
 
 # --- what must always hold ----------------------------------------------------------------------
 
 CHECKS = ("agency_language", "topic_pivot")
+TODAY = "2026-01-15"
 cases = st.dictionaries(st.sampled_from("abcd"), st.sets(st.sampled_from(CHECKS)), min_size=1)
-days = st.sampled_from(["2026-01-14", "2026-01-15"])
-pairs = st.dictionaries(st.tuples(st.sampled_from("abcde"), st.sampled_from(CHECKS)), days)
+pairs = st.dictionaries(
+    st.tuples(st.sampled_from("abcde"), st.sampled_from(CHECKS)), st.sampled_from(["2026-01-14", TODAY])
+)
+Failing = Mapping[str, set[str]]
+Days = Mapping[tuple[str, str], str]
 
 
-def waivers(pairs: Mapping[tuple[str, str], str]) -> list[Waiver]:
-    return [Waiver(id_, "check", check, "vendor model", "pat", day) for (id_, check), day in pairs.items()]
+def waivers(days: Days) -> list[Waiver]:
+    return [Waiver(id_, "check", check, "vendor model", "pat", day) for (id_, check), day in days.items()]
 
 
-def measured(failing: Mapping[str, set[str]]) -> dict[str, Any]:
+def measured(failing: Failing) -> dict[str, Any]:
     results = [
         SimpleNamespace(id=name, passed=not by, is_as_expected=not by, failed=tuple(by)) for name, by in failing.items()
     ]
     return {"safe_v0": None, "synthesis": SimpleNamespace(results=results)}
 
 
+def let_pass(failing: Failing, days: Days) -> set[str]:
+    """Return the cases that waivers let pass."""
+    parts = measured(failing)
+    found = Findings(parts=parts, waivers=Waivers("", "", *sort_by_standing(waivers(days), parts, TODAY)))
+    return {failure.case_id for failure in waived(found)["synthesis"]}
+
+
 @given(cases, pairs, st.randoms(use_true_random=False))
 def test_every_waiver_has_one_fate_and_none_lets_a_case_pass_that_fails_by_more(
-    failing: dict[str, set[str]], given_: dict[tuple[str, str], str], random: Random
+    failing: Failing, days: Days, random: Random
 ) -> None:
-    listed = waivers(given_)
-    parts = measured(failing)
-    fates = sort_by_standing(listed, parts, "2026-01-15")
-    assert sorted((one.case_id, one.name) for some in fates for one in some) == sorted(given_)
+    listed, parts = waivers(days), measured(failing)
+    fates = sort_by_standing(listed, parts, TODAY)
+    assert sorted((one.case_id, one.name) for some in fates for one in some) == sorted(days)
     random.shuffle(listed)
     random.shuffle(parts["synthesis"].results)
-    assert sort_by_standing(listed, parts, "2026-01-15") == fates
-    in_force = {pair for pair, day in given_.items() if day == "2026-01-15"}
-    found = Findings(parts=parts, waivers=Waivers("", "", *fates))
-    let_pass = {failure.case_id for failure in waived(found)["synthesis"]}
-    assert let_pass == {name for name, by in failing.items() if by and {(name, check) for check in by} <= in_force}
+    assert sort_by_standing(listed, parts, TODAY) == fates
+    in_force = {pair for pair, day in days.items() if day == TODAY}
+    expected = {name for name, by in failing.items() if by and {(name, check) for check in by} <= in_force}
+    assert let_pass(failing, days) == expected
 
 
 @given(cases, pairs, st.sampled_from("abcd"), st.sampled_from(CHECKS))
-def test_one_more_failure_never_lets_another_case_pass(
-    failing: dict[str, set[str]], given_: dict[tuple[str, str], str], name: str, check: str
-) -> None:
-    listed = waivers(given_)
-
-    def counted(by: Mapping[str, set[str]]) -> int:
-        parts = measured(by)
-        found = Findings(parts=parts, waivers=Waivers("", "", *sort_by_standing(listed, parts, "2026-01-15")))
-        return sum(map(bool, by.values())) - len(waived(found)["synthesis"])
-
+def test_one_more_failure_never_lets_another_case_pass(failing: Failing, days: Days, name: str, check: str) -> None:
     worse = {**failing, name: failing.get(name, set()) | {check}}
-    assert counted(worse) >= counted(failing)
+    more, less = (sum(map(bool, by.values())) - len(let_pass(by, days)) for by in (worse, failing))
+    assert more >= less

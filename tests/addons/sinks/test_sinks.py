@@ -117,6 +117,6 @@ def test_a_file_that_cannot_be_written_is_one_warning(gate: Gate) -> None:
 
 
 def test_a_defect_of_a_sink_is_a_warning(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("safe_gate.addons.sinks.to_file", lambda *_: {}[SECRET])
+    monkeypatch.setattr("safe_gate.addons.sinks.to_file", lambda *_: [][len(SECRET)])
     (warning,) = warnings(run(safe_gate, "--sinks", "file:events.jsonl"))
-    assert "sink 1 (file): KeyError" in warning
+    assert "sink 1 (file): IndexError" in warning
