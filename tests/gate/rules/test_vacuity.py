@@ -16,6 +16,7 @@ EMPTY = {
     "event_summary": {"must_contain_phrases": ["went home"]},
     "followup_questions": {"forbidden_terms": []},
 }
+MARKDOWN = Path("reports/safe-gate.md")
 
 
 @pytest.fixture
@@ -25,24 +26,26 @@ def judged(safe_gate: SafeGate) -> Callable[..., Ran]:
     def run(*arguments: str, full: int, empty: int) -> Ran:
         batch = [safe_case(f"s{i}", **({} if i < full else {"expectations": EMPTY})) for i in range(full + empty)]
         write_batch(Path("b.json"), *batch)
-        turns = [turn(f"t{i}", **({} if i < full else NEUTRAL)) for i in range(full + empty)]
-        write_cases(Path("c.jsonl"), *turns)
+        write_cases(Path("c.jsonl"), *(turn(f"t{i}", **({} if i < full else NEUTRAL)) for i in range(full + empty)))
         return safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", *arguments)
 
     return run
 
 
-def test_scores_and_verdicts_that_say_nothing_are_counted(judged: Callable[..., Ran]) -> None:
-    assert judged(full=1, empty=3).code == 0
+@pytest.mark.parametrize(("limit", "code"), [("0.5", 0), ("0.49", 1), ("0", 1), ("1", 0), ("off", 0)])
+def test_what_says_nothing_is_counted_and_gated_where_that_is_asked_for(
+    judged: Callable[..., Ran], limit: str, code: int
+) -> None:
+    assert judged("--max-vacuous", limit, full=1, empty=3).code == code
     found = report()
-    assert found["safe_v0"]["vacuity"] == {
-        "scores": {"total": 12, "vacuous": 6, "share": 0.5},
-        "by_metric": {
-            "CR": {"total": 4, "vacuous": 3, "share": 0.75},
-            "AH": {"total": 4, "vacuous": 3, "share": 0.75},
-            "AC": {"total": 4, "vacuous": 0, "share": 0.0},
-        },
-    }
+    rules = [(rule["evaluator"], rule["value"]) for rule in found["rules"] if rule["rule"] == "max-vacuous"]
+    assert rules == [("safe_v0", 0.5), ("synthesis", 0.25)] * (limit != "off")
+
+    def share(total: int, vacuous: int) -> dict[str, float]:
+        return {"total": total, "vacuous": vacuous, "share": vacuous / total}
+
+    by_metric = {"CR": share(4, 3), "AH": share(4, 3), "AC": share(4, 0)}
+    assert found["safe_v0"]["vacuity"] == {"scores": share(12, 6), "by_metric": by_metric}
     assert found["synthesis"]["vacuity"] == {
         "verdicts": {"total": 12, "not_applicable": 3, "share": 0.25},
         "cases": {"total": 4, "without_labels": 4, "share": 1.0},
@@ -57,21 +60,18 @@ def test_a_metric_that_is_mostly_vacuous_is_named_in_every_format(
 ) -> None:
     log = judged(full=full, empty=empty).out
     total = full + empty
-    cases = "cases name" if total > 1 else "case names"
-    verdicts = "verdicts are" if total > 1 else "verdict is"
-    idle = f"{empty} of {total} {verdicts} not applicable, which passes but proves nothing."
+    cases, verdicts = ("cases name", "verdicts are") if total > 1 else ("case names", "verdict is")
     sentences = (
         f"CR: {empty} of {total} {cases} no signals to find, so 1.00 there proves nothing.",
         f"AH: {empty} of {total} {cases} no forbidden terms, so 1.00 there proves nothing.",
-        f"Topic pivot: {idle}",
+        f"Topic pivot: {empty} of {total} {verdicts} not applicable, which passes but proves nothing.",
     )
-    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    markdown = MARKDOWN.read_text("utf-8")
     alone = safe_gate("score", "--batch", "b").out + safe_gate("eval", "--cases", "c.jsonl").out
     safe_gate("score", "--batch", "b", "--format", "markdown", "--output", "card.md")
-    for sentence in sentences:
-        for text in (log, markdown[: markdown.index("<details>")], alone):
-            assert (sentence in text) is named
-        assert (sentence in Path("card.md").read_text("utf-8")) is (named and "opic" not in sentence)
+    for text in (log, markdown[: markdown.index("<details>")], alone):
+        assert [sentence in text for sentence in sentences] == [named] * 3
+    assert [sentence in Path("card.md").read_text("utf-8") for sentence in sentences] == [named, named, False]
     assert "AC: " not in log
 
 
@@ -85,39 +85,30 @@ def test_reassurance_is_not_applicable_to_a_reply_without_words(safe_gate: SafeG
     assert "not applicable" not in safe_gate("eval", "--cases", "c.jsonl", "--profile", "spec").out
 
 
-@pytest.mark.parametrize(("limit", "code"), [("0.5", 0), ("0.49", 1), ("0", 1), ("1", 0)])
-def test_the_share_is_gated_where_that_is_asked_for(judged: Callable[..., Ran], limit: str, code: int) -> None:
-    assert judged("--max-vacuous", limit, full=1, empty=3).code == code
-    rules = [rule for rule in report()["rules"] if rule["rule"] == "max-vacuous"]
-    assert [(rule["evaluator"], rule["value"]) for rule in rules] == [("safe_v0", 0.5), ("synthesis", 0.25)]
-
-
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "without", "said"),
     [
-        ([{}, {}], ", no labels"),
-        ([{"topic_pivot": True}, {}], ", checks match 1 of 1 label, 100.0% (20.7 to 100.0), 1 case without labels"),
-        ([{"topic_pivot": True}] * 2, ", checks match 2 of 2 labels, 100.0% (34.2 to 100.0)\n"),
-        ([{"topic_pivot": True}, {"x_mine": True}], "1 case without"),
+        ([{}, {}], 2, ", no labels"),
+        ([{"topic_pivot": True}, {}], 1, ", checks match 1 of 1 label, 100.0% (20.7 to 100.0), 1 case without labels"),
+        ([{"topic_pivot": True}] * 2, 0, ", checks match 2 of 2 labels, 100.0% (34.2 to 100.0)\n"),
+        ([{"topic_pivot": True}, {"x_mine": True}], 1, "1 case without"),
     ],
 )
-def test_cases_without_labels_are_counted(safe_gate: SafeGate, labels: list[dict[str, Any]], said: str) -> None:
+def test_cases_without_labels_are_counted(
+    safe_gate: SafeGate, labels: list[dict[str, Any]], without: int, said: str
+) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", expected=expected) for i, expected in enumerate(labels)))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-vacuous", "0").code == 0
-    text = Path("reports/safe-gate.md").read_text("utf-8").replace("  \n", "\n")
-    assert said in text
-    assert report()["synthesis"]["vacuity"]["cases"]["without_labels"] == sum(
-        "topic_pivot" not in label for label in labels
-    )
+    assert said in MARKDOWN.read_text("utf-8").replace("  \n", "\n")
+    assert report()["synthesis"]["vacuity"]["cases"]["without_labels"] == without
 
 
 def test_a_check_that_ships_by_default_and_never_ran_or_applied_is_named_in_one_line(safe_gate: SafeGate) -> None:
-    asked = (f"What is {number} and 2?" for number in range(6))
-    write_cases(Path("c.jsonl"), *(turn(f"c{number}", user=user) for number, user in enumerate(asked)))
-    write_cases(Path("d.jsonl"), *(turn(f"d{number}", checks=["agency_language"]) for number in range(2)))
+    write_cases(Path("c.jsonl"), *(turn(f"c{n}", user=f"What is {n} and 2?") for n in range(6)))
     log = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-same-reply", "off").out
     idle = "Topic pivot: 6 of 6 verdicts are not applicable, which passes but proves nothing."
     assert f"{idle}\n" in log
-    assert f"\n{idle}  \n" in Path("reports/safe-gate.md").read_text("utf-8")
-    log = safe_gate("run", "--synthesis-cases", "d.jsonl").out
+    assert f"\n{idle}  \n" in MARKDOWN.read_text("utf-8")
+    write_cases(Path("c.jsonl"), *(turn(f"d{n}", checks=["agency_language"]) for n in range(2)))
+    log = safe_gate("run", "--synthesis-cases", "c.jsonl").out
     assert "`unverifiable_reassurance` and `topic_pivot` did not run on any of 2 cases.\n" in log
