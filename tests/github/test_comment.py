@@ -99,18 +99,16 @@ def test_whatever_a_server_answers_is_a_status_or_a_refusal(objects: list[dict[s
 
 
 def test_every_workflow_job_and_gate_id_has_a_comment_of_its_own(gate: Gate, github: GitHub) -> None:
-    statuses = [
-        gate("fail").status,
-        gate("fail", GITHUB_JOB="other").status,
-        gate("fail", GITHUB_WORKFLOW="nightly").status,
-        gate("fail", "--gate-id", "clinical").status,
-        gate("pass").status,
-        gate("fail", **{"INPUT_GATE-ID": "leg --> 2"}).status,
-        gate("fail", "--gate-id", "a/gate").status,
-        gate("fail", GITHUB_WORKFLOW="evals/a").status,
-    ]
-    assert statuses == [*["created"] * 4, "updated", *["created"] * 3]
-    assert [body["body"].count("❌") > 0 for body in github.comments] == [False, *[True] * 6]
+    others = ({"GITHUB_JOB": "other"}, {"GITHUB_WORKFLOW": "nightly"}, {"GITHUB_WORKFLOW": "evals/a"})
+    ids = ("clinical", "leg --> 2", "a/gate")
+    for step in (
+        gate("fail"),
+        *(gate("fail", **one) for one in others),
+        *(gate("fail", "--gate-id", id_) for id_ in ids),
+    ):
+        assert step.status == "created"
+    assert gate("pass").status == "updated"
+    assert ["❌" in body["body"] for body in github.comments] == [False, *[True] * 6]
 
 
 @pytest.mark.parametrize(("first", "second"), [("fail", "pass"), ("pass", "fail")])
@@ -129,22 +127,25 @@ def test_a_gate_does_not_overwrite_another_of_its_run(gate: Gate, github: GitHub
 # --- runs that overtake each other --------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("run", "attempt"), [("99", "1"), ("99", "7"), ("100", "1")])
-def test_an_older_run_does_not_overwrite_a_newer_ones_comment(
-    gate: Gate, github: GitHub, run: str, attempt: str
+@pytest.mark.parametrize(
+    ("run", "attempt", "is_newer"),
+    [
+        *((*one, False) for one in (("99", "1"), ("99", "7"), ("100", "1"))),
+        *((*one, True) for one in (("100", "3"), ("100", "10"), ("1000", "1"))),
+    ],
+)
+def test_only_a_newer_run_overwrites_the_comment_of_another(
+    gate: Gate, github: GitHub, run: str, attempt: str, *, is_newer: bool
 ) -> None:
     gate("fail", GITHUB_RUN_ID="100", GITHUB_RUN_ATTEMPT="2")
     before = bodies(github)
     step = gate("pass", GITHUB_RUN_ID=run, GITHUB_RUN_ATTEMPT=attempt)
-    assert (step.status, step.outputs["comment-url"]) == ("skipped-outdated", github.comments[0]["html_url"])
-    assert (bodies(github), github.writes, step.warnings) == (before, ["POST"], [])
-
-
-@pytest.mark.parametrize(("run", "attempt"), [("100", "2"), ("100", "10"), ("1000", "1")])
-def test_a_newer_run_overwrites_an_older_ones_comment(gate: Gate, github: GitHub, run: str, attempt: str) -> None:
-    gate("fail", GITHUB_RUN_ID="100", GITHUB_RUN_ATTEMPT="1")
-    assert gate("pass", GITHUB_RUN_ID=run, GITHUB_RUN_ATTEMPT=attempt).status == "updated"
-    assert f"run={run}.{attempt} " in github.comments[0]["body"]
+    assert (step.outputs["comment-url"], step.warnings) == (github.comments[0]["html_url"], [])
+    if is_newer:
+        assert step.status == "updated"
+        assert f"run={run}.{attempt} " in github.comments[0]["body"]
+    else:
+        assert (step.status, bodies(github), github.writes) == ("skipped-outdated", before, ["POST"])
 
 
 @pytest.mark.parametrize(("theirs", "writes"), [("91", ["PATCH", "PATCH"]), ("93", ["PATCH"])])
@@ -325,18 +326,16 @@ def test_however_first_runs_race_one_comment_stays(runs: list[int], count: int, 
 # --- unchanged ----------------------------------------------------------------------------------
 
 
-def test_the_same_result_at_another_commit_is_written_with_its_links(gate: Gate, github: GitHub) -> None:
+def test_the_same_result_is_written_for_another_commit_and_over_what_somebody_edited(
+    gate: Gate, github: GitHub
+) -> None:
     gate("fail")
     assert gate("fail", payload=SYNCHRONIZED, GITHUB_RUN_ID="101").status == "updated"
-    assert f"head={NEWER} run=101.1" in github.comments[0]["body"]
-    assert f"/blob/{NEWER}/cases.jsonl" in github.comments[0]["body"]
-
-
-def test_a_comment_that_somebody_edited_is_put_right(gate: Gate, github: GitHub) -> None:
-    gate("fail")
     written = github.comments[0]["body"]
+    assert f"head={NEWER} run=101.1" in written
+    assert f"/blob/{NEWER}/cases.jsonl" in written
     github.comments[0]["body"] = written.replace("❌", "✅")
-    assert gate("fail", GITHUB_RUN_ID="100").status == "updated"
+    assert gate("fail", payload=SYNCHRONIZED, GITHUB_RUN_ID="101").status == "updated"
     assert github.comments[0]["body"] == written
 
 
@@ -384,18 +383,15 @@ def test_an_app_gets_a_warning_that_names_the_setting_for_its_account(gate: Gate
 # --- what GitHub takes --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", ["created", "updated"])
-def test_a_body_that_github_does_not_take_gets_shorter(gate: Gate, github: GitHub, status: str) -> None:
-    if status == "updated":
-        gate("pass")
-    posted = github.writes
-    github.longest = 1_500
-    assert gate("fail").status == status
-    assert len(github.writes) > len(posted) + 1
-    assert "❌ SAFE Gate" in github.comments[0]["body"]
-
-
-def test_a_body_that_github_never_takes_is_a_warning(gate: Gate, github: GitHub) -> None:
+def test_a_body_that_github_does_not_take_gets_shorter(gate: Gate, github: GitHub) -> None:
+    for longest, status in ((1_500, "created"), (1_499, "updated")):
+        gate("pass", "--comment", "never" if status == "created" else "always")
+        before, github.longest = len(github.writes), longest
+        assert gate("fail").status == status
+        assert len(github.writes) > before + 1
+        assert "❌ SAFE Gate" in github.comments[0]["body"]
+        github.longest = 65_536
+    github.comments.clear()
     github.longest = 10
     step = gate("fail")
     assert step.status == "failed"

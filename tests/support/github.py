@@ -106,6 +106,10 @@ def ok(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) 
     return Answer(status, json.dumps(value), headers or {})
 
 
+def says(status: int, message: str) -> Answer:
+    return Answer(status, json.dumps({"message": message}))
+
+
 @dataclass
 class GitHub:
     """A GitHub with one pull request: its comments, who asked for what, and the answers that replace its own."""
@@ -317,6 +321,8 @@ class Step:
 
 
 Gate = Callable[..., Step]
+InActions = Callable[..., None]
+Start = Callable[[GitHub], GitHub]
 
 
 @pytest.fixture

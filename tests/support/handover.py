@@ -13,6 +13,8 @@ from tests.support.github import Answer, outputs
 FILE = Path("reports/safe-gate.comment.json")
 FORBIDDEN = Answer(403, '{"message": "Resource not accessible by integration"}')
 Publish = Callable[..., "Published"]
+Untrusted = Callable[..., None]
+"""Run the gate without the right to comment, which leaves a file behind."""
 
 
 class Published:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 import pytest
 
 from safe_gate.github import client, comment
-from tests.support.cases import Ran, turn, write_cases
+from tests.support.cases import SafeGate, turn, write_cases
 from tests.support.drips import DRIPS, LONG_ENOUGH, dripping, limits
-from tests.support.github import HEAD, REPOSITORY, TOKEN, Answer, Gate, GitHub, outputs
+from tests.support.github import HEAD, REPOSITORY, TOKEN, Answer, Gate, GitHub, InActions, outputs
 
 
 @pytest.mark.parametrize(("part", "verdict"), [*((part, "fail") for part in DRIPS), ("body", "pass")])
@@ -25,19 +24,12 @@ def test_publishing_that_misses_its_deadline_is_a_warning(
     assert given == [LONG_ENOUGH]
     assert (step.status, step.outputs["comment-url"]) == ("failed", "")
     (warning,) = step.warnings
-    words = (
-        "no answer in time; GitHub is slow: run again, or raise timeouts.publish. The verdict does not depend on it."
-    )
-    assert warning.endswith(words)
+    assert "no answer in time; GitHub is slow: run again, or raise timeouts.publish." in warning
 
 
 @pytest.mark.parametrize(("part", "command"), [*((part, "run") for part in DRIPS), ("body", "compare")])
 def test_reading_a_commit_that_misses_its_deadline_gives_no_verdict(
-    safe_gate: Callable[..., Ran],
-    in_actions: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
-    command: str,
-    part: str,
+    safe_gate: SafeGate, in_actions: InActions, monkeypatch: pytest.MonkeyPatch, command: str, part: str
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     specs = ("--baseline", "main") if command == "run" else ("main", ".")
@@ -47,12 +39,12 @@ def test_reading_a_commit_that_misses_its_deadline_gives_no_verdict(
         ran = safe_gate(command, *specs, "--cases", "c.jsonl")
     assert given == [LONG_ENOUGH]
     assert ran.code == 3
-    words = f"GET /repos/{REPOSITORY}/commits/heads%2Fmain?per_page=1: no answer in time; GitHub is slow: run again, or raise"
-    assert f"{words} timeouts.fetch" in ran.err
+    assert f"GET /repos/{REPOSITORY}/commits/heads%2Fmain?per_page=1: no answer in time; " in ran.err
+    assert "raise timeouts.fetch" in ran.err
 
 
 def test_a_trusted_run_that_misses_its_deadline_is_an_error(
-    safe_gate: Callable[..., Ran], in_actions: Callable[..., None], tmp_path: Path
+    safe_gate: SafeGate, in_actions: InActions, tmp_path: Path
 ) -> None:
     in_actions(GITHUB_RUN_ID="77")
     write_cases(Path("c.jsonl"), turn("a"))
@@ -85,8 +77,7 @@ def test_requests_share_one_deadline(gate: Gate, github: GitHub, monkeypatch: py
     given.clear()
     late = gate("fail", "--timeouts", "publish=25")
     assert (late.status, len(github.requests), given) == ("failed", 1, [25, 0])
-    (warning,) = late.warnings
-    assert "no answer in time; GitHub is slow: run again, or raise timeouts.publish." in warning
+    assert "raise timeouts.publish." in late.warnings[0]
 
 
 def test_a_wait_that_the_deadline_does_not_allow_is_not_begun(
@@ -121,26 +112,17 @@ def test_everything_but_the_comment_is_written_before_the_comment_is_tried(
     monkeypatch.setattr(comment, "post", killed)
     step = gate("fail", "--report-dir", "reports")
     assert seen["summary"] == step.summary
-    before = outputs(seen["output"])
-    assert before == {
-        name: value
-        for name, value in step.outputs.items()
-        if name not in ("comment-status", "comment-url", "sink-status")
-    }
+    before, later = outputs(seen["output"]), ("comment-status", "comment-url", "sink-status")
+    assert before == {name: value for name, value in step.outputs.items() if name not in later}
     assert (before["verdict"], before["report-json"]) == ("fail", "reports/safe-gate.json")
     assert TOKEN not in seen["output"]
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "nan", "86400", "soon"])
-def test_a_deadline_is_a_number_of_seconds(safe_gate: Callable[..., Ran], value: str) -> None:
+def test_a_deadline_is_a_number_of_seconds_and_cannot_come_with_the_change(safe_gate: SafeGate, value: str) -> None:
     for entry in ("publish", "fetch", "sinks"):
         ran = safe_gate("doctor", "--timeouts", f"{entry}={value}")
-        assert ran.code == 3
-        assert "expected a number above 0 and below 86400" in ran.err
-
-
-def test_a_deadline_cannot_come_with_the_change(safe_gate: Callable[..., Ran]) -> None:
+        assert (ran.code, "expected a number above 0 and below 86400" in ran.err) == (3, True)
     Path("safe.config.json").write_text('{"timeouts": {"publish": 1}}', "utf-8")
     ran = safe_gate("doctor")
-    assert ran.code == 3
-    assert "timeouts: cannot be set in the config file; use the flag --timeouts" in ran.err
+    assert (ran.code, "timeouts: cannot be set in the config file; use the flag" in ran.err) == (3, True)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cases import Ran, safe_case, write_batch
-from tests.support.github import TOKEN, Gate, GitHub
-from tests.support.handover import FILE, FORBIDDEN, Publish, Published
+from tests.support.cases import SafeGate, safe_case, write_batch
+from tests.support.github import TOKEN, Gate, GitHub, InActions
+from tests.support.handover import FILE, FORBIDDEN, Publish, Published, Untrusted
 from tests.support.workflow_run import LISTED, workflow_run
 
 
 @pytest.fixture
-def untrusted(gate: Gate, github: GitHub) -> Callable[..., None]:
+def untrusted(gate: Gate, github: GitHub) -> Untrusted:
     """Run the gate with a read-only token, as for a pull request from a fork."""
 
     def run(verdict: str = "fail", *arguments: str, **changed: str) -> None:
@@ -31,15 +30,11 @@ def untrusted(gate: Gate, github: GitHub) -> Callable[..., None]:
 
 
 @pytest.fixture
-def publish(safe_gate: Callable[..., Ran], in_actions: Callable[..., None], tmp_path: Path) -> Publish:
+def publish(safe_gate: SafeGate, in_actions: InActions, tmp_path: Path) -> Publish:
     """Run `safe-gate publish` in a workflow_run."""
 
     def run(
-        *arguments: str,
-        command: str = "publish",
-        event: str = "workflow_run",
-        payload: Any = None,
-        **changed: str,
+        *arguments: str, command: str = "publish", event: str = "workflow_run", payload: Any = None, **changed: str
     ) -> Published:
         facts = {"GITHUB_WORKFLOW": "publish", "GITHUB_JOB": "comment", "GITHUB_RUN_ID": "900"} | changed
         in_actions(event, payload or workflow_run([LISTED]), **facts)
@@ -51,7 +46,7 @@ def publish(safe_gate: Callable[..., Ran], in_actions: Callable[..., None], tmp_
 
 
 @pytest.fixture
-def file(untrusted: Callable[..., None]) -> dict[str, Any]:
+def file(untrusted: Untrusted) -> dict[str, Any]:
     """Return what an untrusted run left behind, with a report of both evaluators and of what got worse."""
     write_batch(Path("b_batch_1.json"), safe_case("a"))
     untrusted("pass", "--safe-batch", "b_batch_1.json")

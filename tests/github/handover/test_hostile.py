@@ -13,30 +13,24 @@ from markdown_it import MarkdownIt
 
 from tests.support.cases import turn, write_cases
 from tests.support.github import HEAD, GitHub
-from tests.support.handover import FILE, Publish, edit
+from tests.support.handover import FILE, Publish, Untrusted, edit
 
 KNOWN = ("agency_language", "topic_pivot")
 
 
 @pytest.fixture
-def waived(untrusted: Callable[..., None]) -> Callable[..., None]:
+def waived(untrusted: Untrusted) -> None:
     """Leave behind a run that passes because the failures of one of its cases are waived."""
-
-    def run() -> None:
-        write_cases(Path("known.jsonl"), turn("known", assistant="You should check the printer.", checks=list(KNOWN)))
-        fields = {"id": "known", "reason": "vendor model", "owner": "pat", "expires": "2999-12-31"}
-        listed = [fields | {"check": check} for check in KNOWN]
-        Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": listed}), "utf-8")
-        untrusted("pass", "--cases", "known.jsonl")
-
-    return run
-
-
-def test_a_run_with_waivers_is_published_as_it_was_judged(
-    waived: Callable[..., None], publish: Publish, github: GitHub
-) -> None:
     Path("safe.config.json").write_text('{"tags": {"none": {"min-pass-rate": 1, "optional": true}}}', "utf-8")
-    waived()
+    write_cases(Path("known.jsonl"), turn("known", assistant="You should check the printer.", checks=list(KNOWN)))
+    fields = {"id": "known", "reason": "vendor model", "owner": "pat", "expires": "2999-12-31"}
+    listed = [fields | {"check": check} for check in KNOWN]
+    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": listed}), "utf-8")
+    untrusted("pass", "--cases", "known.jsonl")
+
+
+@pytest.mark.usefixtures("waived")
+def test_a_run_with_waivers_is_published_as_it_was_judged(publish: Publish, github: GitHub) -> None:
     published = publish()
     assert (published.code, published.status, published.outputs["verdict"]) == (0, "created", "pass")
     (comment,) = github.comments
@@ -46,49 +40,31 @@ def test_a_run_with_waivers_is_published_as_it_was_judged(
     assert "Tag <code>none</code>: skipped: no cases | ⏭️ |" in comment["body"]
 
 
-def to_unused(waivers: dict[str, Any]) -> None:
-    waivers["unused"], waivers["applied"] = waivers["applied"], []
+OTHERWISE = "by the report's own figures it is 'fail'"
+CHANGED: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
+    (lambda waivers: waivers["applied"][0].update(expires="2001-01-01"), OTHERWISE),
+    (lambda waivers: waivers["applied"][0].update(id="somebody else"), OTHERWISE),
+    (lambda waivers: waivers["applied"].clear(), OTHERWISE),
+    (lambda waivers: waivers["expired"].append(waivers["applied"][0]), "waives one failure twice"),
+    (lambda waivers: waivers["applied"][0].update(expires="tomorrow"), 'waivers.applied[0].expires: is "tomorrow"'),
+    (lambda waivers: waivers["applied"][0].update(metric="CR"), "has check and metric; expected exactly one of"),
+]
 
 
-def renamed(waivers: dict[str, Any]) -> None:
-    waivers["applied"][0]["id"] = "somebody else"
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (
-            lambda waivers: waivers["applied"][0].update(expires="2001-01-01"),
-            "by the report's own figures it is 'fail'",
-        ),
-        (renamed, "by the report's own figures it is 'fail'"),
-        (lambda waivers: waivers["applied"].clear(), "by the report's own figures it is 'fail'"),
-        (lambda waivers: waivers["expired"].append(waivers["applied"][0]), "waives one failure twice"),
-        (
-            lambda waivers: waivers["applied"][0].update(expires="tomorrow"),
-            'report.waivers.applied[0].expires: is "tomorrow"',
-        ),
-        (
-            lambda waivers: waivers["applied"][0].update(metric="CR"),
-            "has check and metric; expected exactly one of check, metric",
-        ),
-    ],
-)
+@pytest.mark.usefixtures("waived")
+@pytest.mark.parametrize(("change", "words"), CHANGED)
 def test_what_a_file_says_became_of_its_waivers_does_not_count(
-    waived: Callable[..., None], publish: Publish, github: GitHub, change: Callable[[Any], Any], words: str
+    publish: Publish, github: GitHub, change: Callable[[dict[str, Any]], Any], words: str
 ) -> None:
-    waived()
     edit(lambda file: change(file["report"]["waivers"]))
     published = publish()
     assert (published.code, github.comments) == (3, [])
     assert words in published.log
 
 
-def test_publish_recomputes_the_state_of_each_waiver(
-    waived: Callable[..., None], publish: Publish, github: GitHub
-) -> None:
-    waived()
-    edit(lambda file: to_unused(file["report"]["waivers"]))
+@pytest.mark.usefixtures("waived")
+def test_publish_recomputes_the_state_of_each_waiver(publish: Publish, github: GitHub) -> None:
+    edit(lambda file: file["report"]["waivers"].update(unused=file["report"]["waivers"]["applied"], applied=[]))
     assert publish().code == 0
     assert "in force |" in github.comments[0]["body"]
 

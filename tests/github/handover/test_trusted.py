@@ -3,64 +3,41 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from tests.support.github import BOT, COMMENTS, HEAD, Gate, GitHub
-from tests.support.handover import FILE, Publish, edit
+from tests.support.handover import FILE, Publish, Untrusted, edit
 from tests.support.workflow_run import LISTED, OTHER, workflow_run
 
 
-def test_a_trusted_run_posts_what_an_untrusted_one_could_not(
-    untrusted: Callable[..., None], publish: Publish, github: GitHub
+@pytest.mark.parametrize(
+    ("given", "gate_id", "named"), [((), "gate", ""), (("--gate-id", "small"), "small", " <code>small</code>")]
+)
+def test_a_trusted_run_posts_the_comment_that_the_untrusted_one_would_have(
+    untrusted: Untrusted, publish: Publish, github: GitHub, gate: Gate, given: tuple[str, ...], gate_id: str, named: str
 ) -> None:
-    untrusted()
+    untrusted("fail", *given)
     published = publish()
     (comment,) = github.comments
     assert (published.code, published.status, published.outputs["comment-url"]) == (0, "created", comment["html_url"])
     assert published.outputs["verdict"] == "fail"
     assert comment["body"] == json.loads(FILE.read_text("utf-8"))["body"]
-    assert comment["body"].startswith(f"<!-- safe-gate gate=evals/gate head={HEAD} run=77.1 ")
+    assert comment["body"].startswith(f"<!-- safe-gate gate=evals/{gate_id} head={HEAD} run=77.1 ")
+    assert f"### ❌ SAFE Gate{named} failed" in comment["body"]
     assert len(github.requests) == 4
     assert publish().status == "unchanged"
-
-
-def test_it_is_the_comment_that_the_run_itself_would_have_written(
-    untrusted: Callable[..., None], publish: Publish, gate: Gate
-) -> None:
-    untrusted()
-    publish()
-    assert gate("fail", GITHUB_RUN_ID="77").status == "unchanged"
-
-
-@pytest.mark.parametrize(
-    ("given", "named"), [((), "SAFE Gate failed"), (("--gate-id", "small"), "SAFE Gate <code>small</code> failed")]
-)
-def test_a_gate_is_named_as_the_run_itself_would_have(
-    untrusted: Callable[..., None], publish: Publish, github: GitHub, gate: Gate, given: tuple[str, ...], named: str
-) -> None:
-    untrusted("fail", *given)
-    publish()
-    assert f"### ❌ {named}" in github.comments[0]["body"]
     assert gate("fail", *given, GITHUB_RUN_ID="77").status == "unchanged"
-
-
-def test_the_action_publishes_by_its_mode(untrusted: Callable[..., None], publish: Publish) -> None:
-    untrusted()
-    assert publish(command="run", INPUT_MODE="publish").status == "created"
 
 
 @pytest.mark.parametrize("given", ["flag", "input"])
 def test_a_dry_run_shows_the_comment_and_asks_nothing_of_github(
-    untrusted: Callable[..., None], publish: Publish, github: GitHub, given: str
+    untrusted: Untrusted, publish: Publish, github: GitHub, given: str
 ) -> None:
     untrusted()
-    if given == "flag":
-        published = publish("--dry-run")
-    else:
-        published = publish(command="run", **{"INPUT_MODE": "publish", "INPUT_DRY-RUN": "true"})
+    by_mode: dict[str, Any] = {"command": "run", "INPUT_MODE": "publish", "INPUT_DRY-RUN": "true"}
+    published = publish("--dry-run") if given == "flag" else publish(**by_mode)
     assert (published.code, published.status, github.requests) == (0, "skipped-dry-run", [])
     assert "bytes ---\n### ❌ SAFE Gate" in published.log
     edit(lambda file: file.update(run_id=78))
@@ -71,18 +48,20 @@ def test_a_dry_run_shows_the_comment_and_asks_nothing_of_github(
 
 @pytest.mark.parametrize("payload", [workflow_run(), workflow_run(head_repository=None)], ids=["fork", "deleted-fork"])
 def test_a_forks_pull_request_is_found_by_its_head(
-    untrusted: Callable[..., None], publish: Publish, github: GitHub, payload: Mapping[str, Any]
+    untrusted: Untrusted, publish: Publish, github: GitHub, payload: dict[str, Any]
 ) -> None:
     untrusted()
     assert publish(payload=payload).status == "created"
     assert len(github.requests) == 4
 
 
-def test_a_head_that_has_moved_on_is_not_commented(
-    untrusted: Callable[..., None], publish: Publish, github: GitHub
+def test_a_head_that_has_moved_on_or_is_closed_is_not_commented(
+    untrusted: Untrusted, publish: Publish, github: GitHub
 ) -> None:
     untrusted()
-    github.head = OTHER
+    github.state = "closed"
+    assert publish().status == "skipped-outdated"
+    github.state, github.head = "open", OTHER
     for payload in (workflow_run([LISTED]), workflow_run(), workflow_run(head_repository=None)):
         published = publish(payload=payload)
         assert (published.code, published.status) == (0, "skipped-outdated")
@@ -91,15 +70,7 @@ def test_a_head_that_has_moved_on_is_not_commented(
     assert github.comments == []
 
 
-def test_a_closed_pull_request_is_not_commented(
-    untrusted: Callable[..., None], publish: Publish, github: GitHub
-) -> None:
-    untrusted()
-    github.state = "closed"
-    assert publish().status == "skipped-outdated"
-
-
-def test_a_newer_comment_is_not_overwritten(untrusted: Callable[..., None], publish: Publish, github: GitHub) -> None:
+def test_a_newer_comment_is_not_overwritten(untrusted: Untrusted, publish: Publish, github: GitHub) -> None:
     untrusted()
     github.add(BOT, f"<!-- safe-gate gate=evals/gate head={HEAD} run=78.1 result=0 text=0 -->\nnewer")
     published = publish()
@@ -108,7 +79,7 @@ def test_a_newer_comment_is_not_overwritten(untrusted: Callable[..., None], publ
 
 
 def test_the_file_of_an_earlier_attempt_is_published_as_its(
-    untrusted: Callable[..., None], publish: Publish, github: GitHub
+    untrusted: Untrusted, publish: Publish, github: GitHub
 ) -> None:
     untrusted("fail")  # then another job of the run was run again, and this one was not
     again = workflow_run([LISTED], run_attempt=2)
@@ -120,9 +91,7 @@ def test_the_file_of_an_earlier_attempt_is_published_as_its(
     assert publish(payload=again).status == "skipped-outdated"
 
 
-def test_another_result_of_the_same_run_is_not_posted_over_the_first(
-    untrusted: Callable[..., None], publish: Publish
-) -> None:
+def test_another_result_of_the_same_run_is_not_posted_over_the_first(untrusted: Untrusted, publish: Publish) -> None:
     untrusted("fail")
     assert publish().status == "created"
     untrusted("pass")
@@ -130,28 +99,22 @@ def test_another_result_of_the_same_run_is_not_posted_over_the_first(
     assert (published.code, published.status) == (3, "skipped-same-gate")
 
 
-def test_the_file_cannot_choose_the_pull_request(
-    untrusted: Callable[..., None], publish: Publish, github: GitHub
-) -> None:
+def test_the_file_cannot_choose_the_pull_request(untrusted: Untrusted, publish: Publish, github: GitHub) -> None:
     untrusted()
     edit(lambda file: file.update(pull_request=1))
     assert publish(payload=workflow_run()).status == "created"
     assert {path for method, path in github.requests if method == "POST"} == {COMMENTS}
 
 
-def test_the_file_cannot_choose_the_digest(untrusted: Callable[..., None], publish: Publish, github: GitHub) -> None:
+def test_the_file_cannot_choose_the_digest(untrusted: Untrusted, publish: Publish, github: GitHub) -> None:
     untrusted()
-    left = json.loads(FILE.read_text("utf-8"))
-    digests = left["report"]["provenance"]["digests"]
-    true, left["report"]["provenance"]["digests"] = digests["all"], dict.fromkeys(digests, "0" * 64)
-    FILE.write_text(json.dumps(left), "utf-8")
+    digests = json.loads(FILE.read_text("utf-8"))["report"]["provenance"]["digests"]
+    edit(lambda file: file["report"]["provenance"].update(digests=dict.fromkeys(digests, "0" * 64)))
     publish()
-    assert f"digest <code>{true[:12]}</code>" in github.comments[0]["body"]
+    assert f"digest <code>{digests['all'][:12]}</code>" in github.comments[0]["body"]
 
 
-def test_the_file_cannot_choose_another_workflows_gate(
-    untrusted: Callable[..., None], publish: Publish, github: GitHub
-) -> None:
+def test_the_file_cannot_choose_another_workflows_gate(untrusted: Untrusted, publish: Publish, github: GitHub) -> None:
     theirs = github.add(BOT, f"<!-- safe-gate gate=trusted/gate head={HEAD} run=1.1 result=0 text=0 -->\ntrusted")
     untrusted()
     edit(lambda file: file.update(gate="../trusted/gate"))
