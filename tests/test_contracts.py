@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -24,7 +23,7 @@ from safe_gate.gate.rules import RULES
 from safe_gate.settings import Settings, settings
 from safe_gate.settings.reading import read
 from tests.support import actionlint
-from tests.support.cases import REPOSITORY, Ran
+from tests.support.cases import REPOSITORY, SafeGate
 
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text("utf-8"))
 DOCS = {file.name: file.read_text("utf-8") for file in (REPOSITORY / "docs").glob("*.md")}
@@ -52,7 +51,7 @@ def test_no_input_but_the_token_has_a_default_that_would_outrank_the_config_file
     assert {name for name, facts in ACTION["inputs"].items() if "default" in facts} == {"github-token"}
 
 
-def test_the_documents_show_what_explain_prints(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_documents_show_what_explain_prints(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(REPOSITORY)
     shown = DOCS["scoring.md"].partition("```console\n$ safe-gate explain ")[2].partition("```\n")[0]
     arguments, _, output = shown.partition("\n")

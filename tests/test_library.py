@@ -273,14 +273,8 @@ def test_a_run_takes_settings_as_python_has_them(inputs: dict[str, Any]) -> None
         ({"report_formats": "json"}, "run(): report_formats: applies to commands only; leave it out"),
         ({"tags": {"a": {"min-pass-rat": 1}}}, "run(): tags.a.min-pass-rat: is not a known field (did you mean"),
         ({"synthesis_cases": "nowhere.jsonl"}, "nowhere.jsonl: "),
-        (
-            {"synthesis_cases": "c.jsonl", "min_pass_rate": 2},
-            "run(): min_pass_rate: is 2; expected a number from 0 to 1",
-        ),
-        (
-            {"thresholds": {"CR": {"pass": 0.2}}},
-            "CR.pass: is 0.2, below 0.5 (the default of thresholds.CR.review); expected",
-        ),
+        ({"synthesis_cases": "c.jsonl", "min_pass_rate": 2}, "run(): min_pass_rate: is 2; expected a number from 0 to 1"),
+        ({"thresholds": {"CR": {"pass": 0.2}}}, "CR.pass: is 0.2, below 0.5 (the default of thresholds.CR.review); expected"),
         ({"synthesis_cases": "broken.jsonl"}, "broken.jsonl:1: a: checks: is an empty list"),
         ({"config": "nowhere.json"}, "nowhere.json: cannot be read"),
         ({"config": 5}, "run(): config: is 5; expected text"),
@@ -289,10 +283,7 @@ def test_a_run_takes_settings_as_python_has_them(inputs: dict[str, Any]) -> None
         ({"synthesis_cases": [5]}, "run(): synthesis_cases: is 5; expected text, or a list of texts"),
         ({"max_no_reply": [1]}, 'run(): max_no_reply: is "1"; expected a whole number from 0, or off'),
         ({"min_label_accuracy": {"all": "x"}}, 'run(): min_label_accuracy: is "x"; expected a number from 0 to 1'),
-        (
-            {"min_label_accuracy": {"topic_pivot": True}},
-            "run(): min_label_accuracy.topic_pivot: is true; expected a number from 0 to 1",
-        ),
+        ({"min_label_accuracy": {"topic_pivot": True}}, "run(): min_label_accuracy.topic_pivot: is true; expected a number from 0 to 1"),
         ({"min_label_accuracy": True}, "run(): min_label_accuracy: is true; expected a number from 0 to 1"),
         ({"min_pass_rate": True}, "run(): min_pass_rate: is true; expected a number from 0 to 1"),
         ({"max_unexpected_failures": False}, "run(): max_unexpected_failures: is false; expected a whole number"),
@@ -301,7 +292,7 @@ def test_a_run_takes_settings_as_python_has_them(inputs: dict[str, Any]) -> None
         ({"github_token": 5}, "run(): github_token: is a number; expected text"),
     ],
     ids=str,
-)
+)  # fmt: skip
 @pytest.mark.usefixtures("inputs")
 def test_a_run_without_a_verdict_raises_with_the_sentences_of_the_command(settings: dict[str, Any], words: str) -> None:
     write_cases(Path("broken.jsonl"), turn("a", checks=[]))

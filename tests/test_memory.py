@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from safe_gate.model import spool
 from safe_gate.model.spool import Spool
-from tests.support.cases import SafeGate, report, safe_case, short_turn, turn, write_batch, write_cases
+from tests.support.cases import SafeGate, refused, report, safe_case, short_turn, turn, write_batch, write_cases
 from tests.support.memory import on_linux, peak
 
 _FEW, _MANY = 300, 3_000
@@ -69,9 +69,7 @@ def test_thousands_of_outputs_find_their_cases(safe_gate: SafeGate) -> None:
     assert safe_gate("score", "--batch", "b.json", "--outputs", "o.jsonl").code == 0
     with Path("o.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps({**outputs[0], "test_id": "nobody"}) + "\n")
-    ran = safe_gate("score", "--batch", "b.json", "--outputs", "o.jsonl")
-    assert ran.code == 3
-    assert "o.jsonl:2101: nobody: test_id" in ran.err
+    refused(safe_gate("score", "--batch", "b.json", "--outputs", "o.jsonl"), "o.jsonl:2101: nobody: test_id")
 
 
 @given(st.lists(st.dictionaries(st.text(), st.text() | st.integers() | st.none())), st.integers(0, 200))
@@ -105,7 +103,8 @@ def test_a_full_temporary_folder_is_reported(safe_gate: SafeGate, monkeypatch: p
     full = Path("/dev/full").open("r+b")  # noqa: SIM115 - the spool closes it
     monkeypatch.setattr(spool, "TemporaryFile", lambda: full)
     write_cases(Path("c.jsonl"), turn("a"), turn("b"))
-    ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "o.json")
-    assert ran.code == 3
-    assert "the temporary folder: is full: No space left on device; free some space in it" in ran.err
+    refused(
+        safe_gate("eval", "--cases", "c.jsonl", "--out", "o.json"),
+        "the temporary folder: is full: No space left on device; free some space in it",
+    )
     assert not Path("o.json").exists()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.inputs.checked import load_schema
-from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SafeGate, refused, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.examples import examples
 from tests.support.hostile import commands_in
 from tests.support.reports import BAD, FAILING, REPORT, read, with_altered, write
@@ -20,6 +20,7 @@ BASELINE = Path("evals/baseline.json")
 WAIVERS = Path("safe-gate.waivers.json")
 SIGNED = ("--reason", " the model's old habit ", "--owner", "ada", "--expires", "2030-01-31")
 REASON = ("--reason", "agreed on Monday")
+BLESS = ("bless", "--baseline", BASELINE)
 ONE = {"id": "t", "check": "topic_pivot", "reason": "r", "owner": "o", "expires": "2030-01-31"}
 TWICE = json.dumps({"waivers": [ONE, ONE]})
 
@@ -33,7 +34,7 @@ def run(safe_gate: SafeGate, turns: list[Any], cases: list[Any] | None = None, *
 
 def test_a_report_that_passed_becomes_the_baseline_byte_for_byte(safe_gate: SafeGate) -> None:
     run(safe_gate, [turn("t")])
-    ran = safe_gate("bless", "--baseline", BASELINE)
+    ran = safe_gate(*BLESS)
     assert (ran.code, ran.err, ran.out) == (0, "", "Written: evals/baseline.json\n")
     assert BASELINE.read_bytes() == REPORT.read_bytes()
     again = safe_gate("bless", REPORT, "--baseline", BASELINE)
@@ -43,11 +44,11 @@ def test_a_report_that_passed_becomes_the_baseline_byte_for_byte(safe_gate: Safe
 def test_a_failure_is_not_hidden_without_a_reason(safe_gate: SafeGate) -> None:
     run(safe_gate, [turn("t", assistant=BAD), turn("n", assistant=BAD, tags=["negative_example"])])
     for flags in ((), ("--owner", "ada"), ("--reason", " \t")):
-        ran = safe_gate("bless", "--baseline", BASELINE, *flags)
+        ran = safe_gate(*BLESS, *flags)
         words = "a failed gate, a new failure or a missing case needs --reason"
         assert (ran.code, ran.err) == (1, f"safe-gate: refused, nothing is written: {words}\n")
         assert not BASELINE.exists()
-    assert safe_gate("bless", "--baseline", BASELINE, *REASON, "--owner", " ada").code == 0
+    assert safe_gate(*BLESS, *REASON, "--owner", " ada").code == 0
     blessed = read(BASELINE)
     assert blessed.pop("blessed") == {"reason": "agreed on Monday", "owner": "ada"}
     assert blessed == read()
@@ -70,67 +71,67 @@ def test_a_report_that_passed_and_hides_a_change_needs_a_reason(
 ) -> None:
     loose = ("--max-unexpected-failures", "9")
     run(safe_gate, [turn("same"), turn("spoilt")])
-    assert safe_gate("bless", "--baseline", BASELINE).code == 0
+    assert safe_gate(*BLESS).code == 0
     run(safe_gate, after, None, *loose)
     assert read()["verdict"] == "pass"
-    ran = safe_gate("bless", "--baseline", BASELINE)
+    ran = safe_gate(*BLESS)
     assert (ran.code, said in ran.out) == (1, True)
-    assert safe_gate("bless", "--baseline", BASELINE, *REASON).code == 0
+    assert safe_gate(*BLESS, *REASON).code == 0
     run(safe_gate, [*after, turn("added")], None, *loose)
-    assert safe_gate("bless", "--baseline", BASELINE).code == 0
+    assert safe_gate(*BLESS).code == 0
 
 
 def test_bless_warns_about_files_that_changed_since_the_report(safe_gate: SafeGate) -> None:
     run(safe_gate, [turn("t")], [safe_case("s")])
     write_cases(Path("c.jsonl"), turn("t"), turn("u"))
     Path("b.json").unlink()
-    ran = safe_gate("bless", "--baseline", BASELINE)
+    ran = safe_gate(*BLESS)
     assert (ran.code, BASELINE.exists()) == (0, True)
     (stale,) = (line for line in ran.out.splitlines() if line.startswith("Stale: "))
     assert stale.startswith("Stale: c.jsonl has changed: its SHA-256 is ")
     run(safe_gate, [turn("t"), turn("u")])
-    assert "Stale" not in safe_gate("bless", "--baseline", BASELINE).out
+    assert "Stale" not in safe_gate(*BLESS).out
 
 
 def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
-    def refused(*arguments: str | Path) -> str:
-        ran = safe_gate("bless", *arguments)
-        assert (ran.code, "Traceback" in ran.log) == (3, False)
-        return ran.err
+    to = ("--baseline", BASELINE)
 
-    assert "reports/safe-gate.json: cannot be read" in refused("--baseline", BASELINE)
+    def fails(words: str, *arguments: str | Path) -> None:
+        refused(safe_gate("bless", *arguments), words)
+
+    fails("reports/safe-gate.json: cannot be read", *to)
     assert safe_gate("run").code == 3
-    assert "has no verdict, so there is nothing to compare or approve" in refused("--baseline", BASELINE)
+    fails("has no verdict, so there is nothing to compare or approve", *to)
     run(safe_gate, [turn("t", assistant=BAD)])
-    for target in ((), ("--baseline", "main"), ("--baseline", "base")):
-        name = f" {target[-1]}:" if target else ""
-        assert f"--baseline:{name} expected the path of a .json file" in refused(*target)
+    fails("--baseline: expected the path of a .json file")
+    fails("--baseline: main: expected the path of a .json file", "--baseline", "main")
     forged = write(with_altered(read(), ("verdict",)), Path("forged.json"))
-    assert "its digests do not match its contents" in refused(forged, "--baseline", BASELINE)
-    assert "its digests do not match its contents" in refused(forged, "--waivers", *SIGNED)
-    long = refused("--baseline", BASELINE, "--reason", "x" * 2001)
-    assert "evals/baseline.json: blessed.reason: has 2001 characters, more than 2000" in long
-    assert "owner: has 201 characters, more than 200" in refused(
-        "--waivers", *SIGNED[:2], *SIGNED[4:], "--owner", "x" * 201
-    )
+    for target in (to, ("--waivers", *SIGNED)):
+        fails("its digests do not match its contents", forged, *target)
+    fails("evals/baseline.json: blessed.reason: has 2001 characters, more than 2000", *to, "--reason", "x" * 2001)
+    fails("owner: has 201 characters, more than 200", "--waivers", *SIGNED, "--owner", "x" * 201)
     for flags in (("--id", "t"), ("--expires", "2030-01-01")):
-        assert "has --id or --expires, which need --waivers" in refused("--baseline", BASELINE, *flags)
+        fails("has --id or --expires, which need --waivers", *to, *flags)
     BASELINE.parent.mkdir()
     BASELINE.write_text("{}", "utf-8")
-    assert "evals/baseline.json: is another document, not a report" in refused("--baseline", BASELINE, *REASON)
+    fails("evals/baseline.json: is another document, not a report", *to, *REASON)
     assert BASELINE.read_text("utf-8") == "{}"
     BASELINE.unlink()
     BASELINE.mkdir()
-    assert "evals/baseline.json: " in refused("--baseline", BASELINE, *REASON)
+    fails("evals/baseline.json: ", *to, *REASON)
 
 
-def test_the_baseline_of_the_settings_is_where_it_goes(safe_gate: SafeGate) -> None:
-    Path("safe.config.json").write_text('{"baseline": "evals/baseline.json", "report-dir": "out"}', "utf-8")
+def test_baseline_and_waivers_go_into_the_files_that_the_settings_name(safe_gate: SafeGate) -> None:
+    write_json("safe.config.json", {"baseline": str(BASELINE), "report-dir": "out", "waivers": "known.json"})
+    write_json("known.json", {"waivers": []})
     write_cases(Path("c.jsonl"), turn("t"))
-    run_ = safe_gate("run", "--cases", "c.jsonl", "--allow-missing", "baseline")
-    assert run_.code == 0
+    assert safe_gate("run", "--cases", "c.jsonl", "--allow-missing", "baseline").code == 0
     assert safe_gate("bless").code == 0
     assert BASELINE.read_bytes() == Path("out/safe-gate.json").read_bytes()
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
+    safe_gate("run", "--cases", "c.jsonl")
+    for named, file in (((), "known.json"), ((WAIVERS,), WAIVERS)):
+        assert safe_gate("bless", "--waivers", *named, *SIGNED).out.splitlines()[-1] == f"Written: {file}"
 
 
 def waived() -> list[str]:
@@ -146,14 +147,6 @@ def failed(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1772323200")
     turns = [turn("t", assistant=BAD), turn("n", assistant=BAD, tags=["negative_example"]), turn("good")]
     run(safe_gate, turns, [safe_case("s", output=FAILING), safe_case("fine")])
-
-
-@pytest.mark.usefixtures("failed")
-def test_waivers_go_into_the_file_that_a_run_reads(safe_gate: SafeGate) -> None:
-    Path("safe.config.json").write_text('{"waivers": "known.json"}', "utf-8")
-    assert safe_gate("bless", "--waivers", *SIGNED).out.splitlines()[-1] == "Written: known.json"
-    assert not WAIVERS.exists()
-    assert safe_gate("bless", "--waivers", WAIVERS, *SIGNED).out.splitlines()[-1] == f"Written: {WAIVERS}"
 
 
 @pytest.mark.usefixtures("failed")
@@ -202,13 +195,12 @@ def test_waivers_there_are_kept(safe_gate: SafeGate) -> None:
     assert waived() == ["a\x1b/CR", "t/agency_language", "t/topic_pivot", "t/unverifiable_reassurance"]
 
 
-def test_what_fails_by_the_thresholds_of_its_archetype_is_waived(safe_gate: SafeGate, monkeypatch: Any) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1772323200")
+def test_what_fails_by_the_thresholds_of_its_archetype_is_waived(safe_gate: SafeGate) -> None:
     expectations = safe_case("x")["expectations"] | {"signal_generation": {"must_find_signals": list("abcdef")}}
     output = {"signals": ["abcde"], "summary": "She went home.", "followup_questions": []}
     case = safe_case("s", archetype="Auditor", expectations=expectations, output=output)
     thresholds = {"CR": {"pass": 1.0}, "AC": {"pass": 0.5, "review": 0.1}}
-    Path("safe.config.json").write_text(json.dumps({"archetypes": {"Auditor": {"thresholds": thresholds}}}))
+    write_json("safe.config.json", {"archetypes": {"Auditor": {"thresholds": thresholds}}})
     run(safe_gate, [turn("t")], [case])
     assert read()["verdict"] == "fail"
     assert safe_gate("bless", "--waivers", *SIGNED).code == 0
@@ -219,9 +211,8 @@ def test_what_fails_by_the_thresholds_of_its_archetype_is_waived(safe_gate: Safe
 
 @pytest.mark.usefixtures("failed")
 def test_a_waiver_is_refused_unless_somebody_answers_for_it_until_a_day(safe_gate: SafeGate) -> None:
-    for left_out in range(0, 6, 2):
-        flags = (*SIGNED[:left_out], SIGNED[left_out], " ", *SIGNED[left_out + 2 :])
-        ran = safe_gate("bless", "--waivers", *flags)
+    for left_out in (0, 2, 4):
+        ran = safe_gate("bless", "--waivers", *SIGNED[:left_out], SIGNED[left_out], " ", *SIGNED[left_out + 2 :])
         words = f"a waiver needs {SIGNED[left_out]}"
         assert (ran.code, ran.err) == (1, f"safe-gate: refused, nothing is written: {words}\n")
         assert "│ s    │ AH  " in ran.out
@@ -229,30 +220,23 @@ def test_a_waiver_is_refused_unless_somebody_answers_for_it_until_a_day(safe_gat
     for day, words in {
         "2026-02-28": "--expires: is before today; expected 2026-03-01 or later",
         "20300131": 'waivers[0].expires: is "20300131"; expected the last day it is valid, in UTC, as YYYY-MM-DD',
-        "2030-02-30": 'waivers[0].expires: is "2030-02-30"; expected the last day it is valid, in UTC, as YYYY-MM-DD',
+        "2030-02-30": 'waivers[0].expires: is "2030-02-30"; expected the last day',
     }.items():
-        ran = safe_gate("bless", "--waivers", *SIGNED[:4], "--expires", day)
-        assert (ran.code, words in ran.err) == (3, True)
-    ran = safe_gate("bless", "--waivers", *SIGNED, "--id", "tt", "n", "good")
-    assert ran.code == 3
+        refused(safe_gate("bless", "--waivers", *SIGNED[:4], "--expires", day), words)
     words = "does not name a case that fails unexpectedly"
-    assert ran.err.splitlines()[:2] == [
-        f"--id: good: {words} (2 times: also n)",
-        f'--id: tt: {words} (did you mean "t"?)',
-    ]
+    several = (f"--id: good: {words} (2 times: also n)\n", f'--id: tt: {words} (did you mean "t"?)\n')
+    refused(safe_gate("bless", "--waivers", *SIGNED, "--id", "tt", "n", "good"), *several)
     assert not WAIVERS.exists()
     assert safe_gate("bless", "--waivers", *SIGNED[:4], "--expires", "2026-03-01").code == 0
 
 
 @pytest.mark.usefixtures("failed")
-@pytest.mark.parametrize(
-    "text", ["{}", "[]", '{"waivers": [{"id": "t"}]}', '{"waivers": [1]}', '{"waivers": {}}', "{", TWICE]
-)
-def test_a_file_that_holds_no_waivers_is_not_overwritten(safe_gate: SafeGate, text: str) -> None:
-    WAIVERS.write_text(text, "utf-8")
-    ran = safe_gate("bless", "--waivers", *SIGNED)
-    assert (ran.code, WAIVERS.read_text("utf-8"), "Traceback" in ran.log) == (3, text, False)
-    assert safe_gate("bless", "--waivers", REPORT, *SIGNED).code == 3  # a report is no file of waivers
+def test_a_file_that_holds_no_waivers_is_not_overwritten(safe_gate: SafeGate) -> None:
+    for text in ("{}", "[]", '{"waivers": [{"id": "t"}]}', '{"waivers": [1]}', '{"waivers": {}}', "{", TWICE):
+        WAIVERS.write_text(text, "utf-8")
+        refused(safe_gate("bless", "--waivers", *SIGNED))
+        assert WAIVERS.read_text("utf-8") == text
+    refused(safe_gate("bless", "--waivers", REPORT, *SIGNED))  # a report is no file of waivers
     assert read()["verdict"] == "fail"
 
 

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from safe_gate.model.problems import Place, Problem
-from tests.support.cases import Ran, turn, write_cases
+from tests.support.cases import SafeGate, refused, turn, write_cases
 
 
 @pytest.mark.parametrize("words", [("run", "--own-cases", "c.jsonl"), ("own", "--own-cases", "c.jsonl")])
 def test_a_refused_command_line_names_the_evaluator_that_cannot_be_used(
-    safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     problem = Problem(Place("evaluator own (own:IT)"), "has no title; correct or uninstall the package")
     monkeypatch.setattr("safe_gate.commands._command.INSTALL_PROBLEMS", (problem,))
-    ran = safe_gate(*words)
-    assert ran.code == 3
-    assert "evaluator own (own:IT): has no title; correct or uninstall the package\n" in ran.err
+    refused(safe_gate(*words), "evaluator own (own:IT): has no title; correct or uninstall the package\n")
     monkeypatch.undo()
     assert "own (own:IT)" not in safe_gate(*words).err
 
@@ -41,7 +38,7 @@ def test_a_refused_command_line_names_the_evaluator_that_cannot_be_used(
     ],
 )
 def test_words_of_a_command_come_before_flags_that_take_several(
-    safe_gate: Callable[..., Ran], words: str, code: int, found: str
+    safe_gate: SafeGate, words: str, code: int, found: str
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     write_cases(Path("d.jsonl"), turn("z"))
@@ -50,7 +47,7 @@ def test_words_of_a_command_come_before_flags_that_take_several(
     assert (ran.code, found in ran.log) == (code, True), ran.log
 
 
-def test_help_shows_what_people_use_and_help_all_the_rest(safe_gate: Callable[..., Ran]) -> None:
+def test_help_shows_what_people_use_and_help_all_the_rest(safe_gate: SafeGate) -> None:
     short, whole = safe_gate("run", "--help"), safe_gate("run", "--help-all")
     assert short.code == whole.code == 0
     flags = re.findall(r"^  --(?!help|json|shard|quiet)[a-z-]+", short.out, flags=re.MULTILINE)
@@ -60,6 +57,4 @@ def test_help_shows_what_people_use_and_help_all_the_rest(safe_gate: Callable[..
     assert safe_gate("help", "run").out == short.out
     assert safe_gate("help", "run", "--all").out == whole.out
     assert safe_gate("help").out == safe_gate("--help").out
-    wrong = safe_gate("help", "expain")
-    assert wrong.code == 3
-    assert '"expain" (did you mean "explain"?)' in wrong.err
+    refused(safe_gate("help", "expain"), '"expain" (did you mean "explain"?)')

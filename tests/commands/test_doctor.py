@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from safe_gate.settings import settings
-from tests.support.cases import BAD, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, SafeGate, refused, report, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.git import commit_here as commit
 from tests.support.git import git
 from tests.support.github import BASE, HEAD, TOKEN
@@ -91,30 +91,20 @@ def test_the_doctor_names_the_source_of_every_setting(
     assert not Path("output").exists()
 
 
-READ_ONLY = "read-only (the job's default token)"
+SHOWN, READ_ONLY = "given; it needs pull-requests: write", "read-only (the job's default token)"
+BY_HEAD = "not in the event; the open pull request with this head"
+PUSH = {"after": HEAD}
 
 
 @pytest.mark.parametrize(
     ("event", "content", "actor", "number", "token"),
     [
-        ("pull_request", payload("octo/app"), "octocat", "#2", "given; it needs pull-requests: write"),
+        ("pull_request", payload("octo/app"), "octocat", "#2", SHOWN),
         ("pull_request", payload("fork/app"), "octocat", "#2, from a fork", READ_ONLY),
         ("pull_request", payload(None), "octocat", "#2, from a fork", READ_ONLY),
         ("pull_request", payload("octo/app"), "dependabot[bot]", "#2", READ_ONLY),
-        (
-            "pull_request_target",
-            payload("fork/app"),
-            "octocat",
-            "#2, from a fork",
-            "given; it needs pull-requests: write",
-        ),
-        (
-            "push",
-            {"after": HEAD},
-            "octocat",
-            "not in the event; the open pull request with this head",
-            "given; it needs pull-requests: write",
-        ),
+        ("pull_request_target", payload("fork/app"), "octocat", "#2, from a fork", SHOWN),
+        ("push", PUSH, "octocat", BY_HEAD, SHOWN),
     ],
     ids=["same", "fork", "deleted fork", "dependabot", "target", "push"],
 )
@@ -137,12 +127,11 @@ def test_the_doctor_shows_what_is_known_of_the_tokens_permissions(
 def test_the_doctor_says_which_reports_go_with_the_actions_container(
     safe_gate: SafeGate, job: Callable[..., None], where: str, is_lost: bool
 ) -> None:
-    job(GITHUB_WORKSPACE="/github/workspace")
-    found = facts(safe_gate("doctor", "--all", "--report-dir", where).out)["reports"]
-    assert found.startswith(f"in {where or './reports'}")
-    assert (", outside the workspace; they are deleted" in found) is is_lost
-    job(GITHUB_WORKSPACE="/elsewhere")
-    assert facts(safe_gate("doctor", "--all", "--report-dir", where).out)["reports"] == f"in {where or './reports'}"
+    for workspace in ("/github/workspace", "/elsewhere"):
+        job(GITHUB_WORKSPACE=workspace)
+        found = facts(safe_gate("doctor", "--all", "--report-dir", where).out)["reports"]
+        assert found.startswith(f"in {where or './reports'}")
+        assert (", outside the workspace; they are deleted" in found) is (is_lost and workspace != "/elsewhere")
 
 
 @pytest.mark.parametrize("shard", [(), ("--shard", "1/1")])
@@ -159,93 +148,68 @@ def test_a_run_in_the_actions_container_warns_of_reports_that_go_with_it(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "environ", "comment"),
+    ("arguments", "token", "comment"),
     [
-        ((), {}, "always, on pull request #2"),
-        (("--comment", "never"), {}, "no: comment is never"),
-        ((), {"INPUT_GITHUB-TOKEN": ""}, "no: there is no token"),
-        (("--dry-run",), {}, "no: this is a dry run"),
+        ((), TOKEN, "always, on pull request #2"),
+        (("--comment", "never"), TOKEN, "no: comment is never"),
+        ((), "", "no: there is no token"),
+        (("--dry-run",), TOKEN, "no: this is a dry run"),
     ],
 )
 def test_the_doctor_says_what_would_be_posted(
-    safe_gate: SafeGate, job: Callable[..., None], arguments: tuple[str, ...], environ: dict[str, str], comment: str
+    safe_gate: SafeGate, job: Callable[..., None], arguments: tuple[str, ...], token: str, comment: str
 ) -> None:
-    job(**environ)
+    job(**{"INPUT_GITHUB-TOKEN": token})
     found = facts(safe_gate("doctor", "--all", *arguments).out)
-    assert found["comment"] == comment
-    assert found["job summary"] == ("no: this is a dry run" if "--dry-run" in arguments else "yes")
-    assert found["recorded text"] == "shown"
+    summary = "no: this is a dry run" if "--dry-run" in arguments else "yes"
+    assert (found["comment"], found["job summary"], found["recorded text"]) == (comment, summary, "shown")
 
 
-def test_the_doctor_outside_of_actions_needs_nothing(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    ran = safe_gate("doctor", "--all", "--text", "none", "--cases", "c.jsonl")
-    assert ran.code == 0
+def test_the_doctor_outside_of_actions_needs_nothing_and_counts_what_a_run_would_read(safe_gate: SafeGate) -> None:
+    for name in "ab":
+        write_batch(Path(f"{name}_batch.json"), safe_case(name))
+    write_cases(Path("c.jsonl"), turn("a", tags=["grief"]), turn("b"))
+    flags = ("--safe-batch", "*_batch", "--cases", "c.jsonl", "--tag", "!grief", "--text", "none")
+    ran = safe_gate("doctor", "--all", *flags)
+    assert (ran.code, ran.err) == (0, "")
+    files = dict(re.findall(r"^  (\S+) +(\d+ files? of \S+)$", ran.out, re.MULTILINE))
+    assert files == {"safe-batch": "2 files of *_batch", "synthesis-cases": "1 file of c.jsonl"}
     found = facts(ran.out)
+    assert (found["Synthesis cases"], found["SAFE v0 cases"]) == ("1", "2")
     assert found["event"] == found["repository"] == found["pull request"] == found["token"] == "none"
     assert found["annotations"] == "no: this is not a GitHub Actions job"
     assert found["recorded text"] == "hidden: hashes replace it"
 
 
-def test_the_doctor_counts_the_files_that_a_run_would_read_and_their_cases(safe_gate: SafeGate) -> None:
-    for name in "ab":
-        write_batch(Path(f"{name}_batch.json"), safe_case(name))
-    write_cases(Path("c.jsonl"), turn("a", tags=["grief"]), turn("b"))
-    ran = safe_gate("doctor", "--all", "--safe-batch", "*_batch", "--cases", "c.jsonl", "--tag", "!grief")
-    assert (ran.code, ran.err) == (0, "")
-    found = dict(re.findall(r"^  (\S+) +(\d+ files? of \S+)$", ran.out, re.MULTILINE))
-    assert found == {"safe-batch": "2 files of *_batch", "synthesis-cases": "1 file of c.jsonl"}
-    assert (facts(ran.out)["Synthesis cases"], facts(ran.out)["SAFE v0 cases"]) == ("1", "2")
-
-
 @pytest.mark.parametrize(
-    "arguments",
+    "flags",
     [
-        (),
-        ("--safe-batch", "nowhere*"),
-        ("--cases", "c.jsonl", "no.jsonl"),
-        ("--cases", "c.jsonl", "--rules", "no.json"),
-        ("--batch", "b", "--rules", "no.json"),
-        ("--cases", "c.jsonl", "--rules", "broken.json"),
-        ("--cases", "c.jsonl", "--rules-off", "no-such-rule"),
-        ("--cases", "unfit.jsonl"),
-        ("--cases", "c.jsonl", "--config", "misspelt.json"),
-        ("--cases", "unfit.jsonl", "--config", "misspelt.json"),
-        ("--cases", "c.jsonl", "--tag", "grief"),
-        ("--cases", "c.jsonl", "--shard", "5/2"),
-        ("--batch", "nowhere", "--rules-off", "no-such-rule"),
-        ("--cases", "c.jsonl", "--baseline", "."),
-        ("--cases", "c.jsonl", "--policy-ref", "base"),
-        ("--cases", "c.jsonl", "--policy-ref", "base", "--on-weakened", "fail"),
-        ("--cases", "c.jsonl", "--on-weakened", "fail"),
-        ("--cases", "c.jsonl", "--on-weakened", "fail", "--baseline", "gone.json", "--allow-missing", "baseline"),
-        *(("--cases", "c.jsonl", "--baseline", name) for name in ("known.json", "no-such-branch", "gone.json", "base")),
-        *(("--cases", "c.jsonl", "--waivers", name) for name in ("no.json", "c.jsonl")),
+        *("", "--safe-batch nowhere*", "--cases c.jsonl no.jsonl", "--batch b --rules no.json", "--cases unfit.jsonl"),
+        *("--cases c.jsonl --config misspelt.json", "--cases unfit.jsonl --config misspelt.json"),
+        *("--cases c.jsonl --tag grief", "--cases c.jsonl --shard 5/2", "--batch nowhere --rules-off no-such-rule"),
+        *(f"--cases c.jsonl --rules{more}" for more in (" no.json", " broken.json", "-off no-such-rule")),
+        *(f"--cases c.jsonl --baseline {name}" for name in (".", "known.json", "no-such-branch", "gone.json", "base")),
+        *(f"--cases c.jsonl --policy-ref base{more}" for more in ("", " --on-weakened fail")),
+        *(f"--cases c.jsonl --on-weakened fail{more}" for more in ("", " --baseline gone.json --allow-missing baseline")),
+        *(f"--cases c.jsonl --waivers {name}" for name in ("no.json", "c.jsonl")),
+        *("merge", "merge none*.json"),
     ],
-)
-def test_the_doctor_refuses_what_a_run_would_refuse(safe_gate: SafeGate, arguments: tuple[str, ...]) -> None:
+)  # fmt: skip
+def test_the_doctor_refuses_what_a_run_would_refuse(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, flags: str
+) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     write_batch(Path("b.json"), safe_case("a"))
     write_cases(Path("unfit.jsonl"), turn("a", checks=["acme/none"]), turn("b", checks=[]), turn("c", tags=["a"]))
     Path("broken.json").write_text('{"pack": }', "utf-8")
-    limits = {"tags": {"grief": {"min-pass-rate": 1}}, "min-label-accuracy": {"acme/no": 1}}
-    Path("misspelt.json").write_text(json.dumps(limits), "utf-8")
-    Path("known.json").write_text('{"waivers": []}', "utf-8")
-    ran = safe_gate("doctor", "--all", *arguments)
-    assert ran.code == 3
-    assert ran.err == safe_gate("run", *arguments).err
-
-
-@pytest.mark.parametrize("shards", ["", "none*.json"])
-def test_the_doctor_refuses_to_merge_what_is_not_there(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, shards: str
-) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    monkeypatch.setenv("INPUT_MODE", "merge")
-    monkeypatch.setenv("INPUT_SHARDS", shards)
-    ran = safe_gate("doctor", "--all", "--cases", "c.jsonl")
-    assert ran.code == 3
-    assert ran.err == safe_gate("run", "--cases", "c.jsonl").err
+    write_json("misspelt.json", {"tags": {"grief": {"min-pass-rate": 1}}, "min-label-accuracy": {"acme/no": 1}})
+    write_json("known.json", {"waivers": []})
+    arguments = flags.split()
+    if flags.startswith("merge"):
+        monkeypatch.setenv("INPUT_MODE", "merge")
+        monkeypatch.setenv("INPUT_SHARDS", flags.removeprefix("merge").strip())
+        arguments = ["--cases", "c.jsonl"]
+    assert refused(safe_gate("doctor", "--all", *arguments)) == safe_gate("run", *arguments).err
 
 
 def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: SafeGate) -> None:
@@ -282,9 +246,7 @@ def test_the_doctor_names_every_problem_of_the_settings(
     monkeypatch.setenv("INPUT_MIN-PASSRATE", "1")
     monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "nan")
     ran = safe_gate("doctor", "--all")
-    assert ran.code == 3
-    assert "did you mean min-pass-rate?" in ran.err
-    assert 'SAFE_GATE_MIN_PASS_RATE: is "nan"' in ran.err
+    refused(ran, "did you mean min-pass-rate?", 'SAFE_GATE_MIN_PASS_RATE: is "nan"')
     assert facts(ran.out)["pull request"] == "#2"
     assert TOKEN not in ran.log
     assert not re.search("^::", ran.log, re.MULTILINE)
@@ -300,7 +262,7 @@ def test_a_dry_run_judges_and_reports_but_publishes_nothing(
         monkeypatch.setenv("INPUT_DRY-RUN", "true")
     ran = safe_gate("run", "--cases", "c.jsonl", *(["--dry-run"] if given == "flag" else []))
     assert ran.code == 1
-    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "fail"
+    assert report()["verdict"] == "fail"
     assert not Path("summary").exists()
     assert "skipped-dry-run" in Path("output").read_text("utf-8")
     assert not re.search(r"^\s*::", ran.log, re.MULTILINE)

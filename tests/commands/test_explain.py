@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from safe_gate.inputs.checked import load_schema
-from tests.support.cases import BAD, REPOSITORY, Ran, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, REPOSITORY, Ran, SafeGate, refused, safe_case, turn, write_batch, write_cases
 
 NO_FEVER = {"output": {"signals": ["Cough"], "summary": "She went home.", "followup_questions": ["Which policy?"]}}
 
@@ -32,13 +32,6 @@ def heads(ran: Ran) -> list[str]:
 
 
 CASES = ("--cases", "c.jsonl", "d.jsonl", "--batch", "b.json")
-
-
-@pytest.mark.usefixtures("files")
-def test_several_ids_in_several_files_of_both_evaluators_are_explained(safe_gate: SafeGate) -> None:
-    ran = safe_gate("explain", "lost", "chat@3", "row#1", "good", *CASES)
-    assert (ran.code, ran.err) == (0, "")
-    assert [one.partition(" ")[0] for one in heads(ran)] == ["lost", "good", "row#1", "chat@3"]
 
 
 @pytest.mark.usefixtures("files")
@@ -73,6 +66,9 @@ def test_failed_explains_the_cases_that_fail_and_should_not(safe_gate: SafeGate)
     write_cases(Path("e.jsonl"), turn("good"))
     ran = safe_gate("explain", "--failed", "--cases", "e.jsonl")
     assert (ran.code, ran.out) == (0, "No case fails unexpectedly.\n")
+    write_cases(Path("e.jsonl"), turn("good"), turn("broken", checks=[]))
+    refused(safe_gate("explain", "--failed", "--cases", "e.jsonl"), "e.jsonl:2: broken: checks: is an empty list")
+    assert safe_gate("explain", "good", "--cases", "e.jsonl").code == 0
 
 
 @pytest.mark.usefixtures("files")
@@ -115,39 +111,27 @@ def test_json_says_the_same_as_a_report_over_the_examples(
 
 
 @pytest.mark.usefixtures("files")
-def test_an_id_that_no_case_has_names_near_ones_after_the_others_are_shown(safe_gate: SafeGate) -> None:
+def test_ids_of_all_files_are_explained_and_an_id_that_no_case_has_names_near_ones(safe_gate: SafeGate) -> None:
+    ids = ("lost", "chat@3", "row#1", "good")
+    ran = safe_gate("explain", *ids, *CASES)
+    assert (ran.code, ran.err) == (0, "")
+    assert [one.partition(" ")[0] for one in heads(ran)] == ["lost", "good", "row#1", "chat@3"]
     write_cases(Path("c.jsonl"), turn("row-1#1"), turn("row-1#2"), turn("other"))
     ran = safe_gate("explain", "row-1", "other", "othr", "--cases", "c.jsonl")
-    assert ran.code == 3
+    near = 'row-1: no case has this id (did you mean "row-1#1" or "row-1#2"?); looked in Synthesis cases'
+    refused(ran, near, 'othr: no case has this id (did you mean "other"?)')
     assert [one.partition(" ")[0] for one in heads(ran)] == ["other"]
-    words = 'row-1: no case has this id (did you mean "row-1#1" or "row-1#2"?); looked in Synthesis cases'
-    assert words in ran.err
-    assert 'othr: no case has this id (did you mean "other"?); looked in Synthesis cases' in ran.err
 
 
-@pytest.mark.usefixtures("files")
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("explain", "--cases", "c.jsonl"), "explain: names no case; expected ids before flags, or --failed"),
-        (("explain", "good", "--failed", "--cases", "c.jsonl"), "explain: takes ids or --failed, not both"),
-        (("explain", "good"), "safe-batch or synthesis-cases: is not set"),
-    ],
-)
-def test_a_command_line_that_names_no_case_is_refused(
-    safe_gate: SafeGate, arguments: tuple[str, ...], words: str
-) -> None:
-    ran = safe_gate(*arguments)
-    assert (ran.code, ran.out) == (3, "")
-    assert words in ran.err
-
-
-def test_failed_refuses_files_with_problems_and_an_id_that_is_found_does_not(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("good"), turn("broken", checks=[]))
-    ran = safe_gate("explain", "--failed", "--cases", "c.jsonl")
-    assert ran.code == 3
-    assert "c.jsonl:2: broken: checks: is an empty list" in ran.err
-    assert safe_gate("explain", "good", "--cases", "c.jsonl").code == 0
+def test_a_command_line_that_names_no_case_is_refused(safe_gate: SafeGate) -> None:
+    for arguments, words in (
+        ("--cases c.jsonl", "explain: names no case; expected ids before flags, or --failed"),
+        ("good --failed --cases c.jsonl", "explain: takes ids or --failed, not both"),
+        ("good", "safe-batch or synthesis-cases: is not set"),
+    ):
+        ran = safe_gate("explain", *arguments.split())
+        assert refused(ran, words)
+        assert ran.out == ""
 
 
 def test_recorded_text_is_escaped_in_every_form(safe_gate: SafeGate) -> None:

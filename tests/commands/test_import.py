@@ -69,14 +69,11 @@ def test_csv_as_spreadsheets_write_it(safe_gate: SafeGate, text: str) -> None:
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (
-            ("--map", "user=message,assistant=reply"),
-            'in.csv: has no column message, but "My ask", "Answer"; correct --map',
-        ),
+        (("--map", "user=message,assistant=reply"), 'in.csv: has no column message, but "My ask", "Answer"; correct --map'),
         (("--map", "user=my ask,assistant=Answr"), 'has no column Answr, but "My ask", "Answer"; correct --map'),
         (("--from", "csv"), 'has no known pair of columns, but "My ask", "Answer"; name them with --map'),
     ],
-)
+)  # fmt: skip
 def test_a_missing_column_is_one_problem(safe_gate: SafeGate, flags: tuple[str, ...], words: str) -> None:
     Path("in.csv").write_text("My ask,Answer\n" + "x,y\n" * 9, "utf-8")
     for more in ((), ("--skip-invalid",)):

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.support import actionlint
-from tests.support.cases import SafeGate, report
+from tests.support.cases import SafeGate, refused, report
 from tests.support.git import git
 
 SAMPLES = {
@@ -55,14 +55,9 @@ def test_an_empty_folder_gets_the_samples_and_no_workflow(safe_gate: SafeGate) -
     assert written(ran.out) == SAMPLES
 
 
-def test_a_run_without_cases_names_it(safe_gate: SafeGate) -> None:
-    for command in (("run",), ("doctor",), ("explain", "a")):
-        ran = safe_gate(*command)
-        assert ran.code == 3
-        assert "; safe-gate init adds samples and a config file that names them\n" in ran.err
-
-
-def test_what_it_writes_passes_validate_doctor_and_run(safe_gate: SafeGate) -> None:
+def test_what_it_writes_passes_validate_doctor_and_run_and_git_ignores_the_reports(safe_gate: SafeGate) -> None:
+    refused(safe_gate("doctor"), "; safe-gate init adds samples and a config file that names them\n")
+    git("init", "--quiet")
     safe_gate("init")
     cases = ("evals/clinical_batch_1.json", "evals/clinical_batch_1.outputs.jsonl", "evals/replies.jsonl")
     assert safe_gate("validate", *cases, "safe-gate.config.json").code == 0
@@ -73,6 +68,7 @@ def test_what_it_writes_passes_validate_doctor_and_run(safe_gate: SafeGate) -> N
     assert found["verdict"] == "pass"
     assert found["safe_v0"]["label_distribution"]["Pass"] == 2
     assert [not case["pass"] for case in found["synthesis"]["results"]] == [False, False, True]
+    assert git("status", "--porcelain", "--untracked-files=all", "reports").split() == ["??", "reports/.gitignore"]
 
 
 @pytest.mark.parametrize(
@@ -93,19 +89,27 @@ def test_the_host_of_a_remote_names_the_platform(
     assert set(tree()) == SAMPLES | written
 
 
-def test_a_folder_of_github_names_the_platform_without_git(safe_gate: SafeGate) -> None:
-    Path(".github").mkdir()
-    assert "No workflow" not in safe_gate("init").out
-    assert set(tree()) == SAMPLES | GITHUB
+WORKFLOW, EVALS = ".github/workflows/safe-gate.yml", ".github/workflows/evals.yaml"
+# A file that is there, its content, what is written beside it, and what is said.
+THERE = [
+    (".github/x", "", GITHUB, "Detected: GitHub\n"),
+    (".gitlab-ci.yml", "build: x\n", GITLAB, "add `- local: .gitlab/safe-gate.yml` under include in .gitlab-ci.yml\n"),
+    (".gitlab-ci.yml", "build: x\n", GITLAB, "Left alone: .gitlab-ci.yml (exists)\n"),
+    (WORKFLOW, "name: ours\n", set(), f"Left alone: {WORKFLOW} (exists)\n"),
+    (WORKFLOW, "name: ours\n", set(), "No workflow runs the gate: add a step that uses the action to one in .github"),
+    (EVALS, "jobs: {a: {steps: [uses: acme/safe-gate@v1]}}\n", set(), f"{WORKFLOW} ({EVALS} runs SAFE Gate)\n"),
+]
 
 
-def test_a_pipeline_of_gitlab_is_left_alone_and_the_job_written_beside_it(safe_gate: SafeGate) -> None:
-    Path(".gitlab-ci.yml").write_text("build:\n  script: make\n", "utf-8")
-    ran = safe_gate("init")
-    assert Path(".gitlab-ci.yml").read_text("utf-8") == "build:\n  script: make\n"
-    assert set(tree()) == SAMPLES | GITLAB
-    assert "Left alone: .gitlab-ci.yml (exists)\n" in ran.out
-    assert "add `- local: .gitlab/safe-gate.yml` under include in .gitlab-ci.yml\n" in ran.out
+@pytest.mark.parametrize(("path", "content", "written", "words"), THERE)
+def test_a_workflow_that_is_there_is_left_alone(
+    safe_gate: SafeGate, path: str, content: str, written: set[str], words: str
+) -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(content, "utf-8")
+    assert words in safe_gate("init").out
+    assert Path(path).read_text("utf-8") == content
+    assert set(tree()) == SAMPLES | written | {path}
 
 
 def test_a_second_time_changes_nothing_and_lists_every_file(safe_gate: SafeGate) -> None:
@@ -119,43 +123,21 @@ def test_a_second_time_changes_nothing_and_lists_every_file(safe_gate: SafeGate)
     assert {f"Left alone: {name} (exists)" for name in before} < set(ran.out.splitlines())
 
 
-def test_git_ignores_the_reports(safe_gate: SafeGate) -> None:
-    git("init", "--quiet")
-    safe_gate("init")
-    assert safe_gate("run").code == 0
-    assert git("status", "--porcelain", "--untracked-files=all", "reports").split() == ["??", "reports/.gitignore"]
-
-
-def test_a_workflow_of_that_name_is_left_alone(safe_gate: SafeGate) -> None:
-    (workflow := Path(".github/workflows/safe-gate.yml")).parent.mkdir(parents=True)
-    workflow.write_text("name: ours\n", "utf-8")
-    ran = safe_gate("init")
-    assert workflow.read_text("utf-8") == "name: ours\n"
-    assert "Left alone: .github/workflows/safe-gate.yml (exists)\n" in ran.out
-    assert "No workflow runs the gate: add a step that uses the action to one in .github/workflows\n" in ran.out
-
-
-def test_no_second_workflow_is_written_beside_one_that_runs_the_gate(safe_gate: SafeGate) -> None:
-    (workflow := Path(".github/workflows/evals.yaml")).parent.mkdir(parents=True)
-    workflow.write_text("jobs: {a: {steps: [uses: acme/safe-gate@v1]}}\n", "utf-8")
-    ran = safe_gate("init")
-    words = ".github/workflows/safe-gate.yml (.github/workflows/evals.yaml runs SAFE Gate)"
-    assert f"Left alone: {words}\n" in ran.out
-    assert set(tree()) == SAMPLES | {".github/workflows/evals.yaml"}
-
-
 @pytest.mark.parametrize("flags", [(), ("--dry-run",)])
 def test_nothing_is_written_behind_a_link_out_of_the_workspace(
     safe_gate: SafeGate, tmp_path_factory: pytest.TempPathFactory, flags: tuple[str, ...]
 ) -> None:
     outside = tmp_path_factory.mktemp("outside")
     Path("evals").symlink_to(outside)
-    ran = safe_gate("init", *flags)
     words = "cannot be written: a symbolic link leads out of the workspace; replace the link by a folder"
-    assert ran.code == 3
-    assert f"evals/README.md: {words}\n" in ran.err
-    assert ran.err.count("symbolic link") == 1
+    assert refused(safe_gate("init", *flags), f"evals/README.md: {words}\n").count("symbolic link") == 1
     assert (tree(), [*outside.iterdir()]) == ({}, [])
+    Path("evals").unlink()
+    Path("evals").write_text("a file\n", "utf-8")
+    ran = safe_gate("init")
+    refused(ran, "evals/README.md: cannot be written: evals is a file, and a folder is needed there; move it")
+    assert "Written" not in ran.out
+    assert tree() == {"evals": b"a file\n"}
 
 
 def test_a_dry_run_lists_what_would_be_written_and_writes_nothing(safe_gate: SafeGate) -> None:
@@ -166,18 +148,6 @@ def test_a_dry_run_lists_what_would_be_written_and_writes_nothing(safe_gate: Saf
     assert list(Path().iterdir()) == [Path(".github")]
     assert ran.out.endswith("\nNothing was written.\n")
     assert "Next:" not in ran.out
-
-
-def test_a_place_that_cannot_be_written_is_one_sentence_and_nothing_is_written(safe_gate: SafeGate) -> None:
-    Path("evals").write_text("a file\n", "utf-8")
-    ran = safe_gate("init")
-    assert ran.code == 3
-    words = (
-        "evals/README.md: cannot be written: evals is a file, and a folder is needed there; move it, or name another"
-    )
-    assert ran.err.startswith(words)
-    assert "Written" not in ran.out
-    assert tree() == {"evals": b"a file\n"}
 
 
 def test_a_folder_inside_the_repository_says_how_the_gate_runs_at_its_top(
@@ -244,9 +214,8 @@ def test_the_script_records_the_answers_of_the_application(safe_gate: SafeGate) 
     replies = [json.loads(line) for line in Path("evals/replies.jsonl").read_text("utf-8").splitlines()]
     assert [one["assistant"] == f"Heard: {one['user']}" for one in replies] == [True, True, False]
     assert replies[0]["notes"] == "Names what is hard and asks about it."
-    outputs = [
-        json.loads(line) for line in Path("evals/clinical_batch_1.outputs.jsonl").read_text("utf-8").splitlines()
-    ]
+    lines = Path("evals/clinical_batch_1.outputs.jsonl").read_text("utf-8").splitlines()
+    outputs = [json.loads(line) for line in lines]
     assert [one["test_id"] for one in outputs] == ["clinical-001", "clinical-002"]
     assert {one["output"]["summary"] for one in outputs} == {"Grün."}
     assert safe_gate("validate", "evals/replies.jsonl", "evals/clinical_batch_1.json").code == 0
@@ -267,26 +236,18 @@ def test_the_script_records_the_replies_of_a_conversation_that_are_judged(
     assert [one["content"] for one in found if one["role"] == "assistant"] == kept
 
 
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ("    raise OSError('no route')\n", "replies.jsonl:1: OSError: no route; nothing is written\n"),
-        (
-            "    return None\n",
-            "replies.jsonl:1: TypeError: application returned NoneType; expected text; nothing is written\n",
-        ),
-        (
-            "    return 'text'\n",
-            (
-                "clinical_batch_1.json: clinical-001: TypeError: application returned something else; "
-                "expected signals, summary and followup_questions; nothing is written\n"
-            ),
-        ),
-    ],
-)
-def test_the_script_writes_nothing_unless_every_case_is_answered(safe_gate: SafeGate, body: str, words: str) -> None:
+RETURNED = "TypeError: application returned"
+UNANSWERED = {
+    "raise OSError('no route')": "replies.jsonl:1: OSError: no route",
+    "return None": f"replies.jsonl:1: {RETURNED} NoneType; expected text",
+    "return 'text'": f"clinical_batch_1.json: clinical-001: {RETURNED} something else; expected signals, summary and followup_questions",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", UNANSWERED)
+def test_the_script_writes_nothing_unless_every_case_is_answered(safe_gate: SafeGate, body: str) -> None:
     safe_gate("init")
-    fill_in(body)
+    fill_in(f"    {body}\n")
     before = tree()
     done = record()
-    assert (done.returncode, done.stderr, tree()) == (1, words, before)
+    assert (done.returncode, done.stderr, tree()) == (1, f"{UNANSWERED[body]}; nothing is written\n", before)

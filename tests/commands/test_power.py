@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import Ran, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Ran, SafeGate, refused, safe_case, turn, write_batch, write_cases
 
 OF_A_HUNDRED = """\
 ┌─────────────────────────────────────────────────┬─────────────────────┐
@@ -86,17 +86,13 @@ def test_the_policy_moves_the_figures(safe_gate: SafeGate, monkeypatch: pytest.M
         (["--cases", "nowhere.jsonl"], "nowhere.jsonl"),
         (["--batch", "b", "--concern", "I99"], "safe-concern: 'I99' matches no case"),
         (["--cases", "broken.jsonl", "--batch", "b"], "broken.jsonl:1: is not valid JSON"),
-        (
-            ["10", "--config", "c.json"],
-            "c.json:1: significance.alpha: is 1, not less than 1; expected a number above 0 and below 1",
-        ),
+        (["10", "--config", "c.json"], "c.json:1: significance.alpha: is 1, not less than 1; expected a number above 0 and below 1"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_counted_is_refused(safe_gate: SafeGate, arguments: list[str], mentions: str) -> None:
     write_batch(Path("b.json"), safe_case("a"))
     Path("broken.jsonl").write_text("{\n", "utf-8")
     Path("c.json").write_text('{"significance": {"alpha": 1}}', "utf-8")
     ran = safe_gate("power", *arguments)
-    assert ran.code == 3
-    assert mentions in ran.err
+    refused(ran, mentions)
     assert ran.out == ""

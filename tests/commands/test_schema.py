@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.support.cases import REPOSITORY, Ran
+from tests.support.cases import REPOSITORY, SafeGate, refused
 
 SCHEMAS = {file.name.removesuffix(".schema.json"): file for file in (REPOSITORY / "schemas").glob("*.json")}
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_a_schema_is_printed_as_it_is(safe_gate: Callable[..., Ran], name: str) -> None:
+def test_a_schema_is_printed_as_it_is(safe_gate: SafeGate, name: str) -> None:
     ran = safe_gate("schema", name)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.rstrip() == SCHEMAS[name].read_text("utf-8").rstrip()
     assert json.loads(ran.out)["$id"].endswith(f"/{name}.schema.json")
 
 
-def test_the_names_are_listed_without_one(safe_gate: Callable[..., Ran]) -> None:
+def test_the_names_are_listed_without_one(safe_gate: SafeGate) -> None:
     ran = safe_gate("schema")
     assert (ran.code, ran.out.split()) == (0, sorted(SCHEMAS))
 
 
-def test_an_unknown_name_is_one_sentence_with_the_names(safe_gate: Callable[..., Ran]) -> None:
+def test_an_unknown_name_is_one_sentence_with_the_names(safe_gate: SafeGate) -> None:
     ran = safe_gate("schema", "confg")
     assert (ran.code, ran.out) == (3, "")
     assert '"confg" is not a schema (did you mean config?); expected one of config, ' in ran.err
@@ -48,14 +48,14 @@ def test_every_property_that_a_user_writes_is_described(name: str) -> None:
     assert [path for path, one in found.items() if not one.get("description")] == []
 
 
-def test_no_arguments_print_help_that_names_init_and_exit_3(safe_gate: Callable[..., Ran]) -> None:
+def test_no_arguments_print_help_that_names_init_and_exit_3(safe_gate: SafeGate) -> None:
     ran = safe_gate()
     assert (ran.code, ran.err) == (3, "")
     assert ran.out == safe_gate("--help").out
     assert "`safe-gate init`" in ran.out
 
 
-def test_a_command_that_does_not_judge_says_what_it_could_not_do(safe_gate: Callable[..., Ran]) -> None:
+def test_a_command_that_does_not_judge_says_what_it_could_not_do(safe_gate: SafeGate) -> None:
     for arguments, words in (
         (["schema", "nope"], "could not print the schema: 1 problem;"),
         (["init", "extra"], "could not initialise: 1 problem;"),
@@ -63,5 +63,4 @@ def test_a_command_that_does_not_judge_says_what_it_could_not_do(safe_gate: Call
         (["import", "nowhere.csv"], "could not import: 1 problem;"),
         (["nope"], "could not judge: 1 problem;"),
     ):
-        ran = safe_gate(*arguments)
-        assert (ran.code, f"safe-gate: {words} correct the input and run again" in ran.err) == (3, True), ran.err
+        refused(safe_gate(*arguments), f"safe-gate: {words} correct the input and run again")

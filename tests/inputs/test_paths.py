@@ -11,7 +11,7 @@ import pytest
 
 from safe_gate.inputs import globs
 from safe_gate.render.untrusted import escape_invisible
-from tests.support.cases import BAD, SafeGate, bare_case, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, SafeGate, bare_case, refused, report, safe_case, turn, write_batch, write_cases
 
 OUTPUT = safe_case("x")["output"]
 
@@ -38,17 +38,19 @@ def test_a_glob_names_what_a_shell_would() -> None:
     for name in ("a.jsonl", ".hidden.jsonl", "x/b.jsonl", "x/y/c.jsonl", "x/.z/d.jsonl", "[1].jsonl"):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).touch()
-    assert named("*.jsonl") == ["[1].jsonl", "a.jsonl"]
-    assert named("x/?.jsonl") == ["x/b.jsonl"]
-    assert named("**/*.jsonl") == ["[1].jsonl", "a.jsonl", "x/b.jsonl", "x/y/c.jsonl"]
-    assert named("*/y/c.jsonl") == ["x/y/c.jsonl"]
-    assert named("x/.*/*") == ["x/.z/d.jsonl"]
-    assert named("[[]1].jsonl") == ["[1].jsonl"]
-    assert named("*/") == ["x"]
-    assert named("a\0/**") == []
-    assert named("x/**") == ["x/b.jsonl", "x/y", "x/y/c.jsonl"]
-    assert named("no/*") == named("a.jsonl/*") == named("a.jsonl") == named("*\0*/x") == []
-    assert named(f"{Path().absolute()}/x/*.jsonl") == [f"{Path().absolute().as_posix()}/x/b.jsonl"]
+    for pattern, found in {
+        "*.jsonl": ["[1].jsonl", "a.jsonl"],
+        "x/?.jsonl": ["x/b.jsonl"],
+        "**/*.jsonl": ["[1].jsonl", "a.jsonl", "x/b.jsonl", "x/y/c.jsonl"],
+        "*/y/c.jsonl": ["x/y/c.jsonl"],
+        "x/.*/*": ["x/.z/d.jsonl"],
+        "[[]1].jsonl": ["[1].jsonl"],
+        "*/": ["x"],
+        "x/**": ["x/b.jsonl", "x/y", "x/y/c.jsonl"],
+        f"{Path().absolute()}/x/*.jsonl": [f"{Path().absolute().as_posix()}/x/b.jsonl"],
+        **dict.fromkeys(("a\0/**", "no/*", "a.jsonl/*", "a.jsonl", "*\0*/x"), ()),
+    }.items():
+        assert named(pattern) == [*found], pattern
 
 
 def test_a_glob_of_many_folders_of_any_depth_lists_each_file_once_and_soon() -> None:
@@ -62,7 +64,7 @@ def test_a_glob_of_many_folders_of_any_depth_lists_each_file_once_and_soon() -> 
     assert named("**/" * 12 + "*.jsonl") == [(folder / "c.jsonl").as_posix()]
 
 
-def test_links_that_go_round_end_and_name_each_file_once_by_its_own_path(safe_gate: SafeGate) -> None:
+def test_links_that_go_round_end_and_name_each_file_once_by_its_own_path(safe_gate: SafeGate, tmp_path: Path) -> None:
     Path("a/b").mkdir(parents=True)
     write_cases(Path("a/b/c.jsonl"), turn("t"))
     for link, target in (("a/x", "."), ("a/y", "."), ("a/A", "b"), ("a/b/up", ".."), ("a/z", "z"), ("a/w", "w" * 300)):
@@ -73,15 +75,11 @@ def test_links_that_go_round_end_and_name_each_file_once_by_its_own_path(safe_ga
     Path("0/a").symlink_to("../a")
     Path("00").symlink_to("a")
     assert named("*/**/*.jsonl") == named("*/*/**/*.jsonl") == ["a/b/c.jsonl"]
-
-
-def test_a_folder_behind_a_link_alone_is_read(safe_gate: SafeGate, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    (elsewhere / "in").mkdir(parents=True)
-    write_cases(elsewhere / "in" / "c.jsonl", turn("t", assistant=BAD))
+    (tmp_path / "elsewhere/in").mkdir(parents=True)
+    write_cases(tmp_path / "elsewhere/in/c.jsonl", turn("t", assistant=BAD))
     Path("evals").mkdir()
-    Path("evals/linked").symlink_to(elsewhere)
-    assert named("evals/**/*.jsonl") == ["evals/linked/in/c.jsonl"]
+    Path("evals/linked").symlink_to(tmp_path / "elsewhere")
+    assert named("evals/**/*.jsonl") == ["evals/linked/in/c.jsonl"], "a folder behind a link alone is read"
     assert safe_gate("eval", "--cases", "evals/**/*.jsonl").code == 2
 
 
@@ -89,8 +87,7 @@ def test_a_folder_behind_a_link_alone_is_read(safe_gate: SafeGate, tmp_path: Pat
 def test_a_folder_that_cannot_be_listed_is_named(safe_gate: SafeGate, flags: tuple[str, ...]) -> None:
     Path("loop").symlink_to("loop")
     ran = safe_gate("run", *flags)
-    assert ran.code == 3
-    assert "loop: cannot be read: " in ran.err
+    refused(ran, "loop: cannot be read: ")
     assert ran.err.count("loop: ") == 1
 
 
@@ -102,9 +99,6 @@ def test_a_file_of_the_globs_own_name_hides_no_other(safe_gate: SafeGate) -> Non
     write_batch(Path("evals/1_batch_1.json"), failing("s"))
     write_batch(Path("evals/*_batch_*.json"), safe_case("t"))
     assert safe_gate("run", "--safe-batch", "evals/*_batch_*").code == 1
-
-
-def test_a_file_whose_name_holds_signs_of_globs_is_read_by_its_name(safe_gate: SafeGate) -> None:
     write_cases(Path("[a].jsonl"), turn("t", assistant=BAD))
     assert safe_gate("eval", "--cases", "[a].jsonl").code == 2
 
@@ -136,9 +130,11 @@ def test_the_order_of_files_does_not_hang_on_how_they_are_spelt(safe_gate: SafeG
     for name in "ab":
         write_cases(Path(f"{name}.jsonl"), turn(name))
     safe_gate("run", "--synthesis-cases", str(Path("b.jsonl").absolute()), "a.jsonl")
-    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
-    assert [result["id"] for result in report["synthesis"]["results"]] == ["a", "b"]
+    assert [result["id"] for result in report()["synthesis"]["results"]] == ["a", "b"]
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
+    write_batch(Path("SAFE_v0_I25.json"), safe_case("a"))  # named as our reports of one concern are
+    write_batch(Path("b.json"), safe_case("b"))
+    assert json.loads(safe_gate("score", "--batch", "*", "--format", "json").out)["total_cases"] == 2
 
 
 def test_a_file_in_several_spellings_is_one_file(safe_gate: SafeGate) -> None:
@@ -170,30 +166,20 @@ def test_no_report_takes_the_place_of_what_it_was_made_from(safe_gate: SafeGate)
         Path(name).write_text("{}", "utf-8")
     before = {path: path.read_bytes() for path in Path().iterdir()}
     for arguments in (
-        ("score", "--batch", "b", "--output", "b.json"),
-        ("score", "--batch", "b*", "--output", "b.json", "--format", "json"),
-        ("score", "--batch", "b", "--output", "./b.outputs.jsonl"),
-        ("eval", "--cases", "c.jsonl", "--out", Path("c.jsonl").absolute()),
-        ("eval", "--cases", "c.jsonl", "--out", "link.jsonl"),
-        ("eval", "--cases", "c.jsonl", "--out", "safe.config.json"),
-        ("eval", "--cases", "c.jsonl", "--config", "other.json", "--out", "other.json"),
+        "score --batch b --output b.json",
+        "score --batch b* --output b.json --format json",
+        "score --batch b --output ./b.outputs.jsonl",
+        f"eval --cases c.jsonl --out {Path('c.jsonl').absolute()}",
+        "eval --cases c.jsonl --out link.jsonl",
+        "eval --cases c.jsonl --out safe.config.json",
+        "eval --cases c.jsonl --config other.json --out other.json",
     ):
-        ran = safe_gate(*arguments)
-        assert ran.code == 3
-        assert "which this run reads, and must not replace; name another file" in ran.err
+        refused(safe_gate(*arguments.split()), "which this run reads, and must not replace; name another file")
     assert {path: path.read_bytes() for path in Path().iterdir()} == before
-
-
-def test_a_report_replaces_no_pipe_and_no_device(safe_gate: SafeGate) -> None:
     os.mkfifo("pipe")
-    write_cases(Path("c.jsonl"), turn("t"))
-    ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "pipe")
-    assert ran.code == 3
-    assert "pipe: cannot be written: Not a regular file" in ran.err
+    for out in ("pipe", "/dev/safe-gate-report.json"):
+        refused(safe_gate("eval", "--cases", "c.jsonl", "--out", out), f"{out}: cannot be written: Not a regular file")
     assert Path("pipe").is_fifo()
-    ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "/dev/safe-gate-report.json")
-    assert ran.code == 3
-    assert "/dev/safe-gate-report.json: cannot be written: Not a regular file" in ran.err
 
 
 # --- what one file may hide -------------------------------------------------------------------------
@@ -203,18 +189,17 @@ def test_a_report_replaces_no_pipe_and_no_device(safe_gate: SafeGate) -> None:
 def test_settings_that_lead_nowhere_are_not_the_defaults(safe_gate: SafeGate, name: str) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
     Path(name).symlink_to("elsewhere/settings.json")
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 3
-    assert f"{name}: cannot be read: No such file or directory" in ran.err
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"{name}: cannot be read: No such file or directory")
 
 
 @pytest.mark.parametrize("path", ["a\0b", "\ud800"])
 def test_a_name_that_no_file_can_have_is_a_problem_of_its_setting(safe_gate: SafeGate, path: str) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
     Path("safe.config.json").write_text(json.dumps({"waivers": path}), "utf-8")
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 3
-    assert f"{escape_invisible(path, 9)}: cannot be read: no file can have this name" in ran.err
+    refused(
+        safe_gate("run", "--synthesis-cases", "c.jsonl"),
+        f"{escape_invisible(path, 9)}: cannot be read: no file can have this name",
+    )
     Path("safe.config.json").write_text(json.dumps({"report-dir": path}), "utf-8")
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3

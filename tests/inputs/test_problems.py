@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from safe_gate.core.jsontext import JsonError, parse
-from tests.support.cases import DATA, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import DATA, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.hostile import commands_in
 
 MALFORMED = DATA / "malformed"
 MANIFEST = json.loads((MALFORMED / "manifest.json").read_text("utf-8"))
@@ -44,17 +45,18 @@ def test_malformed_input_is_refused_or_accepted_as_the_manifest_says(
             assert any(text in ran.log for text in alternatives), (mention, ran.log)
     if "expect_cases" in entry:
         safe_gate("eval", "--cases", MALFORMED / entry["file"], "--out", "r.json")
-        report = json.loads(Path("r.json").read_bytes().decode("utf-8", "strict"))
-        assert report["summary"]["cases"] == entry["expect_cases"]
+        found = json.loads(Path("r.json").read_bytes().decode("utf-8", "strict"))
+        assert found["summary"]["cases"] == entry["expect_cases"]
 
 
 def test_all_problems_of_all_files_are_named_in_one_go(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", checks=[]), turn("b", expected={"topic_pivot": "yes"}, extra=1), turn("a"))
     write_batch(Path("b.json"), safe_case("s", output={"signals": "x", "summary": "", "followup_questions": []}))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "missing.jsonl", "--safe-batch", "b", "nowhere")
-    assert ran.code == 3
-    assert "7 problems" in ran.err
-    assert "missing.jsonl: matches no file" in ran.err
+    refused(
+        safe_gate("run", "--synthesis-cases", "c.jsonl", "missing.jsonl", "--safe-batch", "b", "nowhere"),
+        "7 problems",
+        "missing.jsonl: matches no file",
+    )
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
     assert ran.err.splitlines() == [
         'b.json:1: s: output.signals: is "x"; expected a list of texts',
@@ -66,46 +68,32 @@ def test_all_problems_of_all_files_are_named_in_one_go(safe_gate: SafeGate) -> N
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("line", "mentions"),
-    [
-        ("[]", ["c.jsonl: is not a file of Synthesis cases"]),
-        ("nul", ["c.jsonl: is not a file of Synthesis cases"]),
-        ("{}", ["c.jsonl:1: id: is missing"]),
-        ('{"id": 7}', ["c.jsonl:1: id: is 7"]),
-        (
-            '{"user": "a", "asistant": "b", "checks": []}',
-            ['asistant: is not a known field (did you mean "assistant"?)'],
-        ),
-        ("{nul", ["c.jsonl:1", "not valid JSON"]),
-        (json.dumps(turn("x") | {"id": ""}), ["id", "too short"]),
-        (json.dumps(turn("i" * 201)), ["id", "201 characters, more than 200"]),
-        (json.dumps(turn("x", assistant=None)), ["c.jsonl:1: x: assistant: is null; expected text"]),
-        (json.dumps(turn("x", checks=["topic_pivot"] * 2)), ["checks: has the same entry twice"]),
-        (json.dumps(turn("x", tags="a")), ["tags"]),
-        (
-            json.dumps(turn("x", marks=[])),
-            ["c.jsonl:1: x: marks: is a list of 0; expected an object of quotes by group"],
-        ),
-        (json.dumps(turn("x", marks={"stay": []})), ['marks.stay: is not a known field (did you mean "stays"?)']),
-        (json.dumps(turn("x", marks={"stays": "a"})), ['marks.stays: is "a"; expected a list of quotes']),
-        (json.dumps(turn("x", marks={"stays": [" "]})), ['marks.stays[0]: is " "; expected a quote: a few words']),
-        ('{"id": "x", "id": "y"}', ["twice"]),
-        ('{"id": 1e999}', ["too large"]),
-        ('{"id": ' + "9" * 5000 + "}", ["too many digits"]),
-        ("", ["c.jsonl: is empty: no cases"]),
-        ("\n \n", ["c.jsonl: is empty: no cases"]),
-        (json.dumps(turn("a", x_owner={})) + '\n{"id": "\udcff"}', ["\nc.jsonl:2: is not UTF-8: byte 0xff; save"]),
-    ],
-)
-def test_a_line_that_is_no_case_is_named_with_what_was_expected(
-    safe_gate: SafeGate, line: str, mentions: list[str]
-) -> None:
+LINES = [
+    ("[]", "c.jsonl: is not a file of Synthesis cases"),
+    ("{}", "c.jsonl:1: id: is missing"),
+    ('{"id": 7}', "c.jsonl:1: id: is 7"),
+    ('{"user": "a", "asistant": "b", "checks": []}', 'asistant: is not a known field (did you mean "assistant"?)'),
+    ("{nul", "c.jsonl:1: is not valid JSON"),
+    (json.dumps(turn("x") | {"id": ""}), "too short"),
+    (json.dumps(turn("i" * 201)), "201 characters, more than 200"),
+    (json.dumps(turn("x", assistant=None)), "c.jsonl:1: x: assistant: is null; expected text"),
+    (json.dumps(turn("x", checks=["topic_pivot"] * 2)), "checks: has the same entry twice"),
+    (json.dumps(turn("x", tags="a")), "tags"),
+    (json.dumps(turn("x", marks=[])), "c.jsonl:1: x: marks: is a list of 0; expected an object of quotes by group"),
+    (json.dumps(turn("x", marks={"stay": []})), 'marks.stay: is not a known field (did you mean "stays"?)'),
+    (json.dumps(turn("x", marks={"stays": [" "]})), 'marks.stays[0]: is " "; expected a quote: a few words'),
+    ('{"id": "x", "id": "y"}', "twice"),
+    ('{"id": 1e999}', "too large"),
+    ('{"id": ' + "9" * 5000 + "}", "too many digits"),
+    ("\n \n", "c.jsonl: is empty: no cases"),
+    (json.dumps(turn("a", x_owner={})) + '\n{"id": "\udcff"}', "c.jsonl:2: is not UTF-8: byte 0xff; save"),
+]
+
+
+@pytest.mark.parametrize(("line", "mention"), LINES)
+def test_a_line_that_is_no_case_is_named_with_what_was_expected(safe_gate: SafeGate, line: str, mention: str) -> None:
     Path("c.jsonl").write_text(line, "utf-8", "surrogateescape")
-    ran = safe_gate("eval", "--cases", "c.jsonl")
-    assert ran.code == 3
-    for mention in mentions:
-        assert mention in "\n" + ran.err
+    refused(safe_gate("eval", "--cases", "c.jsonl"), mention)
 
 
 def test_a_mark_that_is_not_in_the_text_it_marks_is_named(safe_gate: SafeGate) -> None:
@@ -131,61 +119,50 @@ def test_marks_change_nothing_but_the_file_that_holds_them(
     for marks in ({}, {"marks": {"positive": [cases[0]["assistant"]], "vulnerability": ["I feel awful"]}}):
         write_cases(Path("c.jsonl"), cases[0] | marks, cases[1])
         assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
-        report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
-        del report["provenance"]["inputs"]
-        reports.append(report)
+        reports.append(report())
+        del reports[-1]["provenance"]["inputs"]
     assert reports[0] == reports[1]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("command", [("eval", "--cases"), ("score", "--batch"), ("validate",)])
-def test_utf_16_is_named_as_such(safe_gate: SafeGate, encoding: str, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("command", "encoding"), [("eval --cases", "utf-16-le"), ("score --batch", "utf-16-be"), ("validate", "utf-16-le")]
+)
+def test_utf_16_is_named_as_such(safe_gate: SafeGate, command: str, encoding: str) -> None:
     name = "c.json" if "score" in command else "c.jsonl"
     text = "\n".join(json.dumps(turn(name)) for name in "ab")
     Path(name).write_bytes(f"\ufeff{text}".encode(encoding))
-    ran = safe_gate(*command, name)
-    assert ran.code == 3
-    assert f"{name}: looks like UTF-16; save the file as UTF-8\n" in ran.err
-    assert "could not judge: 1 problem;" in ran.err
+    words = f"{name}: looks like UTF-16; save the file as UTF-8\n"
+    refused(safe_gate(*command.split(), name), words, "could not judge: 1 problem;")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "mention"),
-    [
-        (["run"], "safe-batch or synthesis-cases: is not set, so there is nothing to judge"),
-        (["score"], "--batch: is not set"),
-        (["eval"], "--cases: is not set"),
-        (["eval", "--cases", "nowhere*.jsonl"], "nowhere*.jsonl: matches no file; correct the path or the pattern"),
-        (["score", "--batch", "nowhere"], "nowhere: matches no file"),
-        (["eval", "--cases", "."], ".: is a folder; name the files in it"),
-        (["validate", "."], ".: is a folder; name the files in it, such as *.json*"),
-        (["validate", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
-        (["eval", "--case", "x"], "unrecognized arguments"),
-        (["fly"], "invalid choice: 'fly'"),
-        (["doctr"], "(did you mean doctor?); see safe-gate --help"),
-        (["score", "--min-pass-rate", "1"], "--min-pass-rate 1; --min-pass-rate is not an option of score; see"),
-        (["eval", "--safe-batch", "x"], "--safe-batch is not an option of eval; see safe-gate eval"),
-        (["explain", "T-001", "--case=x"], "(did you mean --cases?)"),
-        (["score", "--out", "x"], "(did you mean --output?)"),
-        (["run", "--helplines.country", "GB"], "GB; helplines is set in the config file; see"),
-        (["run", "--recordings", "x"], "x; recordings is set in the config file; see"),
-        (["run", "--tags", "x"], "(did you mean --tag?)"),
-        (["eval", "--output", "x"], "(did you mean --out?)"),
-        (["score", "b.json"], "unrecognized arguments: b.json; name files with --batch; see safe-gate score --help"),
-        (["eval", "c.jsonl"], "name files with --cases"),
-        (["run", "c.jsonl"], "name files with --safe-batch and --synthesis-cases"),
-        (["publish", "c.jsonl"], "unrecognized arguments: c.jsonl; see safe-gate publish --help"),
-        (["validate"], "required: FILE; see"),
-        (["explain", "T-001", "--cases", "c.jsonl"], "c.jsonl: matches no file"),
-    ],
-)
+USAGE = [
+    ("run", "safe-batch or synthesis-cases: is not set, so there is nothing to judge"),
+    ("score", "--batch: is not set"),
+    ("eval", "--cases: is not set"),
+    ("eval --cases nowhere*.jsonl", "nowhere*.jsonl: matches no file; correct the path or the pattern"),
+    ("eval --cases .", ".: is a folder; name the files in it"),
+    ("validate .", ".: is a folder; name the files in it, such as *.json*"),
+    ("validate nowhere.jsonl", "nowhere.jsonl: cannot be read"),
+    ("eval --case x", "unrecognized arguments"),
+    ("fly", "invalid choice: 'fly'"),
+    ("doctr", "(did you mean doctor?); see safe-gate --help"),
+    ("score --min-pass-rate 1", "--min-pass-rate 1; --min-pass-rate is not an option of score; see"),
+    ("explain T-001 --case=x", "(did you mean --cases?)"),
+    ("score --out x", "(did you mean --output?)"),
+    ("run --helplines.country GB", "GB; helplines is set in the config file; see"),
+    ("score b.json", "unrecognized arguments: b.json; name files with --batch; see safe-gate score --help"),
+    ("run c.jsonl", "name files with --safe-batch and --synthesis-cases"),
+    ("publish c.jsonl", "unrecognized arguments: c.jsonl; see safe-gate publish --help"),
+    ("validate", "required: FILE; see"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "mention"), USAGE)
 def test_nothing_to_judge_and_wrong_usage_exit_3_with_a_sentence(
-    safe_gate: SafeGate, arguments: list[str], mention: str
+    safe_gate: SafeGate, arguments: str, mention: str
 ) -> None:
-    ran = safe_gate(*arguments)
-    assert ran.code == 3
-    assert mention in ran.err
-    assert ran.err.splitlines()[-1].startswith("safe-gate: could not judge: 1 problem")
+    said = refused(safe_gate(*arguments.split()), mention)
+    assert said.splitlines()[-1].startswith("safe-gate: could not judge: 1 problem")
 
 
 @pytest.mark.parametrize("flag", ["--github-token s3cr3t", "--github-token=s3cr3t", "-token s3cr3t", "--TOKEN s3cr3t"])
@@ -194,10 +171,7 @@ def test_a_token_on_the_command_line_is_refused_and_quoted_nowhere(
 ) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")  # where a command line that cannot be read leaves reports, too
     ran = safe_gate("run", *flag.split(), "--nonsense", "x")
-    assert ran.code == 3
-    assert (
-        "--nonsense; secrets are set by the variables SAFE_GATE_GITHUB_TOKEN and SAFE_GATE_SINK_SECRET; see" in ran.err
-    )
+    refused(ran, "; secrets are set by the variables SAFE_GATE_GITHUB_TOKEN and SAFE_GATE_SINK_SECRET; see")
     written = [path.read_text("utf-8") for path in Path("reports").iterdir()]
     assert written
     assert "s3cr3t" not in "".join([ran.log, *written])
@@ -206,11 +180,9 @@ def test_a_token_on_the_command_line_is_refused_and_quoted_nowhere(
 @pytest.mark.parametrize("name", ["new\nline.jsonl", "co:lon:3.jsonl", "::error::x.jsonl", "##[error]x.jsonl"])
 def test_a_file_name_cannot_break_a_line_or_speak_to_the_runner(safe_gate: SafeGate, name: str) -> None:
     write_cases(Path(name), turn("a", checks=[]))
-    ran = safe_gate("eval", "--cases", "*.jsonl")
-    assert ran.code == 3
-    assert len(ran.err.splitlines()) == 2
-    assert "##[" not in ran.err
-    assert not any(line.lstrip().startswith("::") for line in ran.err.splitlines())
+    said = refused(safe_gate("eval", "--cases", "*.jsonl"))
+    assert len(said.splitlines()) == 2
+    assert commands_in(said) == []
 
 
 @pytest.mark.parametrize(

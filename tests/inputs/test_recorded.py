@@ -25,43 +25,13 @@ FILES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "beside": ({"b": A_B, "b.outputs.jsonl": lines("b", "a")}, "b", []),
     "a list of files": ({"a": [bare_case("a")], "a.outputs.jsonl": lines("a"), "b": [safe_case("b")]}, "a.json a.outputs.jsonl b.json", []),
     "a case without": ({"b": A_B, "b.outputs.jsonl": lines("a")}, "b", [f"b.json:1: b: {LACKS.format('b.outputs.jsonl')}"]),
-    "one too many": (
-        {"b": A_B, "b.outputs.jsonl": lines("a", "b", "c")},
-        "b",
-        ["b.outputs.jsonl:3: c: test_id: is the output of a case that b.json does not have"],
-    ),
-    "one twice": (
-        {"b": A_B, "b.outputs.jsonl": lines("a", "b", "a")},
-        "b",
-        [f"b.outputs.jsonl:3: a: test_id: {TWIN.format('b.outputs.jsonl:1')}"],
-    ),
-    "none": (
-        {"b": A_B},
-        "b",
-        [
-            f"b.json:1: a: {LACKS.format('b.outputs.jsonl')}, or inline; --outputs or safe-outputs names another file (2"
-        ],
-    ),
-    "an empty file": (
-        {"b": [safe_case("a")], "b.outputs.jsonl": "\n"},
-        "b",
-        ["b.outputs.jsonl: is empty: no outputs; expected one JSON object per line"],
-    ),
-    "an empty file by name": (
-        {"b": [safe_case("a")], "o.jsonl": ""},
-        "b --outputs o.jsonl",
-        ["o.jsonl: is empty: no outputs; expected one JSON object per line"],
-    ),
-    "two of one": (
-        {"b": [safe_case("a")], "b.outputs.jsonl": lines("a")},
-        "b",
-        ["b.json:1: a: output: is recorded here and at b.outputs.jsonl:1; keep one"],
-    ),
-    "an invalid one": (
-        {"b": [bare_case("z")], "b.outputs.jsonl": INVALID},
-        "b",
-        ["b.outputs.jsonl:1: z: output.followup_questions: is missing; expected a list of texts"],
-    ),
+    "one too many": ({"b": A_B, "b.outputs.jsonl": lines("a", "b", "c")}, "b", ["b.outputs.jsonl:3: c: test_id: is the output of a case that b.json does not have"]),
+    "one twice": ({"b": A_B, "b.outputs.jsonl": lines("a", "b", "a")}, "b", [f"b.outputs.jsonl:3: a: test_id: {TWIN.format('b.outputs.jsonl:1')}"]),
+    "none": ({"b": A_B}, "b", [f"b.json:1: a: {LACKS.format('b.outputs.jsonl')}, or inline; --outputs or safe-outputs names another file (2"]),
+    "an empty file": ({"b": [safe_case("a")], "b.outputs.jsonl": "\n"}, "b", ["b.outputs.jsonl: is empty: no outputs; expected one JSON object per line"]),
+    "an empty file by name": ({"b": [safe_case("a")], "o.jsonl": ""}, "b --outputs o.jsonl", ["o.jsonl: is empty: no outputs; expected one JSON object per line"]),
+    "two of one": ({"b": [safe_case("a")], "b.outputs.jsonl": lines("a")}, "b", ["b.json:1: a: output: is recorded here and at b.outputs.jsonl:1; keep one"]),
+    "an invalid one": ({"b": [bare_case("z")], "b.outputs.jsonl": INVALID}, "b", ["b.outputs.jsonl:1: z: output.followup_questions: is missing; expected a list of texts"]),
     "an invalid one twice": (
         {"b": [bare_case("z")], "b.outputs.jsonl": lines("z") + INVALID},
         "b",
@@ -70,22 +40,10 @@ FILES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
             f"b.outputs.jsonl:2: z: test_id: {TWIN.format('b.outputs.jsonl:1')}",
         ],
     ),
-    "broken": (
-        {"b": A_B, "b.outputs.jsonl": '{"test_id": \n'},
-        "b",
-        ["b.outputs.jsonl:1: is not valid JSON: it breaks off"],
-    ),
-    "a broken batch": (
-        {"b": A_B, "b.json": '{"test_cases": [{}', "b.outputs.jsonl": lines("a")},
-        "b",
-        ["b.json:1: is not valid JSON: it breaks off"],
-    ),
+    "broken": ({"b": A_B, "b.outputs.jsonl": '{"test_id": \n'}, "b", ["b.outputs.jsonl:1: is not valid JSON: it breaks off"]),
+    "a broken batch": ({"b": A_B, "b.json": '{"test_cases": [{}', "b.outputs.jsonl": lines("a")}, "b", ["b.json:1: is not valid JSON: it breaks off"]),
     "one file for all": ({"a": [bare_case("a")], "b": [bare_case("b")], "all.jsonl": lines("a", "b")}, "a b --outputs all.jsonl", []),
-    "one file of more": (
-        {"a": [bare_case("a")], "all.jsonl": lines("a", "b")},
-        "a --outputs all.jsonl",
-        ["all.jsonl:2: b: test_id: is the output of a case that no batch has"],
-    ),
+    "one file of more": ({"a": [bare_case("a")], "all.jsonl": lines("a", "b")}, "a --outputs all.jsonl", ["all.jsonl:2: b: test_id: is the output of a case that no batch has"]),
     "outputs of no batch": (
         {"a": [safe_case("a")], "b.outputs.jsonl": lines("b")},
         "a b.outputs.jsonl",
@@ -93,16 +51,8 @@ FILES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
             "b.outputs.jsonl: is a file of recorded outputs whose batch, b.json, is not among the batches; name that too"
         ],
     ),
-    "outputs that a glob finds beside those by name": (
-        {"a": [bare_case("a")], "a_all.outputs.jsonl": lines("a")},
-        "a* --outputs a_all.outputs.jsonl",
-        [],
-    ),
-    "outputs by a wrong name": (
-        {"a": [bare_case("a")]},
-        "a --outputs o.jsonl",
-        ["o.jsonl: matches no file"],
-    ),
+    "outputs that a glob finds beside those by name": ({"a": [bare_case("a")], "a_all.outputs.jsonl": lines("a")}, "a* --outputs a_all.outputs.jsonl", []),
+    "outputs by a wrong name": ({"a": [bare_case("a")]}, "a --outputs o.jsonl", ["o.jsonl: matches no file"]),
     "an output in another file": (
         {"a": [bare_case("a")], "b": [bare_case("b")], "a.outputs.jsonl": lines("a"), "b.outputs.jsonl": lines("b", "a")},
         "a b",
@@ -113,11 +63,7 @@ FILES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
         "a b",
         [f"b.json:1: a: test_id: {TWIN.format('a.json:1')}"],
     ),
-    "a case twice on a line": (
-        {"b": [safe_case("a"), safe_case("a")]},
-        "b",
-        [f"b.json:1: a: test_id: {TWIN.format('b.json:1')}"],
-    ),
+    "a case twice on a line": ({"b": [safe_case("a"), safe_case("a")]}, "b", [f"b.json:1: a: test_id: {TWIN.format('b.json:1')}"]),
     "two batches of one id": (
         {"a": [bare_case("1")], "d/a": [bare_case("2"), safe_case("3", typo=1)], "all.jsonl": lines("1", "2")},
         "a d/a --outputs all.jsonl",

@@ -22,13 +22,14 @@ from tests.support.cases import (
     SILENT,
     Ran,
     SafeGate,
+    refused,
     report,
     safe_case,
     turn,
     write_batch,
     write_cases,
 )
-from tests.support.github import outputs
+from tests.support.github import InActions, outputs
 
 
 def test_no_earlier_verdict_stands_beside_a_report_that_cannot_be_written(safe_gate: SafeGate) -> None:
@@ -80,9 +81,10 @@ def test_a_surprise_names_the_installed_evaluators_and_needs_no_renderer(
     monkeypatch.setattr("safe_gate.inputs.case_files.recipe", raising(OSError(24, "Too many open files")))
     monkeypatch.setattr("safe_gate.evaluators.registry.EVALUATORS", {**EVALUATORS, "own": None})
     write_cases(Path("c.jsonl"), turn("t"))
-    ran = safe_gate("eval", "--cases", "c.jsonl")
-    assert ran.code == 3
-    assert "this is a defect of safe-gate or of the evaluator own: please report it" in ran.err
+    refused(
+        safe_gate("eval", "--cases", "c.jsonl"),
+        "this is a defect of safe-gate or of the evaluator own: please report it",
+    )
     monkeypatch.setitem(sys.modules, "safe_gate.render.untrusted", None)
     ran = safe_gate("eval", "--cases", "c.jsonl")
     assert (ran.code, ran.err) == (3, "safe-gate: internal error: OSError\n")
@@ -139,7 +141,7 @@ def test_help_that_nobody_reads_exits_0() -> None:
 
 
 def test_a_command_line_that_cannot_be_read_leaves_the_reports_of_the_last_run(
-    safe_gate: SafeGate, in_actions: Callable[..., None]
+    safe_gate: SafeGate, in_actions: InActions
 ) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
     assert safe_gate("run", "--cases", "c.jsonl").code == 0
@@ -205,9 +207,10 @@ def test_a_pipe_in_the_place_of_an_input_does_not_hang_the_gate(safe_gate: SafeG
     write_batch(Path("b.json"), safe_case("s"))
     Path(name).unlink(missing_ok=True)
     os.mkfifo(name)
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
-    assert ran.code == 3
-    assert f"{name}: cannot be read: Not a regular file" in ran.err
+    refused(
+        safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b"),
+        f"{name}: cannot be read: Not a regular file",
+    )
 
 
 def test_what_was_asked_for_and_cannot_be_printed_is_an_error() -> None:
@@ -241,7 +244,7 @@ def test_an_invalid_source_date_is_refused(safe_gate: SafeGate, monkeypatch: pyt
 
 @pytest.mark.parametrize("how", ["settings", "usage"])
 def test_a_refused_run_reports_and_publishes_as_its_settings_say(
-    safe_gate: SafeGate, in_actions: Callable[..., None], how: str
+    safe_gate: SafeGate, in_actions: InActions, how: str
 ) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
     Path("safe.config.json").write_text('{"report-dir": "out", "comment": "never"}', "utf-8")
@@ -254,7 +257,7 @@ def test_a_refused_run_reports_and_publishes_as_its_settings_say(
 
 
 def test_a_flag_without_its_value_does_not_report_into_a_folder_named_as_the_next_flag(
-    safe_gate: SafeGate, in_actions: Callable[..., None]
+    safe_gate: SafeGate, in_actions: InActions
 ) -> None:
     in_actions()
     write_cases(Path("c.jsonl"), turn("t"))

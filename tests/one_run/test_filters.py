@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.case import selects
 from safe_gate.gate.weakening import Terms, weakenings
-from tests.support.cases import SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 
 BAD = "You should stop. You must calm down."
@@ -78,8 +78,7 @@ def test_a_filter_leaves_in_what_it_says_and_every_report_names_it(
 def test_an_empty_selection_and_a_misspelt_tag_exit_3(safe_gate: SafeGate, filters: list[str], words: str) -> None:
     cases()
     for command in (RUN, ("eval", "--cases", "c.jsonl")):
-        ran = safe_gate(*command, *filters)
-        assert (ran.code, words in ran.err) == (3, True), ran.err
+        refused(safe_gate(*command, *filters), words)
 
 
 def test_a_misspelt_tag_of_a_flag_is_not_placed_in_the_config_file(safe_gate: SafeGate) -> None:

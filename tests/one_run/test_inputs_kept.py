@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import BAD, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, SILENT, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.github import InActions
 
 OWN = "out/safe-gate.json"
 
@@ -43,8 +44,7 @@ def test_what_a_run_reads_stays_as_it_is(safe_gate: SafeGate, what: str, link: s
         flags = tuple(name if word == OWN else word for word in flags)
     before = Path(OWN).read_bytes()
     cases = () if what == "cases" else ("--cases", "c.jsonl")
-    ran = safe_gate("run", *cases, *flags, "--report-dir", "out")
-    assert ran.code == 3
+    refused(safe_gate("run", *cases, *flags, "--report-dir", "out"))
     assert Path(OWN).read_bytes() == before
     assert list(Path("out").glob(".*")) == []
 
@@ -62,15 +62,14 @@ def test_a_report_of_any_format_is_refused_before_a_case_is_scored(safe_gate: Sa
 
 
 def test_a_refused_run_leaves_an_input_by_the_name_of_the_file_for_publish(
-    safe_gate: SafeGate, in_actions: Callable[..., None]
+    safe_gate: SafeGate, in_actions: InActions
 ) -> None:
     in_actions()
     Path("reports").mkdir()
     path = Path("reports/safe-gate.comment.json")
     write_cases(path, turn("a"))
     before = path.read_bytes()
-    ran = safe_gate("run", "--config", "nowhere.json", "--synthesis-cases", str(path))
-    assert ran.code == 3
+    refused(safe_gate("run", "--config", "nowhere.json", "--synthesis-cases", str(path)))
     assert path.read_bytes() == before
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -15,8 +14,9 @@ from safe_gate import cli
 from safe_gate.github import HAND_OVER
 from safe_gate.inputs import checked
 from safe_gate.scoring import measure
-from tests.support.cases import SafeGate, turn, write_cases
+from tests.support.cases import SafeGate, refused, turn, write_cases
 from tests.support.git import commit, git
+from tests.support.github import InActions
 
 
 def killed(*arguments: str) -> None:
@@ -85,7 +85,7 @@ def test_a_missing_baseline_in_the_report_folder_stays_missing(safe_gate: SafeGa
 
 
 def test_a_baseline_that_the_base_commits_settings_name_outlives_a_run(
-    safe_gate: SafeGate, passed: tuple[str, ...], in_actions: Callable[..., None]
+    safe_gate: SafeGate, passed: tuple[str, ...], in_actions: InActions
 ) -> None:
     git("init", "--quiet")
     named = {"synthesis-cases": ["c.jsonl"], "baseline": "reports/safe-gate.json"}
@@ -108,9 +108,9 @@ def test_a_shard_that_is_killed_leaves_no_old_shard_of_its_own_and_all_of_others
     before = {path: path.read_bytes() for path in others}
     killed(*passed, "--shard", "2/2")
     assert {path: path.read_bytes() for path in others} == before
-    merged = safe_gate("merge", *map(str, shards), "--cases", "c.jsonl")
-    assert merged.code == 3
-    assert f"{shards[1]}: is the report of a run, not a shard" in merged.err
+    refused(
+        safe_gate("merge", *map(str, shards), "--cases", "c.jsonl"), f"{shards[1]}: is the report of a run, not a shard"
+    )
     assert safe_gate(*passed, "--shard", "2/2").code == 0
     assert safe_gate("merge", *map(str, shards), "--cases", "c.jsonl").code == 0
 
@@ -131,8 +131,7 @@ def test_problems_of_baseline_and_inputs_are_reported_together_before_scoring(
     safe_gate: SafeGate, passed: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("safe_gate.evaluators.synthesis.checks.score.score_case", None)
-    ran = safe_gate(*passed, "--baseline", "gone.json")
-    assert (ran.code, "gone.json: does not exist" in ran.err) == (3, True), ran.log
+    refused(safe_gate(*passed, "--baseline", "gone.json"), "gone.json: does not exist")
     with Path("c.jsonl").open("a", encoding="utf-8") as file:
         file.write("{}\n")
     ran = safe_gate(*passed, "--baseline", "gone.json")

@@ -7,13 +7,12 @@ import os
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cases import REPOSITORY, Ran, turn, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 
 SCRIPT = REPOSITORY / "composite/run.py"
 
@@ -69,7 +68,7 @@ def test_packages_that_cannot_be_installed_are_no_failed_gate(tmp_path: Path) ->
     assert not [*tmp_path.glob("*/wheels")], "the cache of the job must not keep a part of them"
 
 
-def test_line_ends_of_windows_change_no_score(safe_gate: Callable[..., Ran], tmp_path: Path) -> None:
+def test_line_ends_of_windows_change_no_score(safe_gate: SafeGate, tmp_path: Path) -> None:
     write_cases(tmp_path / "lf.jsonl", turn("a"), turn("b"))
     (tmp_path / "crlf.jsonl").write_bytes((tmp_path / "lf.jsonl").read_bytes().replace(b"\n", b"\r\n"))
     shown = [safe_gate("eval", "--cases", f"{name}.jsonl").out.replace(f"{name}.jsonl", "") for name in ("lf", "crlf")]

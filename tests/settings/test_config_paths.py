@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.inputs.checked import join_path
-from tests.support.cases import SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 from tests.support.pack_files import TEAM
 
@@ -86,8 +86,7 @@ def test_batches_start_from_the_config_or_from_the_test_folder_that_anything_set
 
 def test_a_missing_path_is_named_where_it_should_be(safe_gate: SafeGate) -> None:
     configure(synthesis_cases=["nowhere.jsonl"])
-    ran = safe_gate(*RUN)
-    assert (ran.code, "evals/nowhere.jsonl: matches no file" in ran.err) == (3, True)
+    refused(safe_gate(*RUN), "evals/nowhere.jsonl: matches no file")
 
 
 def test_a_config_in_a_parent_folder_and_by_an_absolute_path(

@@ -40,6 +40,20 @@ SafeGate = Callable[..., Ran]
 """A command, run in the process of the test."""
 
 
+def refused(ran: Ran, *words: str) -> str:
+    """Assert that a command could not judge and said why, in these words; return all that it said of it."""
+    assert (ran.code, "Traceback" in ran.log) == (3, False), ran.log
+    for one in words:
+        assert one in ran.err, ran.err
+    return ran.err
+
+
+def write_json(path: str | Path, value: Any) -> Path:
+    """Write a value as JSON."""
+    Path(path).write_text(json.dumps(value), "utf-8")
+    return Path(path)
+
+
 def signed(report: dict[str, Any]) -> dict[str, Any]:
     """Return a report with the digests of what it holds, if it fits the schema."""
     if load_schema("report").faults(report):

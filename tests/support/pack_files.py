@@ -32,16 +32,8 @@ TEAM: dict[str, Any] = {
     "field": "assistant",
     "group": "positive",
     "about": "The team's own.",
-    "rules": [
-        {
-            "id": "team/llamas",
-            "pattern": "purple llamas",
-            "why": "A choice.",
-            "hit": ["Purple llamas."],
-            "miss": ["Purple cows."],
-        }
-    ],
-}
+    "rules": [{"id": "team/llamas", "pattern": "purple llamas", "why": "A choice.", "hit": ["Purple llamas."], "miss": ["Purple cows."]}],
+}  # fmt: skip
 """A pack of a team that lets replies pass."""
 
 

@@ -15,7 +15,7 @@ from safe_gate.gate.stored import read_report
 from safe_gate.render import formats
 from safe_gate.render.view import ReportView
 from safe_gate.settings import settings
-from tests.support.cases import REPOSITORY, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import REPOSITORY, SILENT, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.formats import ALL, FILES, FORMATS, read
 from tests.support.github import outputs
 from tests.support.judged_run import clinical
@@ -57,10 +57,9 @@ def test_a_format_that_is_not_there_is_refused(safe_gate: SafeGate, config: str)
     if config:
         Path("safe.config.json").write_text(config, "utf-8")
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *([] if config else ["--reports", "json,pdf"]))
-    assert ran.code == 3
-    assert "reports" in ran.err
+    refused(ran, "reports")
     assert "json, markdown, html, junit, sarif, gitlab" in ran.err.replace('"', "")
-    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
+    assert report()["verdict"] == "error"
 
 
 def test_step_outputs_name_the_files(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,9 +76,10 @@ def test_where_one_file_cannot_be_written_none_says_that_the_gate_passed(safe_ga
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL).code == 0
     Path("reports/safe-gate.sarif").unlink()
     Path("reports/safe-gate.sarif").mkdir()
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL)
-    assert ran.code == 3
-    assert "reports/safe-gate.sarif: cannot be written: Not a regular file" in ran.err
+    refused(
+        safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL),
+        "reports/safe-gate.sarif: cannot be written: Not a regular file",
+    )
     Path("reports/safe-gate.sarif").rmdir()
     shutil.copy("reports/safe-gate.json", "report.json")
     no_verdict = json.loads(Path("report.json").read_text("utf-8"))
@@ -109,7 +109,7 @@ def test_no_file_is_replaced_before_all_are_written(safe_gate: SafeGate, monkeyp
     unfinished = seen[-1]
     assert set(unfinished) == {"safe-gate.json", "safe-gate.md", "safe-gate.last"}
     assert json.loads(unfinished["safe-gate.json"])["verdict"] == "error"
-    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "pass"
+    assert report()["verdict"] == "pass"
     assert not [path for path in Path("reports").iterdir() if path.name.startswith(".")]
 
 

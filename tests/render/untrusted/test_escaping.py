@@ -112,16 +112,8 @@ def test_a_quotation_is_text_and_bold_whatever_it_says(text: str, start: int, le
 ADDRESSES = (
     *("pat@evil.example", "a.b+c_d-e@evil.example", "mailto:pat@evil.example", "xmpp:pat@evil.example/x"),
     *("https://evil.example/a?b=c#d", "http://evil.example", "ftp://evil.example", "HTTPS://EVIL.EXAMPLE", "https://x"),
-    *(
-        "www.evil.example",
-        "WWW.evil.example",
-        "www.x",
-        "www. x",
-        "evil.example",
-        "(www.evil.example)",
-        "_www.evil.example",
-    ),
-)
+    *("www.evil.example", "WWW.evil.example", "www.x", "www. x", "evil.example", "(www.evil.example)", "_www.evil.example"),
+)  # fmt: skip
 
 
 @pytest.fixture(params=["markdown-it", "cmark-gfm"])

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.support.cases import SILENT, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.examples import is_thorough
 from tests.support.hostile import (
     ATTACKS,
@@ -202,7 +202,7 @@ def test_hostile_file_names_break_no_surface(surfaces: Surfaces, tmp_path: Path)
     assert {file["path"] for file in report["provenance"]["inputs"]} == files
 
 
-def test_hostile_paths_of_no_file_are_one_harmless_line_each(safe_gate: Callable[..., Ran]) -> None:
+def test_hostile_paths_of_no_file_are_one_harmless_line_each(safe_gate: SafeGate) -> None:
     ran = safe_gate("validate", "--", *file_names())
     assert ran.code == 3
     lines = [line for line in ran.err.split("\n") if "cannot be read" in line]
@@ -233,7 +233,7 @@ def test_a_hostile_pattern_that_matches_nothing_breaks_no_surface(name: str, sur
     ids=lambda command: " ".join(command[:4]),
 )
 def test_hostile_names_and_needles_break_no_other_command(
-    command: Sequence[str], safe_gate: Callable[..., Ran], tmp_path: Path
+    command: Sequence[str], safe_gate: SafeGate, tmp_path: Path
 ) -> None:
     hostile_ids(tmp_path)
     hostile_batch(tmp_path)
@@ -261,7 +261,7 @@ def test_hostile_names_and_needles_break_no_other_command(
 @pytest.mark.untraced
 @pytest.mark.parametrize("attack", [*ATTACKS.values(), *SHORT_ATTACKS], ids=lambda attack: ascii(attack)[:30])
 def test_hostile_settings_and_variables_break_no_doctor(
-    attack: str, safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    attack: str, safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     text = attack.replace("\0", "")[:5_000]
     sides = {"head": {"sha": attack, "repo": {"full_name": attack}}, "base": {"sha": attack}}

@@ -22,7 +22,7 @@ from safe_gate.model.report import Report
 from safe_gate.render import SUMMARY_LIMIT, console
 from safe_gate.render.markdown import COMMENT_LIMIT, scorecards_by_length
 from safe_gate.render.view import ReportView
-from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.examples import examples
 from tests.support.hostile import ATTACKS, BLOB, COMMIT, ORIGIN, SHORT_ATTACKS, Page, commands_in
 from tests.support.texts import any_text, as_the_runner_reads, hides, utf16_units
@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
 
 
 @pytest.fixture
-def recorded(safe_gate: Callable[..., Ran]) -> Callable[[str], Report]:
+def recorded(safe_gate: SafeGate) -> Callable[[str], Report]:
     """Return a function from a text to the report of a failed run in which it stands wherever recorded text may."""
     expectations = {
         "signal_generation": {"must_find_signals": [MARK, f"{MARK} 2"]},
