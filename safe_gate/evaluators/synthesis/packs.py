@@ -105,7 +105,7 @@ def make_rules(
         checks={name: Check.of(name, one) for name, one in checks.items()},
         fields=group_fields((*packs, *own)),
         by_clause=profile != SPEC,
-        words=Vocabulary(own, {}, table.vocabulary) if table else Vocabulary((*shipped_packs(), *packs, *own), named),
+        words=Vocabulary(own, {}, table.vocabulary) if table else Vocabulary(_with_shipped(packs, own), named),
     )
 
 
@@ -180,6 +180,11 @@ def shipped_packs() -> tuple[Pack, ...]:
     """Return the packs that ship, in the order of their names, with the lists that rules share written out."""
     lists = _read_json(LISTS)
     return tuple(_written_out(_read_json(name), lists) for name in pack_files())
+
+
+def _with_shipped(*others: Sequence[Pack]) -> Iterator[Pack]:
+    """Yield the packs that ship, which are read when the first one is asked for, and others."""
+    yield from chain(shipped_packs(), *others)
 
 
 def _written_out(pack: Pack, lists: Mapping[str, Sequence[str]]) -> Pack:
