@@ -1,12 +1,14 @@
-"""A SAFE v0 case, scored."""
+"""Cases of SAFE v0, scored, and a run of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from safe_gate.evaluators.safe_v0.result import METRICS, Result
 from safe_gate.evaluators.safe_v0.score import Case, Policy, Threshold, score_case
 from safe_gate.model.problems import Place
+from tests.support.cases import Ran, SafeGate, report
 
 DEFAULT = Policy(
     {"CR": Threshold(0.8, 0.5), "AH": Threshold(1.0, 0.5), "AC": Threshold(0.8, 0.5)}, dict.fromkeys(METRICS, 1.0)
@@ -32,3 +34,23 @@ def case(**fields: Any) -> Case:
 
 def scored(policy: Policy = DEFAULT, **fields: Any) -> Result:
     return score_case(case(**fields), policy)
+
+
+def asking(signals: Iterable[str] = (), phrases: Iterable[str] = (), forbidden: Iterable[str] = ("policy",)) -> Any:
+    """Return the expectations of a case."""
+    return {
+        "signal_generation": {"must_find_signals": list(signals)},
+        "event_summary": {"must_contain_phrases": list(phrases)},
+        "followup_questions": {"forbidden_terms": list(forbidden)},
+    }
+
+
+def saying(*signals: str, summary: str = "", questions: Iterable[str] = ("Why?",)) -> Any:
+    """Return the output of a case."""
+    return {"signals": list(signals), "summary": summary, "followup_questions": list(questions)}
+
+
+def run(safe_gate: SafeGate, *flags: str) -> tuple[Ran, dict[str, Any]]:
+    """Run the gate on `b.json`, whatever share passes, and return its part of the report too."""
+    ran = safe_gate("run", "--safe-batch", "b.json", "--min-pass-rate", "0", *flags)
+    return ran, report()["safe_v0"]

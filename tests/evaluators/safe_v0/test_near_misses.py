@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from safe_gate.evaluators.safe_v0.result import Match
-from tests.support.cases import Ran, SafeGate, report, safe_case, write_batch
-from tests.support.safe_v0 import DEFAULT, scored
+from tests.support.cases import SafeGate, safe_case, write_batch
+from tests.support.safe_v0 import DEFAULT, asking, run, saying, scored
 
 TERM = "you don't need a caf\u00e9 visit"
 TYPED = {
@@ -28,20 +28,8 @@ TYPED = {
 
 def case(id_: str, said: str, term: str = TERM) -> dict[str, Any]:
     """Return a case that asks for a term as a signal and as a phrase, and forbids it."""
-    return safe_case(
-        id_,
-        expectations={
-            "signal_generation": {"must_find_signals": [term]},
-            "event_summary": {"must_contain_phrases": [term]},
-            "followup_questions": {"forbidden_terms": [term]},
-        },
-        output={"signals": ["Fever"], "summary": f"They said: {said}.", "followup_questions": [f"Why {said}?", "Who?"]},
-    )
-
-
-def run(safe_gate: SafeGate, *arguments: str) -> tuple[Ran, dict[str, Any]]:
-    ran = safe_gate("run", "--safe-batch", "b.json", "--min-pass-rate", "0", *arguments)
-    return ran, report()["safe_v0"]
+    output = saying("Fever", summary=f"They said: {said}.", questions=[f"Why {said}?", "Who?"])
+    return safe_case(id_, expectations=asking([term], [term], [term]), output=output)
 
 
 @pytest.mark.parametrize("is_needle_typed", [False, True])
@@ -70,7 +58,7 @@ def test_a_near_miss_matches_where_that_is_asked_for(safe_gate: SafeGate) -> Non
 
 
 def test_a_case_that_passes_with_a_near_miss_is_a_case_to_look_at(safe_gate: SafeGate) -> None:
-    output = {"signals": ["Fever"], "summary": "She went home.", "followup_questions": ["Is pol\u200bicy known?"]}
+    output = saying("Fever", summary="She went home.", questions=["Is pol\u200bicy known?"])
     write_batch(Path("b.json"), safe_case("a"), safe_case("b", output=output))
     _, part = run(safe_gate)
     assert [result["label"] for result in part["results"]] == ["Pass", "Pass"]
@@ -92,15 +80,11 @@ def test_only_what_typography_hides_is_near(match: Match) -> None:
 
 
 def test_expectations_without_effect_are_named_once(safe_gate: SafeGate) -> None:
-    used = safe_case("a")["expectations"]
-    used["followup_questions"]["required_themes"] = ["rest"]
-    more = safe_case("b")["expectations"]
-    more["followup_questions"]["required_themes"] = ["rest"]
-    more["signal_generation"]["min_signal_count"] = 9
-    none = safe_case("c")["expectations"]
-    none["followup_questions"]["required_themes"] = []
-    none["signal_generation"]["min_signal_count"] = 0
-    cases = [safe_case(id_, expectations=one) for id_, one in zip("abc", (used, more, none), strict=True)]
+    cases = [safe_case(id_) for id_ in "abc"]
+    for case, themes, count in zip(cases, (["rest"], ["rest"], []), (None, 9, 0), strict=True):
+        case["expectations"]["followup_questions"]["required_themes"] = themes
+        if count is not None:
+            case["expectations"]["signal_generation"]["min_signal_count"] = count
     write_batch(Path("b.json"), *cases)
     ran, part = run(safe_gate)
     assert ran.code == 0

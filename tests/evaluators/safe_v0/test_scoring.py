@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ from safe_gate.core.figures import add_up
 from safe_gate.evaluators.safe_v0.gate import Totals, allowed_misses
 from safe_gate.evaluators.safe_v0.present import marks
 from safe_gate.evaluators.safe_v0.score import Case, Policy, score_case
-from tests.support.cases import DATA, Ran, SafeGate, safe_case, write_batch
-from tests.support.safe_v0 import DEFAULT, case, scored
+from tests.support.cases import DATA, SafeGate, safe_case, write_batch
+from tests.support.safe_v0 import DEFAULT, asking, case, run, saying, scored
 
 FIXTURES = DATA / "safe_v0"
 EXPECTED: dict[str, Any] = json.loads((FIXTURES / "expected.json").read_text("utf-8"))["files"]
@@ -120,21 +119,18 @@ def test_several_batches_are_reported_together_and_apart(safe_gate: SafeGate) ->
     assert {result["batch_id"] for result in report["results"]} == set(report["by_batch"])
 
 
-def test_concern_filters_cases_after_archetypes_are_placed(safe_gate: SafeGate) -> None:
-    plan = {"scenarios": [{"archetype": "First"}, {"archetype": "Second"}]}
-    write_batch(Path("b.json"), safe_case("a", concern_id="X"), safe_case("b"), batch_plan=plan)
-    report = json.loads(safe_gate("score", "--batch", "b", "--concern", "I25", "--format", "json").out)
-    assert [(r["test_id"], r["archetype"]) for r in report["results"]] == [("b", "Second")]
+def test_archetype_is_the_cases_own_then_the_plans_then_unknown_whatever_is_filtered(safe_gate: SafeGate) -> None:
+    cases = [safe_case("a", archetype="Own"), safe_case("b", concern_id="X"), safe_case("c"), safe_case("d")]
+    plan = {"scenarios": [{"archetype": "P0"}, {"archetype": "P1"}, {"archetype": "P2"}]}
+    write_batch(Path("b.json"), *cases, batch_plan=plan)
+    for flags, placed in (
+        ((), {"a": "Own", "b": "P1", "c": "P2", "d": "Unknown"}),
+        (("--concern", "I25"), {"a": "Own", "c": "P2", "d": "Unknown"}),
+    ):
+        report = json.loads(safe_gate("score", "--batch", "b", "--format", "json", *flags).out)
+        assert {one["test_id"]: one["archetype"] for one in report["results"]} == placed
     refused = safe_gate("score", "--batch", "b", "--concern", "Nope")
-    assert refused.code == 3
-    assert "matches no case" in refused.err
-
-
-def test_archetype_is_the_cases_own_then_the_plans_then_unknown(safe_gate: SafeGate) -> None:
-    cases = [safe_case("a", archetype="Own"), safe_case("b"), safe_case("c")]
-    write_batch(Path("b.json"), *cases, batch_plan={"scenarios": [{"archetype": "P0"}, {"archetype": "P1"}]})
-    report = json.loads(safe_gate("score", "--batch", "b", "--format", "json").out)
-    assert [r["archetype"] for r in report["results"]] == ["Own", "P1", "Unknown"]
+    assert (refused.code, "matches no case" in refused.err) == (3, True)
 
 
 def fold(cases: list[Case], policy: Policy) -> Totals:
@@ -192,37 +188,23 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
     assert Totals() + whole == whole
 
 
-def test_a_long_list_of_a_case_leaves_room_for_the_other_cases(safe_gate: Callable[..., Ran]) -> None:
-    silent = {"signals": [], "summary": "She went home.", "followup_questions": []}
-    wanted = safe_case("x")["expectations"] | {"signal_generation": {"must_find_signals": [str(i) for i in range(900)]}}
-    long = safe_case("long", expectations=wanted, output=silent)
-    batch = write_batch(Path("b.json"), long, *(safe_case(f"s{i}", output=silent) for i in range(5)))
-    out = safe_gate("run", "--safe-batch", batch).out
-    assert '    missing signals "0", "1", "2", "3", "4", ' in out
-    assert ', "19" and 880 more\n' in out
-    text = Path("reports/safe-gate.md").read_text("utf-8")
-    assert "<code>18</code>, <code>19</code> and 880 more" in text
-    assert (
-        len(
-            json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["safe_v0"]["results"][0]["details"]["CR"][
-                "missing"
-            ]
-        )
-        == 900
-    )
+def test_a_long_list_of_a_case_leaves_room_for_the_other_cases(safe_gate: SafeGate) -> None:
+    silent = saying(summary="She went home.")
+    long = safe_case("long", expectations=asking(map(str, range(900)), ["went home"]), output=silent)
+    write_batch(Path("b.json"), long, *(safe_case(f"s{i}", output=silent) for i in range(5)))
+    ran, part = run(safe_gate)
+    assert '    missing signals "0", "1", "2", "3", "4", ' in ran.out
+    assert ', "19" and 880 more\n' in ran.out
+    assert "<code>18</code>, <code>19</code> and 880 more" in Path("reports/safe-gate.md").read_text("utf-8")
+    assert len(part["results"][0]["details"]["CR"]["missing"]) == 900
 
 
-def test_nothing_is_rounded_up_to_all_or_down_to_none(safe_gate: Callable[..., Ran]) -> None:
+def test_nothing_is_rounded_up_to_all_or_down_to_none(safe_gate: SafeGate) -> None:
     signals = [f"sign {i:03}" for i in range(250)]
-    wanted = {
-        "signal_generation": {"must_find_signals": signals},
-        "event_summary": {"must_contain_phrases": []},
-        "followup_questions": {"forbidden_terms": ["policy"]},
-    }
-    heard = {"signals": signals[1:], "summary": "", "followup_questions": ["The policy?"]}
-    good, odd = safe_case("g"), safe_case("odd", expectations=wanted, output=heard)
-    batch = write_batch(Path("b.json"), odd, *(good | {"test_id": f"g{i}"} for i in range(300)))
-    out = safe_gate("run", "--safe-batch", batch, "--min-pass-rate", "1", "--strict-ah").out
+    heard = saying(*signals[1:], questions=["The policy?"])
+    odd = safe_case("odd", expectations=asking(signals), output=heard)
+    write_batch(Path("b.json"), odd, *(safe_case(f"g{i}") for i in range(300)))
+    out = safe_gate("run", "--safe-batch", "b.json", "--min-pass-rate", "1", "--strict-ah").out
     assert "║ Total Cases: 301    Pass: 300 (99.7%)    Review: 0 (0%)    Fail: 1 (0.3%)" in out
     assert "║   AH   │   0.997    │   99.7%   │ WARN (1 violation across batch)" in out
     assert "║   AC   │    1.00    │   100%    │ OK " in out

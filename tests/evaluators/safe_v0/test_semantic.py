@@ -21,6 +21,7 @@ from safe_gate import score_output
 from safe_gate.evaluators.safe_v0 import semantic
 from safe_gate.evaluators.safe_v0.result import Match, Similar
 from tests.support.cases import REPOSITORY, SafeGate, report, safe_case, write_batch
+from tests.support.safe_v0 import asking, saying
 
 RUN = ("run", "--safe-batch", "b", "--min-pass-rate", "0")
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "fever", "pain", "chest", "no", "he", "has", "##s", "cafe", ".", "\u4e2d"]
@@ -91,15 +92,8 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
 
 
 def case(signal: str, *signals: str, summary: str = "", phrase: str = "") -> dict[str, Any]:
-    return safe_case(
-        "a",
-        expectations={
-            "signal_generation": {"must_find_signals": [signal]},
-            "event_summary": {"must_contain_phrases": [phrase] if phrase else []},
-            "followup_questions": {"forbidden_terms": ["pains"]},
-        },
-        output={"signals": list(signals), "summary": summary, "followup_questions": ["Pain?"]},
-    )
+    expected = asking([signal], [phrase] if phrase else [], ["pains"])
+    return safe_case("a", expectations=expected, output=saying(*signals, summary=summary, questions=["Pain?"]))
 
 
 def result() -> dict[str, Any]:
@@ -121,8 +115,7 @@ def test_a_similar_sentence_counts_and_is_named_beside_the_literal_result(safe_g
     (missing,) = result()["similar"]["AC"]
     assert (missing["phrase"], missing["literal"], missing["similarity"] < 0.994) == ("chest", False, True)
     words = " ".join(ran.out.split())
-    told = f'phrase "chest" is not said: literally not there, similarity {missing["similarity"]:.3f} with'
-    assert told in words
+    assert f'phrase "chest" is not said: literally not there, similarity {missing["similarity"]:.3f} with' in words
     assert result()["scores"]["AH"] == 1.0  # near a forbidden term is not the term
     policy = report()["safe_v0"]["policy"]
     assert (policy["match"], policy["similarity"], policy["model"]) == ("semantic", 0.994, digests)
