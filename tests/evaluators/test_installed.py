@@ -33,6 +33,7 @@ CASES: Sequence[Mapping[str, object]] = [
     {"id": "worded", "output": '{"n": "secret words"}', "schema": SCHEMA, "tags": ["numbers"]},
     {"id": "prose", "output": "secret prose", "schema": SCHEMA},
 ]
+RUN = ("run", "--json-cases", "c.jsonl")
 
 Gate = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -106,77 +107,59 @@ def write(name: str, cases: Sequence[Mapping[str, object]]) -> None:
     Path(name).write_text("".join(json.dumps(case) + "\n" for case in cases), "utf-8")
 
 
+def report() -> Any:
+    return json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+
+
 def test_a_run_shows_it_in_every_report_the_summary_the_annotations_and_the_outputs(gate: Gate) -> None:
     event = {"pull_request": {"number": 7, "head": {"sha": "a" * 40}, "base": {"sha": "b" * 40}}}
     Path("event.json").write_text(json.dumps(event), "utf-8")
-    env = {
-        "GITHUB_ACTIONS": "true",
-        "GITHUB_EVENT_NAME": "pull_request",
-        "GITHUB_EVENT_PATH": "event.json",
-        "GITHUB_REPOSITORY": "o/r",
-        "GITHUB_SHA": "a" * 40,
-        "GITHUB_STEP_SUMMARY": "summary.md",
-        "GITHUB_OUTPUT": "outputs",
-    }
-    ran = gate("run", "--json-cases", "c.jsonl", "--reports", REPORTS, "--comment", "never", env=env)
+    env = {"ACTIONS": "true", "EVENT_NAME": "pull_request", "EVENT_PATH": "event.json", "REPOSITORY": "o/r"}
+    env |= {"SHA": "a" * 40, "STEP_SUMMARY": "summary.md", "OUTPUT": "outputs"}
+    of_runner = {f"GITHUB_{name}": value for name, value in env.items()}
+    ran = gate(*RUN, "--reports", REPORTS, "--comment", "never", env=of_runner)
     assert ran.returncode == 1
-    assert "min-json-pass-rate │ BROKEN" in ran.stdout
-    assert "::error" in ran.stdout
-    assert "worded" in ran.stdout
+    for words in ("min-json-pass-rate │ BROKEN", "::error", "worded"):
+        assert words in ran.stdout
     assert "JSON Scorecard" in Path("summary.md").read_text("utf-8")
     assert "json-pass-rate" in Path("outputs").read_text("utf-8")
     for path in Path("reports").iterdir():
         assert "badge" in path.name or "worded" in path.read_text("utf-8"), path
-    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
-    assert [one["id"] for one in report["json"]["results"] if not one["pass"]] == ["worded", "prose"]
-    assert report["json"]["summary"] == {"cases": 3, "passed": 1}
-    assert report["json"]["by_tag"] == {"numbers": {"cases": 2, "passed": 1}}
-
-
-def test_withheld_texts_are_in_no_report(gate: Gate) -> None:
-    gate("run", "--json-cases", "c.jsonl", "--text", "none", "--reports", REPORTS)
+    part = report()["json"]
+    assert [one["id"] for one in part["results"] if not one["pass"]] == ["worded", "prose"]
+    assert part["summary"] == {"cases": 3, "passed": 1}
+    assert part["by_tag"] == {"numbers": {"cases": 2, "passed": 1}}
+    gate(*RUN, "--text", "none", "--reports", REPORTS)
     for path in Path("reports").iterdir():
         assert "secret" not in path.read_text("utf-8"), path
 
 
-@pytest.mark.parametrize(
-    ("allowed", "checks"),
-    [
-        ((), {"parses": 0, "satisfies_schema": 1}),
-        (
-            ("--allow", "text-in-events"),
-            {"parses": [], "satisfies_schema": ['n: "secret words" is not of type "integer"']},
-        ),
-    ],
-)
+WITHHELD = {"parses": 0, "satisfies_schema": 1}
+TOLD = {"parses": [], "satisfies_schema": ['n: "secret words" is not of type "integer"']}
+
+
+@pytest.mark.parametrize(("allowed", "checks"), [((), WITHHELD), (("--allow", "text-in-events"), TOLD)])
 def test_its_events_have_the_shape_of_every_event(gate: Gate, allowed: tuple[str, ...], checks: JsonObject) -> None:
-    gate("run", "--json-cases", "c.jsonl", "--sinks", "file:events.jsonl", *allowed)
+    gate(*RUN, "--sinks", "file:events.jsonl", *allowed)
     events = [json.loads(line) for line in Path("events.jsonl").read_text("utf-8").splitlines()]
     assert [one["type"] for one in events] == [*["safe.json.result"] * 3, "safe.gate.verdict"]
     assert [fault for one in events for fault in load_schema("event").faults(one)] == []
-    found = {one.get("subject"): one["data"] for one in events}
-    assert found["worded"]["checks"] == checks
+    assert {one.get("subject"): one["data"] for one in events}["worded"]["checks"] == checks
     del events[0]["data"]["pass"]
     assert load_schema("event").faults(events[0])
 
 
-def test_a_config_file_sets_its_options_and_a_wrong_value_is_named(gate: Gate) -> None:
+def test_a_wrong_setting_and_a_wrong_case_are_named(gate: Gate) -> None:
     config = Path("safe.config.json")
     config.write_text('{"json-cases": ["c.jsonl"], "min-json-pass-rate": 0.3}', "utf-8")
     assert gate("run").returncode == 0
-    config.write_text('{"json-cases": ["c.jsonl"], "min-json-pass-rate": 2}', "utf-8")
-    ran = gate("validate", "safe.config.json")
-    assert ran.returncode == 3
-    assert "min-json-pass-rate" in ran.stderr
-
-
-def test_validate_names_the_line_and_the_field(gate: Gate) -> None:
     assert gate("validate", "c.jsonl").stdout == "1 file valid, 3 cases\n"
     assert "json-cases  1 file of c.jsonl" in gate("doctor", "--json-cases", "c.jsonl").stdout
+    config.write_text('{"json-cases": ["c.jsonl"], "min-json-pass-rate": 2}', "utf-8")
     write("c.jsonl", [*CASES, {"id": "none", "output": 1, "schema": {}}])
-    ran = gate("validate", "c.jsonl")
-    assert ran.returncode == 3
-    assert "c.jsonl:4: none: output" in ran.stderr
+    for file, words in ((config.name, "min-json-pass-rate"), ("c.jsonl", "c.jsonl:4: none: output")):
+        ran = gate("validate", file)
+        assert (ran.returncode, words in ran.stderr) == (3, True), ran.stderr
 
 
 def test_explain_shows_the_output_and_what_each_check_found(gate: Gate) -> None:
@@ -206,28 +189,28 @@ def test_its_command_scores_its_cases_alone(gate: Gate) -> None:
 
 @pytest.mark.soak
 def test_a_run_is_compared_with_a_report_verified_and_waived(gate: Gate) -> None:
-    gate("run", "--json-cases", "c.jsonl", "--report-dir", "before")
+    gate(*RUN, "--report-dir", "before")
     assert "HOLDS" in gate("verify", "before/safe-gate.json").stdout
     write("c.jsonl", [{**CASES[0], "output": "{}"}, *CASES[1:]])
     against = ("--baseline", "before/safe-gate.json", "--max-regressions", "0", "--min-json-pass-rate", "0")
-    ran = gate("run", "--json-cases", "c.jsonl", *against)
+    ran = gate(*RUN, *against)
     assert ran.returncode == 1
     assert "max-regressions" in ran.stdout
     assert "whole" in gate("compare", "before/safe-gate.json", "reports/safe-gate.json").stdout
     waived = ("--reason", "known", "--owner", "me", "--expires", "2027-01-01")
     assert gate("bless", "reports/safe-gate.json", "--waivers", "w.json", *waived).returncode == 0
-    ran = gate("run", "--json-cases", "c.jsonl", "--waivers", "w.json")
+    ran = gate(*RUN, "--waivers", "w.json")
     assert ran.returncode == 0
     assert "3 more waived" in ran.stdout
 
 
 @pytest.mark.soak
 def test_shards_merge_into_the_bytes_of_one_run(gate: Gate) -> None:
-    gate("run", "--json-cases", "c.jsonl", "--report-dir", "whole")
+    gate(*RUN, "--report-dir", "whole")
     env = {"GITHUB_ACTIONS": "true", "GITHUB_OUTPUT": "outputs"}
     for index in (1, 2):
         shard = ("--shard", f"{index}/2", "--report-dir", "shards")
-        assert gate("run", "--json-cases", "c.jsonl", *shard, env=env).returncode == 0
+        assert gate(*RUN, *shard, env=env).returncode == 0
     assert outputs(Path("outputs").read_text("utf-8"))["json-pass-rate"] == ""
     assert gate("merge", "shards/*.json", "--json-cases", "c.jsonl", "--report-dir", "merged").returncode == 1
     assert Path("merged/safe-gate.json").read_bytes() == Path("whole/safe-gate.json").read_bytes()
@@ -251,7 +234,6 @@ def leaving(python: Path) -> Iterator[Gate]:
 
 
 WAYS = ("sys.exit(0)", "raise KeyboardInterrupt", "next(iter(()))")
-RUN = ("run", "--json-cases", "c.jsonl")
 
 
 @pytest.mark.parametrize("how", [WAYS[0], *(pytest.param(how, marks=pytest.mark.soak) for how in WAYS[1:])])
@@ -266,7 +248,7 @@ def test_an_evaluator_that_does_not_return_gives_no_verdict(leaving: Gate, gate:
         assert "evaluator json" in ran.stderr, (member, words)
         assert "Traceback" not in ran.stderr
         if words[0] == "run" and member:
-            assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
+            assert report()["verdict"] == "error"
 
 
 @pytest.mark.parametrize("words", [("-m", "safe_gate"), ("-I", "-m", "safe_gate")], ids=" ".join)
@@ -292,10 +274,7 @@ HOSTILE: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "network": ("1", {"$ref": "http://127.0.0.1:9/schema"}),
     "file": ("1", {"$ref": "file:///etc/passwd"}),
     "slow": (json.dumps("a" * 50_000 + "b"), {"pattern": "^(a+)+$"}),
-    "slow key": (
-        json.dumps({"a" * 50 + "b": 1}),
-        {"patternProperties": {"^(a+)+$": {}}, "additionalProperties": False},
-    ),
+    "slow key": (json.dumps({"a" * 50 + "b": 1}), {"patternProperties": {"^(a+)+$": {}}, "additionalProperties": False}),
     "lookahead": ('"a"', {"pattern": "(?=a)a"}),
     "no schema": ("1", {"type": "nonsense"}),
     "doubled": ("1", {"$defs": DOUBLED, "$ref": "#/$defs/a0"}),
@@ -306,11 +285,8 @@ HOSTILE: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "no definition": ("1", {"$ref": "#/$defs/a"}),
     "many faults": (f"[{'1,' * 90_000}1]", {"anyOf": [{"items": {"allOf": [{"type": "object"}] * 900}}]}),
     "half a pair": ('"\\ud800"', {"type": "integer"}),
-    "as it should be": (
-        '[1, "2"]',
-        {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"type": "integer"}}, "items": {"$ref": "#/$defs/a"}},
-    ),
-}
+    "as it should be": ('[1, "2"]', {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"type": "integer"}}, "items": {"$ref": "#/$defs/a"}}),
+}  # fmt: skip
 
 
 def test_a_hostile_schema_fails_its_case_and_nothing_else(gate: Gate) -> None:
@@ -318,7 +294,7 @@ def test_a_hostile_schema_fails_its_case_and_nothing_else(gate: Gate) -> None:
     write("c.jsonl", [*hostile, *CASES[:1]])
     ran = gate(*RUN, "--min-json-pass-rate", "0")
     assert (ran.returncode, ran.stderr) == (0, "")
-    results = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["json"]["results"]
+    results = report()["json"]["results"]
     assert [one["id"] for one in results if one["pass"]] == ["whole"]
     assert all(len(one["checks"]["satisfies_schema"][0]) <= 200 for one in results[:-1])
 
@@ -329,8 +305,7 @@ class Unlimited(Group):
     json_cases: Annotated[Texts, Names("inputs")] = ()
 
 
-def example(**changes: object) -> Any:
-    """Return the evaluator of the example with some members changed."""
+def load_example() -> Any:
     spec = importlib.util.spec_from_file_location("example_json", EXAMPLE / "safe_gate_json" / "__init__.py")
     assert spec
     assert spec.loader
@@ -340,67 +315,60 @@ def example(**changes: object) -> Any:
         spec.loader.exec_module(module)
     finally:
         del sys.modules[spec.name]
-    return type("Changed", (type(module.EVALUATOR),), changes)()
+    return module.EVALUATOR
 
 
-def named(name: str) -> Rule:
-    return Rule(name, "json", lambda part: no_reply(part.summary.cases))
+JSON, SYNTHESIS = load_example(), BUILT_IN["synthesis"]
 
 
-@pytest.mark.parametrize(
-    ("point", "words"),
-    [
-        ("own.gone:EVALUATOR", "cannot be loaded: No module named"),
-        ("own_evaluator:NAMELESS", "has no name in lower case with underscores"),
-        ("own_evaluator:TAKEN", "has the name synthesis, which is taken"),
-        ("own_evaluator:DOUBLED", "has the setting context, which is one of synthesis"),
-        ("own_evaluator:RUNS", "has the name import, which is taken"),
-        ("own_evaluator:CLASS", "is a class; expected an instance of it"),
-        ("own_evaluator:UNTITLED", "has no title"),
-        ("own_evaluator:ELSEWHERE", "has input from the setting json_case, which its settings lack"),
-        ("own_evaluator:KINDLESS", "has no json-case among its kinds"),
-        ("own_evaluator:FORMLESS", "has no schema part"),
-        ("own_evaluator:WITHOUT_OUTPUTS", "has no json-output among its kinds"),
-        ("own_evaluator:UNLIMITED", "has the rule min-json-pass-rate, but no setting min_json_pass_rate"),
-        ("own_evaluator:FOREIGN", "has settings that are no subclass of core.setting.Group"),
-        ("own_evaluator:BORROWED", "has the rule max-unexpected-passes, but no setting max_unexpected_passes"),
-        ("own_evaluator:SHARED", ""),
-        ("own_evaluator:GOOD", ""),
-    ],
-)
-def test_a_package_that_cannot_stand_beside_others_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str, words: str
-) -> None:
-    points = tmp_path / "own-1.dist-info" / "entry_points.txt"
-    points.parent.mkdir()
-    points.write_text(f"[{GROUP}]\nown = {point}\n", "utf-8")
-    (tmp_path / "other-1.dist-info").mkdir()
-    (tmp_path / "other-1.dist-info" / "entry_points.txt").write_text("[console_scripts]\nx = y:z\n", "utf-8")
+def example(**changes: object) -> Any:
+    """Return the evaluator of the example with some members changed."""
+    return type("Changed", (type(JSON),), changes)()
+
+
+def ruled(name: str) -> Any:
+    return example(rules=(Rule(name, "json", lambda part: no_reply(part.summary.cases)),))
+
+
+OTHER_LINES = Lines(setting="json_case", kind="json-case", plural="JSON cases")
+DOCUMENTS = Documents("json_cases", "json-case", "", "", "json_cases", "json-output", "json_cases", JSON.input.kinds)
+BESIDE_OTHERS: Mapping[str, tuple[object, str]] = {
+    "NAMELESS": (object(), "has no name in lower case with underscores"),
+    "TAKEN": (SYNTHESIS, "has the name synthesis, which is taken"),
+    "DOUBLED": (example(settings=SYNTHESIS.settings), "has the setting context, which is one of synthesis"),
+    "RUNS": (example(name="import"), "has the name import, which is taken"),
+    "CLASS": (type(JSON), "is a class; expected an instance of it"),
+    "UNTITLED": (example(title=None), "has no title"),
+    "ELSEWHERE": (example(input=OTHER_LINES), "has input from the setting json_case, which its settings lack"),
+    "KINDLESS": (example(input=JSON.input._replace(kinds=())), "has no json-case among its kinds"),
+    "FORMLESS": (example(part=JSON.part._replace(schema={})), "has no schema part"),
+    "WITHOUT_OUTPUTS": (example(input=DOCUMENTS), "has no json-output among its kinds"),
+    "UNLIMITED": (example(settings=Unlimited), "has the rule min-json-pass-rate, but no setting min_json_pass_rate"),
+    "FOREIGN": (example(settings=object), "has settings that are no subclass of core.setting.Group"),
+    "BORROWED": (ruled("max-unexpected-passes"), "has the rule max-unexpected-passes, but no setting max_unexpected_passes"),
+    "SHARED": (ruled("max-no-reply"), ""),
+    "GOOD": (JSON, ""),
+}  # fmt: skip
+
+
+def install(monkeypatch: pytest.MonkeyPatch, point: str, **members: object) -> None:
+    """Install a package with an evaluator at an entry point, beside one that has none."""
+    folder = Path("packages")
+    for name, points in (("own", f"[{GROUP}]\nown = {point}\n"), ("other", "[console_scripts]\nx = y:z\n")):
+        (folder / f"{name}-1.dist-info").mkdir(parents=True)
+        (folder / f"{name}-1.dist-info" / "entry_points.txt").write_text(points, "utf-8")
     own = ModuleType("own_evaluator")
-    synthesis = BUILT_IN["synthesis"]
-    own.__dict__.update(
-        NAMELESS=object(),
-        TAKEN=synthesis,
-        DOUBLED=example(settings=synthesis.settings),
-        CLASS=type(example()),
-        GOOD=example(),
-        RUNS=example(name="import"),
-        UNTITLED=example(title=None),
-        ELSEWHERE=example(input=Lines(setting="json_case", kind="json-case", plural="JSON cases")),
-        KINDLESS=example(input=example().input._replace(kinds=())),
-        FORMLESS=example(part=example().part._replace(schema={})),
-        WITHOUT_OUTPUTS=example(
-            input=Documents(
-                "json_cases", "json-case", "", "", "json_cases", "json-output", "json_cases", example().input.kinds
-            )
-        ),
-        UNLIMITED=example(settings=Unlimited),
-        FOREIGN=example(settings=object),
-        BORROWED=example(rules=(named("max-unexpected-passes"),)),
-        SHARED=example(rules=(named("max-no-reply"),)),
-    )
+    own.__dict__.update(members)
     monkeypatch.setitem(sys.modules, "own_evaluator", own)
-    monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])
+    monkeypatch.setattr("site.getsitepackages", lambda: [str(folder.absolute())])
+
+
+@pytest.mark.parametrize("name", ["gone", *BESIDE_OTHERS])
+def test_a_package_that_cannot_stand_beside_others_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    gone = (None, "cannot be loaded: No module named")
+    point = f"own_evaluator:{name}" if name in BESIDE_OTHERS else "own.gone:EVALUATOR"
+    evaluator, words = BESIDE_OTHERS.get(name, gone)
+    install(monkeypatch, point, **{name: evaluator})
     found, problems = find_installed(BUILT_IN)
     assert list(found) == ([] if words else ["json"])
     assert len(problems) == bool(words)
@@ -410,17 +378,10 @@ def test_a_package_that_cannot_stand_beside_others_is_named(
         assert problem.message.endswith("; correct or uninstall the package")
 
 
-def test_a_user_who_interrupts_while_a_package_is_loaded_ends_the_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_user_who_interrupts_while_a_package_is_loaded_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: str) -> None:
         raise KeyboardInterrupt(signal.SIGINT)
 
-    (tmp_path / "own-1.dist-info").mkdir()
-    (tmp_path / "own-1.dist-info" / "entry_points.txt").write_text(f"[{GROUP}]\nown = own_evaluator:X\n", "utf-8")
-    own = ModuleType("own_evaluator")
-    own.__dict__["__getattr__"] = interrupted
-    monkeypatch.setitem(sys.modules, "own_evaluator", own)
-    monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])
+    install(monkeypatch, "own_evaluator:X", __getattr__=interrupted)
     with pytest.raises(KeyboardInterrupt):
         find_installed(BUILT_IN)
