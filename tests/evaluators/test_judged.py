@@ -17,6 +17,7 @@ from safe_gate.core.stats import corrected, kappa
 from tests.support.cases import GOOD, SafeGate, bare_case, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 from tests.support.judged_run import waive
+from tests.support.pack_files import write_pack
 
 LINES, BATCH = ("--synthesis-cases", "c.jsonl"), ("--safe-batch", "b")
 HOSTILE = "\x1b[2J<img src=x>|@org ::error::x\n\u202e`${{ 1 }}`"
@@ -39,6 +40,11 @@ def broken() -> list[str]:
     return [rule["rule"] for rule in report()["rules"] if not rule["passed"]]
 
 
+def refused(safe_gate: SafeGate, *flags: str, words: str) -> None:
+    ran = safe_gate("run", *flags)
+    assert (ran.code, words in ran.err) == (3, True), ran.err
+
+
 def test_a_failed_verdict_fails_a_case_of_either_evaluator(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), judged_case("passes"), judged_case("fails", False))
     write_batch(
@@ -59,8 +65,7 @@ def test_a_failed_verdict_fails_a_case_of_either_evaluator(safe_gate: SafeGate) 
         figures = part["judged"]["judged/tone"]
         assert (figures["passed"], figures["failed"], figures["judges"]) == (1, 1, ["judge-1"])
         assert (figures["agreement"], figures["kappa"], figures["corrected_pass_rate"]) == (None, None, None)
-    event = safe_gate("explain", "fails", *BATCH)
-    assert 'judged by "judge-1": "It is cold."' in event.out
+    assert 'judged by "judge-1": "It is cold."' in safe_gate("explain", "fails", *BATCH).out
 
 
 def test_a_recorded_output_may_hold_the_verdicts(safe_gate: SafeGate) -> None:
@@ -70,8 +75,7 @@ def test_a_recorded_output_may_hold_the_verdicts(safe_gate: SafeGate) -> None:
     write_cases(Path("b.outputs.jsonl"), line)
     assert safe_gate("score", "--batch", "b").code == 1
     write_batch(Path("b.json"), bare | {"judged": verdict()})
-    ran = safe_gate("run", *BATCH)
-    assert (ran.code, "a: judged: is recorded here and at b.outputs.jsonl:1; keep one" in ran.err) == (3, True)
+    refused(safe_gate, *BATCH, words="a: judged: is recorded here and at b.outputs.jsonl:1; keep one")
 
 
 @pytest.mark.parametrize("evaluator", ["synthesis", "safe_v0"])
@@ -79,19 +83,20 @@ def test_waivers_and_tags_excuse_a_failed_verdict(safe_gate: SafeGate, evaluator
     is_safe = evaluator == "safe_v0"
     write_cases(Path("c.jsonl"), judged_case("a", False), judged_case("b", False, tags=["judged/tone-fail"]))
     write_batch(Path("b.json"), safe_case("a", judged=verdict(False)))
-    waive({"id": "a", "metric" if is_safe else "check": "judged/tone"})
-    limits = ("--max-fail-labels", "0") if is_safe else ()
-    assert safe_gate("run", *(BATCH if is_safe else LINES), *limits).code == 0
-    assert [one["id"] for one in report()["waivers"]["applied"]] == ["a"]
-    waive({"id": "a", "metric" if is_safe else "check": "judged/tnoe"})
-    assert safe_gate("run", *(BATCH if is_safe else LINES), *limits).code == 1
+    flags = (*BATCH, "--max-fail-labels", "0") if is_safe else LINES
+    for name, code in (("judged/tone", 0), ("judged/tnoe", 1)):
+        waive({"id": "a", "metric" if is_safe else "check": name})
+        assert safe_gate("run", *flags).code == code
+        assert [one["id"] for one in report()["waivers"]["applied"]] == ["a"] * (not code)
     waive({"id": "a", "metric": "Judged/tone"})
-    ran = safe_gate("run", *BATCH)
-    assert (ran.code, "expected a recorded verdict, such as judged/tone" in ran.err) == (3, True)
+    refused(safe_gate, *BATCH, words="expected a recorded verdict, such as judged/tone")
+
+
+LABELLED = "labels a verdict that is not recorded"
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("fields", "words"),
     [
         ({"judged": {"tone": {"passed": "no", "by": "m"}}}, 'judged.tone.passed: is "no"; expected true or false'),
         ({"judged": {"tone": {"pased": True, "by": "m"}}}, '(did you mean "passed"?)'),
@@ -103,36 +108,29 @@ def test_waivers_and_tags_excuse_a_failed_verdict(safe_gate: SafeGate, evaluator
         ({"judged": {"Tone": {"passed": True, "by": "m"}}}, "lower-case letters, digits and hyphens"),
         ({"judged": {"<b>/../x": {"passed": True, "by": "m"}}}, "lower-case letters, digits and hyphens"),
         ({"judged": {f"t{n}": {"passed": True, "by": "m"} for n in range(101)}}, "judged: "),
-        ({"expected": {"judged/tone": True}}, "expected.judged/tone: labels a verdict that is not recorded"),
-        (
-            {"judged": verdict(), "expected": {"judged/tnoe": True}},
-            "expected.judged/tnoe: labels a verdict that is not recorded",
-        ),
+        ({"expected": {"judged/tone": True}}, f"expected.judged/tone: {LABELLED}"),
+        ({"judged": verdict(), "expected": {"judged/tnoe": True}}, f"expected.judged/tnoe: {LABELLED}"),
     ],
 )
-def test_a_wrong_verdict_is_an_error_that_names_it(safe_gate: SafeGate, fields: Any, message: str) -> None:
+def test_a_wrong_verdict_is_an_error_that_names_it(safe_gate: SafeGate, fields: Any, words: str) -> None:
     write_cases(Path("c.jsonl"), turn("a", **fields))
     write_batch(Path("b.json"), safe_case("a", **fields))
     for flags in (LINES, BATCH):
-        ran = safe_gate("run", *flags)
-        assert (ran.code, message in ran.err) == (3, True), ran.err
+        refused(safe_gate, *flags, words=words)
 
 
 def test_a_case_may_ask_for_a_verdict_and_no_pack_may_give_one(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a", checks=["judged/tone"]))
-    ran = safe_gate("run", *LINES)
-    assert (ran.code, '"judged/tone" has no recorded verdict; add it under judged' in ran.err) == (3, True)
-    write_cases(Path("c.jsonl"), turn("a", checks=["judged/tone"], judged=verdict(), expected={"judged/tone": None}))
-    ran = safe_gate("run", *LINES)
-    assert (ran.code, "is null, but a judge's verdict always applies" in ran.err) == (3, True)
-    write_cases(Path("c.jsonl"), turn("a", checks=["judged/tone"], judged=verdict()))
+    asks: dict[str, Any] = {"checks": ["judged/tone"]}
+    write_cases(Path("c.jsonl"), turn("a", **asks))
+    refused(safe_gate, *LINES, words='"judged/tone" has no recorded verdict; add it under judged')
+    write_cases(Path("c.jsonl"), turn("a", **asks, judged=verdict(), expected={"judged/tone": None}))
+    refused(safe_gate, *LINES, words="is null, but a judge's verdict always applies")
+    write_cases(Path("c.jsonl"), turn("a", **asks, judged=verdict()))
     assert safe_gate("run", *LINES).code == 0
     assert list(results("synthesis")["a"]["checks"]) == ["judged/tone"]
     rule = {"id": "judged/x", "phrases": ["zebra"], "why": "x", "hit": ["A zebra."], "miss": ["A horse."]}
-    pack = {"pack": "judged", "check": "topic_pivot", "group": "pivot", "field": "assistant", "about": "x"}
-    Path("p.json").write_text(json.dumps({**pack, "rules": [rule]}), "utf-8")
-    ran = safe_gate("run", *LINES, "--rules", "p.json")
-    assert (ran.code, "is the id of another rule, pack or check" in ran.err) == (3, True)
+    write_pack(pack="judged", check="topic_pivot", group="pivot", rules=[rule])
+    refused(safe_gate, *LINES, "--rules", "own.json", words="is the id of another rule, pack or check")
 
 
 def test_verdicts_of_a_conversation_are_about_its_last_message(safe_gate: SafeGate) -> None:
@@ -143,24 +141,22 @@ def test_verdicts_of_a_conversation_are_about_its_last_message(safe_gate: SafeGa
     assert {id_: one["pass"] for id_, one in results("synthesis").items()} == {"a@1": True, "a@3": False}
     early = [said[0], said[1] | {"expected": {"judged/tone": True}}, *said]
     write_cases(Path("c.jsonl"), case | {"messages": early})
-    ran = safe_gate("run", *LINES)
-    assert (ran.code, "messages[1].expected.judged/tone: labels a verdict" in ran.err) == (3, True)
+    refused(safe_gate, *LINES, words="messages[1].expected.judged/tone: labels a verdict")
 
 
 @pytest.mark.parametrize("count", [49, 50])
 @pytest.mark.parametrize("evaluator", ["synthesis", "safe_v0"])
 def test_labels_measure_the_judge(safe_gate: SafeGate, evaluator: str, count: int) -> None:
-    chance = random.Random(count)
+    chance, is_safe, case = (
+        random.Random(count),
+        evaluator == "safe_v0",
+        {"synthesis": turn, "safe_v0": safe_case}[evaluator],
+    )
     people = [chance.random() < 0.7 for _ in range(count)]
     said = [one if chance.random() < 0.9 else not one for one in people]
     both = [{"judged": verdict(told), "expected": {"judged/tone": one}} for told, one in zip(said, people, strict=True)]
-    write_cases(Path("c.jsonl"), *(turn(f"{n}", **fields) for n, fields in enumerate(both)), judged_case("more"))
-    write_batch(
-        Path("b.json"),
-        *(safe_case(f"{n}", **fields) for n, fields in enumerate(both)),
-        safe_case("more", judged=verdict()),
-    )
-    is_safe = evaluator == "safe_v0"
+    some = [*(case(f"{n}", **fields) for n, fields in enumerate(both)), case("more", judged=verdict())]
+    write_batch(Path("b.json"), *some) if is_safe else write_cases(Path("c.jsonl"), *some)
     flags = ("--max-unexpected-failures", "off", "--min-synthesis-pass-rate", "0", "--min-pass-rate", "0")
     ran = safe_gate("run", *(BATCH if is_safe else LINES), *flags)
     assert ran.code == 0, ran.log
@@ -254,9 +250,10 @@ def test_a_verdict_that_the_same_judge_changes_is_a_regression(safe_gate: SafeGa
 # --- reports -----------------------------------------------------------------------------------
 
 FORMATS = "json,markdown,html,junit,sarif,gitlab,csv,jsonl,badge"
+TEXTS = pytest.mark.parametrize("text", ["full", "none"])
 
 
-@pytest.mark.parametrize("text", ["full", "none"])
+@TEXTS
 def test_hostile_reasons_and_judges_are_escaped_and_reasons_withheld(safe_gate: SafeGate, text: str) -> None:
     judged = {"tone": {"passed": False, "by": HOSTILE, "why": f"kanari {HOSTILE}"}}
     write_cases(Path("c.jsonl"), turn("a", judged=judged))
@@ -273,7 +270,7 @@ def test_hostile_reasons_and_judges_are_escaped_and_reasons_withheld(safe_gate: 
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
-@pytest.mark.parametrize("text", ["full", "none"])
+@TEXTS
 def test_shards_come_to_the_same_report(safe_gate: SafeGate, text: str) -> None:
     write_cases(Path("c.jsonl"), *(judged_case(f"{n}", n > 1, expected={"judged/tone": True}) for n in range(4)))
     write_batch(Path("b.json"), *(safe_case(f"{n}", judged=verdict(n > 1)) for n in range(4)))
