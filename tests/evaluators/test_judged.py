@@ -270,23 +270,6 @@ def test_hostile_reasons_and_judges_are_escaped_and_reasons_withheld(safe_gate: 
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
-@TEXTS
-def test_shards_come_to_the_same_report(safe_gate: SafeGate, text: str) -> None:
-    write_cases(Path("c.jsonl"), *(judged_case(f"{n}", n > 1, expected={"judged/tone": True}) for n in range(4)))
-    write_batch(Path("b.json"), *(safe_case(f"{n}", judged=verdict(n > 1)) for n in range(4)))
-    flags = (*LINES, *BATCH, "--text", text)
-    safe_gate("run", *flags)
-    whole = report()
-    for shard in ("1/2", "2/2"):
-        assert safe_gate("run", *flags, "--shard", shard, "--report-dir", shard[0]).code == 0
-    assert safe_gate("merge", "1/*shard*.json", "2/*shard*.json", *flags, "--report-dir", "merged").code == 1
-    merged = report("merged/safe-gate.json")
-    assert merged["synthesis"] == whole["synthesis"]
-    assert [merged["safe_v0"][part] for part in ("judged", "results")] == [
-        whole["safe_v0"][part] for part in ("judged", "results")
-    ]
-
-
 def test_events_and_notebooks_show_verdicts(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), judged_case("a", False))
     write_batch(Path("b.json"), safe_case("a", judged=verdict(False)))

@@ -26,17 +26,6 @@ def test_explain_shows_one_turn_or_all_of_a_conversation(safe_gate: SafeGate) ->
     assert "Message (messages[0]):" in one
 
 
-def test_a_waiver_is_for_one_turn(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), talk("a", TOLD, AWAY, TOLD, AWAY, turns="all", checks=["topic_pivot"]))
-    waiver = {"id": "a@1", "check": "topic_pivot", "reason": "Known.", "owner": "me", "expires": "2999-01-01"}
-    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": [waiver]}), "utf-8")
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 1
-    rule = next(one for one in report()["rules"] if one["rule"] == "max-unexpected-failures")
-    assert rule["value"] == 1
-    assert [one["id"] for one in report()["waivers"]["applied"]] == ["a@1"]
-
-
 def test_turns_of_a_conversation_are_one_cluster(safe_gate: SafeGate) -> None:
     old, new = ([talk("a", *([TOLD, reply] * 8), turns="all", checks=["topic_pivot"])] for reply in (GOOD, AWAY))
     write_cases(Path("c.jsonl"), *old)
@@ -78,20 +67,6 @@ def test_a_changed_earlier_message_changes_the_case_and_a_changed_reply_does_not
     assert case("Hello.", GOOD, "Yes.", GOOD) != base
     assert case(TOLD, GOOD, "Yes.", GOOD, system="Be kind.") != base
     assert case(TOLD, GOOD, "Yes.", GOOD, context=0) != base
-
-
-def test_a_report_of_conversations_can_be_verified_and_merged(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", AWAY), talk("b", TOLD, GOOD), turn("c"))
-    flags = ("--synthesis-cases", "c.jsonl", "--turns", "all", "--context", "2")
-    assert safe_gate("run", *flags).code == 1
-    whole = report()
-    assert safe_gate("verify", "reports/safe-gate.json").code == 0
-    for shard in ("1/2", "2/2"):
-        assert safe_gate("run", *flags, "--shard", shard, "--report-dir", "shards").code == 0
-    assert safe_gate("merge", "shards/*.shard-*.json", *flags, "--report-dir", "merged").code == 1
-    merged = json.loads(Path("merged/safe-gate.json").read_text("utf-8"))
-    assert merged["synthesis"] == whole["synthesis"]
-    assert safe_gate("merge", "shards/*.shard-*.json", *flags[:-2], "--report-dir", "other").code == 3
 
 
 def test_the_page_shows_the_messages_that_were_read(safe_gate: SafeGate) -> None:

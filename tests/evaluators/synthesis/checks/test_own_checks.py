@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -79,34 +78,6 @@ def test_the_worked_example_of_the_page_does_what_the_page_says(safe_gate: SafeG
         "told": (True, True),
         "other": (True, False),
     }
-
-
-def test_a_check_of_a_pack_is_counted_labelled_waived_and_shown_everywhere(safe_gate: SafeGate) -> None:
-    write_packs(pack())
-    labelled: dict[str, Any] = {"expected": {CHECK: False}, "tags": ["sales"]}
-    write_cases(Path("c.jsonl"), shop("offer", **labelled), shop("plain", NONE, expected={CHECK: True}))
-    formats = "json,markdown,csv,jsonl,sarif,junit,html,gitlab"
-    limits = ("--min-label-accuracy", f"{CHECK}=0.9", "--reports", formats)
-    ran = safe_gate(*RUN, *limits)
-    assert ran.code == 1
-    assert 'discount "percent off" by "acme-discount/one"' in ran.out
-    part = report()["synthesis"]
-    assert part["summary"]["by_check"] == {CHECK: {"passed": 1, "failed": 1, "not_applicable": 0}}
-    assert part["summary"]["label_accuracy_by_check"][CHECK]["matched"] == 2
-    assert part["failures"][0]["failed_checks"] == [CHECK]
-    (judged,) = (one for one in report()["rules"] if one["rule"] == f"min-label-accuracy-{CHECK}")
-    assert (judged["value"], judged["threshold"], judged["passed"]) == (1.0, 0.9, True)
-    text = Path("reports/safe-gate.cases.csv").read_text("utf-8-sig")
-    assert [row[CHECK] for row in csv.DictReader(text.splitlines())] == ["fails", "passes"]
-    sarif = json.loads(Path("reports/safe-gate.sarif").read_text("utf-8"))["runs"][0]
-    assert sarif["results"][0]["ruleId"] == f"synthesis/{CHECK}"
-    assert f"synthesis/{CHECK}" in [one["id"] for one in sarif["tool"]["driver"]["rules"]]
-    for file in ("safe-gate.md", "safe-gate.junit.xml", "safe-gate.html", "safe-gate.cases.jsonl"):
-        assert CHECK in Path("reports", file).read_text("utf-8"), file
-    assert "HOLDS" in safe_gate("verify", "reports/safe-gate.json").out
-    waiver = {"id": "offer", "check": CHECK, "reason": "known", "owner": "@pat", "expires": "2099-12-31"}
-    Path("w.json").write_text(json.dumps({"waivers": [waiver]}), "utf-8")
-    assert safe_gate(*RUN, "--waivers", "w.json").code == 0
 
 
 def test_a_pack_that_names_shipped_groups_alone_needs_no_rules(safe_gate: SafeGate) -> None:
