@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
 from tests.support.git import commit, git
+from tests.support.synthesis import results, run
 
 CHECK = "acme/no-discounts"
 OFFER, NONE = "You get 10 percent off today.", "The price is the same online."
@@ -44,7 +45,7 @@ def shop(id_: str, reply: str = OFFER, **fields: Any) -> dict[str, Any]:
     return turn(id_, user="Is it cheaper online?", assistant=reply, checks=[CHECK], **fields)
 
 
-RUN = ("run", "--synthesis-cases", "c.jsonl", "--rules", "rules/*.json")
+RULES = ("--rules", "rules/*.json")
 
 
 def test_the_worked_example_of_the_page_does_what_the_page_says(safe_gate: SafeGate) -> None:
@@ -65,14 +66,14 @@ def test_the_worked_example_of_the_page_does_what_the_page_says(safe_gate: SafeG
         Path(f"evals/rules/{one['pack']}.json").write_text(json.dumps(one), "utf-8")
     assert safe_gate("rules", "test", "evals/rules/*.json").code == 0
     complaint = {"user": "I want my money back.", "checks": ["acme/offers-contact"]}
-    write_cases(
-        Path("d.jsonl"),
+    run(
+        safe_gate,
         turn("left", assistant="That is a pity.", **complaint),
         turn("told", assistant="I am sorry. Please call us.", **complaint),
         turn("other", assistant="That is a pity.", **complaint | {"user": "Where is the bus stop?"}),
+        flags=("--rules", "evals/rules/*.json"),
     )
-    safe_gate("run", "--synthesis-cases", "d.jsonl", "--rules", "evals/rules/*.json")
-    found = {one["id"]: one["checks"]["acme/offers-contact"] for one in report()["synthesis"]["results"]}
+    found = {id_: one["checks"]["acme/offers-contact"] for id_, one in results().items()}
     assert {id_: (one["pass"], one["applicable"]) for id_, one in found.items()} == {
         "left": (False, True),
         "told": (True, True),
@@ -83,97 +84,75 @@ def test_the_worked_example_of_the_page_does_what_the_page_says(safe_gate: SafeG
 def test_a_pack_that_names_shipped_groups_alone_needs_no_rules(safe_gate: SafeGate) -> None:
     definition = {"applies": ["vulnerability"], "for": ["follow_up"], "against": ["guarantee"], "decides": "one_for"}
     write_packs(pack(check="acme/asks-back", group=None, field=None, rules=None, defines=definition))
-    write_cases(
-        Path("c.jsonl"), turn("asks", checks=["acme/asks-back"]), turn("not", assistant=NONE, checks=["acme/asks-back"])
-    )
-    ran = safe_gate(*RUN)
+    asked = {"checks": ["acme/asks-back"]}
+    ran = run(safe_gate, turn("asks", **asked), turn("not", assistant=NONE, **asked), flags=RULES)
     assert "no clause of follow up" in ran.out
-    assert [one["pass"] for one in report()["synthesis"]["results"]] == [True, False]
+    assert [one["pass"] for one in results().values()] == [True, False]
     assert "1 pack, 0 rules" in safe_gate("rules", "test", "rules/*.json").out
+
+
+def decided(by: str = "none_against", **groups: list[str]) -> dict[str, Any]:
+    """Return a pack whose check decides by some groups; `for` is written `for_`."""
+    return pack(defines={name.rstrip("_"): some for name, some in groups.items()} | {"decides": by})
+
+
+DISCOUNT, NO_LIST = ["discount"], "looks in assistant, and this list needs groups of user"
+OF_MESSAGE = "asked_text, asked_steps, asked_verdict, light, personal, told_mind"
+TAKEN = rule("acme", "percent off", "percent off") | {"id": "acme/no-discounts"}
+MISSPELT = rule("acme-discount", "percent off", "percent off", only_if={"vulnerabilty": True})
 
 
 @pytest.mark.parametrize(
     ("packs", "words"),
     [
-        (
-            [pack(defines={"against": ["discounts"], "decides": "none_against"})],
-            'defines.against: "discounts" is a group that no pack has (did you mean "discount"?)',
-        ),
-        (
-            [pack(defines={"applies": ["discount"], "against": ["discount"], "decides": "none_against"})],
-            'defines.applies: "discount" looks in assistant, and this list needs groups of user',
-        ),
-        (
-            [pack(), pack("acme-twin", group="twin")],
-            "defines acme/no-discounts, which rules/acme-discount.json defines too",
-        ),
+        ([decided(against=["discounts"])], 'defines.against: "discounts" is a group that no pack has (did you mean "discount"?)'),
+        ([decided(applies=DISCOUNT, against=DISCOUNT)], f'defines.applies: "discount" {NO_LIST}'),
+        ([pack(), pack("acme-twin", group="twin")], "defines acme/no-discounts, which rules/acme-discount.json defines too"),
         ([pack(defines=None)], '"acme/no-discounts" is a check that no pack defines; add `defines` to one pack of it'),
         ([pack(check="topic_pivot", group="pivot")], "defines: is for a check of your own, such as acme/no-discounts"),
-        (
-            [pack(check="message")],
-            '"discount" is not a group of message; expected asked_text, asked_steps, asked_verdict, light, personal, told_mind',
-        ),
+        ([pack(check="message")], f'"discount" is not a group of message; expected {OF_MESSAGE}'),
         ([pack(check="acme/No")], 'check: is "acme/No"; expected a check of your own: lower-case letters'),
         ([pack(check="topic_pivots")], 'check: "topic_pivots" is not allowed (did you mean "topic_pivot"?)'),
-        (
-            [pack(group="pivot")],
-            "group pivot: serves topic_pivot and looks in assistant; the pack says acme/no-discounts",
-        ),
-        (
-            [pack(defines={"for": ["discount"], "decides": "none_against"})],
-            "defines.against: names no group, and none_against needs one",
-        ),
-        (
-            [pack(defines={"for": ["discount"], "against": ["discount"], "decides": "none_against"})],
-            "defines.for: does nothing for a check that decides by none_against",
-        ),
-        ([pack(defines={"against": ["discount"], "decides": "none"})], 'defines.decides: "none" is not allowed'),
-        ([pack(defines={"against": [], "decides": "none_against"})], "defines.against: is an empty list"),
+        ([pack(group="pivot")], "group pivot: serves topic_pivot and looks in assistant; the pack says acme/no-discounts"),
+        ([decided(for_=DISCOUNT)], "defines.against: names no group, and none_against needs one"),
+        ([decided(for_=DISCOUNT, against=DISCOUNT)], "defines.for: does nothing for a check that decides by none_against"),
+        ([decided("none", against=DISCOUNT)], 'defines.decides: "none" is not allowed'),
+        ([decided(against=[])], "defines.against: is an empty list"),
         ([pack(rules=None)], "rules: is missing; expected a list of 1 to 8000 rules"),
         ([pack(group=None, rules=None, defines=None)], "group: is missing; expected a group of clauses"),
-        (
-            [pack("acme", rules=[rule("acme", "percent off", "percent off") | {"id": "acme/no-discounts"}])],
-            "is the id of another rule, pack or check",
-        ),
-        (
-            [pack(rules=[rule("acme-discount", "percent off", "percent off") | {"only_if": {"vulnerabilty": True}}])],
-            'only_if: "vulnerabilty" is not a group of clauses (did you mean "vulnerability"?)',
-        ),
+        ([pack("acme", rules=[TAKEN])], "is the id of another rule, pack or check"),
+        ([pack(rules=[MISSPELT])], 'only_if: "vulnerabilty" is not a group of clauses (did you mean "vulnerability"?)'),
     ],
-)
+)  # fmt: skip
 def test_a_problem_in_a_definition_is_reported_at_its_place(
     safe_gate: SafeGate, packs: list[dict[str, Any]], words: str
 ) -> None:
     write_packs(*packs)
-    write_cases(Path("c.jsonl"), shop("one"))
-    ran = safe_gate(*RUN)
+    ran = run(safe_gate, shop("one"), flags=RULES)
     assert (ran.code, words in ran.err, "rules/acme" in ran.err) == (3, True, True), ran.err
     assert "is not a check" not in ran.err  # the cases may be right
 
 
+UNKNOWN = 'c.jsonl:2: two: checks: "acme/no-discount" is not a check (did you mean "acme/no-discounts"?); expected'
+
+
 def test_a_check_that_nothing_defines_is_a_problem_of_the_case(safe_gate: SafeGate) -> None:
     write_packs(pack())
-    write_cases(
-        Path("c.jsonl"), shop("one"), turn("two", checks=["acme/no-discount"]), turn("three", checks=["other/x"])
-    )
-    ran = safe_gate(*RUN)
+    cases = shop("one"), turn("two", checks=["acme/no-discount"]), turn("three", checks=["other/x"])
+    ran = run(safe_gate, *cases, flags=RULES)
     assert ran.code == 3
-    assert (
-        'c.jsonl:2: two: checks: "acme/no-discount" is not a check (did you mean "acme/no-discounts"?); expected'
-        in ran.err
-    )
+    assert UNKNOWN in ran.err
     assert "c.jsonl:3: three:" in ran.err
     assert re.search("crisis_support, .*acme/no-discounts", ran.err)
-    explained = safe_gate("explain", "two", "--cases", "c.jsonl", "--rules", "rules/*.json")
+    explained = safe_gate("explain", "two", "--cases", "c.jsonl", *RULES)
     assert (explained.code, "is not a check" in explained.err) == (3, True)
 
 
 def test_a_limit_on_the_labels_of_an_unknown_check_is_a_problem(safe_gate: SafeGate) -> None:
     write_packs(pack())
-    write_cases(Path("c.jsonl"), shop("one", NONE, expected={CHECK: False}))
-    assert "did you mean" in safe_gate(*RUN, "--min-label-accuracy", "acme/no-discount=1").err
-    ran = safe_gate(*RUN, "--min-label-accuracy", f"{CHECK}=1")
-    assert ran.code == 1
+    cases = shop("one", NONE, expected={CHECK: False})
+    assert "did you mean" in run(safe_gate, cases, flags=(*RULES, "--min-label-accuracy", "acme/no-discount=1")).err
+    assert run(safe_gate, flags=(*RULES, "--min-label-accuracy", f"{CHECK}=1")).code == 1
     assert f"min-label-accuracy-{CHECK}" in [one["rule"] for one in report()["rules"] if not one["passed"]]
 
 
@@ -186,12 +165,11 @@ def validated(safe_gate: SafeGate, *files: str) -> str:
 def test_validate_knows_the_checks_of_the_packs_that_are_given_or_set(safe_gate: SafeGate) -> None:
     write_packs(pack())
     write_cases(Path("c.jsonl"), shop("one"), turn("two", checks=["acme/no-discount"]))
-    of_case = 'c.jsonl:2: two: checks: "acme/no-discount" is not a check (did you mean "acme/no-discounts"?); expected'
     assert "c.jsonl:1: one: checks: " in validated(safe_gate, "c.jsonl")
-    assert validated(safe_gate, "c.jsonl", "rules/acme-discount.json").startswith(of_case)
+    assert validated(safe_gate, "c.jsonl", "rules/acme-discount.json").startswith(UNKNOWN)
     for name, others in (("my.json", ["my.json"]), ("safe-gate.config.json", [])):
         Path(name).write_text('{"rules": ["rules/*.json"]}', "utf-8")
-        assert validated(safe_gate, "c.jsonl", *others).startswith(of_case)
+        assert validated(safe_gate, "c.jsonl", *others).startswith(UNKNOWN)
     write_cases(Path("c.jsonl"), shop("one"))
     assert safe_gate("validate", "c.jsonl", "rules/acme-discount.json").out == "2 files valid, 1 case\n"
 
@@ -212,21 +190,16 @@ def test_validate_checks_packs_together_with_those_that_are_set(safe_gate: SafeG
 
 def test_a_pack_alone_says_that_the_other_packs_of_its_check_are_missing(safe_gate: SafeGate) -> None:
     write_packs(
-        pack(defines={"against": ["discount"], "applies": ["complaint"], "decides": "none_against"}),
+        decided(against=["discount"], applies=["complaint"]),
         pack("acme-complaint", group="complaint", field="user", defines=None),
     )
     one, two = "rules/acme-discount.json", "rules/acme-complaint.json"
+    no_group = '"complaint" is a group that no pack has; add its pack, or write one of'
+    undefined = "no pack defines; add `defines` to one pack of it, or add the pack that has"
     for command in (["validate"], ["rules", "test"]):
-        ran = safe_gate(*command, one)
-        assert (ran.code, '"complaint" is a group that no pack has; add its pack, or write one of' in ran.err) == (
-            3,
-            True,
-        )
-        ran = safe_gate(*command, two)
-        assert (ran.code, "no pack defines; add `defines` to one pack of it, or add the pack that has" in ran.err) == (
-            3,
-            True,
-        )
+        for file, words in ((one, no_group), (two, undefined)):
+            ran = safe_gate(*command, file)
+            assert (ran.code, words in ran.err) == (3, True)
         assert safe_gate(*command, one, two).code == 0
     Path("safe-gate.config.json").write_text('{"rules": ["rules/*.json"]}', "utf-8")
     assert validated(safe_gate, one) == validated(safe_gate, two) == ""
@@ -234,7 +207,7 @@ def test_a_pack_alone_says_that_the_other_packs_of_its_check_are_missing(safe_ga
 
 @pytest.mark.parametrize("is_readable", [True, False])
 def test_all_that_is_wrong_with_settings_of_rules_is_named_at_once(safe_gate: SafeGate, is_readable: bool) -> None:
-    write_packs(pack(defines={"against": ["discounts"], "decides": "none_against"}))
+    write_packs(decided(against=["discounts"]))
     Path("rules/other.json").write_text(json.dumps(pack("acme-other")) if is_readable else "{}", "utf-8")
     tags = {"grief": {"must_contain": [{"regex": "("}], "optional": True}}
     named = {"default-checks": [CHECK, "acme/none"], "rules-off": ["acme"], "tags": tags}
@@ -266,49 +239,46 @@ def test_validate_leaves_names_of_checks_alone_where_the_settings_cannot_be_read
 
 def test_a_baseline_without_the_check_is_still_one(safe_gate: SafeGate) -> None:
     write_packs(pack())
-    write_cases(Path("c.jsonl"), turn("one"))
-    safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", "base")
-    write_cases(Path("c.jsonl"), turn("one", checks=[CHECK, "topic_pivot"]))
-    ran = safe_gate(*RUN, "--baseline", "base/safe-gate.json")
-    assert ran.code == 0
+    run(safe_gate, turn("one"), flags=("--report-dir", "base"))
+    cases = turn("one", checks=[CHECK, "topic_pivot"])
+    assert run(safe_gate, cases, flags=(*RULES, "--baseline", "base/safe-gate.json")).code == 0
     assert CHECK not in [one["metric"] for one in report()["comparison"]["synthesis"]["metrics"]]
 
 
-def weakened(safe_gate: SafeGate) -> list[tuple[str, str]]:
-    safe_gate(*RUN, "--baseline", "HEAD")
+def weakened(safe_gate: SafeGate, *packs: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what a run finds weakened, with packs changed."""
+    write_packs(*packs)
+    run(safe_gate, flags=(*RULES, "--baseline", "HEAD"))
     return [(one["id"], one["what"]) for one in report()["weakened"]["findings"]]
 
 
-def test_a_definition_that_asks_for_less_weakens_the_gate(safe_gate: SafeGate) -> None:
-    definition = {"against": ["discount", "guarantee"], "decides": "none_against"}
-    write_packs(pack(defines=definition))
-    write_cases(Path("c.jsonl"), shop("one", NONE))
+def commit_cases(*cases: dict[str, Any]) -> None:
+    write_cases(Path("c.jsonl"), *cases)
     git("init", "--quiet")
     git("add", ".")
     commit()
-    assert weakened(safe_gate) == []
-    write_packs(pack(defines={**definition, "against": ["discount"]}))
-    assert weakened(safe_gate) == [(f"{CHECK} against guarantee", "dropped")]
-    write_packs(pack(defines={**definition, "void_after": ["asked_text"]}))
-    assert weakened(safe_gate) == [(f"{CHECK} void_after asked_text", "added")]
-    write_packs(pack(defines={**definition, "applies": ["vulnerability"]}))
-    assert weakened(safe_gate) == [(CHECK, "changed")]
-    write_packs(pack(defines={**definition, "against": ["discount", "guarantee", "mind_reading"]}))
-    assert weakened(safe_gate) == []
+
+
+def test_a_definition_that_asks_for_less_weakens_the_gate(safe_gate: SafeGate) -> None:
+    both = ["discount", "guarantee"]
+    write_packs(decided(against=both))
+    commit_cases(shop("one", NONE))
+    for changed, found in (
+        (decided(against=both), []),
+        (decided(against=["discount"]), [(f"{CHECK} against guarantee", "dropped")]),
+        (decided(against=both, void_after=["asked_text"]), [(f"{CHECK} void_after asked_text", "added")]),
+        (decided(against=both, applies=["vulnerability"]), [(CHECK, "changed")]),
+        (decided(against=[*both, "mind_reading"]), []),
+    ):
+        assert weakened(safe_gate, changed) == found
 
 
 def test_a_check_that_a_change_removes_is_named_and_its_cases_are_compared(safe_gate: SafeGate) -> None:
     write_packs(pack())
-    write_cases(Path("c.jsonl"), shop("one", NONE), turn("two"))
-    git("init", "--quiet")
-    git("add", ".")
-    commit()
+    commit_cases(shop("one", NONE), turn("two"))
     Path("rules/acme-discount.json").unlink()
-    write_packs(pack("acme-other", "acme/other"))
-    write_cases(
-        Path("c.jsonl"), turn("one", user="Is it cheaper online?", assistant=NONE, checks=["topic_pivot"]), turn("two")
-    )
-    found = weakened(safe_gate)
+    write_cases(Path("c.jsonl"), shop("one", NONE) | {"checks": ["topic_pivot"]}, turn("two"))
+    found = weakened(safe_gate, pack("acme-other", "acme/other"))
     assert (CHECK, "dropped") in found
     assert ("one", "changed") in found
     assert report()["comparison"]["synthesis"]["cases"]["both"] == 2
