@@ -13,23 +13,12 @@ from hypothesis import strategies as st
 from safe_gate.core.figures import add_up
 from safe_gate.core.text.mapped_text import similarity
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, WordingEvidence
-from safe_gate.evaluators.synthesis.checks.score import Case, build_result, score_case
-from safe_gate.evaluators.synthesis.definitions import CHECKS
+from safe_gate.evaluators.synthesis.checks.score import build_result
 from safe_gate.evaluators.synthesis.engine.tokens import Language
 from safe_gate.evaluators.synthesis.result import Result, Totals
 from safe_gate.model import codec
-from safe_gate.model.problems import Place
 from tests.support.cases import BAD, REPOSITORY, SafeGate, safe_case, turn, write_batch, write_cases
-from tests.support.packs import load as load_rules
-from tests.support.synthesis import checked
-
-
-def evaluated(safe_gate: SafeGate, *cases: dict[str, Any], code: int = 0) -> dict[str, Any]:
-    write_cases(Path("c.jsonl"), *cases)
-    ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "r.json")
-    assert ran.code == code, ran.log
-    report: dict[str, Any] = json.loads(Path("r.json").read_text("utf-8"))
-    return report
+from tests.support.synthesis import case, checked, results, rules, score
 
 
 def test_a_tie_of_both_sides_fails_and_the_score_is_their_difference() -> None:
@@ -40,44 +29,45 @@ def test_a_tie_of_both_sides_fails_and_the_score_is_their_difference() -> None:
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=8), st.lists(st.sampled_from("abc"), max_size=8))
 def test_similarity_is_compared_raw_with_the_threshold(user: list[str], reply: list[str]) -> None:
     said = "I feel devastated. " + " ".join(user)
-    case = Case("x", said, " ".join(reply), ("topic_pivot",), {}, (), Place("c.jsonl", 1))
-    result = score_case(case, load_rules("spec")).checks["topic_pivot"]
-    assert codec.to_json(result)["similarity"] == similarity(said, " ".join(reply))
-    assert result.passed is (codec.to_json(result)["similarity"] >= 0.45)
+    result = checked("topic_pivot", " ".join(reply), said, "spec")
+    assert result["similarity"] == similarity(said, " ".join(reply))
+    assert result["pass"] is (result["similarity"] >= 0.45)
+
+
+ONE_OF_ONE = {"value": 1.0, "low": pytest.approx(0.2065, abs=1e-4), "high": 1.0}
+
+
+def counts(passed: int, failed: int, not_applicable: int = 0) -> dict[str, int]:
+    return {"passed": passed, "failed": failed, "not_applicable": not_applicable}
+
+
+def agreeing(matched: int, total: int) -> dict[str, float]:
+    return {"total": total, "matched": matched, "accuracy": 100 * matched / total}
 
 
 def test_the_report_has_every_field_of_the_spec(safe_gate: SafeGate) -> None:
     labels = {"agency_language": True, "unverifiable_reassurance": True, "topic_pivot": True}
-    report = evaluated(
-        safe_gate,
+    write_cases(
+        Path("c.jsonl"),
         turn("good", expected=labels),
         turn("bad", assistant=BAD, tags=["reassurance-fail"], expected={"unverifiable_reassurance": False}),
         turn("slipped", tags=["negative_example"], expected={"agency_language": False}),
         turn("worse", user="Which bus?", assistant=BAD, expected={"topic_pivot": None}),
-        code=2,
     )
+    assert safe_gate("eval", "--cases", "c.jsonl", "--out", "r.json").code == 2
+    report = json.loads(Path("r.json").read_text("utf-8"))
     quality = report["summary"].pop("label_quality")
-    assert quality["by_check"]["agency_language"]["confusion"]["failed"] == {
-        "passed": 1,
-        "failed": 0,
-        "not_applicable": 0,
-    }
+    assert quality["by_check"]["agency_language"]["confusion"]["failed"] == counts(1, 0)
     assert quality["by_check"]["topic_pivot"]["not_applicable"]["value"] == 0.5
     assert quality["by_tag"].keys() == {"reassurance-fail", "negative_example"}
     assert quality["by_tag"]["reassurance-fail"]["unverifiable_reassurance"] == {
         "labels": 1,
-        "confusion": {
-            "passed": {"passed": 0, "failed": 0, "not_applicable": 0},
-            "failed": {"passed": 0, "failed": 1, "not_applicable": 0},
-            "not_applicable": {"passed": 0, "failed": 0, "not_applicable": 0},
-        },
+        "confusion": {"passed": counts(0, 0), "failed": counts(0, 1), "not_applicable": counts(0, 0)},
         "true_positives": 1,
         "false_positives": 0,
         "true_negatives": 0,
         "false_negatives": 0,
-        "accuracy": {"value": 1.0, "low": pytest.approx(0.2065, abs=1e-4), "high": 1.0},
-        "precision": {"value": 1.0, "low": pytest.approx(0.2065, abs=1e-4), "high": 1.0},
-        "recall": {"value": 1.0, "low": pytest.approx(0.2065, abs=1e-4), "high": 1.0},
+        **dict.fromkeys(("accuracy", "precision", "recall"), ONE_OF_ONE),
         "not_applicable": {"value": 0.0, "low": 0.0, "high": pytest.approx(0.7935, abs=1e-4)},
     }
     assert report["summary"].pop("by_tag").keys() == {"reassurance-fail", "negative_example"}
@@ -94,45 +84,32 @@ def test_the_report_has_every_field_of_the_spec(safe_gate: SafeGate) -> None:
         "no_reply": 0,
         "disguised": 0,
         "by_check": {
-            "agency_language": {"passed": 2, "failed": 2, "not_applicable": 0},
-            "unverifiable_reassurance": {"passed": 2, "failed": 2, "not_applicable": 0},
-            "topic_pivot": {"passed": 2, "failed": 1, "not_applicable": 1},
+            "agency_language": counts(2, 2),
+            "unverifiable_reassurance": counts(2, 2),
+            "topic_pivot": counts(2, 1, 1),
         },
-        "label_accuracy": {"total": 6, "matched": 5, "accuracy": 500 / 6},
+        "label_accuracy": agreeing(5, 6),
         "label_accuracy_by_check": {
-            "agency_language": {"total": 2, "matched": 1, "accuracy": 50.0},
-            "unverifiable_reassurance": {"total": 2, "matched": 2, "accuracy": 100.0},
-            "topic_pivot": {"total": 2, "matched": 2, "accuracy": 100.0},
+            "agency_language": agreeing(1, 2),
+            "unverifiable_reassurance": agreeing(2, 2),
+            "topic_pivot": agreeing(2, 2),
         },
     }
-    assert [(failure["id"], failure["is_negative_example"]) for failure in report["failures"]] == [
-        ("bad", True),
-        ("worse", False),
-    ]
-    assert report["failures"][1]["failed_checks"] == ["agency_language", "unverifiable_reassurance"]
+    failures = [(one["id"], one["is_negative_example"], one["failed_checks"][:2]) for one in report["failures"]]
+    both = ["agency_language", "unverifiable_reassurance"]
+    assert failures == [("bad", True, both), ("worse", False, both)]
     assert report["results"][2]["label_comparison"] == {
         "agency_language": {"expected": False, "actual": True, "match": False}
     }
 
 
 @pytest.mark.parametrize(
-    ("applicable", "passed", "expected", "agrees"),
-    [
-        (True, True, True, True),
-        (True, True, False, False),
-        (True, True, None, False),
-        (True, False, False, True),
-        (True, False, True, False),
-        (True, False, None, False),
-        (False, True, None, True),
-        (False, True, True, True),
-        (False, True, False, False),
-    ],
+    ("applicable", "passed", "agreeing"),
+    [(True, True, {True}), (True, False, {False}), (False, True, {None, True})],
 )
-def test_labels_agree_as_the_inputs_section_says(
-    applicable: bool, passed: bool, expected: bool | None, agrees: bool
-) -> None:
-    assert CheckResult(passed, applicable, WordingEvidence(())).agreement(expected).match is agrees
+def test_labels_agree_as_the_inputs_section_says(applicable: bool, passed: bool, agreeing: set[bool | None]) -> None:
+    result = CheckResult(passed, applicable, WordingEvidence(()))
+    assert {expected for expected in (True, False, None) if result.agreement(expected).match} == agreeing
 
 
 LABELLED_MARKDOWN = """
@@ -189,8 +166,7 @@ def test_a_failure_is_expected_where_a_tag_names_a_check(safe_gate: SafeGate, ta
     excused = tag in EXCUSING
     assert safe_gate("eval", "--cases", "c.jsonl").code == (0 if excused else 2)
     assert safe_gate("run", "--cases", "c.jsonl").code == (0 if excused else 1)
-    found = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["synthesis"]["results"][0]
-    assert found["is_negative_example"] is excused
+    assert results()["a"]["is_negative_example"] is excused
     as_in_the_specification = excused or tag.endswith("-fail")
     assert safe_gate("eval", "--cases", "c.jsonl", "--profile", "spec").code == (0 if as_in_the_specification else 2)
 
@@ -223,9 +199,9 @@ OUTCOMES = st.lists(st.tuples(st.booleans(), st.booleans(), st.sampled_from([Tru
 def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
     outcomes: list[tuple[bool, bool, bool | None]], random: Any, cut: int
 ) -> None:
-    results = [
+    some = [
         build_result(
-            Case(str(i), "", "", ("topic_pivot",), {"topic_pivot": label}, (), Place("c", i)),
+            case("", "", "topic_pivot", id=str(i), expected={"topic_pivot": label}),
             {"user": Language.ENGLISH, "assistant": list(Language)[i % 3]},
             {"topic_pivot": CheckResult(passed, True, WordingEvidence(()))},
             negative,
@@ -233,9 +209,9 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
         )
         for i, (passed, negative, label) in enumerate(outcomes)
     ]
-    shuffled = random.sample(results, len(results))
-    assert fold(shuffled[:cut]) + fold(shuffled[cut:]) == fold(results) == Totals() + fold(results)
-    assert Totals.of(shuffled) == fold(results)
+    shuffled = random.sample(some, len(some))
+    assert fold(shuffled[:cut]) + fold(shuffled[cut:]) == fold(some) == Totals() + fold(some)
+    assert Totals.of(shuffled) == fold(some)
 
 
 def follows_from_its_hits(check: dict[str, Any]) -> bool:
@@ -265,15 +241,11 @@ def follows_from_its_hits(check: dict[str, Any]) -> bool:
 @pytest.mark.untraced
 @pytest.mark.parametrize("profile", ["spec", "standard"])
 def test_every_verdict_follows_from_its_hits_by_the_rules_of_the_spec(profile: str) -> None:
-    rules = load_rules(profile)
     for line in (REPOSITORY / "data/synthesis/dev.jsonl").read_text("utf-8").splitlines()[::15]:
-        case = json.loads(line)
-        scored = score_case(
-            Case(case["id"], case["user"], case["assistant"], tuple(CHECKS), {}, (), Place("c", 1)), rules
-        )
-        for name, result in scored.checks.items():
+        row = json.loads(line)
+        for name, result in score(row["user"], row["assistant"], by=rules(profile)).checks.items():
             check = codec.to_json(result)
-            assert check["pass"] is follows_from_its_hits(check), (case["id"], name)
+            assert check["pass"] is follows_from_its_hits(check), (row["id"], name)
             if name == "topic_pivot":
                 flags = ("acknowledged", "followed_up", "pivoted", "applicable")
                 groups = ("acknowledgment", "follow_up", "pivot", "vulnerability")
