@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from pydantic import Field, PlainSerializer, TypeAdapter, model_serializer, model_validator
+from pydantic import Field, GetPydanticSchema, TypeAdapter, model_serializer, model_validator
+from pydantic_core import core_schema
 
 T = TypeVar("T")
 
@@ -56,8 +57,16 @@ def key(name: str) -> Any:
     return Field(alias=name)
 
 
-ANY = PlainSerializer(to_json)
-"""What a field of the type Any is annotated with whose value has a type that tells how it is written."""
+def _apart(kind: Any, _handler: object) -> core_schema.CoreSchema:
+    writes = core_schema.plain_serializer_function_ser_schema(to_json)
+    return core_schema.no_info_plain_validator_function(partial(from_json, kind), serialization=writes)
+
+
+APART = GetPydanticSchema(_apart)
+"""What the type of a value within another is annotated with that has an adapter of its own, made when one is there.
+
+The value's own type tells how it is written.
+"""
 
 
 def inlined(name: str) -> Callable[[type[T]], type[T]]:

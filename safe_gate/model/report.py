@@ -109,7 +109,7 @@ class Change:
     scores: Mapping[str, Sequence[float | None]]
     steps: int
     new_violations: Sequence[str]
-    before: Annotated[Any, codec.ANY] = None
+    before: Annotated[Any, codec.APART] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,9 +455,9 @@ class Findings:
 
     parts: Parts
     waivers: Waivers | None = None
-    comparison: Comparison | None = None
-    weakened: Weakened | None = None
-    recordings: Recordings | None = None
+    comparison: Annotated[Comparison, codec.APART] | None = None
+    weakened: Annotated[Weakened, codec.APART] | None = None
+    recordings: Annotated[Recordings, codec.APART] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core.core_schema import PlainValidatorFunctionSchema
 
 from safe_gate.evaluators.safe_v0 import result as safe_v0
 from safe_gate.evaluators.safe_v0.result import Details, SearchResult, Violations
@@ -56,9 +58,16 @@ def resolved(place: str) -> dict[str, Any]:
     return found
 
 
+class OfFields(GenerateJsonSchema):
+    """Makes a schema of which only the names of fields matter: a value that is read apart may be anything."""
+
+    def function_plain_schema(self, schema: PlainValidatorFunctionSchema) -> dict[str, Any]:
+        return {}
+
+
 def test_a_type_has_the_fields_of_its_schema() -> None:
     for place, type_ in PLACES.items():
-        schema, made = resolved(place), TypeAdapter(type_).json_schema(mode="validation", by_alias=True)
+        schema, made = resolved(place), TypeAdapter(type_).json_schema(schema_generator=OfFields)
         assert set(schema["properties"]) == set(made["properties"]), place
         assert set(schema.get("required", ())) == set(made.get("required", ())), place
 

@@ -303,7 +303,7 @@ class FailureAnalysis:
     `violations` counts all uses of forbidden terms.
     """
 
-    worst: tuple[Result, ...]
+    worst: tuple[Annotated[Result, codec.APART], ...]
     common: Mapping[str, Sequence[tuple[str, int]]]
     violations: int
 
@@ -345,6 +345,6 @@ class Part:
     same_reply: Sequence[SameReply]
     near_misses: int
     unused_expectations: Mapping[str, int]
-    results: Sequence[Result]
+    results: Sequence[Annotated[Result, codec.APART]]
     failure_analysis: FailureAnalysis
     judged: Mapping[str, JudgeFigures] = field(default_factory=dict)

@@ -283,7 +283,7 @@ class Part:
     vacuity: Vacuity
     same_reply: Sequence[SameReply]
     failures: Sequence[FailedCase]
-    results: Sequence[Result]
+    results: Sequence[Annotated[Result, codec.APART]]
 
 
 @dataclass(frozen=True, slots=True)
