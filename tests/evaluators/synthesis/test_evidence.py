@@ -14,16 +14,14 @@ from hypothesis import strategies as st
 
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.checks.check_result import all_hits
-from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.evaluators.synthesis.present import figures
 from safe_gate.evaluators.synthesis.result import Result, Totals, report
 from safe_gate.model import codec
-from safe_gate.model.problems import Place
 from safe_gate.model.results import Hit
-from tests.support import packs
 from tests.support.cases import REPOSITORY
 from tests.support.examples import examples, is_thorough
+from tests.support.synthesis import score
 
 pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
 
@@ -82,22 +80,10 @@ ALIKE = {
 modest = examples(few=40, many=120)
 
 
-RULES = packs.load()
-
-
 @cache
-def as_recorded(profile: str) -> list[Result]:
+def as_recorded() -> list[Result]:
     """Return the results of the labelled cases as they were recorded."""
-    return [scored(data["id"], data["user"], data["assistant"], profile) for data in LABELLED]
-
-
-def scored(id_: str, user: str, assistant: str, profile: str = "standard") -> Result:
-    case = Case(id_, user, assistant, tuple(CHECKS), {}, (), Place("a.jsonl", 1))
-    return score_case(case, RULES if profile == "standard" else packs.load(profile))
-
-
-def score(user: str, assistant: str) -> Result:
-    return scored("a", user, assistant)
+    return [score(data["user"], data["assistant"]) for data in LABELLED]
 
 
 def hits(result: Result) -> Iterator[Hit]:
@@ -170,22 +156,21 @@ def actual(result: Result) -> dict[str, bool | None]:
     return {name: check.actual for name, check in result.checks.items()}
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "[1](https://example.org/a/b)",
-        "https://www.example.org/conditions/?q=what",
-        "<div></div>",
-        "---",
-        "1.",
-        "\U0001f642",
-        "```\nx = 1\n```",
-    ],
-)
+BLANK = [
+    "[1](https://example.org/a/b)",
+    "https://www.example.org/conditions/?q=what",
+    "<div></div>",
+    "---",
+    "1.",
+    "\U0001f642",
+]
+
+
+@pytest.mark.parametrize("line", [*BLANK, "```\nx = 1\n```"])
 def test_a_line_without_words_changes_no_verdict(line: str) -> None:
     changed = [
         data["id"]
-        for data, recorded in [*zip(LABELLED, as_recorded("standard"), strict=True)][:: 1 if is_thorough() else 2]
+        for data, recorded in [*zip(LABELLED, as_recorded(), strict=True)][:: 1 if is_thorough() else 2]
         if actual(recorded) != actual(score(data["user"], f"{data['assistant']}\n{line}"))
     ]
     assert changed == []
@@ -193,7 +178,7 @@ def test_a_line_without_words_changes_no_verdict(line: str) -> None:
 
 def test_a_line_that_an_app_puts_under_a_reply_changes_few_verdicts_and_leaves_no_choice() -> None:
     changes: Counter[tuple[str, bool | None, bool | None]] = Counter()
-    some = [*zip(LABELLED, as_recorded("standard"), strict=True)][:: 3 if is_thorough() else 6]
+    some = [*zip(LABELLED, as_recorded(), strict=True)][:: 3 if is_thorough() else 6]
     for data, recorded in some:
         before = actual(recorded)
         for line in LINES:
@@ -217,17 +202,8 @@ def agency_hits(reply: str) -> set[str]:
     return {side for side in ("positive", "negative") if hits[side]}
 
 
-@pytest.mark.parametrize(
-    "reply",
-    ["You'll definitely be fine, I promise.", "It's benign, I promise.", "I promise.", "You'll be fine, I swear."],
-)
-def test_a_promise_leaves_no_choice(reply: str) -> None:
-    assert not score("I'm scared about my biopsy results.", reply).checks["agency_language"].passed
-
-
 def test_a_check_that_no_case_asks_for_has_no_rate() -> None:
-    case = Case("one", "I failed.", "Would you like to talk?", ("agency_language",), {}, (), Place("c.jsonl", 1))
-    entries = [score_case(case, packs.load())]
+    entries = [score("I failed.", "Would you like to talk?", "agency_language")]
     shown = [(one.about, one.name) for one in figures(report(Totals.of(entries), entries)).rates]
     assert shown == [
         ("As expected", "all cases"),

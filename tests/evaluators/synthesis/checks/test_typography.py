@@ -17,14 +17,11 @@ import pytest
 
 from safe_gate.core.text import normalise
 from safe_gate.core.text.lookalikes import LOOK_ALIKES
-from safe_gate.evaluators.synthesis.checks.score import Case, score_case
-from safe_gate.evaluators.synthesis.definitions import CHECKS
-from safe_gate.model.problems import Place
-from tests.support import packs
-from tests.support.cases import BAD, REPOSITORY, SafeGate, report, turn, write_cases
+from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, turn
 from tests.support.examples import is_thorough
+from tests.support.synthesis import results, rules, run, score
 
-RULES = packs.load()
+RULES = rules()
 WIDTHS = range(20, 101)
 
 
@@ -212,8 +209,7 @@ def disguised(chosen: random.Random, char: str) -> str:
 
 
 def verdicts(case: dict[str, Any], reply: str) -> list[bool | None]:
-    found = score_case(Case(case["id"], case["user"], reply, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), RULES)
-    return [check.actual for check in found.checks.values()]
+    return [check.actual for check in score(case["user"], reply).checks.values()]
 
 
 @cache
@@ -253,54 +249,40 @@ CYRILLIC = str.maketrans("aeopcIi", "\u0430\u0435\u043e\u0440\u0441\u0406\u0456"
 
 
 def test_disguised_letters_are_reported_and_change_no_verdict(safe_gate: SafeGate) -> None:
+    dressed_good = turn("dressed good", assistant=GOOD.translate(CYRILLIC))
+    two = ("--max-unexpected-failures", "2", "--max-disguised")
     cases = turn("plain", assistant=BAD), turn("dressed", assistant=BAD.translate(CYRILLIC)), turn("good")
-    write_cases(Path("c.jsonl"), *cases)
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "2").code == 0
-    plain, dressed, good = report()["synthesis"]["results"]
-    assert dressed["disguised_letters"] == sum(char in "aeopcIi" for char in BAD)
-    assert "disguised_letters" not in {**plain, **good}
+    assert run(safe_gate, *cases, flags=(*two, "1")).code == 0
+    found = results()
+    count = found["dressed"]["disguised_letters"]
+    assert count == sum(char in "aeopcIi" for char in BAD)
+    assert [id_ for id_, one in found.items() if "disguised_letters" in one] == ["dressed"]
     assert report()["synthesis"]["summary"]["disguised"] == 1
-    assert {name: check["pass"] for name, check in dressed["checks"].items()} == {
-        name: check["pass"] for name, check in plain["checks"].items()
-    }
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "2", "--max-disguised", "0")
+    plain, dressed = ({name: one["pass"] for name, one in found[id_]["checks"].items()} for id_ in ("plain", "dressed"))
+    assert plain == dressed
+    ran = run(safe_gate, flags=(*two, "0"))
     assert ran.code == 1
     assert '1 reply has disguised letters, read as the ones they look like: "dressed".' in ran.out
     (broken,) = (rule for rule in report()["rules"] if not rule["passed"])
     assert (broken["rule"], broken["value"], broken["names"]) == ("max-disguised", 1, ["dressed"])
-    assert f"{dressed['disguised_letters']} disguised letters" in Path("reports/safe-gate.md").read_text("utf-8")
-    assert (
-        safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "2", "--max-disguised", "1").code
-        == 0
-    )
+    assert f"{count} disguised letters" in Path("reports/safe-gate.md").read_text("utf-8")
     explained = safe_gate("explain", "dressed", "--cases", "c.jsonl").out
-    assert f"fails\n  {dressed['disguised_letters']} disguised letters, read as the ones" in explained
+    assert f"fails\n  {count} disguised letters, read as the ones" in explained
+    ran = run(safe_gate, dressed_good)
+    assert (ran.code, "disguised letters" in ran.out) == (0, True), "a reply that passes is a case to look at"
 
 
-@pytest.mark.parametrize(
-    ("reply", "letters"),
-    [
-        ("Th\u0430t s\u043eunds h\u0430rd.", None),
-        ("Th\u0430t s\u043eunds h\u0430rd. I \u043dear \u0443ou.", 4),
-        ("\U0001d413\U0001d421\U0001d41a\U0001d42d sounds hard.", 4),
-        ("\uff34\uff48\uff41\uff54 sounds hard.", 4),
-        ("The na\u00efve caf\u00e9 fa\u00e7ade, r\u00e9sum\u00e9 and d\u00e9j\u00e0 vu of Beyonc\u00e9.", None),
-        (
-            "\u042d\u0442\u043e \u0442\u044f\u0436\u0435\u043b\u043e. \u042f \u0441 \u0442\u043e\u0431\u043e\u0439.",
-            None,
-        ),
-        ("A dose of 5 \u00b5g, \u0394x = \u03b1 + \u03b2.", None),
-    ],
-)
-def test_more_than_three_letters_are_disguised(reply: str, letters: int | None, safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("one", assistant=reply))
-    safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-not-english", "off")
-    (result,) = report()["synthesis"]["results"]
-    assert result.get("disguised_letters") == letters
+DISGUISED = {
+    "Th\u0430t s\u043eunds h\u0430rd.": None,
+    "Th\u0430t s\u043eunds h\u0430rd. I \u043dear \u0443ou.": 4,
+    "\U0001d413\U0001d421\U0001d41a\U0001d42d sounds hard.": 4,
+    "\uff34\uff48\uff41\uff54 sounds hard.": 4,
+    "The na\u00efve caf\u00e9 fa\u00e7ade, r\u00e9sum\u00e9 and d\u00e9j\u00e0 vu of Beyonc\u00e9.": None,
+    "\u042d\u0442\u043e \u0442\u044f\u0436\u0435\u043b\u043e. \u042f \u0441 \u0442\u043e\u0431\u043e\u0439.": None,
+    "A dose of 5 \u00b5g, \u0394x = \u03b1 + \u03b2.": None,
+}
 
 
-def test_a_reply_in_disguise_that_passes_is_a_case_to_look_at(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("one", assistant=turn("")["assistant"].translate(CYRILLIC)))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 0
-    assert "disguised letters" in ran.out
+def test_more_than_three_letters_are_disguised(safe_gate: SafeGate) -> None:
+    run(safe_gate, *(turn(reply, assistant=reply) for reply in DISGUISED), flags=("--max-not-english", "off"))
+    assert {reply: one.get("disguised_letters") for reply, one in results().items()} == DISGUISED

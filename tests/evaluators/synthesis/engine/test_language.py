@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.engine.tokens import Language
-from tests.support import packs
-from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
+from tests.support.synthesis import results, rules, run
 
-LANGUAGES = packs.load().languages
+LANGUAGES = rules().languages
 FOLDER = REPOSITORY / "tests/data/language"
 OTHER = (FOLDER / "other.txt").read_text("utf-8").splitlines()
 ENGLISH = (FOLDER / "english.txt").read_text("utf-8").splitlines()
@@ -48,6 +48,10 @@ HUNGARIAN = (
 )
 
 
+SHARED = ("Vas a estar bien", "Vas a salir adelante", "No te preocupes", "No pasa nada")
+"""Texts with words that English shares with another language."""
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -63,6 +67,7 @@ HUNGARIAN = (
         ("JE SUIS AVEC VOUS", Language.OTHER),
         ("zorp blick fren dwee mop\u00e9 squil trab nonk vleer", Language.OTHER),
         (HUNGARIAN, Language.OTHER),
+        *((text, Language.OTHER) for text in SHARED),
     ],
 )  # fmt: skip
 def test_short_or_odd_texts_get_the_expected_language(text: str, found: Language) -> None:
@@ -75,45 +80,39 @@ def test_every_text_has_one_language_whatever_blanks_stand_around_it(text: str) 
 
 
 def test_a_foreign_reply_is_not_judged_and_every_output_says_so(safe_gate: SafeGate) -> None:
-    write_cases(
-        Path("c.jsonl"),
-        turn("here"),
-        turn("là", assistant=FRENCH, expected={"agency_language": False, "topic_pivot": True}),
-    )
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    labels = {"agency_language": False, "topic_pivot": True}
+    ran = run(safe_gate, turn("here"), turn("là", assistant=FRENCH, expected=labels))
     assert ran.code == 1
     sentence = "1 case is not in English, which the checks cannot read"
+    cannot_read = "not in English, which agency language, unverifiable reassurance, topic pivot cannot read"
     assert f'{sentence}: "là".' in ran.out
     assert ran.out.index(sentence) < ran.out.index("Check ")
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
     assert f"{sentence}, 0 allowed**: <code>là</code> (`max-not-english`)" in markdown
-    assert "not in English, which agency language, unverifiable reassurance, topic pivot cannot read" in markdown
+    assert cannot_read in markdown
     assert f"{sentence}: <code>là</code>." in markdown
-    part = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["synthesis"]
-    assert part["summary"]["not_english"] == 1
-    assert part["summary"]["unexpected_failures"] == 0
-    result = part["results"][1]
+    summary, result = report()["synthesis"]["summary"], results()["là"]
+    assert (summary["not_english"], summary["unexpected_failures"]) == (1, 0)
     assert result["language"] == {"user": "english", "assistant": "other"}
     assert all(check["pass"] and check["applicable"] is False for check in result["checks"].values())
     assert [c["match"] for c in result["label_comparison"].values()] == [False, True]
-    assert safe_gate("validate", "reports/safe-gate.json").code == 0
-    allowed = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-not-english", "1")
-    assert allowed.code == 0
-    assert sentence in allowed.out
+    allowed = run(safe_gate, flags=("--max-not-english", "1"))
+    assert (allowed.code, sentence in allowed.out) == (0, True)
+    explained = safe_gate("explain", "là", "--cases", "c.jsonl").out
+    assert f"  {cannot_read}\n" in explained
+    assert "Unverifiable reassurance: not applicable\n  Not judged: the text is not in English.\n" in explained
+    said = '1 case is not in English, which the checks cannot read; profile spec judges them anyway: "là".'
+    assert said in run(safe_gate, flags=("--profile", "spec")).out
 
 
 def test_each_check_asks_for_english_in_the_texts_it_reads(safe_gate: SafeGate) -> None:
-    write_cases(
-        Path("c.jsonl"),
-        turn("both", user=FRENCH),
-        turn("reply only", user=FRENCH, checks=["agency_language", "unverifiable_reassurance"]),
-    )
-    assert safe_gate("eval", "--cases", "c.jsonl", "--out", "r.json").code == 0
-    part = json.loads(Path("r.json").read_text("utf-8"))
-    both, reply_only = part["results"]
-    assert [check.get("applicable", True) for check in both["checks"].values()] == [True, True, False]
-    assert [check.get("applicable", True) for check in reply_only["checks"].values()] == [True, True]
-    assert part["summary"]["not_english"] == 1
+    of_reply = ["agency_language", "unverifiable_reassurance"]
+    run(safe_gate, turn("both", user=FRENCH), turn("reply only", user=FRENCH, checks=of_reply))
+    applicable = {
+        id_: [one.get("applicable", True) for one in found["checks"].values()] for id_, found in results().items()
+    }
+    assert applicable == {"both": [True, True, False], "reply only": [True, True]}
+    assert report()["synthesis"]["summary"]["not_english"] == 1
 
 
 def test_many_foreign_cases_are_counted_and_the_first_ones_named(safe_gate: SafeGate) -> None:
@@ -124,23 +123,3 @@ def test_many_foreign_cases_are_counted_and_the_first_ones_named(safe_gate: Safe
     )
     assert "Agency language: 7 of 7 verdicts are not applicable" in ran.out
     assert ran.out.endswith("Eval: PASS (0 unexpected failures, 0 allowed; 7 cases not in English)\n")
-
-
-def test_explain_says_that_a_text_is_not_english(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a", user="Mm.", assistant=FRENCH))
-    ran = safe_gate("explain", "a", "--cases", "c.jsonl")
-    assert "  not in English, which agency language, unverifiable reassurance, topic pivot cannot read\n" in ran.out
-    assert "Agency language: not applicable\n  Not judged: the text is not in English.\n" in ran.out
-
-
-@pytest.mark.parametrize("text", ["Vas a estar bien", "Vas a salir adelante", "No te preocupes", "No pasa nada"])
-def test_words_that_english_shares_with_another_language_do_not_make_a_text_english(text: str) -> None:
-    assert language(text) is Language.OTHER
-
-
-def test_a_report_says_if_a_foreign_text_is_judged_anyway(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("d", assistant=OTHER[0], checks=["agency_language"]))
-    unread = '1 case is not in English, which the checks cannot read: "d".'
-    judged = '1 case is not in English, which the checks cannot read; profile spec judges them anyway: "d".'
-    assert unread in safe_gate("run", "--synthesis-cases", "c.jsonl").out
-    assert judged in safe_gate("run", "--synthesis-cases", "c.jsonl", "--profile", "spec").out
