@@ -13,19 +13,17 @@ from typing import Any
 
 import pytest
 
-from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis import packs
-from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Rules
-from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.evaluators.synthesis.engine import phrases
 from safe_gate.evaluators.synthesis.engine.rules import Vocabulary
 from safe_gate.evaluators.synthesis.packs import TABLE, compile_table, from_recipe, recipe, stored_table
+from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model import codec
-from safe_gate.model.problems import Place
 from safe_gate.scoring.sides import scoring_settings
 from safe_gate.settings import Settings
 from tests.support.cases import REPOSITORY
+from tests.support.synthesis import score
 
 SETTINGS = scoring_settings(Settings())
 
@@ -64,49 +62,41 @@ def texts() -> list[str]:
     return [" ".join(said[at : at + 10]) for at in range(0, len(said), 40)]
 
 
-def results(rules: Rules, some: Sequence[str]) -> list[Any]:
-    cases = (Case("a", one, one, CHECKS, {}, (), Place("")) for one in some)
-    return [EVALUATORS["synthesis"].score(case, rules) for case in cases]
+def results(rules: Rules, some: Sequence[str]) -> list[Result]:
+    return [score(one, one, by=rules) for one in some]
 
 
 def reads_table(rules: Rules) -> bool:
     return bool(rules.books["user"]._table)
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize(
+OTHERS = pytest.mark.parametrize(
     "others", [{}, {"profile": "spec"}, {"rules_off": ["agency-negative", "reassurance-guarantee"]}]
 )
+AGENCY = "packs/agency/agency-negative.json"
+
+
+@pytest.mark.soak
+@OTHERS
 def test_a_table_finds_what_the_packs_find(others: Mapping[str, Any]) -> None:
     with_table, without = (rules(some, {**SETTINGS, **others}) for some in ({TABLE: compiled()}, {}))
-    assert reads_table(with_table)
-    assert not reads_table(without)
+    assert (reads_table(with_table), reads_table(without)) == (True, False)
     some = texts()
     assert results(with_table, some) == results(without, some)
 
 
-AGENCY = "packs/agency/agency-negative.json"
-
-
-@pytest.mark.parametrize(
-    "others", [{}, {"profile": "spec"}, {"rules_off": ["agency-negative", "reassurance-guarantee"]}]
-)
+@OTHERS
 def test_a_table_knows_the_words_that_the_packs_know(others: Mapping[str, Any]) -> None:
-    with_table, without = (rules(some, {**SETTINGS, **others}) for some in ({TABLE: compiled()}, {}))
-    assert isinstance(with_table.words, Vocabulary)
-    assert isinstance(without.words, Vocabulary)
-    assert with_table.words.words == without.words.words
+    with_table, without = (rules(some, {**SETTINGS, **others}).words for some in ({TABLE: compiled()}, {}))
+    assert isinstance(with_table, Vocabulary)
+    assert isinstance(without, Vocabulary)
+    assert with_table.words == without.words
 
 
 @pytest.mark.untraced
 def test_phrases_that_a_table_does_not_hold_count_too() -> None:
-    own = {
-        "pack": "acme",
-        "check": "agency_language",
-        "field": "assistant",
-        "group": "negative",
-        "rules": [{"id": "acme/gargle", "phrase": "gargle twice", "hit": ["Gargle twice."], "miss": ["Once."]}],
-    }
+    rule = {"id": "acme/gargle", "phrase": "gargle twice", "hit": ["Gargle twice."], "miss": ["Once."]}
+    own = {"pack": "acme", "check": "agency_language", "field": "assistant", "group": "negative", "rules": [rule]}
     with reading({TABLE: compiled()}):
         profile, _, *rest = json.loads(recipe(SETTINGS, ()))
         with_own = from_recipe(json.dumps([profile, [own], *rest]))
