@@ -18,6 +18,7 @@ from tests.support.cases import GOOD, SafeGate, bare_case, report, safe_case, tu
 from tests.support.git import commit, git
 from tests.support.judged_run import waive
 from tests.support.pack_files import write_pack
+from tests.support.safe_v0 import saying
 
 LINES, BATCH = ("--synthesis-cases", "c.jsonl"), ("--safe-batch", "b")
 HOSTILE = "\x1b[2J<img src=x>|@org ::error::x\n\u202e`${{ 1 }}`"
@@ -187,16 +188,18 @@ def of_judge(by: str, failing: str = "", changed: str = "") -> None:
     """Write three cases of each evaluator with verdicts of a judge, some of which fail, some of another output."""
     said = {id_: verdict(id_ not in failing, by) for id_ in "abc"}
     more = {id_: " Tell me." * (id_ in changed) for id_ in "abc"}
-    write_cases(
-        Path("c.jsonl"), *(judged_case(id_, assistant=GOOD + more[id_]) | {"judged": said[id_]} for id_ in said)
-    )
-    output = safe_case("x")["output"]
-    outputs = {id_: output | {"summary": output["summary"] + more[id_]} for id_ in said}
+    turns = [judged_case(id_, assistant=GOOD + more[id_]) | {"judged": said[id_]} for id_ in said]
+    write_cases(Path("c.jsonl"), *turns)
+    outputs = {id_: saying("Fever", summary=f"She went home.{more[id_]}", questions=["Who called?"]) for id_ in said}
     write_batch(Path("b.json"), *(safe_case(id_, judged=said[id_], output=outputs[id_]) for id_ in said))
 
 
 def compared() -> dict[str, dict[str, Any]]:
     return {name: report()["comparison"][name] for name in ("synthesis", "safe_v0")}
+
+
+def reasons(part: dict[str, Any]) -> list[tuple[str, list[str]]]:
+    return [(one["id"], one["because"]) for one in part["changes"]]
 
 
 @pytest.mark.parametrize("kind", ["commit", "report"])
@@ -210,10 +213,10 @@ def test_another_judge_is_another_rule(safe_gate: SafeGate, kind: str) -> None:
         base = "old/safe-gate.json"
     of_judge("judge-2", failing="ab")
     assert safe_gate("run", *everything, "--baseline", base).code == 0
+    swapped = {"check": "judged/tone", "before": "judge-1", "after": "judge-2", "cases": 3, "unseparated": 0}
     for part in compared().values():
-        assert [(one["id"], one["because"]) for one in part["changes"]] == [("a", ["rules"]), ("b", ["rules"])]
-        swapped = {"check": "judged/tone", "before": "judge-1", "after": "judge-2", "cases": 3}
-        assert part["judges"] == [{**swapped, "unseparated": 0}]
+        assert reasons(part) == [("a", ["rules"]), ("b", ["rules"])]
+        assert part["judges"] == [swapped]
         assert part["cases"]["changed_outputs"] == part["cases"]["changed_expectations"] == []
     weakened = [(one["kind"], one["id"], one["before"], one["after"]) for one in report()["weakened"]["findings"]]
     assert weakened == [("rule", "judged/tone", "judge-1", "judge-2")] * 2
@@ -224,7 +227,7 @@ def test_another_judge_is_another_rule(safe_gate: SafeGate, kind: str) -> None:
     ran = safe_gate("run", *everything, "--baseline", base)
     assert (ran.code, broken()) == (1, ["label-drops", "max-regressions", "max-regressions"])
     for part in compared().values():
-        assert [(one["id"], one["because"]) for one in part["changes"]] == [("a", ["rules"]), ("b", ["output"])]
+        assert reasons(part) == [("a", ["rules"]), ("b", ["output"])]
         assert part["judges"][0]["unseparated"] == 1
     assert "The rules changed: the judge of judged/tone was" in ran.out
 
@@ -237,9 +240,8 @@ def test_a_verdict_that_the_same_judge_changes_is_a_regression(safe_gate: SafeGa
     assert safe_gate("run", *LINES, *BATCH, "--min-pass-rate", "0", "--baseline", base).code == 1
     for part in compared().values():
         assert "judges" not in part
-        assert [(one["id"], one["change"], one["because"]) for one in part["changes"]] == [
-            ("a", "newly failing", ["verdicts"])
-        ]
+        assert reasons(part) == [("a", ["verdicts"])]
+        assert part["changes"][0]["change"] == "newly failing"
     write_cases(Path("c.jsonl"), *(turn(id_, checks=["unverifiable_reassurance"]) for id_ in "abc"))
     write_batch(Path("b.json"), *map(safe_case, "abc"))
     safe_gate("run", *LINES, *BATCH, "--baseline", base)
@@ -275,7 +277,7 @@ def test_events_and_notebooks_show_verdicts(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("a", judged=verdict(False)))
     safe_gate("run", *LINES, *BATCH, "--sinks", "file:events.jsonl")
     events = [json.loads(line) for line in Path("events.jsonl").read_text("utf-8").splitlines()]
-    told = {one["type"]: one["data"] for one in events if one["type"].endswith(".result")}
+    told = {one["type"]: one["data"] for one in events}
     assert told["safe.v0.result"]["judged"] == {"judged/tone": False}
     assert told["safe.synthesis.result"]["checks"]["judged/tone"]["verdict"] == "fail"
     (result,) = run_here(synthesis_cases="c.jsonl").results["synthesis"]

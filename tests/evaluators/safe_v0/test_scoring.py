@@ -77,28 +77,27 @@ def test_markdown_report_is_named_after_concern_and_time(safe_gate: SafeGate, mo
 @pytest.mark.parametrize(
     ("formats", "output", "starts"),
     [
-        ((), "card.json", '{\n  "report_type": "SAFE_v0"'),
-        ((), "card.md", "# SAFE v0 Scorecard"),
-        ((), "card.txt", "╔"),
-        (("json",), "card", '{\n  "report_type"'),
-        (("markdown",), "card.txt", "# SAFE"),
-        (("console", "markdown"), "card", "# SAFE"),
-        (("console", "markdown"), "card.md", "# SAFE"),
-        (("console", "markdown", "json"), "card", "{\n"),
-        (("all",), "card.md", "# SAFE"),
-        (("all",), "card.json", "{\n"),
-        (("console",), "card.json", "{\n"),
-        (("markdown",), "card.json", "# SAFE"),
-        (("json",), "card.md", "{\n"),
+        ("", "card.json", '{\n  "report_type": "SAFE_v0"'),
+        ("", "card.md", "# SAFE v0 Scorecard"),
+        ("", "card.txt", "╔"),
+        ("json", "card", '{\n  "report_type"'),
+        ("markdown", "card.txt", "# SAFE"),
+        ("console markdown", "card", "# SAFE"),
+        ("console markdown", "card.md", "# SAFE"),
+        ("console markdown json", "card", "{\n"),
+        ("all", "card.md", "# SAFE"),
+        ("all", "card.json", "{\n"),
+        ("console", "card.json", "{\n"),
+        ("markdown", "card.json", "# SAFE"),
+        ("json", "card.md", "{\n"),
     ],
 )
 def test_a_report_has_the_format_that_its_name_or_else_the_flag_asks_for(
-    safe_gate: SafeGate, formats: tuple[str, ...], output: str, starts: str
+    safe_gate: SafeGate, formats: str, output: str, starts: str
 ) -> None:
     write_batch(Path("b.json"), safe_case("a"))
-    ran = safe_gate("score", "--batch", "b", "--output", output, *(("--format", *formats) if formats else ()))
-    assert ran.code == 0
-    assert f"Report: {output}\n" in ran.out
+    ran = safe_gate("score", "--batch", "b", "--output", output, *(("--format", *formats.split()) if formats else ()))
+    assert (ran.code, f"Report: {output}\n" in ran.out) == (0, True)
     assert Path(output).read_text("utf-8").startswith(starts)
 
 

@@ -28,17 +28,19 @@ def hits(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def test_the_last_reply_is_judged_against_what_the_user_wrote_since_the_reply_before(safe_gate: SafeGate) -> None:
     messages = [*said("Hello.", BAD, TOLD), {"role": "user", "content": "I did not sleep."}, *said("", GOOD)[1:]]
-    (found,) = evaluated(safe_gate, {"id": "a", "messages": messages}).values()
-    assert (found["id"], found["pass"], found["message"]) == ("a", True, 4)
-    assert {hit["field"] for hit in hits(found)} == {"messages[2]", "messages[4]"}
-    messages[4]["content"] = AWAY
-    (found,) = evaluated(safe_gate, {"id": "a", "messages": messages}).values()
-    assert not found["checks"]["topic_pivot"]["pass"]
+    left = [*messages[:4], *said("", AWAY)[1:]]
+    found = evaluated(safe_gate, {"id": "stays", "messages": messages}, {"id": "leaves", "messages": left})
+    stays = found["stays"]
+    assert (stays["pass"], stays["message"], {hit["field"] for hit in hits(stays)}) == (
+        True,
+        4,
+        {"messages[2]", "messages[4]"},
+    )
+    assert not found["leaves"]["checks"]["topic_pivot"]["pass"]
 
 
 def test_a_conversation_of_one_exchange_is_judged_as_the_same_case_without_messages(safe_gate: SafeGate) -> None:
-    both = evaluated(safe_gate, turn("flat"), talk("messages", TOLD, GOOD, checks=turn("a")["checks"]))
-    flat, found = both["flat"], both["messages"]
+    flat, found = evaluated(safe_gate, turn("flat"), talk("talk", TOLD, GOOD, checks=turn("a")["checks"])).values()
     assert flat["digests"] == found["digests"]
     names = {"user": "messages[0]", "assistant": "messages[1]"}
     assert [hit | {"field": names[hit["field"]]} for hit in hits(flat)] == hits(found)
@@ -55,21 +57,19 @@ def test_parts_of_a_text_are_read_with_nothing_between(safe_gate: SafeGate) -> N
 @pytest.mark.parametrize("blank", ["", " \n", "\u200b", [], [{"type": "text", "text": ""}]])
 @pytest.mark.parametrize("context", [0, 1])
 def test_a_message_without_text_hides_nothing(safe_gate: SafeGate, blank: Any, context: int) -> None:
-    looks, away = said("", "Let me look.")[1:], said("", AWAY)[1:]
-    no_user, no_reply = said(blank, blank)
-    for name, between in {
-        "replies in a row": looks,
-        "a user says nothing": [*looks, no_user, *looks, no_user],
-        "no reply": [no_reply, no_user],
-    }.items():
-        messages = [*said(TOLD, "")[:1], *between, *away]
-        (found,) = evaluated(safe_gate, {"id": name, "messages": messages, "context": context}).values()
-        assert not found["checks"]["topic_pivot"]["pass"], name
-    messages = [*said(TOLD, GOOD), no_user, *said("Yes.", "I see."), no_user, *away]
-    (found,) = evaluated(safe_gate, {"id": "a", "messages": messages, "context": 1}).values()
-    assert not found["checks"]["topic_pivot"]["pass"]
-    found = evaluated(safe_gate, {"id": "b", "messages": [*said(TOLD, blank), *away], "turns": "all"})
-    assert [one["pass"] for one in found.values()] == [False, False], "an empty reply is judged too"
+    looks, away, (no_user, no_reply) = said("", "Let me look.")[1:], said("", AWAY)[1:], said(blank, blank)
+    found = evaluated(
+        safe_gate,
+        {"id": "replies in a row", "messages": [*said(TOLD), *looks, *away], "context": context},
+        {"id": "no user", "messages": [*said(TOLD), *looks, no_user, *looks, no_user, *away], "context": context},
+        {"id": "no reply", "messages": [*said(TOLD), no_reply, no_user, *away], "context": context},
+        {"id": "far", "messages": [*said(TOLD, GOOD), no_user, *said("Yes.", "I see."), no_user, *away], "context": 1},
+        {"id": "all", "messages": [*said(TOLD, blank), *away], "turns": "all"},
+    )
+    assert list(found) == ["replies in a row", "no user", "no reply", "far", "all@1", "all@2"]
+    assert [id_ for id_, one in found.items() if one["checks"]["topic_pivot"]["pass"]] == [], (
+        "an empty reply is judged too"
+    )
 
 
 def test_turns_all_judges_every_reply_of_forty(safe_gate: SafeGate) -> None:
@@ -90,15 +90,13 @@ def test_a_case_keeps_its_own_turns_and_context(safe_gate: SafeGate) -> None:
     assert not found["other@3"]["pass"]
 
 
-@pytest.mark.parametrize(("context", "is_seen"), [(None, False), (0, False), (1, False), (2, True), (3, True)])
-def test_context_says_how_many_user_messages_further_back_is_looked(
-    safe_gate: SafeGate, context: int | None, is_seen: bool
-) -> None:
-    own = {} if context is None else {"context": context}
-    (found,) = evaluated(safe_gate, talk("a", TOLD, GOOD, "Yes.", "I see.", "On Tuesday.", AWAY, **own)).values()
-    pivot = found["checks"]["topic_pivot"]
-    assert (pivot["applicable"], not found["pass"], "earlier" in pivot) == (is_seen, is_seen, is_seen)
-    assert {hit["field"] for hit in pivot["vulnerability_hits"]} == ({"messages[0]"} if is_seen else set())
+def test_context_says_how_many_user_messages_further_back_is_looked(safe_gate: SafeGate) -> None:
+    texts = (TOLD, GOOD, "Yes.", "I see.", "On Tuesday.", AWAY)
+    found = evaluated(safe_gate, talk("default", *texts), *(talk(f"{n}", *texts, context=n) for n in range(4)))
+    for id_, one in found.items():
+        pivot, is_seen = one["checks"]["topic_pivot"], id_ in ("2", "3")
+        assert (pivot["applicable"], not one["pass"], "earlier" in pivot) == (is_seen, is_seen, is_seen)
+        assert {hit["field"] for hit in pivot["vulnerability_hits"]} == ({"messages[0]"} if is_seen else set())
 
 
 def test_the_evidence_says_where_the_disclosure_is(safe_gate: SafeGate) -> None:
@@ -206,40 +204,30 @@ def test_default_checks_must_name_checks(safe_gate: SafeGate) -> None:
     assert (ran.code, "safe.config.json:1: default-checks: is empty" in ran.err) == (3, True)
 
 
-def test_labels_are_about_the_last_message_and_messages_may_have_their_own(safe_gate: SafeGate) -> None:
-    case = talk("a", TOLD, AWAY, TOLD, GOOD, turns="all", expected={"topic_pivot": True})
-    case["messages"][1]["expected"] = {"topic_pivot": False}
-    found = evaluated(safe_gate, case)
-    labels = {id_: one["label_comparison"]["topic_pivot"] for id_, one in found.items()}
-    assert labels == {
-        "a@1": {"expected": False, "actual": False, "match": True},
-        "a@3": {"expected": True, "actual": True, "match": True},
-    }
-
-
-def test_a_negative_example_is_the_last_message(safe_gate: SafeGate) -> None:
-    found = evaluated(safe_gate, talk("a", TOLD, GOOD, TOLD, AWAY, turns="all", tags=["exam", "negative_example"]))
-    assert {id_: (one["is_negative_example"], one["tags"]) for id_, one in found.items()} == {
-        "a@1": (False, ["exam"]),
-        "a@3": (True, ["exam", "negative_example"]),
-    }
-
-
-def test_what_a_reply_must_contain_is_asked_of_every_judged_one(safe_gate: SafeGate) -> None:
-    case = talk("a", TOLD, AWAY, TOLD, GOOD, turns="all", must_contain=["exam"], tags=["wording-fail"])
-    found = evaluated(safe_gate, case)
-    assert [(one["checks"]["wording"]["pass"], one["is_negative_example"]) for one in found.values()] == [
-        (False, False),
-        (True, True),
+def test_labels_and_tags_are_about_the_last_message_and_wording_about_every_judged_one(safe_gate: SafeGate) -> None:
+    labelled = talk("labels", TOLD, AWAY, TOLD, GOOD, turns="all", expected={"topic_pivot": True})
+    labelled["messages"][1]["expected"] = {"topic_pivot": False}
+    tagged = talk("tags", TOLD, GOOD, TOLD, AWAY, turns="all", tags=["exam", "negative_example"])
+    worded = talk("words", TOLD, AWAY, TOLD, GOOD, turns="all", must_contain=["exam"], tags=["wording-fail"])
+    found = evaluated(safe_gate, labelled, tagged, worded)
+    early, last = (found[f"labels@{n}"]["label_comparison"]["topic_pivot"] for n in (1, 3))
+    assert early == {"expected": False, "actual": False, "match": True}
+    assert last == {"expected": True, "actual": True, "match": True}
+    assert [(found[f"tags@{n}"]["is_negative_example"], found[f"tags@{n}"]["tags"]) for n in (1, 3)] == [
+        (False, ["exam"]),
+        (True, ["exam", "negative_example"]),
     ]
-    (exam,) = found["a@3"]["checks"]["wording"]["asked"][0]["hits"]
+    wording = [
+        (found[f"words@{n}"]["checks"]["wording"]["pass"], found[f"words@{n}"]["is_negative_example"]) for n in (1, 3)
+    ]
+    assert wording == [(False, False), (True, True)]
+    (exam,) = found["words@3"]["checks"]["wording"]["asked"][0]["hits"]
     assert (exam["field"], GOOD[exam["start"] : exam["end"]]) == ("messages[3]", "exam")
 
 
 @pytest.mark.parametrize("checks", [["acme/nothing"], ["wording"]])
 def test_a_problem_of_all_turns_is_reported_once(safe_gate: SafeGate, checks: list[str]) -> None:
-    write_cases(Path("c.jsonl"), *(talk(name, TOLD, AWAY, TOLD, GOOD, turns="all", checks=checks) for name in "ab"))
-    ran = safe_gate("eval", "--cases", "c.jsonl")
+    ran = run(safe_gate, *(talk(name, TOLD, AWAY, TOLD, GOOD, turns="all", checks=checks) for name in "ab"))
     assert (ran.code, "could not judge: 2 problems;" in ran.err) == (3, True)
     assert "c.jsonl:1: a: checks: " in ran.err
     assert "a@" not in ran.err
@@ -248,11 +236,8 @@ def test_a_problem_of_all_turns_is_reported_once(safe_gate: SafeGate, checks: li
 def test_marks_quote_messages(safe_gate: SafeGate) -> None:
     case = talk("a", TOLD, AWAY, "Yes.", GOOD, marks={"vulnerability": ["I feel awful"], "leaves": ["Anyway"]})
     assert evaluated(safe_gate, case)["a"]["pass"]
-    refused(
-        safe_gate,
-        case | {"marks": {"leaves": ["I feel awful"]}},
-        'marks.leaves[0]: is "I feel awful", which is not in a message of role assistant',
-    )
+    words = 'marks.leaves[0]: is "I feel awful", which is not in a message of role assistant'
+    refused(safe_gate, case | {"marks": {"leaves": ["I feel awful"]}}, words)
 
 
 def test_user_messages_between_replies_are_read_as_one_text() -> None:
