@@ -26,10 +26,9 @@ def write(*rules: dict[str, Any], **fields: Any) -> None:
 def test_a_pack_of_ones_own_counts_and_is_part_of_the_digest(safe_gate: SafeGate, profile: str) -> None:
     write_pack()
     reply = "Would you like to talk? That sounds hard, tell me more about the exam. The refund is on its way."
-    flags = ("--profile", profile)
-    assert run(safe_gate, turn("a", assistant=reply, **CHECKED), flags=flags).code == 0
+    assert run(safe_gate, turn("a", assistant=reply, **CHECKED), flags=("--profile", profile)).code == 0
     without = report()["provenance"]
-    flags = (*flags, "--rules", "own.json")
+    flags = ("--profile", profile, "--rules", "own.json")
     ran = run(safe_gate, flags=flags)
     assert (ran.code, 'guarantee "refund is on its way"' in ran.out) == (1, True)
     assert report()["provenance"] != without
