@@ -67,14 +67,14 @@ def score_output(
         followup_questions=_list("followup_questions", followup_questions),
         place=_NOWHERE,
     )
-    policy = safe_score.Policy(
-        thresholds=_thresholds({} if thresholds is None else thresholds),
-        weights=_weights({} if weights is None else weights),
-        strict_ah=strict_ah,
-        match=match,
-    )
+    settings = {
+        "thresholds": _thresholds({} if thresholds is None else thresholds),
+        "weights": _weights({} if weights is None else weights),
+        "strict_ah": strict_ah,
+        "safe_match": match,
+    }
     try:
-        return safe_score.score_case(case, policy)
+        return safe_score.score_case(case, safe_score.Policy.of(settings))
     except CannotJudge as error:
         raise _refusal(error.problems) from None
 
@@ -121,7 +121,7 @@ def _mapping(argument: str, given: object) -> None:
         raise TypeError(f"{argument}: is {type(given).__name__}; expected a mapping")
 
 
-def _thresholds(given: Mapping[str, Mapping[str, float]]) -> dict[str, safe_score.Threshold]:
+def _thresholds(given: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
     _mapping("thresholds", given)
     found = {}
     for metric in map(partial(_one_of, "thresholds", known=METRICS), given):
@@ -130,7 +130,7 @@ def _thresholds(given: Mapping[str, Mapping[str, float]]) -> dict[str, safe_scor
         limits = {**default, **given.get(metric, {})}
         if limits["pass"] < limits["review"]:
             raise ValueError(f"thresholds.{metric}: pass is below review; expected pass >= review")
-        found[metric] = safe_score.Threshold(float(limits["pass"]), float(limits["review"]))
+        found[metric] = limits
     return found
 
 

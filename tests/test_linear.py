@@ -37,7 +37,7 @@ from tests.support import packs
 from tests.support.cases import REPOSITORY
 from tests.support.counted_calls import calls
 from tests.support.examples import is_thorough
-from tests.support.safe_v0 import DEFAULT, scored
+from tests.support.safe_v0 import policy, scored
 
 pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
 
@@ -235,11 +235,11 @@ NOTES = (
 
 @pytest.mark.parametrize("unit", some(NOTES), ids=ascii)
 def test_a_note_is_matched_in_linear_time(unit: str) -> None:
-    policy = DEFAULT._replace(match="clinical")
+    by = policy(safe_match="clinical")
     phrases = ("fever", "5 mg", "1", "a a a b", "no fever", "his his")
 
     def work(text: str) -> object:
-        return scored(policy, must_contain_phrases=phrases, summary=f"Denies fever. {text}")
+        return scored(by, must_contain_phrases=phrases, summary=f"Denies fever. {text}")
 
     assert is_linear(work, unit, size=SIZE // 2)
 

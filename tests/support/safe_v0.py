@@ -6,13 +6,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from safe_gate.evaluators.safe_v0.result import METRICS, Result
-from safe_gate.evaluators.safe_v0.score import Case, Policy, Threshold, score_case
+from safe_gate.evaluators.safe_v0.score import Case, Policy, score_case
 from safe_gate.model.problems import Place
 from tests.support.cases import Ran, SafeGate, report
 
-DEFAULT = Policy(
-    {"CR": Threshold(0.8, 0.5), "AH": Threshold(1.0, 0.5), "AC": Threshold(0.8, 0.5)}, dict.fromkeys(METRICS, 1.0)
-)
+
+def policy(**settings: Any) -> Policy:
+    """Return the default policy with other settings, by the names of options."""
+    levels = {metric: {"pass": 1.0 if metric == "AH" else 0.8, "review": 0.5} for metric in METRICS}
+    return Policy.of({"thresholds": levels, "weights": dict.fromkeys(METRICS, 1.0), "strict_ah": False, **settings})
+
+
+DEFAULT = policy()
 
 
 def case(**fields: Any) -> Case:
@@ -32,8 +37,8 @@ def case(**fields: Any) -> Case:
     return Case(**default | fields)
 
 
-def scored(policy: Policy = DEFAULT, **fields: Any) -> Result:
-    return score_case(case(**fields), policy)
+def scored(by: Policy = DEFAULT, **fields: Any) -> Result:
+    return score_case(case(**fields), by)
 
 
 def asking(signals: Iterable[str] = (), phrases: Iterable[str] = (), forbidden: Iterable[str] = ("policy",)) -> Any:

@@ -288,7 +288,7 @@ class SafeV0(Evaluator):
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
         names = "thresholds", "weights", "strict_ah", "safe_match", "archetypes"
-        Policy.of(settings).to_json()  # raises where a model is needed and not there
+        Policy.of(settings)  # raises where a model is needed and not there
         return json.dumps({name: settings[name] for name in names})
 
     def compile(self, recipe: str) -> Any:

@@ -34,7 +34,7 @@ from safe_gate.evaluators.safe_v0.result import (
     Vacuity,
     VacuousScores,
 )
-from safe_gate.evaluators.safe_v0.score import RANKS, UNUSED, Case, Policy, RecordedPolicy, Threshold
+from safe_gate.evaluators.safe_v0.score import RANKS, UNUSED, Case, Policy, Threshold
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Failure, Interval, Metric, Outcome, Test
 
@@ -184,7 +184,7 @@ def report(totals: Totals, results: Sequence[Result], policy: Policy, generated_
         generated_at=generated_at,
         batch_id=",".join(sorted(totals.by_batch)),
         concern_id=",".join(sorted(frozenset().union(*totals.concerns.values()))),
-        policy=policy.to_json(),
+        policy=policy.recorded,
         total_cases=whole.count,
         summary=Summary.of(whole.count, whole.rates()),
         rates=whole.rates(),
@@ -304,7 +304,7 @@ def own_rules(_limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
 
 def failures(part: Part | Scored) -> Iterator[Failure]:
     """Yield the cases that are not labelled Pass, with the metrics below their threshold of Pass or failed verdicts."""
-    policy = RecordedPolicy(part.policy)
+    policy = Policy(part.policy)
     for result in part.results:
         if not result.passed:
             thresholds = policy.thresholds_for(result.archetype)
@@ -317,7 +317,7 @@ def restrict(part: Part, results: Sequence[Result]) -> Part:
 
     Vacuous scores stay those of all: they follow from expectations, and fewer of these weaken the gate.
     """
-    policy, replies = RecordedPolicy(part.policy), FrequentReplies()
+    policy, replies = Policy(part.policy), FrequentReplies()
     by_archetype: dict[str, Tally] = {}
     for one in results:
         replies += FrequentReplies.of([one.digests["reply"]])
@@ -409,4 +409,4 @@ def scoring_terms(part: Part | Scored | None, _policy: JsonObject) -> Any:
 
 def recorded_settings(policy: JsonObject) -> Scored:
     """Return what a report records of its settings."""
-    return Scored(Policy.of(policy).to_json())
+    return Scored(Policy.of(policy).recorded)

@@ -22,7 +22,7 @@ from safe_gate.evaluators.safe_v0.result import (
     Uncounted,
     UncountedReason,
 )
-from safe_gate.evaluators.safe_v0.score import RecordedPolicy
+from safe_gate.evaluators.safe_v0.score import Policy
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import (
@@ -98,7 +98,7 @@ def _notes(part: Part) -> Iterator[Phrase]:
         yield (f"{counted} {words}: ", *named, ". safe-match: normalised ignores typography.")
     if used := [f"{name} ({plural(count, 'case')})" for name, count in part.unused_expectations.items() if count]:
         yield (f"SAFE v0 accepts {' and '.join(used)}, but does not check {'it' if len(used) == 1 else 'them'}.",)
-    if own := [name for name in RecordedPolicy(part.policy).archetypes if name in part.by_archetype]:
+    if own := [name for name in Policy(part.policy).archetypes if name in part.by_archetype]:
         yield ("Labelled by its own thresholds: archetype ", *first_few(own, len(own)), ".")
     for metric, expected in _EXPECTED.items():
         vacuous, total = part.vacuity.by_metric[metric].vacuous, part.vacuity.by_metric[metric].total
@@ -122,7 +122,7 @@ def _archetype_table(by_archetype: Mapping[str, Archetype]) -> Table:
 
 def _metric_rows(part: Part) -> Iterator[tuple[str, str, str, str]]:
     """Yield a row for each metric, with the status of its mean. AH warns at any violation (decision 29)."""
-    thresholds, violations = RecordedPolicy(part.policy).thresholds_for(), part.failure_analysis.violations
+    thresholds, violations = Policy(part.policy).thresholds_for(), part.failure_analysis.violations
     for metric in METRICS:
         mean = part.rates.means[metric]
         label = thresholds[metric].label(mean)
@@ -233,7 +233,7 @@ def figures(part: Part | None) -> Figures:
 
 def judgements(part: Part | Scored, case: Result) -> Iterator[Judgement]:
     """Yield the judgement of each metric, by the thresholds of the case's archetype, and of each judge."""
-    thresholds = RecordedPolicy(part.policy).thresholds_for(case.archetype)
+    thresholds = Policy(part.policy).thresholds_for(case.archetype)
     for metric in METRICS:
         found = case.scores[metric]
         label = thresholds[metric].label(found)
@@ -367,7 +367,7 @@ def _occurrences(needle: str, text: str) -> Iterator[tuple[int, int]]:
 
 def decisions(part: Part | Scored, case: Result) -> Mapping[str, Phrase]:
     """Return how each metric came to its score and label, and who gave each recorded verdict."""
-    policy = RecordedPolicy(part.policy)
+    policy = Policy(part.policy)
     thresholds = policy.thresholds_for(case.archetype)
     told: dict[str, Phrase] = {}
     for metric in METRICS:

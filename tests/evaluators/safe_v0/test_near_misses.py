@@ -10,7 +10,7 @@ import pytest
 
 from safe_gate.evaluators.safe_v0.result import Match
 from tests.support.cases import SafeGate, safe_case, write_batch
-from tests.support.safe_v0 import DEFAULT, asking, run, saying, scored
+from tests.support.safe_v0 import asking, policy, run, saying, scored
 
 TERM = "you don't need a caf\u00e9 visit"
 TYPED = {
@@ -68,9 +68,9 @@ def test_a_case_that_passes_with_a_near_miss_is_a_case_to_look_at(safe_gate: Saf
 
 @pytest.mark.parametrize("match", ["literal", "normalised"])
 def test_only_what_typography_hides_is_near(match: Match) -> None:
-    policy, is_normalised = DEFAULT._replace(match=match), match == "normalised"
+    by, is_normalised = policy(safe_match=match), match == "normalised"
     found = scored(
-        policy,
+        by,
         forbidden_terms=("who\nleft", "leave now", "**", "\u200b", "policy"),
         followup_questions=("Who left\u00a0you to", "leave", "now? Caf\u00e9 po-licy."),
     )

@@ -15,7 +15,7 @@ from safe_gate.evaluators.safe_v0.gate import Totals, allowed_misses
 from safe_gate.evaluators.safe_v0.present import marks
 from safe_gate.evaluators.safe_v0.score import Case, Policy, score_case
 from tests.support.cases import DATA, SafeGate, safe_case, write_batch
-from tests.support.safe_v0 import DEFAULT, asking, case, run, saying, scored
+from tests.support.safe_v0 import DEFAULT, asking, case, policy, run, saying, scored
 
 FIXTURES = DATA / "safe_v0"
 EXPECTED: dict[str, Any] = json.loads((FIXTURES / "expected.json").read_text("utf-8"))["files"]
@@ -132,8 +132,8 @@ def test_archetype_is_the_cases_own_then_the_plans_then_unknown_whatever_is_filt
     assert (refused.code, "matches no case" in refused.err) == (3, True)
 
 
-def fold(cases: list[Case], policy: Policy) -> Totals:
-    return add_up((Totals.of([(case, score_case(case, policy))], policy) for case in cases), Totals())
+def fold(cases: list[Case], by: Policy) -> Totals:
+    return add_up((Totals.of([(case, score_case(case, by))], by) for case in cases), Totals())
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,10 @@ def test_scores_follow_the_formulas_and_edge_cases(fields: dict[str, Any], score
 
 
 def test_archetype_weights_replace_the_weights_of_their_archetype_only() -> None:
-    policy = Policy(DEFAULT.thresholds, DEFAULT.weights, {"Safety": {"CR": 0.0, "AH": 1.0, "AC": 3.0}})
+    own = policy(archetypes={"Safety": {"weights": {"CR": 0.0, "AH": 1.0, "AC": 3.0}}})
     fields: dict[str, Any] = {"must_contain_phrases": ("x",)}
-    assert scored(policy, archetype="Safety", **fields).composite == 0.25
-    assert scored(policy, **fields).composite == pytest.approx(2 / 3)
+    assert scored(own, archetype="Safety", **fields).composite == 0.25
+    assert scored(own, **fields).composite == pytest.approx(2 / 3)
 
 
 @given(
