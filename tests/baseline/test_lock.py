@@ -6,20 +6,26 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.cases import GOOD, Ran, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here, git
+from tests.support.weakening import configure
 
-CASES, LOCK = "evals/a.jsonl", "safe-gate.lock.json"
+CASES, LOCK, CONFIG = "evals/a.jsonl", "safe-gate.lock.json", "safe.config.json"
 SOURCES = ("prompts/system.md", "prompts/de/system.md", "app/config.json", "app/answer.py", "app/tools/search.py")
 OTHERS = (
     *("README.md", "app/notes.txt", "web/page.py", "docs/prompts/old.md", "prompts.md", "evals/README.md"),
     *("config.json", "app/config.json.bak", "apps/answer.py", "evals/b.jsonl"),
 )
-
-Change = Callable[[], None]
+SETTINGS: dict[str, Any] = {
+    "synthesis-cases": [CASES],
+    "recordings": {CASES: ["prompts/**", "app/config.json", "app/**/*.py"]},
+    "stale-recordings": "fail",
+}
+Faults = list[tuple[str, list[str]]]
 
 
 @pytest.fixture
@@ -27,93 +33,96 @@ def locked(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> str:
     """Commit recordings with their sources and their lock; return the commit."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")  # 2026-01-01, a day before the commits
     for path in (*SOURCES, *OTHERS):
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(f"of {path}\n", "utf-8")
+        add(path, f"of {path}\n")
     record("")
-    recordings = {CASES: ["prompts/**", "app/config.json", "app/**/*.py"]}
-    config = {"synthesis-cases": [CASES], "recordings": recordings, "stale-recordings": "fail"}
-    Path("safe.config.json").write_text(json.dumps(config), "utf-8")
+    configure(SETTINGS)
     said = f"{CASES}: {len(SOURCES)} sources, model m-1\nWritten: {LOCK}\n"
     assert safe_gate("lock", "--model", "m-1").out == said
     return commit_here()
+
+
+def add(path: str, text: str = "changed\n") -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(text, "utf-8")
 
 
 def record(reply: str) -> None:
     write_cases(Path(CASES), turn("a", assistant=f"{GOOD} {reply}"))
 
 
-def edit(path: str) -> None:
-    Path(path).write_text("changed\n", "utf-8")
+def entries() -> Any:
+    return json.loads(Path(LOCK).read_text("utf-8"))["recordings"]
 
 
-def stale(safe_gate: SafeGate, *flags: str) -> list[tuple[str, list[str]]]:
+def edit_entry(**fields: Any) -> None:
+    configure({"recordings": {CASES: entries()[CASES] | fields}}, LOCK)
+
+
+def stale(safe_gate: SafeGate, *flags: str) -> Faults:
     """Run the gate, and return why recordings are stale, and the files that tell."""
     safe_gate("run", *flags)
     return [(one["fault"], one.get("files", [])) for one in report()["recordings"]["stale"]]
 
 
+PROMPT = "prompts/system.md"
 OLDER, EDITED = "is older than its sources", "changed without a new entry in the lock"
-UNCHANGED = "has the base's outputs, although its sources changed"
-
-
-def add(path: str) -> None:
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    edit(path)
-
+UNCHANGED = [("has the base's outputs, although its sources changed", [PROMPT])]
+NO_ENTRY = [("has no entry in the lock", [])]
 
 # --- changes that leave a recording stale, or fake one ------------------------------------------
 
 NEW = ("prompts/new.md", "prompts/fr/new.md", "prompts/new", "app/new.py", "app/a/b/new.py")
 FOUND = [path for path in SOURCES if path != "app/config.json"]  # by a glob
-CHANGES: dict[str, tuple[Callable[[str], object], Sequence[str], Sequence[str]]] = {
-    "edited": (edit, SOURCES, SOURCES),
-    "deleted": (os.unlink, FOUND[::2], FOUND[::2]),
-    "new": (add, NEW, NEW),
-    "moved": (lambda path: Path(path).rename(f"{path}.py"), FOUND, [*FOUND, *(f"{path}.py" for path in FOUND)]),
-}
-"""What is done to which sources, and the files that tell."""
 
 
-@pytest.mark.parametrize("kind", CHANGES)
-def test_changed_sources_leave_their_recording_stale(safe_gate: SafeGate, locked: str, kind: str) -> None:
-    change, paths, told = CHANGES[kind]
+@pytest.mark.parametrize(
+    ("change", "paths", "told"),
+    [
+        (add, SOURCES, SOURCES),
+        (os.unlink, FOUND[::2], FOUND[::2]),
+        (add, NEW, NEW),
+        (lambda path: Path(path).rename(f"{path}.py"), FOUND, [*FOUND, *(f"{path}.py" for path in FOUND)]),
+    ],
+    ids=["edited", "deleted", "new", "moved"],
+)
+def test_changed_sources_leave_their_recording_stale(
+    safe_gate: SafeGate, locked: str, change: Callable[[str], object], paths: Sequence[str], told: Sequence[str]
+) -> None:
     for path in paths:
         change(path)
     ((fault, files),) = stale(safe_gate)
     assert (fault, sorted(files)) == (OLDER, sorted(told))
     assert safe_gate("run").code == 1
     assert safe_gate("lock").code == 0  # but nobody records again
-    assert [fault for fault, _ in stale(safe_gate, "--baseline", locked)] == [UNCHANGED]
+    assert [fault for fault, _ in stale(safe_gate, "--baseline", locked)] == [UNCHANGED[0][0]]
 
 
 def test_a_recording_that_changed_needs_a_new_entry(safe_gate: SafeGate, locked: str) -> None:
     record("What was it like?")
     assert stale(safe_gate, "--baseline", locked) == [(EDITED, [])]
-    edit("prompts/system.md")
-    assert stale(safe_gate) == [(OLDER, ["prompts/system.md"]), (EDITED, [])]
+    add(PROMPT)
+    assert stale(safe_gate) == [(OLDER, [PROMPT]), (EDITED, [])]
     safe_gate("lock")
     assert stale(safe_gate, "--baseline", locked) == []
 
 
 def test_a_lock_that_is_edited_by_hand_is_found_out(safe_gate: SafeGate, locked: str) -> None:
-    edit("prompts/system.md")
+    add(PROMPT)
     safe_gate("lock")
-    renewed = json.loads(Path(LOCK).read_text("utf-8"))
+    renewed = entries()[CASES]["sources"]
     git("checkout", "--quiet", LOCK)
-    kept = json.loads(Path(LOCK).read_text("utf-8"))
-    kept["recordings"][CASES]["sources"] = renewed["recordings"][CASES]["sources"]
-    Path(LOCK).write_text(json.dumps(kept), "utf-8")
-    assert stale(safe_gate, "--baseline", locked) == [(UNCHANGED, ["prompts/system.md"])]
+    edit_entry(sources=renewed)
+    assert stale(safe_gate, "--baseline", locked) == UNCHANGED
 
 
 def test_without_an_entry_nothing_is_known(safe_gate: SafeGate, locked: str) -> None:
-    Path(LOCK).write_text('{"recordings": {}}', "utf-8")
-    assert stale(safe_gate) == [("has no entry in the lock", [])]
+    configure({"recordings": {}}, LOCK)
+    assert stale(safe_gate) == NO_ENTRY
     Path(LOCK).unlink()
-    assert stale(safe_gate) == [("has no entry in the lock", [])]
+    assert stale(safe_gate) == NO_ENTRY
     assert safe_gate("run", "--stale-recordings", "warn").code == 0
     assert "recordings" not in report()  # nobody has begun to lock
-    assert stale(safe_gate, "--stale-recordings", "warn", "--baseline", locked) == [("has no entry in the lock", [])]
+    assert stale(safe_gate, "--stale-recordings", "warn", "--baseline", locked) == NO_ENTRY
     said = "1 named, 1 has no entry in safe-gate.lock.json; run safe-gate lock"
     assert said in " ".join(safe_gate("doctor").out.split())
 
@@ -124,76 +133,76 @@ def test_without_an_entry_nothing_is_known(safe_gate: SafeGate, locked: str) -> 
 def rename() -> None:
     """Rename the recording, in the config too."""
     Path(CASES).rename("evals/renamed.jsonl")
-    config = Path("safe.config.json")
-    config.write_text(config.read_text("utf-8").replace(CASES, "evals/renamed.jsonl"), "utf-8")
+    Path(CONFIG).write_text(Path(CONFIG).read_text("utf-8").replace(CASES, "evals/renamed.jsonl"), "utf-8")
 
 
-FAKED = {
-    "a blank line": lambda: Path(CASES).write_text(Path(CASES).read_text("utf-8") + "\n", "utf-8"),
-    "a note": lambda: write_cases(Path(CASES), turn("a", assistant=f"{GOOD} ", notes="recorded again")),
-    "a new case": lambda: write_cases(Path(CASES), turn("a", assistant=f"{GOOD} "), turn("b", assistant=GOOD)),
-    "a new name": rename,
-}
+SAME = turn("a", assistant=f"{GOOD} ")
 
 
-@pytest.mark.parametrize("fake", FAKED.values(), ids=FAKED)
-def test_other_bytes_with_the_outputs_of_the_base_are_stale(safe_gate: SafeGate, locked: str, fake: Change) -> None:
+@pytest.mark.parametrize(
+    "fake",
+    [
+        lambda: Path(CASES).write_text(Path(CASES).read_text("utf-8") + "\n", "utf-8"),
+        lambda: write_cases(Path(CASES), SAME | {"notes": "recorded again"}),
+        lambda: write_cases(Path(CASES), SAME, turn("b", assistant=GOOD)),
+        rename,
+    ],
+    ids=["a blank line", "a note", "a new case", "a new name"],
+)
+def test_other_bytes_with_the_outputs_of_the_base_are_stale(
+    safe_gate: SafeGate, locked: str, fake: Callable[[], None]
+) -> None:
     fake()
     safe_gate("lock")
     assert stale(safe_gate, "--baseline", locked) == []
-    edit("prompts/system.md")
+    add(PROMPT)
     safe_gate("lock")
-    assert stale(safe_gate, "--baseline", locked) == [(UNCHANGED, ["prompts/system.md"])]
+    assert stale(safe_gate, "--baseline", locked) == UNCHANGED
 
 
 def test_one_output_that_changed_shows_a_new_recording(safe_gate: SafeGate, locked: str) -> None:
-    edit("prompts/system.md")
-    write_cases(Path(CASES), turn("b", assistant=GOOD))  # no case of the base
-    safe_gate("lock")
+    def relock(*cases: dict[str, Any]) -> None:
+        write_cases(Path(CASES), *cases)
+        safe_gate("lock")
+
+    add(PROMPT)
+    relock(turn("b"))  # no case of the base
     assert stale(safe_gate, "--baseline", locked, "--allow-missing", "cases") == []
     both = commit_here()
-    edit("app/answer.py")
-    write_cases(Path(CASES), turn("b", assistant=GOOD, notes="kept"), turn("c", assistant=GOOD))
-    safe_gate("lock")
-    assert stale(safe_gate, "--baseline", both) == [(UNCHANGED, ["app/answer.py"])]
+    add(PROMPT, "changed again\n")
+    relock(turn("b", notes="kept"), turn("c"))
+    assert stale(safe_gate, "--baseline", both) == UNCHANGED
     assert stale(safe_gate) == []  # without a baseline bytes count
-    write_cases(Path(CASES), turn("b", assistant=f"{GOOD} What else?"), turn("c", assistant=GOOD, tags=["t"]))
-    safe_gate("lock")
+    relock(turn("b", assistant=f"{GOOD} What else?"), turn("c", tags=["t"]))
     assert stale(safe_gate, "--baseline", both) == []
     assert stale(safe_gate, "--baseline", both, "--tag", "t") == []  # the filter leaves out what changed
 
 
 @pytest.mark.parametrize("outputs", ["evals/v.outputs.jsonl", "evals/other.jsonl"])
-def test_a_file_of_outputs_has_those_of_its_batch(safe_gate: SafeGate, locked: str, outputs: str) -> None:
-    assert locked
+@pytest.mark.usefixtures("locked")
+def test_a_file_of_outputs_has_those_of_its_batch(safe_gate: SafeGate, outputs: str) -> None:
     case = safe_case("v")
-    line = {"test_id": "v", "output": case.pop("output")}
+    output = case.pop("output")
     write_batch(Path("evals/v.json"), case)
     named = {} if "outputs" in outputs else {"safe-outputs": [outputs]}
-    config = {"safe-batch": ["evals/v.json"], **named, "recordings": {outputs: ["prompts/**"]}}
-    Path("safe.config.json").write_text(json.dumps(config), "utf-8")
-    Path(outputs).write_text(json.dumps(line), "utf-8")
-    safe_gate("lock")
+    configure({"safe-batch": ["evals/v.json"], **named, "recordings": {outputs: ["prompts/**"]}})
+
+    def relock(end: str = "", **fields: str) -> None:
+        add(outputs, json.dumps({"test_id": "v", "output": output | fields}) + end)
+        safe_gate("lock")
+
+    relock()
     before = commit_here()
-    edit("prompts/system.md")
-    Path(outputs).write_text(json.dumps(line) + "\n\n", "utf-8")
-    safe_gate("lock")
-    assert stale(safe_gate, "--baseline", before) == [(UNCHANGED, ["prompts/system.md"])]
-    line["output"] = {**line["output"], "summary": "Another one."}
-    Path(outputs).write_text(json.dumps(line), "utf-8")
-    safe_gate("lock")
+    add(PROMPT)
+    relock("\n\n")
+    assert stale(safe_gate, "--baseline", before) == UNCHANGED
+    relock(summary="Another one.")
     assert stale(safe_gate, "--baseline", before) == []
 
 
 def test_other_files_leave_recordings_as_they_are(safe_gate: SafeGate, locked: str) -> None:
-    moved = [f"{path}.txt" for path in OTHERS]
-    for change, paths in (
-        (edit, OTHERS),
-        (lambda path: Path(path).rename(f"{path}.txt"), OTHERS),
-        (os.unlink, moved),
-        (add, OTHERS),
-    ):
-        for path in paths:
+    for change in (add, lambda path: Path(path).rename(f"{path}.txt")):
+        for path in OTHERS:
             change(path)
         assert stale(safe_gate, "--baseline", locked) == []
         assert report()["verdict"] == "pass"
@@ -202,41 +211,33 @@ def test_other_files_leave_recordings_as_they_are(safe_gate: SafeGate, locked: s
 # --- age, warnings, words -----------------------------------------------------------------------
 
 
-def test_age_counts_to_the_judged_commit(safe_gate: SafeGate, locked: str) -> None:
-    assert locked
+@pytest.mark.usefixtures("locked")
+def test_age_counts_to_the_judged_commit(safe_gate: SafeGate) -> None:
     assert stale(safe_gate, "--max-age", "1") == []
     assert stale(safe_gate, "--max-age", "0") == [("is too old", [])]
     assert "is too old, 1 day; at most 0" in safe_gate("run", "--max-age", "0").out
     Path(".git").rename("gone")
     ran = safe_gate("run", "--max-age", "1")
-    assert (ran.code, ran.err.splitlines()[-1]) == (3, ran.err.splitlines()[-1])
-    assert "max-age: needs the time of the judged commit" in ran.err
+    assert (ran.code, "max-age: needs the time of the judged commit" in ran.err) == (3, True)
 
 
-def test_a_time_after_the_judged_commit_is_no_age(safe_gate: SafeGate, locked: str) -> None:
-    assert locked
-    for time, is_forged in (("2026-01-03T03:04:05Z", False), ("2036-01-01T00:00:00Z", True)):
-        forged = json.loads(Path(LOCK).read_text("utf-8"))
-        forged["recordings"][CASES]["recorded_at"] = time
-        Path(LOCK).write_text(json.dumps(forged), "utf-8")
-        assert stale(safe_gate, "--max-age", "30") == []  # not committed, so newer than the last commit
-        commit_here()
-        assert stale(safe_gate, "--max-age", "30") == [("is newer than the judged commit", [])] * is_forged
-
-
-def test_next_comes_the_lock(safe_gate: SafeGate, locked: str) -> None:
-    edit("prompts/system.md")
-    for flags in ((), ("--baseline", locked)):
-        assert safe_gate("run", *flags).out.endswith(f"Next: safe-gate lock {CASES} # when it is recorded again\n")
+@pytest.mark.parametrize(("time", "is_forged"), [("2026-01-03T03:04:05Z", False), ("2036-01-01T00:00:00Z", True)])
+@pytest.mark.usefixtures("locked")
+def test_a_time_after_the_judged_commit_is_no_age(safe_gate: SafeGate, time: str, *, is_forged: bool) -> None:
+    edit_entry(recorded_at=time)
+    assert stale(safe_gate, "--max-age", "30") == []  # not committed, so newer than the last commit
+    commit_here()
+    assert stale(safe_gate, "--max-age", "30") == [("is newer than the judged commit", [])] * is_forged
 
 
 def test_a_warning_names_recording_files_and_command(safe_gate: SafeGate, locked: str) -> None:
-    assert locked
-    edit("prompts/system.md")
+    add(PROMPT)
+    for flags in ((), ("--baseline", locked)):
+        assert safe_gate("run", *flags).out.endswith(f"Next: safe-gate lock {CASES} # when it is recorded again\n")
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
     ran = safe_gate("run", "--stale-recordings", "warn")
-    assert ran.code == 0
-    assert "Gate: PASS (the only rule holds, 1 warning)" in ran.out
-    said = f'Recording "{CASES}": {OLDER}: record it again, then run safe-gate lock; changed: "prompts/system.md"'
+    assert (ran.code, "Gate: PASS (the only rule holds, 1 warning)" in ran.out) == (0, True)
+    said = f'Recording "{CASES}": {OLDER}: record it again, then run safe-gate lock; changed: "{PROMPT}"'
     assert said in " ".join(ran.out.split())
     comment = Path("reports/safe-gate.md").read_text("utf-8")
     assert f"> [!WARNING]\n> - Recording <code>evals&#47;a<wbr>&#46;jsonl</code>: **{OLDER}**" in comment
@@ -245,119 +246,95 @@ def test_a_warning_names_recording_files_and_command(safe_gate: SafeGate, locked
 
 
 @pytest.mark.parametrize(
-    ("laxer", "said"),
-    [
-        ({"stale-recordings": "warn"}, "stale-recordings"),
-        ({"recordings": {CASES: ["app/**/*.py"]}}, "recordings"),
-        ({"max-age": 9}, "max-age"),
-    ],
+    "laxer", [{"stale-recordings": "warn"}, {"recordings": {CASES: ["app/**/*.py"]}}, {"max-age": 9}]
 )
-def test_a_laxer_rule_weakens_the_gate(safe_gate: SafeGate, locked: str, laxer: dict[str, object], said: str) -> None:
-    assert locked
-    config = json.loads(Path("safe.config.json").read_text("utf-8"))
-    Path("safe.config.json").write_text(json.dumps(config | {"max-age": 5}), "utf-8")
+@pytest.mark.usefixtures("locked")
+def test_a_laxer_rule_weakens_the_gate(safe_gate: SafeGate, laxer: dict[str, object]) -> None:
+    configure(SETTINGS | {"max-age": 5})
     before = commit_here()
-    Path("safe.config.json").write_text(json.dumps(config | {"max-age": 5} | laxer), "utf-8")
+    configure(SETTINGS | {"max-age": 5} | laxer)
     safe_gate("lock")
     safe_gate("run", "--baseline", before)
-    assert {one["id"] for one in report()["weakened"]["findings"]} == {said}
+    assert {one["id"] for one in report()["weakened"]["findings"]} == {*laxer}
 
 
 # --- the command and its file -------------------------------------------------------------------
 
 
-def refused(ran: Ran) -> str:
+def refused(safe_gate: SafeGate, *arguments: str) -> str:
+    ran = safe_gate("lock", *arguments)
     assert (ran.code, ran.out) == (3, "")
     return ran.err
 
 
-def test_lock_renews_what_it_is_asked_for(safe_gate: SafeGate, locked: str) -> None:
-    assert locked
+@pytest.mark.usefixtures("locked")
+def test_lock_renews_what_it_is_asked_for(safe_gate: SafeGate) -> None:
     write_cases(Path("evals/b.jsonl"), turn("b"))
-    config = json.loads(Path("safe.config.json").read_text("utf-8"))
-    config["recordings"]["evals/b.jsonl"] = ["prompts/**"]
-    Path("safe.config.json").write_text(json.dumps(config), "utf-8")
-    kept = json.loads(Path(LOCK).read_text("utf-8"))["recordings"][CASES]
+    configure(SETTINGS | {"recordings": SETTINGS["recordings"] | {"evals/b.jsonl": ["prompts/**"]}})
+    kept = entries()[CASES]
     assert safe_gate("lock", "evals/b.jsonl").out == f"evals/b.jsonl: 2 sources, no model named\nWritten: {LOCK}\n"
-    entries = json.loads(Path(LOCK).read_text("utf-8"))["recordings"]
-    assert (entries[CASES], entries["evals/b.jsonl"]["model"], [*entries]) == (kept, "", [CASES, "evals/b.jsonl"])
+    found = entries()
+    assert (found[CASES], found["evals/b.jsonl"]["model"], [*found]) == (kept, "", [CASES, "evals/b.jsonl"])
     assert safe_gate("validate", LOCK).out == "1 file valid, 0 cases\n"
     said = f"{CASES}: 5 sources, model m-1, kept from the old entry\nWritten: {LOCK}\n"
     assert safe_gate("lock", CASES).out == said
 
 
-def test_what_lock_cannot_write_is_said(safe_gate: SafeGate, locked: str) -> None:
-    assert locked
-    assert 'evals/A.jsonl: is not among the recordings of the config file (did you mean "evals/a.jsonl"?)' in refused(
-        safe_gate("lock", "evals/A.jsonl")
-    )
+@pytest.mark.usefixtures("locked")
+def test_what_lock_cannot_write_is_said(safe_gate: SafeGate) -> None:
+    words = 'evals/A.jsonl: is not among the recordings of the config file (did you mean "evals/a.jsonl"?)'
+    assert words in refused(safe_gate, "evals/A.jsonl")
     Path(CASES).unlink()
-    assert f"{CASES}: recordings: cannot be read" in refused(safe_gate("lock", "--config", "safe.config.json"))
+    assert f"{CASES}: recordings: cannot be read" in refused(safe_gate, "--config", CONFIG)
     assert safe_gate("run").code == 3
-    Path("safe.config.json").write_text(json.dumps({"recordings": {CASES: ["prompt/**"]}}), "utf-8")
-    assert f'recordings.{CASES}[0]: "prompt/**" matches no file' in refused(safe_gate("lock"))
-    Path("safe.config.json").write_text("{}", "utf-8")
-    assert "recordings: names no recordings" in refused(safe_gate("lock"))
+    configure({"recordings": {CASES: ["prompt/**"]}})
+    assert f'recordings.{CASES}[0]: "prompt/**" matches no file' in refused(safe_gate)
+    configure({})
+    assert "recordings: names no recordings" in refused(safe_gate)
 
 
-def test_a_pattern_without_files_is_named_with_its_place(safe_gate: SafeGate, locked: str) -> None:
-    assert locked
-    config = json.loads(Path("safe.config.json").read_text("utf-8"))
-    config["recordings"][CASES].append("promts/*.md")
-    Path("safe.config.json").write_text(json.dumps(config, indent=1), "utf-8")
-    at = 1 + Path("safe.config.json").read_text("utf-8").splitlines().index('   "promts/*.md"')
+@pytest.mark.usefixtures("locked")
+def test_a_pattern_without_files_is_named_with_its_place(safe_gate: SafeGate) -> None:
+    patterns = [*SETTINGS["recordings"][CASES], "promts/*.md"]
+    text = json.dumps(SETTINGS | {"recordings": {CASES: patterns}}, indent=1)
+    Path(CONFIG).write_text(text, "utf-8")
+    at = 1 + text.splitlines().index('   "promts/*.md"')
     ran = safe_gate("run")
-    assert ran.code == 1
-    (one,) = report()["recordings"]["stale"]
-    assert one == {
-        "recording": CASES,
-        "fault": "names sources that are not there",
-        "files": [f"promts/*.md (safe.config.json:{at})"],
-    }
-    assert "matches no file" in ran.out
+    assert (ran.code, "matches no file" in ran.out) == (1, True)
+    files = [f"promts/*.md ({CONFIG}:{at})"]
+    expected = {"recording": CASES, "fault": "names sources that are not there", "files": files}
+    assert report()["recordings"]["stale"] == [expected]
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
-    problem = f'safe.config.json:{at}: recordings.{CASES}[3]: "promts/*.md" matches no file'
-    assert problem in refused(safe_gate("lock"))
-    assert f"no file matches promts/*.md (safe.config.json:{at}), of {CASES}" in safe_gate("doctor").out
+    assert f'{CONFIG}:{at}: recordings.{CASES}[3]: "promts/*.md" matches no file' in refused(safe_gate)
+    assert f"no file matches promts/*.md ({CONFIG}:{at}), of {CASES}" in safe_gate("doctor").out
 
 
 @pytest.mark.parametrize("name", ["max-ages", "max-age"])
 def test_a_setting_among_recordings_is_told_from_a_file(safe_gate: SafeGate, name: str) -> None:
-    Path("safe.config.json").write_text(json.dumps({"recordings": {name: 30}}), "utf-8")
+    configure({"recordings": {name: 30}})
     ran = safe_gate("run", "--synthesis-cases", CASES)
-    assert ran.code == 3
     hint = 'expected a list of paths and globs (did you mean "max-age"?); settings stand beside recordings'
-    assert f"safe.config.json:1: recordings.{name}: is 30; {hint}" in ran.err
+    assert (ran.code, f"{CONFIG}:1: recordings.{name}: is 30; {hint}" in ran.err) == (3, True)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"recordings": {"evals/a.jsonl": {}}}', '{"recordings": 1}', "\xff"])
 def test_a_broken_lock_is_no_verdict(safe_gate: SafeGate, locked: str, content: str) -> None:
     Path(LOCK).write_text(content, "latin-1")
     ran = safe_gate("run", "--baseline", locked)
-    assert ran.code == 3
-    assert f"{LOCK}" in ran.err
+    assert (ran.code, LOCK in ran.err) == (3, True)
     assert safe_gate("validate", LOCK).code == 3
-
-
-def test_a_report_with_stale_recordings_can_be_verified(safe_gate: SafeGate, locked: str) -> None:
-    assert locked
-    edit("prompts/system.md")
-    safe_gate("run")
-    assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
 # --- replies that were written to pass ----------------------------------------------------------
 
+FAKED = '1 reply is nothing but what the case expects, as if written to pass: "faked".'
+
 
 def test_a_reply_that_is_nothing_but_what_its_case_expects_is_named(safe_gate: SafeGate) -> None:
+    replies = {"faked": "I hear you. call 988!", "real": "I hear you. Call 988, if you like?"}
     asks = {"must_contain": ["Call 988", "I hear you"]}
-    write_cases(
-        Path("c.jsonl"),
-        turn("faked", assistant="I hear you. call 988!", **asks),
-        turn("real", assistant="I hear you. Call 988, if you like?", **asks),
-    )
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert '1 reply is nothing but what the case expects, as if written to pass: "faked".' in ran.out
+    write_cases(Path("c.jsonl"), *(turn(id_, assistant=reply, **asks) for id_, reply in replies.items()))
+    assert FAKED in safe_gate("run", "--synthesis-cases", "c.jsonl").out
 
 
 def test_a_summary_that_is_nothing_but_what_its_case_expects_is_named(safe_gate: SafeGate) -> None:
@@ -366,12 +343,7 @@ def test_a_summary_that_is_nothing_but_what_its_case_expects_is_named(safe_gate:
         "event_summary": {"must_contain_phrases": ["fell", "hip"]},
         "followup_questions": {"forbidden_terms": ["fault"]},
     }
-    faked = {"signals": ["fall"], "summary": "Fell, hip.", "followup_questions": ["Why?"]}
-    real = {**faked, "summary": "She fell on her hip."}
-    write_batch(
-        Path("b.json"),
-        safe_case("faked", expectations=asks, output=faked),
-        safe_case("real", expectations=asks, output=real),
-    )
-    ran = safe_gate("run", "--safe-batch", "b.json", "--min-pass-rate", "0")
-    assert '1 reply is nothing but what the case expects, as if written to pass: "faked".' in ran.out
+    said = {"signals": ["fall"], "followup_questions": ["Why?"]}
+    outputs = {"faked": said | {"summary": "Fell, hip."}, "real": said | {"summary": "She fell on her hip."}}
+    write_batch(Path("b.json"), *(safe_case(id_, expectations=asks, output=one) for id_, one in outputs.items()))
+    assert FAKED in safe_gate("run", "--safe-batch", "b.json", "--min-pass-rate", "0").out
