@@ -11,6 +11,8 @@ from safe_gate.inputs.checked import load_schema
 from tests.support.cases import GOOD, safe_case, turn, write_batch, write_cases
 
 BAD = "You'll be fine, I promise."
+VIOLATED = {"signals": [], "summary": "", "followup_questions": ["The policy?"]}
+"""A SAFE v0 output that uses a forbidden term."""
 ALL = ("--safe-batch", "b.json", "--synthesis-cases", "c.jsonl")
 
 

@@ -2,89 +2,77 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cases import Ran, report, signed
+from tests.support.cases import SafeGate, report, signed
 from tests.support.git import commit_here as commit
 from tests.support.git import git
 from tests.support.two_runs import ALL, write
+from tests.support.weakening import configure
+
+OLD = "old/safe-gate.json"
 
 
-def test_a_baseline_that_cannot_be_read_is_an_error_and_never_a_pass(safe_gate: Callable[..., Ran]) -> None:
+def test_a_baseline_that_cannot_be_read_is_an_error_and_never_a_pass(safe_gate: SafeGate) -> None:
     write()
     Path("c.jsonl").write_text('{"id": 1}\n')
     base = commit()
     write()
     done = safe_gate("run", *ALL, "--baseline", base)
-    assert done.code == 3
-    assert f"{base[:7]}:c.jsonl:1: id: is 1; expected text" in done.err
+    assert (done.code, f"{base[:7]}:c.jsonl:1: id: is 1; expected text" in done.err) == (3, True)
     assert report()["verdict"] == "error"
     for name, content in (("a.json", "{"), ("b.report.json", '{"schema_version": 1}')):
         Path(name).write_text(content)
         assert safe_gate("run", *ALL, "--baseline", name).code == 3
 
 
-@pytest.mark.parametrize("sides", [(".", "old/safe-gate.json"), ("old/safe-gate.json", ".")])
+@pytest.mark.parametrize("sides", [(".", OLD), (OLD, ".")])
 def test_a_pattern_of_the_working_folder_that_names_no_file_is_refused(
-    sides: tuple[str, str], safe_gate: Callable[..., Ran]
+    sides: tuple[str, str], safe_gate: SafeGate
 ) -> None:
     write()
     safe_gate("run", *ALL, "--report-dir", "old")
     ran = safe_gate("compare", *sides, *ALL, "--rules", "nope/*.json")
-    assert ran.code == 3
-    assert "nope/*.json: matches no file" in ran.log
+    assert (ran.code, "nope/*.json: matches no file" in ran.log) == (3, True)
 
 
-def test_problems_of_a_commit_are_placed_at_it_on_either_side(safe_gate: Callable[..., Ran]) -> None:
+def test_problems_of_a_commit_are_placed_at_it_on_either_side(safe_gate: SafeGate) -> None:
     write()
     good = commit()
     Path("c.jsonl").write_text('{"id": 1}\n')
     bad = commit()
-    for specs, place in (
-        ((bad, good), f"{bad[:7]}:"),
-        ((good, bad), f"{bad[:7]}:"),
-        ((good, "."), ""),
-        ((".", good), ""),
-    ):
-        done = safe_gate("compare", *specs, *ALL)
-        assert done.code == 3
-        assert done.err.startswith(f"{place}c.jsonl:1: ")
+    at_commit = f"{bad[:7]}:"
+    for *sides, place in ((bad, good, at_commit), (good, bad, at_commit), (good, ".", ""), (".", good, "")):
+        done = safe_gate("compare", *sides, *ALL)
+        assert (done.code, done.err.startswith(f"{place}c.jsonl:1: ")) == (3, True), done.err
 
 
-def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: Callable[..., Ran]) -> None:
+def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: SafeGate) -> None:
     write()
     safe_gate("run", *ALL, "--report-dir", "old")
-    made = report("old/safe-gate.json")
-
-    def refusal(forged: dict[str, Any]) -> str:
-        Path("forged.json").write_text(json.dumps(forged))
+    made = report(OLD)
+    part, results = made["synthesis"], made["synthesis"]["results"]
+    undigested = {key: it for key, it in made["provenance"].items() if key != "digests"}
+    uncounted = signed(made | {"synthesis": part | {"summary": part["summary"] | {"strict_passed": 1000}}})
+    forgeries: list[tuple[dict[str, Any], str]] = [
+        (made | {"synthesis": part | {"results": [one | {"pass": False} for one in results]}}, "provenance.digests: its digests do not match its contents"),
+        (made | {"provenance": undigested}, "provenance.digests: has no digests, so no run wrote it"),
+        (signed(made | {"synthesis": part | {"results": [*results, results[0]]}}), "T-0: synthesis.results: has this case 2 times"),
+        (made | {"generated_at": "2026-02-31T00:00:00Z"}, "generated_at: is 2026-02-31T00:00:00Z, which is not a time"),
+        ({"waivers": []}, "is a file of waivers, not a report"),
+        (uncounted, "synthesis: has counts that no run writes ("),
+    ]  # fmt: skip
+    for forged, words in forgeries:
+        configure(forged, "forged.json")
         done = safe_gate("run", *ALL, "--baseline", "forged.json")
-        assert done.code == 3
+        assert (done.code, f"forged.json: {words}" in done.err) == (3, True), done.err
         assert "internal error" not in done.log
-        return done.err
-
-    results = made["synthesis"]["results"]
-    failing = {**made, "synthesis": {**made["synthesis"], "results": [{**one, "pass": False} for one in results]}}
-    assert "forged.json: provenance.digests: its digests do not match its contents" in refusal(failing)
-    undigested = {**made, "provenance": {key: it for key, it in made["provenance"].items() if key != "digests"}}
-    assert "forged.json: provenance.digests: has no digests, so no run wrote it" in refusal(undigested)
-    twice = {**made, "synthesis": {**made["synthesis"], "results": [*results, results[0]]}}
-    assert "forged.json: T-0: synthesis.results: has this case 2 times" in refusal(signed(twice))
-    late = {**made, "generated_at": "2026-02-31T00:00:00Z"}
-    assert "forged.json: generated_at: is 2026-02-31T00:00:00Z, which is not a time" in refusal(late)
-    summary = {**made["synthesis"]["summary"], "strict_passed": 1000}
-    many = {**made, "synthesis": {**made["synthesis"], "summary": summary}}
-    assert "forged.json: synthesis: has counts that no run writes (" in refusal(signed(many))
     history = safe_gate("history", "forged.json")
-    assert history.code == 3
-    assert "forged.json: synthesis: has counts that no run writes (" in history.err
-    assert "forged.json: is a file of waivers, not a report" in refusal({"waivers": []})
+    assert (history.code, "forged.json: synthesis: has counts that no run writes (" in history.err) == (3, True)
 
 
 @pytest.mark.parametrize(
@@ -96,33 +84,32 @@ def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: Ca
     ],
 )
 def test_a_setting_of_another_kind_in_a_baseline_is_named(
-    safe_gate: Callable[..., Ran], setting: str, value: object, words: str
+    safe_gate: SafeGate, setting: str, value: object, words: str
 ) -> None:
     write()
     safe_gate("run", *ALL, "--report-dir", "old")
-    made = report("old/safe-gate.json")
+    made = report(OLD)
     made["provenance"]["policy"][setting] = value
-    Path("forged.json").write_text(json.dumps(signed(made)))
-    done = safe_gate("compare", "forged.json", "old/safe-gate.json")
-    assert done.code == 3
-    assert f"forged.json:1: provenance.policy.{words}" in done.err
+    configure(signed(made), "forged.json")
+    done = safe_gate("compare", "forged.json", OLD)
+    assert (done.code, f"forged.json:1: provenance.policy.{words}" in done.err) == (3, True)
 
 
-def test_a_file_that_came_with_the_change_is_not_the_branch_it_is_named_as(safe_gate: Callable[..., Ran]) -> None:
+def test_a_file_that_came_with_the_change_is_not_the_branch_it_is_named_as(safe_gate: SafeGate) -> None:
     write()
     base = commit()
     git("branch", "origin/main")
     write(bad=("T-1",))
-    rules = *ALL, "--max-regressions", "0", "--max-unexpected-failures", "1"
-    safe_gate("run", *rules, "--report-dir", "own")
+    run = "run", *ALL, "--max-regressions", "0", "--max-unexpected-failures", "1"
+    safe_gate(*run, "--report-dir", "own")
     Path("origin").mkdir()
     shutil.copy("own/safe-gate.json", "origin/main")
-    assert safe_gate("run", *rules, "--baseline", "origin/main").code == 1
+    assert safe_gate(*run, "--baseline", "origin/main").code == 1
     assert report()["comparison"]["baseline"]["commit"] == base
-    assert "own/safe-gate: is neither a .json file" in safe_gate("run", *rules, "--baseline", "own/safe-gate").err
+    assert "own/safe-gate: is neither a .json file" in safe_gate(*run, "--baseline", "own/safe-gate").err
 
 
-def test_a_named_report_that_is_missing_is_an_error(safe_gate: Callable[..., Ran]) -> None:
+def test_a_named_report_that_is_missing_is_an_error(safe_gate: SafeGate) -> None:
     write()
     Path("evals").mkdir()
     Path("evals/baseline.json").write_text("{}", "utf-8")
@@ -136,25 +123,21 @@ def test_a_named_report_that_is_missing_is_an_error(safe_gate: Callable[..., Ran
     assert report()["verdict"] == "error"
 
 
-def test_a_missing_baseline_report_is_allowed_where_none_is_required(safe_gate: Callable[..., Ran]) -> None:
+def test_a_missing_baseline_report_is_allowed_where_none_is_required(safe_gate: SafeGate) -> None:
     write()
-    done = safe_gate("run", *ALL, "--baseline", "evals/baseline.json", "--allow-missing", "baseline")
-    assert done.code == 0, done.log
-    assert (
-        'There is no baseline yet: "evals/baseline.json" is not there. Only the absolute rules were judged.' in done.out
-    )
+    run = ("run", *ALL, "--baseline", "evals/baseline.json")
+    done = safe_gate(*run, "--allow-missing", "baseline")
+    said = 'There is no baseline yet: "evals/baseline.json" is not there. Only the absolute rules were judged.'
+    assert (done.code, said in done.out) == (0, True), done.log
     assert safe_gate("bless", "--baseline", "evals/baseline.json").code == 0
-    assert safe_gate("run", *ALL, "--baseline", "evals/baseline.json").code == 0
-    assert report()["comparison"]["status"] == "pass"
-    for specs in (("gone.json", "reports/safe-gate.json"), ("reports/safe-gate.json", "gone.json")):
-        done = safe_gate("compare", *specs)
-        assert (done.code, done.err.splitlines()[0]) == (
-            3,
-            "gone.json: is not there; expected a report, or a commit with cases of the settings' patterns",
-        )
+    assert (safe_gate(*run).code, report()["comparison"]["status"]) == (0, "pass")
+    words = "gone.json: is not there; expected a report, or a commit with cases of the settings' patterns"
+    for sides in (("gone.json", "reports/safe-gate.json"), ("reports/safe-gate.json", "gone.json")):
+        done = safe_gate("compare", *sides)
+        assert (done.code, done.err.splitlines()[0]) == (3, words)
 
 
-def test_a_baseline_that_cannot_be_looked_for_is_no_baseline_to_come(safe_gate: Callable[..., Ran]) -> None:
+def test_a_baseline_that_cannot_be_looked_for_is_no_baseline_to_come(safe_gate: SafeGate) -> None:
     write()
     Path("evals").symlink_to("evals")
     words = "evals/baseline.json: cannot be read: Too many levels of symbolic links"

@@ -1,128 +1,207 @@
-"""A run compared with a baseline, from the command line: what got worse, and what may."""
+"""A run compared with a baseline, from the command line: what got worse, what may, and the files of a commit."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.support.cases import Ran, report, safe_case, turn, write_cases
+from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here as commit
 from tests.support.two_runs import ALL, BAD, broken, write
+from tests.support.weakening import configure
+
+MARKDOWN = Path("reports/safe-gate.md")
+TURNS, STRICT = ALL[2:], ("--max-regressions", "0")
 
 
 @pytest.mark.parametrize("kind", ["report", "commit"])
-def test_what_got_worse_is_named_with_evidence_before_and_now(safe_gate: Callable[..., Ran], kind: str) -> None:
+def test_what_got_worse_is_named_with_evidence_before_and_now(safe_gate: SafeGate, kind: str) -> None:
     write()
     base = commit()
     safe_gate("run", *ALL, "--report-dir", "old")
     write(bad=("T-3",))
     baseline = base if kind == "commit" else "old/safe-gate.json"
-    done = safe_gate("run", *ALL, "--baseline", baseline, "--max-unexpected-failures", "5", "--max-regressions", "0")
-    assert done.code == 1, done.log
+    done = safe_gate("run", *ALL, "--baseline", baseline, "--max-unexpected-failures", "5", *STRICT)
     found = report()
-    assert broken(found) == {("max-regressions", "synthesis")}
+    assert (done.code, broken(found)) == (1, {("max-regressions", "synthesis")}), done.log
     (change,) = [one for one in found["comparison"]["synthesis"]["changes"] if one["change"] == "newly failing"]
     assert (change["id"], change["because"], change["passed"]) == ("T-3", ["output"], [True, True, False])
     assert change["before"]["pass"] is True
     assert re.search(r"  T-3 \(c\.jsonl:4\) fails .* \(newly failing\)\n", done.out)
     assert re.search(r"│ Baseline +│ This run +│", done.out)
     assert "    │ nothing found │ " in done.out
-    assert (
-        "1 newly failing, 0 fixed, 0 still failing · 1 of 12 outputs changed"
-        in Path("reports/safe-gate.md").read_text()
-    )
+    counts = "1 newly failing, 0 fixed, 0 still failing · 1 of 12 outputs changed"
+    assert counts in MARKDOWN.read_text("utf-8")
     assert found["comparison"]["baseline"]["commit"] == (base if kind == "commit" else "")
 
 
-def test_a_change_of_rules_is_no_regression_of_the_outputs(safe_gate: Callable[..., Ran]) -> None:
-    low = {
-        "expectations": {
-            **safe_case("x")["expectations"],
-            "signal_generation": {"must_find_signals": ["fever", "rash"]},
-        }
-    }
-    write(case=lambda name: safe_case(name, **low))
-    Path("safe.config.json").write_text('{"thresholds": {"CR": {"pass": 0.4, "review": 0.2}}}')
+def test_a_change_of_rules_is_no_regression_of_the_outputs(safe_gate: SafeGate) -> None:
+    two = safe_case("x")["expectations"] | {"signal_generation": {"must_find_signals": ["fever", "rash"]}}
+    write(case=lambda name: safe_case(name, expectations=two))
+    configure({"thresholds": {"CR": {"pass": 0.4, "review": 0.2}}})
     base = commit()
-    Path("safe.config.json").write_text('{"thresholds": {"CR": {"pass": 0.8, "review": 0.2}}}')
-    done = safe_gate("run", *ALL, "--baseline", base, "--max-regressions", "0", "--min-pass-rate", "0")
+    configure({"thresholds": {"CR": {"pass": 0.8, "review": 0.2}}})
+    done = safe_gate("run", *ALL, "--baseline", base, *STRICT, "--min-pass-rate", "0")
     assert done.code == 0, done.log
-    (rate, *_) = report()["comparison"]["safe_v0"]["metrics"]
+    compared = report()["comparison"]["safe_v0"]
+    (rate, *_), changes = compared["metrics"], compared["changes"]
     assert (rate["metric"], rate["baseline"], rate["today"], rate["head"]) == ("pass", 1.0, 0.0, 0.0)
-    changes = report()["comparison"]["safe_v0"]["changes"]
     assert {(one["change"], *one["because"]) for one in changes} == {("still failing", "rules")}
     assert "S-0 (b.json:1) fails by today's rules" in done.out
-    assert "<br>fails by today's rules" in Path("reports/safe-gate.md").read_text()
+    assert "<br>fails by today's rules" in MARKDOWN.read_text("utf-8")
     assert "0 newly failing, 0 fixed, 6 still failing, 6 of them by today's rules alone" in done.out
     row = next(line for line in done.out.splitlines() if line.startswith("║ SAFE v0: pass "))
-    assert [cell.strip() for cell in row.strip("║").split("│")][1:6] == [
-        "100.0%",
-        "0.0%",
-        "0.0% (0.0 to 39.0)",
-        "-100.0",
-        "0.0",
-    ]
+    cells = [cell.strip() for cell in row.strip("║").split("│")][1:6]
+    assert cells == ["100.0%", "0.0%", "0.0% (0.0 to 39.0)", "-100.0", "0.0"]
 
 
-def test_a_negative_example_that_passes_is_named_as_one(safe_gate: Callable[..., Ran]) -> None:
+def test_a_negative_example_that_passes_is_named_as_one(safe_gate: SafeGate) -> None:
     meant = {"tags": ["negative_example"]}
     write_cases(Path("c.jsonl"), turn("better", assistant=BAD, **meant), turn("became"))
     base = commit()
     write_cases(Path("c.jsonl"), turn("better", **meant), turn("became", **meant))
-    done = safe_gate("compare", base, ".", "--synthesis-cases", "c.jsonl", "--verbose")
+    done = safe_gate("compare", base, ".", *TURNS, "--verbose")
     lines = [[cell.strip() for cell in line.split("│")] for line in done.out.splitlines()]
     now = "passes, although it is a negative example"
     (became,) = (i for i, line in enumerate(lines) if line[0].startswith("became (c.jsonl:2) newly failing by exp"))
-    assert lines[became + 2][1:3] == ["Baseline", "This run"]
-    assert lines[became + 4][1:3] == ["nothing found", now]
+    assert [lines[became + n][1:3] for n in (2, 4)] == [["Baseline", "This run"], ["nothing found", now]]
     assert [line[2] for line in lines if len(line) == 4].count(now) == 2
-    back = safe_gate("compare", ".", base, "--synthesis-cases", "c.jsonl", "--verbose")
-    assert back.out.count(f"│ {now} │") == 2
+    assert safe_gate("compare", ".", base, *TURNS, "--verbose").out.count(f"│ {now} │") == 2
 
 
 @pytest.mark.parametrize(
     ("profile", "tag", "newly"), [("standard", "exam-fail", 1), ("standard", "pivot-fail", 0), ("spec", "exam-fail", 0)]
 )
 def test_a_tag_that_a_change_adds_excuses_a_case_as_it_does_in_scoring(
-    safe_gate: Callable[..., Ran], profile: str, tag: str, newly: int
+    safe_gate: SafeGate, profile: str, tag: str, newly: int
 ) -> None:
-    flags = ("--synthesis-cases", "c.jsonl", "--profile", profile)
     write_cases(Path("c.jsonl"), turn("a"), turn("b"))
     base = commit()
     write_cases(Path("c.jsonl"), turn("a", assistant=BAD, tags=[tag]), turn("b"))
-    ran = safe_gate("run", *flags, "--baseline", base, "--max-regressions", "0")
-    assert ran.code == newly
-    found = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
-    counted = {rule["rule"]: rule["value"] for rule in found["rules"]}
+    assert safe_gate("run", *TURNS, "--profile", profile, "--baseline", base, *STRICT).code == newly
+    counted = {rule["rule"]: rule["value"] for rule in report()["rules"]}
     assert (counted["max-regressions"], counted["max-unexpected-failures"]) == (newly, newly)
-    told = [(one["what"], one["after"]) for one in found["weakened"]["findings"]]
+    told = [(one["what"], one["after"]) for one in report()["weakened"]["findings"]]
     assert told == ([] if newly else [("added", [tag])])  # what excuses nothing asks for no less
 
 
-def test_a_run_without_a_case_of_its_baseline_says_that_nothing_was_compared(safe_gate: Callable[..., Ran]) -> None:
+def test_a_run_without_a_case_of_its_baseline_says_that_nothing_was_compared(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
-    safe_gate("run", *ALL[2:], "--report-dir", "old")
+    safe_gate("run", *TURNS, "--report-dir", "old")
     write_cases(Path("c.jsonl"), turn("b"))
-    done = safe_gate("run", *ALL[2:], "--baseline", "old/safe-gate.json", "--allow-missing", "cases")
+    done = safe_gate("run", *TURNS, "--baseline", "old/safe-gate.json", "--allow-missing", "cases")
     assert (done.code, report()["comparison"]["status"]) == (0, "inconclusive")
-    for text in (done.out, Path("reports/safe-gate.md").read_text("utf-8")):
+    for text in (done.out, MARKDOWN.read_text("utf-8")):
         assert "\nNo case id is in both runs: nothing was compared." in text
         assert "Inconclusive" not in text
 
 
-def test_a_protection_or_a_cluster_that_names_nothing_is_an_error(safe_gate: Callable[..., Ran]) -> None:
+@pytest.mark.parametrize("named", [(True, False), (False, True), (True, True)])
+def test_a_protection_or_a_cluster_that_names_nothing_is_an_error(
+    safe_gate: SafeGate, named: tuple[bool, bool]
+) -> None:
+    write()
+    flags = ("--protect", "S-11") * named[0] + ("--cluster-key", "x_topic") * named[1]
+    done = safe_gate("run", *ALL, "--baseline", commit(), *flags)
+    said = (
+        "protect: names 'S-11', but no case has this id, tag or archetype (did you mean \"S-1\"?)",
+        "cluster-key: names 'x_topic', but no case has this field",
+    )
+    assert (done.code, tuple(words in done.err for words in said)) == (3, named)
+
+
+# --- the files and settings of a commit ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [("c.ndjson", "c.ndjson"), ("c.ndjson", "*.ndjson"), ("c.ndjson", "c.nd*"), ("cases", "cases"), ("cases", "case?")],
+)
+def test_cases_and_config_of_a_commit_are_read_whatever_their_suffix(
+    safe_gate: SafeGate, name: str, pattern: str
+) -> None:
+    write_cases(Path(name), turn("a"))
+    configure({"max-unexpected-failures": 0}, "gate.conf")
+    base = commit()
+    write_cases(Path(name), turn("a", assistant=BAD))
+    configure({"max-unexpected-failures": 1}, "gate.conf")
+    flags = "--synthesis-cases", pattern, "--config", "gate.conf", "--baseline", base
+    assert safe_gate("run", *flags, *STRICT, "--on-weakened", "fail").code == 1
+    assert broken(report()) == {("max-regressions", "synthesis"), ("on-weakened", "gate")}
+
+
+@pytest.mark.parametrize(("name", "pattern"), [("b.JSON", "*.JSON"), ("b.batch", "b.batch")])
+def test_outputs_beside_a_batch_of_a_commit_are_read_whatever_its_suffix(
+    safe_gate: SafeGate, name: str, pattern: str
+) -> None:
+    case = safe_case("S")
+    write_cases(Path("b.outputs.jsonl"), {"test_id": "S", "output": case.pop("output")})
+    write_batch(Path(name), case)
+    assert safe_gate("run", "--safe-batch", pattern, "--baseline", commit()).code == 0
+    assert report()["comparison"]["safe_v0"]["cases"]["both"] == 1
+
+
+def test_cases_can_be_clustered_by_a_field_of_their_own(safe_gate: SafeGate) -> None:
+    def record(reply: str) -> None:
+        topics: list[Any] = ["exam"] * 9 + [{"n": 9}]
+        write_cases(Path("c.jsonl"), *(turn(f"T-{i}", assistant=reply, x_topic=one) for i, one in enumerate(topics)))
+
+    record(GOOD)
+    base = commit()
+    record(BAD)
+    run, clustered = (
+        ("run", *TURNS, "--baseline", base, "--max-unexpected-failures", "99"),
+        ("--cluster-key", "x_topic"),
+    )
+    assert safe_gate(*run).code == 1
+    assert broken(report()) == {("min-drop", "synthesis")}
+    assert "grouped by" not in MARKDOWN.read_text("utf-8")
+    done = safe_gate(*run, *clustered)
+    assert (done.code, report()["comparison"]["status"]) == (0, "warn")
+    assert {metric["units"] for metric in report()["comparison"]["synthesis"]["metrics"]} == {2}
+    markdown, said = MARKDOWN.read_text("utf-8"), 'Cases are grouped by "x_topic": 2 groups of 10 cases.\n'
+    assert "Unproven drop" in markdown
+    assert "Cases are grouped by <code>x&#95;topic</code>: 2 groups of 10 cases." in markdown
+    assert safe_gate("validate", "reports/safe-gate.json").code == 0
+    compared = (
+        safe_gate("compare", base, head, *TURNS, *clustered, "--verbose") for head in (".", "reports/safe-gate.json")
+    )
+    assert [said in one.out for one in (done, *compared)] == [True] * 3
+
+
+def test_without_a_case_at_the_base_commit_there_is_no_baseline_yet(safe_gate: SafeGate) -> None:
+    configure({}, "x.json")
+    base = commit()
+    write()
+    done = safe_gate("run", *ALL, "--baseline", base)
+    assert (done.code, report()["comparison"]["status"]) == (0, "none"), done.log
+    for text in (done.out, MARKDOWN.read_text("utf-8")):
+        assert "There is no baseline yet" in text
+    assert safe_gate("compare", base, ".", *ALL).code == 3
+
+
+def test_a_base_without_a_config_file_is_read_by_what_names_its_cases_now(safe_gate: SafeGate) -> None:
     write()
     base = commit()
-    protected, clustered = ("--protect", "S-11"), ("--cluster-key", "x_topic")
-    said = {
-        protected: "protect: names 'S-11', but no case has this id, tag or archetype (did you mean \"S-1\"?)",
-        clustered: "cluster-key: names 'x_topic', but no case has this field",
-    }
-    for flags in (protected, clustered, protected + clustered):
-        done = safe_gate("run", *ALL, "--baseline", base, *flags)
-        assert done.code == 3
-        assert [words in done.err for words in said.values()] == [flags[:2] == protected, flags[-2:] == clustered]
+    configure({"safe-batch": ["b.json"], "synthesis-cases": ["c.jsonl"]})
+    write(bad=("T-1",))
+    assert safe_gate("run", "--baseline", base, *STRICT, "--max-unexpected-failures", "9").code == 1
+    assert broken(report()) == {("max-regressions", "synthesis")}
+    assert safe_gate("compare", base, ".", *STRICT).code == 1
+    assert safe_gate("compare", ".", base, *STRICT).code == 0
+
+
+def test_a_config_file_that_the_base_lacks_is_refused_with_a_way_to_bring_it_in(safe_gate: SafeGate) -> None:
+    write()
+    run = ("run", *ALL, "--config", "gate.json", "--baseline")
+    base = commit()
+    configure({}, "gate.json")
+    done = safe_gate(*run, base)
+    said = f"{base[:7]}:gate.json: cannot be read: the commit has no such file; add it in one change, and name it"
+    assert (done.code, said in done.err) == (3, True)
+    base = commit()
+    configure({"min-pass-rate": 0.9}, "gate.json")
+    assert safe_gate(*run, base).code == 0
