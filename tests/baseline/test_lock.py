@@ -67,7 +67,7 @@ def stale(safe_gate: SafeGate, *flags: str) -> Faults:
 PROMPT = "prompts/system.md"
 OLDER, EDITED = "is older than its sources", "changed without a new entry in the lock"
 UNCHANGED = [("has the base's outputs, although its sources changed", [PROMPT])]
-NO_ENTRY = [("has no entry in the lock", [])]
+NO_ENTRY: Faults = [("has no entry in the lock", [])]
 
 # --- changes that leave a recording stale, or fake one ------------------------------------------
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 from safe_gate import cli
 from tests.support.cases import SafeGate
@@ -15,6 +18,24 @@ def scored(safe_gate: SafeGate, of: int, *flags: str) -> list[str]:
     for index in range(1, of + 1):
         assert safe_gate("run", "--shard", f"{index}/{of}", "--report-dir", "shards", *flags).code == 0
     return [f"shards/safe-gate.shard-{index}-of-{of}.json" for index in range(1, of + 1)]
+
+
+def content(file: str) -> Any:
+    return json.loads(Path(file).read_text("utf-8"))
+
+
+def edit(file: str, change: Callable[[Any], object]) -> None:
+    """Change what a shard's file holds."""
+    found = content(file)
+    change(found)
+    Path(file).write_text(json.dumps(found), "utf-8")
+
+
+def refused(safe_gate: SafeGate, *arguments: str) -> str:
+    """Merge shards, which cannot be, and return why."""
+    ran = safe_gate("merge", *arguments)
+    assert ran.code == 3, ran.log
+    return ran.err
 
 
 def written(folder: str = "reports") -> dict[str, bytes]:

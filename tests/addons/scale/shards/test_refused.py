@@ -1,50 +1,51 @@
-"""Shards that cannot be merged."""
+"""Shards that cannot be merged, and settings that name none."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.cases import SafeGate, turn, write_cases
-from tests.support.shards import scored, written
+from tests.support.shards import content, edit, ran, refused, scored, written
+from tests.support.weakening import configure
+
+Flags = tuple[str, ...]
 
 
-def test_a_shard_that_is_missing_doubled_or_of_another_count_is_named(
-    safe_gate: SafeGate, inputs: tuple[str, ...]
-) -> None:
+def test_a_shard_that_is_missing_doubled_or_of_another_count_is_named(safe_gate: SafeGate, inputs: Flags) -> None:
     first, second, third = scored(safe_gate, 3, *inputs)
-    missing = safe_gate("merge", second, *inputs)
-    assert missing.code == 3
-    assert "shards: are incomplete: 2 shards of 3 missing (1, 3)" in missing.err
+    assert "shards: are incomplete: 2 shards of 3 missing (1, 3)" in refused(safe_gate, second, *inputs)
     assert json.loads(written()["safe-gate.json"])["verdict"] == "error"
-    Path("shards/again.json").write_bytes(Path(second).read_bytes())
-    doubled = safe_gate("merge", "shards/*.json", *inputs)
-    assert doubled.code == 3
-    assert f"{second}: shard.index: is shard 2 of 3, as shards/again.json is" in doubled.err
-    assert "run the shards again" not in doubled.err  # they are sound: one is there twice
     (other,) = scored(safe_gate, 1, *inputs)
-    mixed = safe_gate("merge", first, second, third, other, *inputs)
-    assert mixed.code == 3
-    assert f"{first}: shard.of: is of a run in 3 shards, {other} of one in 1" in mixed.err
+    mixed = refused(safe_gate, first, second, third, other, *inputs)
+    assert f"{first}: shard.of: is of a run in 3 shards, {other} of one in 1" in mixed
+    Path(other).write_bytes(Path(second).read_bytes())
+    doubled = refused(safe_gate, "shards/*.json", *inputs)
+    assert f"{second}: shard.index: is shard 2 of 3, as {other} is" in doubled
+    assert "run the shards again" not in doubled  # they are sound: one is there twice
 
 
-def test_a_file_that_is_not_a_shard_is_refused(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
+def test_a_file_that_is_not_a_shard_is_refused(safe_gate: SafeGate, inputs: Flags) -> None:
     safe_gate("run", *inputs)
-    report = safe_gate("merge", "reports/safe-gate.json", *inputs)
-    assert "reports/safe-gate.json: is the report of a run, not a shard" in report.err
-    assert "c.jsonl" in safe_gate("merge", "c.jsonl", *inputs).err
-    assert "none.json: matches no file" in safe_gate("merge", "none.json", *inputs).err
-    assert "shards: is not set, so there is nothing to merge" in safe_gate("merge", *inputs).err
+    for files, words in (
+        (["reports/safe-gate.json"], "reports/safe-gate.json: is the report of a run, not a shard"),
+        (["c.jsonl"], "c.jsonl"),
+        (["none.json"], "none.json: matches no file"),
+        ([], "shards: is not set, so there is nothing to merge"),
+    ):
+        assert words in refused(safe_gate, *files, *inputs)
 
 
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
         (("--min-pass-rate", "0.5"), "min-pass-rate: is 0.8 in this shard, 0.5 in the run that merges it"),
-        (("--profile", "spec"), 'profile: is "standard" in this shard, "spec" in the run'),
         (("--text", "none"), 'text: is "full" in this shard, "none" in the run'),
         (("--rules-off", "agency-positive"), "rule packs: is "),
         (("--protect", "T-1"), 'protect: is [] in this shard, ["T-1"] in the run'),
@@ -52,92 +53,151 @@ def test_a_file_that_is_not_a_shard_is_refused(safe_gate: SafeGate, inputs: tupl
     ],
 )
 def test_a_shard_of_other_terms_is_refused_with_what_differs(
-    safe_gate: SafeGate, inputs: tuple[str, ...], flags: tuple[str, ...], said: str
+    safe_gate: SafeGate, inputs: Flags, flags: Flags, said: str
 ) -> None:
     write_cases(Path("d.jsonl"), turn("D-1"))
     files = scored(safe_gate, 3, *inputs)
-    refused = safe_gate("merge", *files, *inputs, *flags)
-    assert refused.code == 3
-    assert f"{files[0]}: {said}" in refused.err
-    assert refused.err.count(said) == 1  # of many shards that differ alike the first is named
+    why = refused(safe_gate, *files, *inputs, *flags)
+    assert f"{files[0]}: {said}" in why
+    assert why.count(said) == 1  # of many shards that differ alike the first is named
 
 
-def test_terms_that_differ_only_after_their_shown_part_are_refused(
-    safe_gate: SafeGate, inputs: tuple[str, ...]
-) -> None:
-    def configure(last: float) -> None:
-        own = {"An archetype with a name of some length": {"min-pass-rate": 0.5}, "Z": {"min-pass-rate": last}}
-        groups = {name: one | {"optional": True} for name, one in own.items()}
-        Path("safe.config.json").write_text(json.dumps({"archetypes": groups}), "utf-8")
+def test_terms_that_differ_only_after_their_shown_part_are_refused(safe_gate: SafeGate, inputs: Flags) -> None:
+    def limit(last: float) -> None:
+        own = {"An archetype with a name of some length": 0.5, "Z": last}
+        configure({"archetypes": {name: {"min-pass-rate": one, "optional": True} for name, one in own.items()}})
 
-    configure(0.5)
+    limit(0.5)
     files = scored(safe_gate, 2, *inputs)
-    configure(0.6)
-    refused = safe_gate("merge", *files, *inputs)
-    assert refused.code == 3
-    assert re.search(r"groups: is \{.* \(SHA-256 [0-9a-f]{12}\) in this shard, .* \(SHA-256", refused.err)
+    limit(0.6)
+    why = refused(safe_gate, *files, *inputs)
+    assert re.search(r"groups: is \{.* \(SHA-256 [0-9a-f]{12}\) in this shard, .* \(SHA-256", why)
 
 
-def test_a_shard_of_other_files_another_commit_or_version_is_refused(
-    safe_gate: SafeGate, inputs: tuple[str, ...]
-) -> None:
+def test_a_shard_of_other_files_another_commit_or_version_is_refused(safe_gate: SafeGate, inputs: Flags) -> None:
     files = scored(safe_gate, 2, *inputs)
     write_cases(Path("c.jsonl"), *(turn(f"T-{i}") for i in range(12)))
-    stale = safe_gate("merge", *files, *inputs)
-    assert stale.code == 3
-    assert f"{files[0]}: input c.jsonl: is " in stale.err
+    assert f"{files[0]}: input c.jsonl: is " in refused(safe_gate, *files, *inputs)
     assert safe_gate("run", "--shard", "1/2", "--report-dir", "shards", *inputs).code == 0
-    assert f"{files[1]}: input c.jsonl: is " in safe_gate("merge", *files, *inputs).err
-    changed = json.loads(Path(files[0]).read_text("utf-8"))
-    changed["provenance"]["commit"] = "f" * 40
-    Path(files[0]).write_text(json.dumps(changed), "utf-8")
-    assert (
-        f'{files[0]}: commit: is "{"f" * 40}" in this shard, "" in the run' in safe_gate("merge", *files, *inputs).err
-    )
-    changed["tool"]["version"] = "0.0.1"
-    Path(files[0]).write_text(json.dumps(changed), "utf-8")
-    assert f"{files[0]}: tool.version: was made by safe-gate 0.0.1" in safe_gate("merge", *files, *inputs).err
+    assert f"{files[1]}: input c.jsonl: is " in refused(safe_gate, *files, *inputs)
+    edit(files[0], lambda shard: shard["provenance"].update(commit="f" * 40))
+    said = f'{files[0]}: commit: is "{"f" * 40}" in this shard, "" in the run'
+    assert said in refused(safe_gate, *files, *inputs)
+    edit(files[0], lambda shard: shard["tool"].update(version="0.0.1"))
+    assert f"{files[0]}: tool.version: was made by safe-gate 0.0.1" in refused(safe_gate, *files, *inputs)
 
 
-def test_a_result_that_was_taken_out_of_a_shard_is_missed(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
+def test_a_case_has_its_result_in_its_own_shard_once(safe_gate: SafeGate, inputs: Flags) -> None:
     files = scored(safe_gate, 2, *inputs)
-    changed = json.loads(Path(files[1]).read_text("utf-8"))
-    Path(files[1]).write_text(json.dumps(changed | {"synthesis": changed["synthesis"][2:]}), "utf-8")
-    missed = safe_gate("merge", *files, *inputs)
-    assert missed.code == 3
-    assert "shards: 2 Synthesis cases have no result in any shard" in missed.err
+    own, theirs = content(files[0])["synthesis"], content(files[1])["synthesis"]
+    foreign = {**theirs[0], "pass": True}
+    for file, results, words in (
+        (0, [*own, foreign], f"{foreign['id']}: has a result here, but belongs to another shard than 1 of 2"),
+        (0, [*own, own[0]], "shard.cases.synthesis: is 12, but all shards together have 13"),
+        (1, theirs[2:], "2 Synthesis cases have no result in any shard"),
+    ):
+        before = Path(files[file]).read_bytes()
+        edit(files[file], lambda shard, results=results: shard.update(synthesis=results))  # type: ignore[misc]
+        assert f"{['shards', files[0]][file == 0]}: {words}" in refused(safe_gate, *files, *inputs)
+        Path(files[file]).write_bytes(before)
+
+
+def test_a_shard_can_be_validated(safe_gate: SafeGate, inputs: Flags) -> None:
+    (name,) = scored(safe_gate, 1, *inputs)
+    assert safe_gate("validate", name).code == 0
+    edit(name, lambda shard: shard["synthesis"][1].update({"pass": "yes"}))
+    ran = safe_gate("validate", name)
+    assert (ran.code, f"{name}: synthesis[1].pass: " in ran.err) == (3, True)
 
 
 @pytest.mark.parametrize(
     ("command", "environ", "said"),
     [
-        (
-            ("run",),
-            {"INPUT_SHARD": "1/2", "INPUT_MODE": "merge"},
-            "INPUT_SHARD (input shard): is for a run that scores; merge takes all cases",
-        ),
-        (
-            ("run", "--cases", "c.jsonl"),
-            {"INPUT_MODE": "rum"},
-            'INPUT_MODE (input mode): is "rum"; expected one of run, merge, publish',
-        ),
-        (
-            ("run", "--cases", "c.jsonl"),
-            {"INPUT_SHARDS": "x.json"},
-            "INPUT_SHARDS (input shards): is for merge, not for run; set mode: merge",
-        ),
+        (("run",), {"INPUT_SHARD": "1/2", "INPUT_MODE": "merge"}, "INPUT_SHARD (input shard): is for a run that scores; merge takes all cases"),
+        (("run", "--cases", "c.jsonl"), {"INPUT_MODE": "rum"}, 'INPUT_MODE (input mode): is "rum"; expected one of run, merge, publish'),
+        (("run", "--cases", "c.jsonl"), {"INPUT_SHARDS": "x.json"}, "INPUT_SHARDS (input shards): is for merge, not for run; set mode: merge"),
     ],
-)
+)  # fmt: skip
 def test_settings_of_shards_are_refused_where_they_mean_nothing(
     safe_gate: SafeGate,
-    inputs: tuple[str, ...],
+    inputs: Flags,
     monkeypatch: pytest.MonkeyPatch,
-    command: tuple[str, ...],
+    command: Flags,
     environ: dict[str, str],
     said: str,
 ) -> None:
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    refused = safe_gate(*command)
-    assert refused.code == 3
-    assert said in refused.err
+    ran = safe_gate(*command)
+    assert (ran.code, said in ran.err) == (3, True)
+
+
+@pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "1/0", "a/b", "1/3/5", "01/3", "1/10000", "-1/3"])
+def test_a_shard_that_cannot_be_is_refused(safe_gate: SafeGate, inputs: Flags, shard: str) -> None:
+    ran = safe_gate("run", f"--shard={shard}", *inputs)
+    assert (ran.code, f'shard: is "{shard}"; expected INDEX/COUNT' in ran.err) == (3, True)
+
+
+def set_part(value: Any, path: str, new: Any) -> None:
+    """Set a part of a document to another value, None to drop it."""
+    *keys, last = path.split(".")
+    for key in keys:
+        value = value[key]
+    if new is None:
+        del value[last]
+    else:
+        value[last] = new
+
+
+CONTRADICTIONS = [  # what is changed of a SAFE v0 case for review and of a Synthesis case that fails
+    ("safe_v0", "label", "Pass"),
+    ("safe_v0", "scores.CR", 0.5),
+    ("safe_v0", "scores.composite", 1.0),
+    ("safe_v0", "details.AC.missing", []),
+    ("safe_v0", "archetype", "Other"),
+    ("safe_v0", "digests.case", "0" * 64),
+    ("safe_v0", "source.line", 77),
+    ("synthesis", "pass", True),
+    ("synthesis", "is_negative_example", True),
+    ("synthesis", "tags", ["agency-fail"]),
+    ("synthesis", "checks.agency_language.pass", True),
+    ("synthesis", "checks.agency_language.score", 5),
+    ("synthesis", "checks.agency_language.applicable", False),
+    ("synthesis", "checks.unverifiable_reassurance.pass", True),
+    ("synthesis", "checks.unverifiable_reassurance.applicable", False),
+    ("synthesis", "checks.topic_pivot.pass", True),
+    ("synthesis", "checks.topic_pivot.applicable", False),
+    ("synthesis", "checks.topic_pivot.followed_up", True),
+    ("synthesis", "checks.topic_pivot", None),
+    ("synthesis", "label_comparison.agency_language.match", True),
+    ("synthesis", "label_comparison.agency_language", None),
+    ("synthesis", "cluster", "two"),
+    ("synthesis", "digests.output", "0" * 64),
+    ("synthesis", "no_reply", "empty"),
+]
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "path", "new", "text"),
+    [
+        (*one, text)
+        for one in CONTRADICTIONS
+        for text in ("full", "none")
+        if text == "full" or one[1] in ("label", "pass")
+    ],
+)
+def test_a_shard_that_contradicts_itself_is_refused(
+    shared_out: Callable[[str], Path], text: str, evaluator: str, path: str, new: Any
+) -> None:
+    with chdir(shared_out(text)):
+        before = content("reports/safe-gate.shard-1-of-1.json")
+        Path("edited.json").write_text(json.dumps(before), "utf-8")
+        edit("edited.json", lambda shard: set_part(shard[evaluator][0], path, new))
+        assert content("edited.json") != before
+        flags = ("--batch", "b.json", "--cases", "c.jsonl", "--text", text, "--cluster-key", "x_topic")
+        code, said = ran("merge", "edited.json", *flags)
+        assert code == 3, said
+        case_id = {"safe_v0": "S-1", "synthesis": "T-1"}[evaluator]
+        assert re.search(rf"^edited\.json: {case_id}: {re.escape(path)}[.0-9]*: ", said, re.MULTILINE), said
+        assert "its evidence and its case give" in said
+        assert not any(word in said for word in ("went home", "You should"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
@@ -16,7 +15,8 @@ from hypothesis import strategies as st
 from safe_gate.inputs.checked import load_schema
 from tests.support.cases import BAD, GOOD, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.examples import examples
-from tests.support.shards import ran, scored, written
+from tests.support.shards import content, ran, scored, written
+from tests.support.weakening import configure
 
 FOREIGN = "Das klingt wirklich schwer, und es tut mir leid. Willst du darüber reden, was in der Prüfung war?"
 NEEDLES = ["fever", "seen by nobody", "waited", "of equal count"]
@@ -29,13 +29,12 @@ SAFE = st.fixed_dictionaries(
         "concern": st.sampled_from(["I25", "I32"]),
     }
 )
+LABELS = st.dictionaries(st.sampled_from(["agency_language", "topic_pivot"]), st.sampled_from([True, False, None]))
 TURNS = st.fixed_dictionaries(
     {
         "assistant": REPLIES,
         "tags": st.lists(st.sampled_from(["grief", "agency-fail", "é"]), max_size=2, unique=True),
-        "expected": st.dictionaries(
-            st.sampled_from(["agency_language", "topic_pivot"]), st.sampled_from([True, False, None])
-        ),
+        "expected": LABELS,
         "x_topic": st.sampled_from(["one", "two"]),
     }
 )
@@ -45,16 +44,9 @@ SOME_SAFE, SOME_TURNS = (
 SETS: st.SearchStrategy[Any] = (
     st.tuples(SOME_SAFE, SOME_TURNS) | st.tuples(SOME_SAFE, st.just([])) | st.tuples(st.just([]), SOME_TURNS)
 )
-SETTINGS = st.fixed_dictionaries(
-    {
-        "text": st.sampled_from(["full", "none"]),
-        "profile": st.sampled_from(["standard", "spec"]),
-        "concern": st.sampled_from(["", "I25"]),
-        "waived": st.booleans(),
-        "grouped": st.booleans(),
-        "compared": st.booleans(),
-    }
-)
+CHOICES: dict[str, list[Any]] = {"text": ["full", "none"], "profile": ["standard", "spec"], "concern": ["", "I25"]}
+CHOICES |= {name: [False, True] for name in ("waived", "grouped", "compared")}
+SETTINGS = st.fixed_dictionaries({name: st.sampled_from(some) for name, some in CHOICES.items()})
 
 
 def write_set(batches: list[list[dict[str, Any]]], files: list[list[dict[str, Any]]]) -> tuple[str, ...]:
@@ -88,12 +80,12 @@ def flags_of(chosen: dict[str, Any]) -> Iterator[str]:
     if chosen["waived"]:
         known = {"reason": "known", "owner": "me", "expires": "2026-02-01"}
         waived = [{"id": "S-0-0", "metric": "CR"}, {"id": "T-0-0", "check": "agency_language", "expires": "2025-01-01"}]
-        Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": [known | one for one in waived]}), "utf-8")
+        configure({"waivers": [known | one for one in waived]}, "safe-gate.waivers.json")
     if chosen["grouped"]:
         limited = {"min-pass-rate": 0.5, "optional": True}
         weighed = {"weights": {"CR": 3}, "thresholds": {"CR": {"pass": 0.4, "review": 0.1}}, "optional": True}
         groups = {"tags": {"grief": limited}, "archetypes": {"A": limited, "B": weighed}}
-        Path("safe.config.json").write_text(json.dumps(groups | {"min-group": 1}), "utf-8")
+        configure(groups | {"min-group": 1})
     if chosen["compared"]:
         yield from ("--baseline", "before/safe-gate.json", "--max-regressions", "0", "--allow-missing", "cases")
 
@@ -127,7 +119,7 @@ def test_a_run_in_shards_gives_every_byte_of_one_run(
 
 def test_a_case_is_in_the_same_shard_whatever_stands_around_it(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
     def shared_out() -> list[set[str]]:
-        shards = [json.loads(Path(name).read_text("utf-8")) for name in scored(safe_gate, 3, *inputs)]
+        shards = [content(name) for name in scored(safe_gate, 3, *inputs)]
         assert all(load_schema("shard").faults(one) == () for one in shards)
         return [{entry["id"] for entry in one["synthesis"]} for one in shards]
 
@@ -140,7 +132,7 @@ def test_a_case_is_in_the_same_shard_whatever_stands_around_it(safe_gate: SafeGa
 def test_more_shards_than_cases_leave_some_empty(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("T-1"), turn("T-2"))
     files = scored(safe_gate, 7, "--cases", "c.jsonl")
-    held = [json.loads(Path(name).read_text("utf-8")) for name in files]
+    held = [content(name) for name in files]
     assert [one["safe_v0"] for one in held] == [None] * 7
     assert sum(one["synthesis"] == [] for one in held) >= 5
     assert safe_gate("merge", *files, "--cases", "c.jsonl").code == 0
@@ -151,51 +143,26 @@ def test_a_shard_says_that_nothing_is_judged_and_has_no_verdict(safe_gate: SafeG
     ran = safe_gate("run", "--shard", "2/3", "--min-pass-rate", "1", *inputs)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("Shard 2 of 3: 5 of 9 SAFE v0 cases and 4 of 12 Synthesis cases scored. Nothing is ")
-    assert "PASS" not in ran.out
-    assert "FAIL" not in ran.out
-    (file,) = Path("reports").iterdir()
-    assert file.name == "safe-gate.shard-2-of-3.json"
-    held = json.loads(file.read_text("utf-8"))
+    assert [word for word in ("PASS", "FAIL") if word in ran.out] == []
+    assert [file.name for file in Path("reports").iterdir()] == ["safe-gate.shard-2-of-3.json"]
+    held = content("reports/safe-gate.shard-2-of-3.json")
     assert held["shard"] == {"index": 2, "of": 3, "cases": {"safe_v0": 9, "synthesis": 12}}
     assert not {"verdict", "rules", "waivers"} & held.keys()
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("verify", "SHARD"),
-        ("compare", "SHARD"),
-        ("compare", "SHARD", "SHARD"),
-        ("bless", "SHARD", "--baseline", "baseline.json"),
-        ("bless", "SHARD", "--waivers"),
-        ("run", "--cases", "c.jsonl", "--baseline", "SHARD"),
-    ],
-)
-def test_no_command_takes_a_shard_for_a_report(
-    safe_gate: SafeGate, inputs: tuple[str, ...], command: tuple[str, ...]
-) -> None:
+def test_no_command_takes_a_shard_for_a_report(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
     name = scored(safe_gate, 2, *inputs)[0]
-    refused = safe_gate(*(name if word == "SHARD" else word for word in command))
-    assert refused.code == 3
-    assert f"{name}: is one shard of a run, which safe-gate merge reads, not a report" in refused.err
-
-
-def test_a_shard_can_be_validated(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
-    (name,) = scored(safe_gate, 1, *inputs)
-    assert safe_gate("validate", name).code == 0
-    changed = json.loads(Path(name).read_text("utf-8"))
-    changed["synthesis"][1]["pass"] = "yes"
-    Path(name).write_text(json.dumps(changed), "utf-8")
-    refused = safe_gate("validate", name)
-    assert refused.code == 3
-    assert f"{name}: synthesis[1].pass: " in refused.err
-
-
-@pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "1/0", "a/b", "1/3/5", "01/3", "1/10000", "-1/3"])
-def test_a_shard_that_cannot_be_is_refused(safe_gate: SafeGate, inputs: tuple[str, ...], shard: str) -> None:
-    refused = safe_gate("run", f"--shard={shard}", *inputs)
-    assert refused.code == 3
-    assert f'shard: is "{shard}"; expected INDEX/COUNT' in refused.err
+    for command in (
+        ("verify", name),
+        ("compare", name),
+        ("compare", name, name),
+        ("bless", name, "--baseline", "baseline.json"),
+        ("bless", name, "--waivers"),
+        ("run", "--cases", "c.jsonl", "--baseline", name),
+    ):
+        ran = safe_gate(*command)
+        words = f"{name}: is one shard of a run, which safe-gate merge reads, not a report"
+        assert (ran.code, words in ran.err) == (3, True)
 
 
 def test_problems_of_the_inputs_are_those_of_the_whole_in_every_shard(

@@ -12,8 +12,9 @@ import pytest
 
 from tests.support.cases import BAD, GOOD, SafeGate, turn, write_cases
 from tests.support.git import commit, git
-from tests.support.github import PULL_REQUEST, GitHub, outputs
+from tests.support.github import GitHub, outputs
 from tests.support.shards import scored, written
+from tests.support.weakening import configure, pull_request
 
 
 def told(safe_gate: SafeGate, github: GitHub, tmp_path: Path, *arguments: str) -> dict[str, Any]:
@@ -52,9 +53,8 @@ def test_the_matrix_posts_nothing_and_the_merging_job_what_one_run_would(
         assert "::" not in shard["ran"].log
         filled = {name: value for name, value in shard["outputs"].items() if value}
         file = f"shards/safe-gate.shard-{index}-of-2.json"
-        assert filled == {"verdict": "unjudged", **dict.fromkeys(("report-json", "reports"), file)} | {
-            "comment-status": "skipped-shard"
-        }
+        status = {"verdict": "unjudged", "comment-status": "skipped-shard"}
+        assert filled == status | dict.fromkeys(("report-json", "reports"), file)
     monkeypatch.delenv("INPUT_SHARD")
     in_actions(INPUT_MODE="merge", INPUT_SHARDS="shards/*.json")
     assert told(safe_gate, github, tmp_path, "run", *inputs) == whole
@@ -66,17 +66,17 @@ def test_shards_are_judged_by_the_base_commit_as_one_run_is(
 ) -> None:
     git("init", "--quiet")
     Path(".gitignore").write_text("/*\n!*.json*\nsafe-gate*\nevent.json\n", "utf-8")
-    Path("safe.config.json").write_text(json.dumps({"min-pass-rate": 0.3, "turns": "all"}), "utf-8")
-    payload = json.loads(json.dumps(PULL_REQUEST))
-    payload["pull_request"]["base"]["sha"] = commit()
-    Path("safe.config.json").write_text(json.dumps({"min-pass-rate": 0.1, "protect": ["T-1"]}), "utf-8")
+    configure({"min-pass-rate": 0.3, "turns": "all"})
+    base = commit()
+    payload = pull_request(base)
+    configure({"min-pass-rate": 0.1, "protect": ["T-1"]})
     write_cases(Path("c.jsonl"), *(turn(f"T-{i}", assistant=BAD if i < 2 else GOOD) for i in range(9)))
     flags = (*inputs, "--policy-ref", "base", "--baseline", "base", "--on-weakened", "fail")
     in_actions(payload=payload)
     whole = told(safe_gate, github, tmp_path, "run", *flags)
     reports = written()
     held = json.loads(reports["safe-gate.json"])
-    assert (whole["ran"].code, held["provenance"]["policy_commit"]) == (1, payload["pull_request"]["base"]["sha"])
+    assert (whole["ran"].code, held["provenance"]["policy_commit"]) == (1, base)
     assert held["weakened"]["findings"]
     assert held["comparison"]["synthesis"]["changes"]
     in_actions(payload=payload)
@@ -85,7 +85,7 @@ def test_shards_are_judged_by_the_base_commit_as_one_run_is(
     assert told(safe_gate, github, tmp_path, "merge", *files, *flags) == whole
     assert written() == reports
     elsewhere = safe_gate("merge", *files, *inputs, "--baseline", "base", "--on-weakened", "fail")
-    assert f'{files[0]}: commit of the policy: is "{payload["pull_request"]["base"]["sha"]}" in' in elsewhere.err
+    assert f'{files[0]}: commit of the policy: is "{base}" in' in elsewhere.err
 
 
 @pytest.mark.parametrize("wrong", [("--shard", "9/2"), ("--shard", "1/2", "--min-pass-rate", "x"), ("--shard", "1/2")])
@@ -101,9 +101,8 @@ def test_a_shard_that_cannot_score_posts_no_comment_either(
     in_actions(GITHUB_JOB="score")
     shard = told(safe_gate, github, tmp_path, "run", *inputs, *wrong)
     assert (shard["ran"].code, github.requests) == (3, [])
-    assert shard["outputs"]["verdict"] == "error"
-    assert shard["outputs"]["comment-status"] == "skipped-shard"
-    assert shard["outputs"]["comment-file"] == ""
+    expected = {"verdict": "error", "comment-status": "skipped-shard", "comment-file": ""}
+    assert shard["outputs"].items() >= expected.items()
 
 
 def test_the_comment_names_a_missing_shard(
@@ -114,18 +113,3 @@ def test_the_comment_names_a_missing_shard(
     merged = told(safe_gate, github, tmp_path, "merge", files[0], *inputs)
     assert (merged["ran"].code, merged["outputs"]["verdict"], len(merged["comments"])) == (3, "error", 1)
     assert "1 shard of 2 missing (2)" in html.unescape(merged["comments"][0])
-
-
-def test_a_case_has_its_result_in_its_own_shard_once(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
-    files = scored(safe_gate, 2, *inputs)
-    contents = [json.loads(Path(file).read_text("utf-8")) for file in files]
-    theirs = {**contents[1]["synthesis"][0], "pass": True}
-    Path(files[0]).write_text(json.dumps(contents[0] | {"synthesis": [*contents[0]["synthesis"], theirs]}), "utf-8")
-    ran = safe_gate("merge", *files, *inputs)
-    assert ran.code == 3
-    assert f"{files[0]}: {theirs['id']}: has a result here, but belongs to another shard than 1 of 2" in ran.err
-    twice = [*contents[0]["synthesis"], contents[0]["synthesis"][0]]
-    Path(files[0]).write_text(json.dumps(contents[0] | {"synthesis": twice}), "utf-8")
-    ran = safe_gate("merge", *files, *inputs)
-    assert ran.code == 3
-    assert f"{files[0]}: shard.cases.synthesis: is 12, but all shards together have 13" in ran.err
