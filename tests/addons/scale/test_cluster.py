@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +32,9 @@ SITE = next(path for path in sys.path if path.endswith("site-packages"))
 
 _START = "import sys; {first}; from dask.__main__ import main; main()"
 """What a process of the cluster does: something of a test's first, then what the command `dask` does."""
+
+_DEADLY = "import os; from safe_gate.inputs import case_files; case_files.compile_recipe = lambda *_: os._exit(9)"
+"""Makes a worker end at its first cases."""
 
 _BARE = f"sys.path.append({SITE!r})"
 """With `-S` no `.pth` file is read, so that what is installed is there, and a checkout is not."""
@@ -106,10 +109,20 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send few lines at once, so that a small file is many parts."""
     monkeypatch.setattr(cluster, "LINES", 10)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+
+
+def assert_same(safe_gate: SafeGate, two: Cluster, *what: str | Path) -> int:
+    """Run here and on a cluster, which say and write the same; return the exit code."""
+    alone = safe_gate("run", *what, "--report-dir", "one")
+    shared = safe_gate("run", *what, "--report-dir", "two", *two.flags())
+    assert (shared.code, shared.err) == (alone.code, alone.err)
+    for name in ("safe-gate.json", "safe-gate.md"):
+        assert Path("two", name).read_bytes() == Path("one", name).read_bytes()
+    return shared.code
 
 
 @pytest.mark.parametrize("lines", [1, 7, 500])
@@ -126,19 +139,15 @@ def test_the_report_is_that_of_one_process_to_the_byte(
     assert Path("two.json").read_bytes() == Path("one.json").read_bytes()
 
 
-@pytest.mark.usefixtures("one_by_one")
+@pytest.mark.usefixtures("few_lines")
 def test_a_run_has_the_same_report_digests_and_verdict(safe_gate: SafeGate, two: Cluster) -> None:
     Path("pack.json").write_text(json.dumps(TEAM), "utf-8")
-    what = ("run", "--synthesis-cases", EXAMPLES, DATA, "--rules", "pack.json", "--rules-off", "agency-positive")
-    alone = safe_gate(*what, "--report-dir", "one")
-    shared = safe_gate(*what, "--report-dir", "two", *two.flags())
-    assert alone.code == shared.code == 1
-    assert Path("two/safe-gate.json").read_bytes() == Path("one/safe-gate.json").read_bytes()
-    assert Path("two/safe-gate.md").read_bytes() == Path("one/safe-gate.md").read_bytes()
+    what = ("--synthesis-cases", EXAMPLES, DATA, "--rules", "pack.json", "--rules-off", "agency-positive")
+    assert assert_same(safe_gate, two, *what) == 1
     assert safe_gate("verify", "two/safe-gate.json").code == 0
 
 
-@pytest.mark.usefixtures("one_by_one")
+@pytest.mark.usefixtures("few_lines")
 def test_rows_of_parquet_and_a_baseline_are_scored_there_too(safe_gate: SafeGate, two: Cluster) -> None:
     cases = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
     rows = [{name: case[name] for name in ("id", "user", "assistant", "checks", "tags")} for case in cases]
@@ -147,14 +156,10 @@ def test_rows_of_parquet_and_a_baseline_are_scored_there_too(safe_gate: SafeGate
     commit()
     rows[1] |= {"assistant": "You must go.", "tags": None}
     pq.write_table(pa.Table.from_pylist(rows), "c.parquet")
-    what = "run", "--synthesis-cases", "c.parquet", "--baseline", "HEAD"
-    alone = safe_gate(*what, "--report-dir", "one")
-    shared = safe_gate(*what, "--report-dir", "two", *two.flags())
-    assert (shared.code, shared.err) == (alone.code, alone.err)
-    assert Path("two/safe-gate.json").read_bytes() == Path("one/safe-gate.json").read_bytes()
+    assert_same(safe_gate, two, "--synthesis-cases", "c.parquet", "--baseline", "HEAD")
 
 
-@pytest.mark.usefixtures("one_by_one")
+@pytest.mark.usefixtures("few_lines")
 def test_every_problem_of_every_part_is_named_in_the_same_words(safe_gate: SafeGate, two: Cluster) -> None:
     cases = [turn(f"c{number}") for number in range(45)]
     write_cases(Path("a.jsonl"), *cases[:23], turn("bad", checks=["x"], user=3), *cases[23:], turn("c3"), turn("c30"))
@@ -171,6 +176,15 @@ def test_every_problem_of_every_part_is_named_in_the_same_words(safe_gate: SafeG
     for place in ("a.jsonl:24: bad: checks[0]", "a.jsonl:47: c3", "a.jsonl:50", "a.jsonl:51", "b.jsonl:31: c7"):
         assert place in alone.err
     assert "could not judge: 13 problems" in alone.err
+
+
+@contextmanager
+def once(word: Pipe, action: Callable[[str], object]) -> Iterator[None]:
+    """Do something in another thread as soon as a word comes out of a pipe."""
+    thread = Thread(target=lambda: action(word.word()))
+    thread.start()
+    yield
+    thread.join()
 
 
 def test_a_worker_killed_midway_loses_nothing(
@@ -192,17 +206,15 @@ def test_a_worker_killed_midway_loses_nothing(
     )
     killed: list[int] = []
 
-    def kill() -> None:
-        killed.append(int(stuck.word()))
+    def kill(pid: str) -> None:
+        killed.append(int(pid))
         os.kill(killed[0], signal.SIGKILL)
 
     with started(tmp_path, workers=0) as found:
         for _ in range(2):
             found.worker(f"exec({first!r})")
-        killer = Thread(target=kill)
-        killer.start()
-        shared = safe_gate("eval", "--cases", DATA, "--out", "two.json", *found.flags())
-        killer.join()
+        with once(stuck, kill):
+            shared = safe_gate("eval", "--cases", DATA, "--out", "two.json", *found.flags())
         (worker,) = (worker for worker in found.workers if worker.pid in killed)
         assert worker.wait(timeout=60) == -signal.SIGKILL
     alone = safe_gate("eval", "--cases", DATA, "--out", "one.json")
@@ -211,9 +223,8 @@ def test_a_worker_killed_midway_loses_nothing(
 
 
 def test_cases_that_end_every_worker_are_a_run_without_a_verdict(safe_gate: SafeGate, tmp_path: Path) -> None:
-    deadly = "import os; from safe_gate.inputs import case_files; case_files.compile_recipe = lambda *_: os._exit(9)"
     with started(tmp_path, workers=0, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as found:
-        found.worker(deadly)
+        found.worker(_DEADLY)
         ran = safe_gate("eval", "--cases", EXAMPLES, "--out", "o.json", *found.flags())
     assert ran.code == 3
     assert "gave up: some cases ended 1 worker, perhaps for lack of memory" in ran.err
@@ -229,15 +240,8 @@ def test_a_scheduler_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, t
     )
     with started(tmp_path, workers=0) as found:
         found.worker(first)
-
-        def kill() -> None:
-            stuck.word()
-            found.ends.close()
-
-        killer = Thread(target=kill)
-        killer.start()
-        ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
-        killer.join()
+        with once(stuck, lambda _: found.ends.close()):
+            ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
     assert ran.code == 3
     assert "was lost: " in ran.err
     assert ran.err.count("\n") == 2
@@ -249,43 +253,34 @@ def test_workers_that_go_and_do_not_come_back_are_not_waited_for(
     monkeypatch.setattr(cluster, "PATIENCE", 1)
     monkeypatch.setattr(cluster, "ALONE", 1)
     with started(tmp_path, workers=0) as found:
-        ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
-        assert ran.code == 3
-        assert "has no worker, and none came for 1 s; start some" in ran.err
-        found.worker(
-            "import os; from safe_gate.inputs import case_files; case_files.compile_recipe = lambda *_: os._exit(9)"
-        )
-        ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
-    assert ran.code == 3
-    assert "has lost all its workers, and none came for 1 s; start some" in ran.err
+        for has in ("has no worker", "has lost all its workers"):
+            ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
+            assert (ran.code, f"{has}, and none came for 1 s; start some" in ran.err) == (3, True)
+            found.worker(_DEADLY)
+
+
+CLUSTER = "from safe_gate.addons.scale import cluster; "
 
 
 @pytest.mark.parametrize(
     ("first", "has"),
     [
-        ("import safe_gate; safe_gate.__version__ = '0.9.9'", "has safe-gate 0.9.9; expected "),
-        ("import platform; platform.python_version_tuple = lambda: ('3', '8', '1')", "has Python 3.8; expected 3."),
-        (
-            "from safe_gate.addons.scale import cluster; found = cluster._digest; cluster._digest = lambda *a: found(*a) if 'json' not in a[1] else 'other'",
-            "has rule packs other; expected ",
-        ),
-        (
-            "from safe_gate.addons.scale import cluster; own = cluster._software(); told = [{**own, 'code': 'other'}, own]; cluster._software = told.pop",
-            "has code other; expected ",
-        ),
+        ("import safe_gate; safe_gate.__version__ = '0.9.9'", "safe-gate 0.9.9; expected "),
+        ("import platform; platform.python_version_tuple = lambda: ('3', '8', '1')", "Python 3.8; expected 3."),
+        (CLUSTER + "found = cluster._digest; cluster._digest = lambda *a: found(*a) if 'json' not in a[1] else 'other'", "rule packs other; expected "),
+        (CLUSTER + "own = cluster._software(); told = [{**own, 'code': 'other'}, own]; cluster._software = told.pop", "code other; expected "),
     ],
     ids=["safe-gate", "Python", "packs", "late"],
-)
+)  # fmt: skip
 def test_a_worker_with_other_software_is_refused_by_name(
     safe_gate: SafeGate, tmp_path: Path, first: str, has: str
 ) -> None:
     with started(tmp_path, workers=0) as found:
         found.worker(first)
         ran = safe_gate("eval", "--cases", EXAMPLES, "--out", "o.json", *found.flags())
-    assert ran.code == 3
-    assert ran.err.startswith("worker tcp://127.0.0.1:")
-    assert f": {has}" in ran.err
-    assert "as where the run was started, because verdicts could differ; install the same on every worker" in ran.err
+    assert (ran.code, ran.err.startswith("worker tcp://127.0.0.1:")) == (3, True)
+    for words in (f": has {has}", "as where the run was started, because verdicts could differ; install the same on"):
+        assert words in ran.err
     assert not Path("o.json").exists()
 
 
@@ -302,13 +297,10 @@ def test_a_worker_without_safe_gate_is_refused(safe_gate: SafeGate, tmp_path: Pa
     "address", ["tcp://here", "http://127.0.0.1:8786", "127.0.0.1:port", "tcp://127.0.0.1:8786/x", "inproc://1:2"]
 )
 def test_an_invalid_address_is_refused(safe_gate: SafeGate, address: str) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
+    words = f"jobs: {address} is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT\n"
     for command in ("eval", "doctor"):
-        ran = safe_gate(command, "--cases", "c.jsonl", "--jobs", address)
-        assert ran.code == 3
-        assert ran.err.startswith(
-            f"jobs: {address} is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT\n"
-        )
+        ran = safe_gate(command, "--cases", EXAMPLES, "--jobs", address)
+        assert (ran.code, ran.err.startswith(words)) == (3, True)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tls://127.0.0.1:9"])
@@ -316,10 +308,8 @@ def test_a_scheduler_that_does_not_answer_is_reported_in_one_sentence(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setattr(cluster, "PATIENCE", 1)
-    write_cases(Path("c.jsonl"), turn("a"))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--jobs", address)
-    assert ran.code == 3
-    assert f"jobs: {address} cannot be reached: " in ran.err
+    ran = safe_gate("run", "--synthesis-cases", EXAMPLES, "--jobs", address)
+    assert (ran.code, f"jobs: {address} cannot be reached: " in ran.err) == (3, True)
     assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
 
 
@@ -330,9 +320,9 @@ def test_without_the_extra_the_error_says_how_to_install_it(
     for command in ("eval", "doctor"):
         ran = safe_gate(command, "--cases", EXAMPLES, "--jobs", "127.0.0.1:1")
         assert ran.code == 3
-        assert (
-            "jobs: names a dask scheduler, which needs distributed, which is not installed; install SAFE Gate with"
-            in ran.err
-        )
-        assert "instead of the action, whose image lacks it" in ran.err
-        assert "install SAFE Gate with the extra `dask`" in ran.err
+        for words in (
+            "jobs: names a dask scheduler, which needs distributed, which is not installed; install SAFE Gate with",
+            "instead of the action, whose image lacks it",
+            "install SAFE Gate with the extra `dask`",
+        ):
+            assert words in ran.err

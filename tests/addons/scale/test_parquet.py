@@ -16,17 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate.addons.scale import parquet
-from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.inputs import case_files, recorded
 from safe_gate.model.problems import Problem
 from safe_gate.scoring import sides
 from safe_gate.settings import Settings
-from tests.support.cases import REPOSITORY, SafeGate, short_turn, turn, write_cases
+from tests.support.cases import REPOSITORY, SYNTHESIS, SafeGate, short_turn, turn, write_cases
 from tests.support.git import commit, git
 
 DATA = REPOSITORY / "examples" / "empathy.jsonl"
-CHECKS = ["agency_language", "unverifiable_reassurance", "topic_pivot"]
 COLUMNS = pa.schema(
     [
         ("id", pa.string()),
@@ -47,16 +45,20 @@ def write(path: str, cases: list[dict[str, Any]], schema: pa.Schema | None = Non
 
 def read(path: str) -> list[Any]:
     """Return what is read of a file: cases and problems."""
-    found = recorded.read_cases(
-        case_files.files_of(EVALUATORS["synthesis"], Settings().replace(synthesis_cases=(path,))),
-        sides.scoring_settings(Settings()),
-    )
+    files = case_files.files_of(SYNTHESIS, Settings().replace(synthesis_cases=(path,)))
+    found = recorded.read_cases(files, sides.scoring_settings(Settings()))
     return [item for item in found if isinstance(item, Case | Problem)]
 
 
 def told(path: str) -> list[str]:
     """Return the problems of a file as lines."""
     return [f"{p.place.line}: {p.case_id}: {p.field}: {p.message}" for p in read(path) if isinstance(p, Problem)]
+
+
+def refusal(safe_gate: SafeGate, *paths: str) -> str:
+    ran = safe_gate("eval", "--cases", *paths)
+    assert ran.code == 3, ran.log
+    return ran.err
 
 
 def bare(report: str) -> Any:
@@ -83,29 +85,24 @@ def test_rows_score_as_the_same_lines_do(safe_gate: SafeGate, rows: int) -> None
 def test_rows_of_a_column_with_a_dictionary_carry_no_more_than_their_own_values(safe_gate: SafeGate) -> None:
     cases = [short_turn(f"c{number}", user=f"{number} {'I feel low. ' * 20}") for number in range(300)]
     reports, sizes = [], []
-    for name, kind in (("plain.parquet", pa.string()), ("dictionary.parquet", pa.dictionary(pa.int32(), pa.string()))):
-        write(name, cases, COLUMNS.set(1, pa.field("user", kind)))
-        with Path(name).open("rb") as file:
+    for kind in (pa.string(), pa.dictionary(pa.int32(), pa.string())):
+        write("c.parquet", cases, COLUMNS.set(1, pa.field("user", kind)))
+        with Path("c.parquet").open("rb") as file:
             sizes.append(sum(len(data) for _, data in parquet.read_batches(file, 50)))
-        assert safe_gate("eval", "--cases", name, "--out", "o.json").code in (0, 2)
+        assert safe_gate("eval", "--cases", "c.parquet", "--out", "o.json").code in (0, 2)
         reports.append(bare("o.json"))
     assert reports[0] == reports[1]
     assert sizes[1] < 1.1 * sizes[0]
 
 
-def test_a_run_on_rows_can_be_verified(safe_gate: SafeGate) -> None:
-    write("c.parquet", [turn("a"), turn("b")])
-    assert safe_gate("run", "--synthesis-cases", "c.parquet").code == 0
-    assert safe_gate("verify", "reports/safe-gate.json").code == 0
-    write("c.parquet", [turn("a"), turn("c")])
-    assert safe_gate("verify", "reports/safe-gate.json").code != 0
-
-
-def test_rows_of_a_commit_are_a_baseline(safe_gate: SafeGate) -> None:
+def test_a_run_on_rows_can_be_verified_and_be_a_baseline(safe_gate: SafeGate) -> None:
+    verify = ("verify", "reports/safe-gate.json")
     git("init", "--quiet")
     write("c.parquet", [turn("a"), turn("b")])
     commit()
+    assert safe_gate("run", "--synthesis-cases", "c.parquet").code == safe_gate(*verify).code == 0
     write("c.parquet", [turn("a"), turn("b", assistant="You must go.")])
+    assert safe_gate(*verify).code != 0
     ran = safe_gate("compare", "HEAD", ".", "--synthesis-cases", "*.parquet")
     assert (ran.code, ran.err) == (0, "")
     assert "1 newly failing, 0 fixed, 0 still failing · 1 of 2 outputs changed" in ran.out
@@ -124,25 +121,18 @@ def test_a_null_is_a_field_that_is_not_there_but_for_a_label_of_a_map() -> None:
 
 
 def test_every_row_is_validated_against_the_schema(safe_gate: SafeGate) -> None:
-    cases = [
-        turn("a", tags=["t"]),
-        turn("b", checks=["agency"]),
-        turn("a"),
-        turn("", user=None),
-        turn("d", tags=[None]),
-    ]
-    write("c.parquet", cases, row_group_size=2)
-    ran = safe_gate("eval", "--cases", "c.parquet")
-    assert ran.code == 3
+    wrong = turn("b", checks=["agency"]), turn("a"), turn("", user=None), turn("d", tags=[None])
+    write("c.parquet", [turn("a", tags=["t"]), *wrong], row_group_size=2)
+    err = refusal(safe_gate, "c.parquet")
     for said in (
-        'c.parquet:2: b: checks[0]: "agency" is not allowed; expected one of',
-        "c.parquet:3: a: id: appears at c.parquet:1 too",
-        "c.parquet:4: user: is missing; expected text",
-        "c.parquet:4: id: ",
-        "c.parquet:5: d: tags[0]: is null; expected text",
+        '2: b: checks[0]: "agency" is not allowed; expected one of',
+        "3: a: id: appears at c.parquet:1 too",
+        "4: user: is missing; expected text",
+        "4: id: ",
+        "5: d: tags[0]: is null; expected text",
     ):
-        assert said in ran.err
-    assert "could not judge: 5 problems" in ran.err
+        assert f"c.parquet:{said}" in err
+    assert "could not judge: 5 problems" in err
 
 
 @pytest.mark.parametrize(
@@ -167,15 +157,12 @@ def test_a_value_of_another_kind_is_a_problem_of_its_row(column: str, value: Any
 
 
 def test_conversations_are_rows_too(safe_gate: SafeGate) -> None:
-    said = [
-        {"role": "user", "content": "I feel awful."},
-        {"role": "assistant", "content": "Anyway.", "expected": {"topic_pivot": False}},
-    ]
+    reply = {"role": "assistant", "content": "Anyway.", "expected": {"topic_pivot": False}}
     cases: list[dict[str, Any]] = [
-        {"id": "a", "messages": said, "turns": "all"},
+        {"id": "a", "messages": [{"role": "user", "content": "I feel awful."}, reply], "turns": "all"},
         {"id": "b", "user": "Hi.", "assistant": "Hello."},
     ]
-    write("c.parquet", [{**dict.fromkeys(("messages", "turns", "user", "assistant")), **one} for one in cases])
+    write("c.parquet", [dict.fromkeys(("messages", "turns", "user", "assistant")) | one for one in cases])
     write_cases(Path("c.jsonl"), *cases)
     for name in ("c.parquet", "c.jsonl"):
         assert safe_gate("eval", "--cases", name, "--out", f"{name}.json").code in (0, 2)
@@ -185,14 +172,8 @@ def test_conversations_are_rows_too(safe_gate: SafeGate) -> None:
 def test_what_arrow_allows_and_json_does_not_is_a_problem_of_its_row() -> None:
     base = {name: pa.array([value]) for name, value in turn("a").items()}
     twice = pa.Table.from_arrays([*base.values(), base["id"]], [*base, "id"])
-    broken = pa.Table.from_pydict(
-        base
-        | {
-            "user": pa.Array.from_buffers(
-                pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")]
-            )
-        }
-    )
+    no_text = [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")]
+    broken = pa.Table.from_pydict(base | {"user": pa.Array.from_buffers(pa.string(), 1, no_text)})
     pairs = [("topic_pivot", True), ("topic_pivot", False)]
     doubled = pa.Table.from_pydict(base | {"expected": pa.array([pairs], pa.map_(pa.string(), pa.bool_()))})
     for table, said in (
@@ -213,10 +194,9 @@ def test_what_arrow_allows_and_json_does_not_is_a_problem_of_its_row() -> None:
 )
 def test_a_file_that_is_no_parquet_is_a_problem(safe_gate: SafeGate, content: bytes) -> None:
     Path("c.parquet").write_bytes(content)
-    ran = safe_gate("eval", "--cases", "c.parquet")
-    assert ran.code == 3
-    assert ran.err.startswith("c.parquet: is not a readable Parquet file: ")
-    assert ran.err.count("\n") == 2
+    err = refusal(safe_gate, "c.parquet")
+    assert err.startswith("c.parquet: is not a readable Parquet file: ")
+    assert err.count("\n") == 2
 
 
 @given(st.integers(0, 2**32), st.binary(min_size=1, max_size=4))
@@ -232,9 +212,7 @@ def test_a_damaged_file_is_read_or_refused(place: int, damage: bytes) -> None:
 
 def test_a_file_without_rows_is_empty(safe_gate: SafeGate) -> None:
     pq.write_table(COLUMNS.empty_table(), "c.parquet")
-    ran = safe_gate("eval", "--cases", "c.parquet")
-    assert ran.code == 3
-    assert "c.parquet: is empty: no cases; expected one case a row" in ran.err
+    assert "c.parquet: is empty: no cases; expected one case a row" in refusal(safe_gate, "c.parquet")
 
 
 def test_without_the_extra_the_error_says_how_to_install_it(
@@ -243,18 +221,18 @@ def test_without_the_extra_the_error_says_how_to_install_it(
     write("a.parquet", [turn("a")])
     write_cases(Path("b.jsonl"), turn("b", checks=[]))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    ran = safe_gate("eval", "--cases", "a.parquet", "b.jsonl")
-    assert ran.code == 3
-    assert "a.parquet: is Parquet, which needs pyarrow, which is not installed" in ran.err
-    assert "instead of the action, whose image lacks it" in ran.err
-    assert "install SAFE Gate with the extra `dask`" in ran.err
-    assert "b.jsonl:1: b: checks" in ran.err
+    err = refusal(safe_gate, "a.parquet", "b.jsonl")
+    for words in (
+        "a.parquet: is Parquet, which needs pyarrow, which is not installed",
+        "instead of the action, whose image lacks it",
+        "install SAFE Gate with the extra `dask`",
+        "b.jsonl:1: b: checks",
+    ):
+        assert words in err
 
 
 @pytest.mark.soak
 def test_pages_that_expand_are_refused(safe_gate: SafeGate) -> None:
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     rows = {"id": ["a", "b"], "user": ["Hi."] * 2, "assistant": ["Hello."] * 2, "x_a": ["a" * (70 << 20)] * 2}
-    parquet.write_table(pyarrow.table(rows), "c.parquet", compression="zstd", use_dictionary=False)
-    ran = safe_gate("run", "--synthesis-cases", "c.parquet")
-    assert (ran.code, "c.parquet: is not a readable Parquet file: it expands from " in ran.err) == (3, True)
+    pq.write_table(pa.table(rows), "c.parquet", compression="zstd", use_dictionary=False)
+    assert "c.parquet: is not a readable Parquet file: it expands from " in refusal(safe_gate, "c.parquet")
