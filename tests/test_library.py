@@ -34,9 +34,8 @@ def test_the_public_names_are_those_of_the_page() -> None:
 
 
 def python(code: str, *arguments: str | Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -61,7 +60,6 @@ def test_scoring_imports_no_settings_network_or_file_code() -> None:
 
 def test_a_reply_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
     checks = ["agency_language", "unverifiable_reassurance", "topic_pivot"]
-    write_cases(Path("c.jsonl"), turn("", assistant=BAD))
     for id_, reply in (("good", GOOD), ("bad", BAD)):
         write_cases(Path("c.jsonl"), turn(id_, assistant=reply))
         safe_gate("run", "--synthesis-cases", "c.jsonl")
@@ -79,7 +77,7 @@ def test_a_reply_is_scored_by_the_checks_and_the_profile_that_are_asked_for() ->
     assert "shared" not in codec.to_json(score_reply(SAID, GOOD, profile="spec").checks["topic_pivot"])
 
 
-def test_a_reply_is_scored_by_what_a_case_and_a_teams_packs_ask_for(safe_gate: SafeGate) -> None:
+def test_a_reply_is_scored_by_the_words_that_a_case_asks_for(safe_gate: SafeGate) -> None:
     asked: dict[str, Any] = {"must_contain": ["sorry", {"regex": "tal.s?"}], "must_not_contain": ["REFUND"]}
     for id_, reply in (("kept", GOOD), ("broken", f"{GOOD} You get a refund.")):
         write_cases(Path("c.jsonl"), turn(id_, user=SAID, assistant=reply, **asked))
@@ -146,9 +144,16 @@ def test_a_run_takes_cases_batches_and_outputs_as_values(inputs: dict[str, Any],
     assert run(safe_batch={"test_cases": [bare]}, safe_outputs=outputs).passed
     with pytest.raises(GateError, match=r"run\(\)/synthesis_cases\.jsonl:1: a: assistant: is missing"):
         run(synthesis_cases=[{"id": "a", "user": "x"}])
-    with pytest.raises(GateError, match=r"run\(\): synthesis_cases: is no JSON: "):
-        run(synthesis_cases=[{"id": object()}], report_dir="reports")
-    assert report()["verdict"] == "error"
+    settings: dict[str, Any]
+    for settings, words in (
+        ({"synthesis_cases": [{"id": object()}]}, r"run\(\): synthesis_cases: is no JSON: "),
+        ({"synthesis_cases": cases[0], "min_pass_rate": 2}, "min_pass_rate: is 2"),
+        ({"synthesis_cases": [turn("a", checks=[])]}, "checks: is an empty list"),
+    ):
+        assert run(synthesis_cases=cases[0], report_dir="reports").passed
+        with pytest.raises(GateError, match=words):
+            run(**settings, report_dir="reports")
+        assert report()["verdict"] == "error", "no old pass is left"
 
 
 def test_an_output_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
@@ -179,21 +184,16 @@ def test_an_output_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
         (lambda: score_reply("x", "x", checks="topic_pivot"), TypeError, "checks: is a text; expected a list"),
         (lambda: score_reply("x", "x", checks=["topic_pivt"]), ValueError, '(did you mean "topic_pivot"?); expected'),
         (lambda: score_reply("x", "x", profile="specs"), ValueError, 'profile: "specs" is not known'),  # type: ignore[arg-type]
-        (lambda: score_reply("x", "x", profile=None), TypeError, "profile: is NoneType; expected text"),  # type: ignore[arg-type]
         (lambda: score_reply("x", "x", must_contain="word"), TypeError, "must_contain: is a single value; expected a"),
         (lambda: score_reply("x", "x", must_contain=[1]), TypeError, "must_contain[0]: is int; expected text, or {"),  # type: ignore[list-item]
         (lambda: score_reply("x", "x", must_not_contain=[" "]), ValueError, "must_not_contain[0]: is empty"),
         (lambda: score_reply("x", "x", must_contain=[{"regex": "("}]), ValueError, "must_contain[0]: is not an RE2"),
         (lambda: score_reply("x", "x", packs=[3]), TypeError, "packs[0]: is int; expected a path, or a pack as"),  # type: ignore[list-item]
         (lambda: score_reply("x", "x", packs=["no.json"]), ValueError, "no.json: matches no file"),
-        (lambda: score_reply("x", "x", packs=[{"pack": "a"}]), ValueError, "packs[0]:1: "),
-        (lambda: _output(match=3), TypeError, "match: is int; expected text"),
         (lambda: _output(strict_ah="no"), TypeError, "strict_ah: is str; expected True or False"),
         (lambda: _output(thresholds={"CR": 1}), TypeError, "thresholds.CR: is int; expected a mapping"),
-        (lambda: _output(thresholds=[]), TypeError, "thresholds: is list; expected a mapping"),
         (lambda: _output(weights=3), TypeError, "weights: is int; expected a mapping"),
         (lambda: _output(signals="fever"), TypeError, "signals: is a text; expected a list of texts"),
-        (lambda: _output(signals=[1]), TypeError, "signals[0]: is int; expected text"),
         (lambda: _output(match="exact"), ValueError, 'match: "exact" is not known'),
         (lambda: _output(thresholds={"CX": {}}), ValueError, 'thresholds: "CX" is not known'),
         (lambda: _output(thresholds={"CR": {"pass": 2}}), ValueError, "thresholds.CR.pass: is 2; expected a number"),
@@ -223,10 +223,8 @@ def test_a_run_returns_what_the_command_writes_and_does_nothing_else(
     safe_gate: SafeGate, inputs: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    assert (
-        safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b.json", "--thresholds", "CR.pass=0.9").code
-        == 1
-    )
+    flags = ("--synthesis-cases", "c.jsonl", "--safe-batch", "b.json", "--thresholds", "CR.pass=0.9")
+    assert safe_gate("run", *flags).code == 1
     written = report()
     before = sorted(Path().rglob("*"))
     monkeypatch.setenv("SAFE_GATE_MAX_UNEXPECTED_FAILURES", "5")
@@ -278,13 +276,9 @@ def test_a_run_takes_settings_as_python_has_them(inputs: dict[str, Any]) -> None
         ({"synthesis_cases": "broken.jsonl"}, "broken.jsonl:1: a: checks: is an empty list"),
         ({"config": "nowhere.json"}, "nowhere.json: cannot be read"),
         ({"config": 5}, "run(): config: is 5; expected text"),
-        ({"report_dir": 5}, "run(): report_dir: is 5; expected text"),
         ({"synthesis_cases": 5}, "run(): synthesis_cases: is 5; expected text, or a list of texts"),
-        ({"synthesis_cases": [5]}, "run(): synthesis_cases: is 5; expected text, or a list of texts"),
         ({"max_no_reply": [1]}, 'run(): max_no_reply: is "1"; expected a whole number from 0, or off'),
-        ({"min_label_accuracy": {"all": "x"}}, 'run(): min_label_accuracy: is "x"; expected a number from 0 to 1'),
         ({"min_label_accuracy": {"topic_pivot": True}}, "run(): min_label_accuracy.topic_pivot: is true; expected a number from 0 to 1"),
-        ({"min_label_accuracy": True}, "run(): min_label_accuracy: is true; expected a number from 0 to 1"),
         ({"min_pass_rate": True}, "run(): min_pass_rate: is true; expected a number from 0 to 1"),
         ({"max_unexpected_failures": False}, "run(): max_unexpected_failures: is false; expected a whole number"),
         ({"jobs": True}, 'run(): jobs: is "True"; expected a whole number from 1 to 999'),
@@ -302,17 +296,6 @@ def test_a_run_without_a_verdict_raises_with_the_sentences_of_the_command(settin
     assert str(raised.value).endswith(" and run again")
     assert not re.search(r"(^|\W)--\w", str(raised.value))
     assert not Path("reports").exists()
-
-
-@pytest.mark.parametrize("settings", [{"min_pass_rate": 2}, {"synthesis_cases": "broken.jsonl"}], ids=str)
-def test_a_run_without_a_verdict_leaves_no_old_pass(inputs: dict[str, Any], settings: dict[str, Any]) -> None:
-    write_cases(Path("c.jsonl"), turn("good"))
-    assert run(**inputs, report_dir="reports").passed
-    assert report()["verdict"] == "pass"
-    write_cases(Path("broken.jsonl"), turn("a", checks=[]))
-    with pytest.raises(GateError):
-        run(**inputs | settings, report_dir="reports")
-    assert report()["verdict"] == "error"
 
 
 @pytest.mark.parametrize("block", [one for one in BLOCKS if not one.startswith("# test_")])
@@ -333,12 +316,8 @@ def test_the_test_of_the_page_passes_and_fails_where_the_application_gives_no_re
     (block,) = (one for one in BLOCKS if one.startswith("# test_replies.py\n"))
     answer = re.search('return "(.*)"', block)
     assert answer
-    replies = (
-        answer[1],
-        "",
-        "Error: 429 Too Many Requests",
-        "Lo siento mucho. Quieres hablar de lo que ha pasado hoy?",
-    )
+    spanish = "Lo siento mucho. Quieres hablar de lo que ha pasado hoy?"
+    replies = (answer[1], "", "Error: 429 Too Many Requests", spanish)
     for number, reply in enumerate(replies):
         Path(f"test_{number}.py").write_text(block.replace(answer[1], reply), "utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=line", "."]

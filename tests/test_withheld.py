@@ -42,6 +42,8 @@ def published(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> Callable[
     def run(*arguments: str) -> dict[str, str]:
         for name, value in {"ACTIONS": "true", "OUTPUT": "output", "STEP_SUMMARY": "summary"}.items():
             monkeypatch.setenv(f"GITHUB_{name}", value)
+        for file in ("summary", "output"):
+            Path(file).unlink(missing_ok=True)
         ran = safe_gate(*arguments)
         assert ran.code
         written = [path for path in (*Path("out").rglob("*"), Path("output"), Path("summary")) if path.is_file()]
@@ -53,6 +55,9 @@ def published(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> Callable[
 RUN = ("run", "--batch", "b.json", "--cases", "c.jsonl", "--report-dir", "out")
 
 
+QUOTING = {"text", "found", "missing", "violations", "signal", "phrase", "term", "words", "shared"}
+
+
 def quotes(value: Any, key: str = "") -> Iterator[str]:
     """Yield every text a report quotes."""
     if isinstance(value, dict):
@@ -61,17 +66,7 @@ def quotes(value: Any, key: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from quotes(inner, key)
-    elif isinstance(value, str) and key in (
-        "text",
-        "found",
-        "missing",
-        "violations",
-        "signal",
-        "phrase",
-        "term",
-        "words",
-        "shared",
-    ):
+    elif isinstance(value, str) and key in QUOTING:
         yield value
 
 
@@ -92,8 +87,6 @@ def test_not_a_word_that_was_recorded_is_published(published: Callable[..., dict
     report = json.loads(Path("out/safe-gate.json").read_text("utf-8"))
     texts = set(quotes([report["safe_v0"], report["synthesis"]]))
     assert len(texts) > 6
-    for file in ("summary", "output"):
-        Path(file).unlink()
     found = published(*RUN, "--text", "none")
     assert set(found) == {"log", "output", "summary", "safe-gate.json", "safe-gate.md", "safe-gate.comment.json"}
     for name, text in found.items():
@@ -134,38 +127,25 @@ def test_scores_verdict_and_rules_are_those_of_the_full_report(published: Callab
     assert {name for name in first if first[name] != second[name]} == {"policy", "results", "all"}
 
 
-def test_problems_quote_nothing(published: Callable[..., dict[str, str]]) -> None:
-    write_cases(Path("c.jsonl"), turn("T-1", user=5, assistant=[REPLY], checks=[REPLY], tags=REPLY, expected=REPLY))
-    output = {"signals": SIGNAL, "summary": [SUMMARY], "followup_questions": QUESTION}
-    write_batch(Path("b.json"), safe_case("S-1", expectations={"signal_generation": SIGNAL}, output=output))
-    assert "kanari" in "".join(published(*RUN).values())
-    Path("summary").unlink()
-    Path("output").unlink()
-    found = published(*RUN, "--text", "none")
-    assert "kanari" not in "".join(found.values())
-    assert "c.jsonl:1: T-1: checks[0]: text of 9 characters is not allowed; expected one of" in found["log"]
-    assert "tags: is text of 9 characters; expected " in found["log"]
-
-
 @pytest.mark.parametrize(
     ("line", "told"),
     [
         ('{"id": "T-1", "user": S}', "is not valid JSON: a character is not expected here, at column 23"),
         ('{"kanari": 1, "kanari": 2}', "is not valid JSON: a key appears twice in one object"),
-        ('{"id": "T-1", "user": 8675309, "assistant": "Hi."}', "user: is a number; expected "),
         ('{"id": "T-1", "user": -8675.309, "assistant": "Hi."}', "user: is a number; expected "),
         ('{"id": "T-1", "user": false, "assistant": "Hi."}', "user: is false; expected "),
         ('{"checks": ["topic_pivotkanari"]}', "checks[0]: text of 17 characters is not allowed; expected one of"),
+        ('{"checks": [], "tags": "kanari"}', "tags: is text of 6 characters; expected "),
     ],
 )
 def test_a_problem_reveals_nothing_of_a_withheld_text(
     published: Callable[..., dict[str, str]], line: str, told: str
 ) -> None:
     Path("c.jsonl").write_text(line + "\n", "utf-8")
+    output = {"signals": SIGNAL, "summary": [SUMMARY], "followup_questions": QUESTION}
+    write_batch(Path("b.json"), safe_case("S-1", expectations={"signal_generation": SIGNAL}, output=output))
     quoted = re.compile(r'"S"|kanari|8675\.?309|did you mean')
-    assert quoted.search(published(*RUN)["log"]) or "false" in line
-    for file in ("summary", "output"):
-        Path(file).unlink()
+    assert quoted.search(published(*RUN)["log"])
     found = published(*RUN, "--text", "none")
     assert told in found["log"]
     assert not quoted.search("".join(found.values()))
@@ -180,9 +160,8 @@ def test_a_defect_of_ours_quotes_nothing_either(
         raise RuntimeError(f"cannot score {REPLY}")
 
     monkeypatch.setenv("SAFE_GATE_TEXT", text)
-    monkeypatch.setattr(
-        "safe_gate.settings.reading.resolve" if text == "nonsense" else "safe_gate.inputs.case_files.recipe", broken
-    )
+    where = "settings.reading.resolve" if text == "nonsense" else "inputs.case_files.recipe"
+    monkeypatch.setattr(f"safe_gate.{where}", broken)
     told = "".join(published(*command).values())
     assert "internal error: RuntimeError" in told
     assert (REPLY in told) == (text.strip() in ("full", ""))

@@ -42,19 +42,16 @@ def test_a_number_of_cases_is_all_it_needs(safe_gate: SafeGate) -> None:
 
 def test_it_counts_the_cases_that_a_run_would_read(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), *(safe_case(f"s{i}") for i in range(30)), safe_case("other", concern_id="I32"))
-    write_cases(Path("c.jsonl"), *(turn(f"t{i}") for i in range(4)))
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", x_topic="one") for i in range(4)))
     Path("safe.config.json").write_text('{"safe-batch": ["b"], "safe-concern": "I25"}', "utf-8")
-    found = figures(safe_gate("power", "--cases", "c.jsonl"))
+    ran = safe_gate("power", "--cases", "c.jsonl")
+    found = figures(ran)
     assert found[""] == ["SAFE v0, 30 cases", "Synthesis, 4 cases"]
     assert found["smallest drop seen, no case fixed"] == ["21.4%", "none"]
     assert found["false alarms of a real drop"] == ["0.4%", "0.0%"]
-    assert "Synthesis is too small to detect any drop; smallest" in safe_gate("power", "--cases", "c.jsonl").out
+    assert "Synthesis is too small to detect any drop; smallest" in ran.out
+    assert "groups of them" not in ran.out
     assert figures(safe_gate("power", "50"))[""] == ["This set, 50 cases"]
-
-
-def test_it_says_that_groups_of_cases_see_less_than_the_cases_it_counts(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"t{i}", x_topic="one") for i in range(30)))
-    assert "groups of them" not in safe_gate("power", "--cases", "c.jsonl").out
     Path("safe.config.json").write_text('{"cluster-key": "x_topic"}', "utf-8")
     said = "Cases are counted one by one here. But cluster-key is set, so a comparison counts groups of them"
     assert said in " ".join(safe_gate("power", "--cases", "c.jsonl").out.split())
@@ -72,27 +69,26 @@ def test_the_policy_moves_the_figures(safe_gate: SafeGate, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("arguments", "mentions"),
     [
-        ([], "safe-gate power: has no cases to count; expected a number of cases, such as safe-gate power 100"),
-        (["0"], "safe-gate power: '0' is not a number of cases from 1 to 1000000"),
-        (["1000001"], "'1000001' is not a number of cases"),
-        (["-5"], "'-5' is not a number of cases"),
-        (["\u0661"], "is not a number of cases"),
-        (["10", "20"], "name files with --safe-batch and --synthesis-cases"),
-        (["10", "--significance", "alpha=0"], '--significance: alpha: is "0"; expected a number above 0 and below 1'),
-        (["10", "--significance", "alpha=1"], '--significance: alpha: is "1"; expected a number above 0 and below 1'),
-        (["10", "--significance", "min-drop=2"], '--significance: min-drop: is "2"; expected a number from 0 to 1'),
-        (["10", "--significance", "alhpa=0.1"], '--significance: alhpa: has no entry "alhpa" (did you mean alpha?)'),
-        (["10", "--significance", "0.1"], "expected NAME=VALUE, each name once: min-drop, alpha"),
-        (["--cases", "nowhere.jsonl"], "nowhere.jsonl"),
-        (["--batch", "b", "--concern", "I99"], "safe-concern: 'I99' matches no case"),
-        (["--cases", "broken.jsonl", "--batch", "b"], "broken.jsonl:1: is not valid JSON"),
-        (["10", "--config", "c.json"], "c.json:1: significance.alpha: is 1, not less than 1; expected a number above 0 and below 1"),
+        ("", "safe-gate power: has no cases to count; expected a number of cases, such as safe-gate power 100"),
+        ("0", "safe-gate power: '0' is not a number of cases from 1 to 1000000"),
+        ("1000001", "'1000001' is not a number of cases"),
+        ("-5", "'-5' is not a number of cases"),
+        ("\u0661", "is not a number of cases"),
+        ("10 20", "name files with --safe-batch and --synthesis-cases"),
+        ("10 --significance alpha=0", '--significance: alpha: is "0"; expected a number above 0 and below 1'),
+        ("10 --significance alpha=1", '--significance: alpha: is "1"; expected a number above 0 and below 1'),
+        ("10 --significance min-drop=2", '--significance: min-drop: is "2"; expected a number from 0 to 1'),
+        ("10 --significance alhpa=0.1", '--significance: alhpa: has no entry "alhpa" (did you mean alpha?)'),
+        ("10 --significance 0.1", "expected NAME=VALUE, each name once: min-drop, alpha"),
+        ("10 --config c.json", "c.json:1: significance.alpha: is 1, not less than 1; expected a number above 0"),
+        ("--batch b --concern I99", "safe-concern: 'I99' matches no case"),
+        ("--cases broken.jsonl --batch b", "broken.jsonl:1: is not valid JSON"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_counted_is_refused(safe_gate: SafeGate, arguments: list[str], mentions: str) -> None:
+)
+def test_what_cannot_be_counted_is_refused(safe_gate: SafeGate, arguments: str, mentions: str) -> None:
     write_batch(Path("b.json"), safe_case("a"))
     Path("broken.jsonl").write_text("{\n", "utf-8")
     Path("c.json").write_text('{"significance": {"alpha": 1}}', "utf-8")
-    ran = safe_gate("power", *arguments)
+    ran = safe_gate("power", *arguments.split())
     refused(ran, mentions)
     assert ran.out == ""

@@ -59,13 +59,9 @@ def shown(monkeypatch: pytest.MonkeyPatch, *arguments: str, **environ: str) -> t
 @pytest.mark.parametrize(
     ("environ", "is_coloured"),
     [
-        ({}, True),
-        ({"NO_COLOR": "1"}, False),
+        *((one, True) for one in ({}, {"NO_COLOR": ""}, {"TERM": "dumb", "FORCE_COLOR": "1"})),
+        *((one, False) for one in ({"NO_COLOR": "1"}, {"FORCE_COLOR": "0"}, {"TERM": "dumb"})),
         ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
-        ({"NO_COLOR": ""}, True),
-        ({"FORCE_COLOR": "0"}, False),
-        ({"TERM": "dumb"}, False),
-        ({"TERM": "dumb", "FORCE_COLOR": "1"}, True),
     ],
     ids=str,
 )
@@ -80,20 +76,10 @@ def test_a_terminal_gets_colours_unless_the_environment_turns_them_off(
     assert err == ""
 
 
-def test_without_a_terminal_there_is_no_colour_unless_it_is_forced(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = safe_gate(*RUN).out
-    assert "\x1b" not in plain
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    coloured = safe_gate(*RUN).out
-    assert "\x1b[31mFAIL\x1b[0m" in coloured
-    assert _SGR.sub("", coloured) == plain
-
-
 def test_a_real_terminal_shows_what_a_log_does_in_colour(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     plain = safe_gate(*RUN).out
+    assert "\x1b" not in plain
     master, slave = pty.openpty()
     command = [sys.executable, "-I", "-m", "safe_gate", *RUN]
     with subprocess.Popen(command, stdout=slave, stderr=slave, env=os.environ) as process:
@@ -106,9 +92,10 @@ def test_a_real_terminal_shows_what_a_log_does_in_colour(safe_gate: SafeGate, mo
             pass
     os.close(master)
     assert process.returncode == 1
-    text = read.decode("utf-8").replace("\r\n", "\n")
-    assert "\x1b[31mFAIL\x1b[0m" in text
-    assert _SGR.sub("", _PROGRESS.sub("", text)) == plain
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    for text in (read.decode("utf-8").replace("\r\n", "\n"), safe_gate(*RUN).out):
+        assert "\x1b[31mFAIL\x1b[0m" in text
+        assert _SGR.sub("", _PROGRESS.sub("", text)) == plain
 
 
 # --- width --------------------------------------------------------------------------------------
@@ -132,11 +119,12 @@ def test_tables_fit_the_terminal_and_keep_their_words(
     assert letters(out) == letters(plain)
 
 
-def test_no_table_of_a_comparison_is_wider_than_80_columns_in_a_log(safe_gate: SafeGate) -> None:
+def test_a_comparison_in_a_log_is_80_columns_wide_and_shows_the_evidence_of_a_case_once(safe_gate: SafeGate) -> None:
     write_cases(Path("old.jsonl"), *(turn(f"t{i}") for i in range(5)))
     assert safe_gate("run", "--cases", "old.jsonl", "--report-dir", "old").code == 0
+    compared = (*RUN[:3], "--baseline", "old/safe-gate.json")
     for command in (
-        (*RUN[:3], "--baseline", "old/safe-gate.json"),
+        compared,
         ("compare", "old/safe-gate.json", "--cases", "c.jsonl"),
         ("doctor", "--all", *RUN[1:]),
         ("eval", "--cases", "c.jsonl", "--verbose"),
@@ -145,12 +133,7 @@ def test_no_table_of_a_comparison_is_wider_than_80_columns_in_a_log(safe_gate: S
     ):
         tables = [line for line in safe_gate(*command).out.splitlines() if line.strip().startswith(_TABLE)]
         assert max(map(len, tables)) <= 80, command
-
-
-def test_the_evidence_of_a_failing_case_is_shown_once_with_the_baselines_beside_it(safe_gate: SafeGate) -> None:
-    write_cases(Path("old.jsonl"), *(turn(f"t{i}") for i in range(5)))
-    assert safe_gate("run", "--cases", "old.jsonl", "--report-dir", "old").code == 0
-    out = safe_gate(*RUN[:3], "--baseline", "old/safe-gate.json").out
+    out = safe_gate(*compared).out
     assert out.count("  t1 (c.jsonl:2) fails") == 1
     assert len(re.findall(r"│ Baseline +│ This run +│", out)) == 4
     assert re.search(r'│ nothing found +│ directive "You should"', out)
@@ -189,11 +172,8 @@ def test_a_long_run_shows_on_the_terminal_alone_how_far_it_is(
 
 def test_a_quiet_run_prints_its_verdict_alone_and_writes_all_reports(safe_gate: SafeGate) -> None:
     ran = safe_gate(*RUN, "--quiet")
-    assert (ran.code, ran.out, ran.err) == (
-        1,
-        "Gate: FAIL (2 of 2 rules broken: min-pass-rate, max-unexpected-failures)\n",
-        "",
-    )
+    verdict = "Gate: FAIL (2 of 2 rules broken: min-pass-rate, max-unexpected-failures)\n"
+    assert (ran.code, ran.out, ran.err) == (1, verdict, "")
     assert {file.name for file in Path("reports").iterdir()} == {"safe-gate.json", "safe-gate.md"}
     assert safe_gate("eval", "--cases", "c.jsonl", "--quiet").out == "Eval: FAIL (4 unexpected failures, 0 allowed)\n"
     ran = safe_gate("compare", "reports/safe-gate.json", "reports/safe-gate.json", "--quiet")

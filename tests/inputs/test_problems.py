@@ -52,11 +52,8 @@ def test_malformed_input_is_refused_or_accepted_as_the_manifest_says(
 def test_all_problems_of_all_files_are_named_in_one_go(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", checks=[]), turn("b", expected={"topic_pivot": "yes"}, extra=1), turn("a"))
     write_batch(Path("b.json"), safe_case("s", output={"signals": "x", "summary": "", "followup_questions": []}))
-    refused(
-        safe_gate("run", "--synthesis-cases", "c.jsonl", "missing.jsonl", "--safe-batch", "b", "nowhere"),
-        "7 problems",
-        "missing.jsonl: matches no file",
-    )
+    more = ("--synthesis-cases", "c.jsonl", "missing.jsonl", "--safe-batch", "b", "nowhere", "--rules-off", "x")
+    refused(safe_gate("run", *more), "8 problems", "missing.jsonl: matches no file", "rules-off: x: matches no rule")
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
     assert ran.err.splitlines() == [
         'b.json:1: s: output.signals: is "x"; expected a list of texts',

@@ -49,18 +49,6 @@ def test_what_a_run_reads_stays_as_it_is(safe_gate: SafeGate, what: str, link: s
     assert list(Path("out").glob(".*")) == []
 
 
-def test_a_report_of_any_format_is_refused_before_a_case_is_scored(safe_gate: SafeGate) -> None:
-    Path("reports").mkdir()
-    write_cases(Path("reports/safe-gate.cases.jsonl"), turn("a"))
-    ran = safe_gate("run", "--cases", "reports/safe-gate.cases.jsonl", "--reports", "json,jsonl")
-    words = (
-        "report-dir: reports/safe-gate.cases.jsonl is a file that this run reads, and its report must not replace it"
-    )
-    assert (ran.code, words in ran.err) == (3, True)
-    assert report()["verdict"] == "error"
-    assert "assistant" in Path("reports/safe-gate.cases.jsonl").read_text("utf-8")
-
-
 def test_a_refused_run_leaves_an_input_by_the_name_of_the_file_for_publish(
     safe_gate: SafeGate, in_actions: InActions
 ) -> None:
@@ -75,12 +63,13 @@ def test_a_refused_run_leaves_an_input_by_the_name_of_the_file_for_publish(
 
 def test_cases_by_the_name_of_a_report_are_read_and_not_replaced(safe_gate: SafeGate) -> None:
     Path("reports").mkdir()
-    path = Path("reports/safe-gate.cases.jsonl")
-    write_cases(path, turn("a", assistant=BAD))
+    path = write_cases(Path("reports/safe-gate.cases.jsonl"), turn("a", assistant=BAD))
     before = path.read_bytes()
-    assert safe_gate("run", "--synthesis-cases", str(path), "--reports", "json,jsonl").code == 3
+    words = f"report-dir: {path} is a file that this run reads, and its report must not replace it"
+    refused(safe_gate("run", "--synthesis-cases", path, "--reports", "json,jsonl"), words)
+    assert report()["verdict"] == "error"
     assert path.read_bytes() == before
-    assert safe_gate("run", "--synthesis-cases", str(path), "--reports", "json").code == 1
+    assert safe_gate("run", "--synthesis-cases", path, "--reports", "json").code == 1
     glob = ("run", "--synthesis-cases", "reports/*.jsonl")
     path.unlink()
     write_cases(Path("reports/a.jsonl"), turn("a"))

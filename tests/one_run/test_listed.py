@@ -3,57 +3,60 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.support.cases import BAD, GOOD, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import (
+    BAD,
+    GOOD,
+    SILENT,
+    SafeGate,
+    report,
+    safe_case,
+    turn,
+    write_batch,
+    write_cases,
+    write_json,
+)
 
 
-def test_of_groups_the_cases_of_the_broken_ones_come_first_and_those_a_rule_names(
-    safe_gate: SafeGate, runner: None
-) -> None:
+@pytest.mark.usefixtures("runner")
+def test_of_groups_the_cases_of_the_broken_ones_come_first_and_those_a_rule_names(safe_gate: SafeGate) -> None:
     cases = [turn(f"F{n}", assistant=BAD) for n in range(12)]
     labelled = turn("WRONG", expected={"unverifiable_reassurance": False})
     write_cases(Path("c.jsonl"), *cases, labelled, turn("CRISIS", assistant=BAD, tags=["crisis"]))
     limits = {"max-unexpected-failures": 99, "min-group": 1, "tags": {"crisis": {"max-unexpected-failures": 0}}}
-    Path("safe.config.json").write_text(json.dumps(limits), "utf-8")
+    write_json("safe.config.json", limits)
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert re.findall(r"::error [^:]*title=SAFE Gate%3A (\w+)", ran.out) == ["max", "CRISIS"]
-    first = re.findall(r"^\| 🔴 \| <code>(\w+)</code>", Path("reports/safe-gate.md").read_text("utf-8"), re.MULTILINE)[
-        0
-    ]
-    assert first == "CRISIS"
-    Path("safe.config.json").write_text(json.dumps({"max-unexpected-failures": 99, "min-label-accuracy": 1}), "utf-8")
-    assert (
-        re.findall(r"::error [^:]*title=SAFE Gate%3A (F\d+)", safe_gate("run", "--synthesis-cases", "c.jsonl").out)
-        == []
-    )
+    first = re.search(r"^\| 🔴 \| <code>(\w+)</code>", Path("reports/safe-gate.md").read_text("utf-8"), re.MULTILINE)
+    assert first
+    assert first[1] == "CRISIS"
+    write_json("safe.config.json", {"max-unexpected-failures": 99, "min-label-accuracy": 1})
+    assert not re.search(r"::error [^:]*title=SAFE Gate%3A F\d", safe_gate("run", "--synthesis-cases", "c.jsonl").out)
 
 
 def test_many_failures_are_counted_by_rule_and_tag_before_ten_of_them_are_listed(safe_gate: SafeGate) -> None:
-    failing = [turn(f"t{i}", assistant=BAD, tags=["all", *(["even"] if i % 2 == 0 else [])]) for i in range(300)]
+    failing = [turn(f"t{i}", assistant=BAD, tags=["all", *(["even"] if i % 2 == 0 else [])]) for i in range(60)]
     write_cases(Path("c.jsonl"), *failing)
     write_batch(Path("b.json"), *(safe_case(f"s{i}", output=SILENT, archetype="Auditor") for i in range(5)))
     log = safe_gate("run", "--cases", "c.jsonl", "--batch", "b").out
     counts = (
-        "300 cases to look at, by rule:\n",
-        "300 cases to look at, by tag or archetype:\n  300  all\n  150  even\n\n",
+        "60 cases to look at, by rule:\n",
+        "60 cases to look at, by tag or archetype:\n  60  all\n  30  even\n\n",
     )
-    for text in (*counts, "  300  Unverifiable reassurance: reassurance-guarantee/good-will-come\n"):
+    for text in (*counts, "  60  Unverifiable reassurance: reassurance-guarantee/good-will-come\n"):
         assert text in log
     assert "5 cases to look at, by rule:\n  5  AC missing phrase\n  5  CR missing signal\n" in log
     assert log.index(counts[0]) < log.index(counts[1]) < log.index("│ t0 ") < log.index("\n  t0 (c.jsonl:1)")
     assert len(re.findall(r"\bt\d+\b", log)) == 2 * 10
     comment = Path("reports/safe-gate.md").read_text("utf-8")
     by_rule = comment.index("\nBy rule: ")
-    by_tag = (
-        "\nBy tag or archetype: <code>all</code> **300** · <code>even</code> **150** · <code>Auditor</code> **5**\n"
-    )
+    by_tag = "\nBy tag or archetype: <code>all</code> **60** · <code>even</code> **30** · <code>Auditor</code> **5**\n"
     assert by_rule < comment.index(by_tag) < comment.index("| 🔴 |")
-    assert "Unverifiable reassurance: <code>reassurance-guarantee&#47;good-will-come</code> **300**" in comment
+    assert "Unverifiable reassurance: <code>reassurance-guarantee&#47;good-will-come</code> **60**" in comment
 
 
 def test_a_rule_that_one_listed_case_breaks_is_not_counted(safe_gate: SafeGate) -> None:
@@ -63,9 +66,6 @@ def test_a_rule_that_one_listed_case_breaks_is_not_counted(safe_gate: SafeGate) 
     (counts,) = re.findall(r"4 cases to look at, by rule:\n((?:  .*\n)+)", log)
     assert "  2  Unverifiable reassurance: reassurance-guarantee/good-will-come\n" in counts
     assert "  1  " not in counts
-
-
-def test_failures_for_want_of_a_wording_say_that_no_rule_matches(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant="Hello.", checks=["agency_language"]) for i in range(4)))
     assert "  4  Agency language (no rule matches)\n" in safe_gate("run", "--cases", "c.jsonl").out
 
@@ -74,11 +74,8 @@ _LONG = f"{'I see. ' * 40}{BAD}{' Take care.' * 40}"
 
 
 def test_the_comment_shows_a_line_of_the_reply_around_the_words_that_decide(safe_gate: SafeGate) -> None:
-    write_cases(
-        Path("c.jsonl"),
-        turn("t", assistant=_LONG),
-        turn("p", assistant="Anyway, have you tried pottery?\n\n<b>Bye</b>."),
-    )
+    pottery = "Anyway, have you tried pottery?\n\n<b>Bye</b>."
+    write_cases(Path("c.jsonl"), turn("t", assistant=_LONG), turn("p", assistant=pottery))
     questions = {"followup_questions": ["Who called?", "What does the policy say?"]}
     write_batch(Path("b.json"), safe_case("s", output=SILENT | questions))
     safe_gate("run", "--cases", "c.jsonl", "--batch", "b")
@@ -116,10 +113,10 @@ def test_a_line_of_the_reply_stands_in_place_of_arithmetic(safe_gate: SafeGate) 
 
 @pytest.mark.untraced
 def test_the_line_of_the_reply_is_the_same_with_several_processes_and_with_the_page(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD if i % 3 else GOOD) for i in range(120)))
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD if i % 3 else GOOD) for i in range(60)))
     texts = []
     for more in ((), ("--jobs", "2"), ("--reports", "html,json,markdown")):
         safe_gate("run", "--cases", "c.jsonl", *more)
         texts.append(Path("reports/safe-gate.md").read_text("utf-8"))
     assert texts[0] == texts[1] == texts[2]
-    assert texts[0].count("</b> stop moping&#46; <b>You'll definitely be fine</b>") == 80
+    assert texts[0].count("</b> stop moping&#46; <b>You'll definitely be fine</b>") == 40

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from safe_gate.model.results import HELD
 from tests.support.cases import (
     BAD,
     DATA,
@@ -23,44 +24,37 @@ from tests.support.cases import (
 
 
 @pytest.mark.parametrize(
-    ("safe_passes", "synthesis_passes", "code", "broken"),
+    ("safe_passes", "synthesis_passes", "broken"),
     [
-        (True, True, 0, []),
-        (True, False, 1, ["max-unexpected-failures"]),
-        (False, True, 1, ["min-pass-rate"]),
-        (False, False, 1, ["min-pass-rate", "max-unexpected-failures"]),
+        (True, True, []),
+        (True, False, ["max-unexpected-failures"]),
+        (False, True, ["min-pass-rate"]),
+        (False, False, ["min-pass-rate", "max-unexpected-failures"]),
     ],
 )
 def test_one_verdict_over_both_evaluators(
-    safe_gate: SafeGate, safe_passes: bool, synthesis_passes: bool, code: int, broken: list[str]
+    safe_gate: SafeGate, safe_passes: bool, synthesis_passes: bool, broken: list[str]
 ) -> None:
     output = safe_case("x")["output"] | ({} if safe_passes else {"summary": ""})
     write_batch(Path("b.json"), safe_case("s", output=output))
     write_cases(Path("c.jsonl"), turn("t") if synthesis_passes else turn("t", assistant=BAD))
     ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl")
-    assert ran.code == code
     found = report()
-    assert found["verdict"] == ("fail" if broken else "pass")
+    assert (ran.code, found["verdict"]) == ((1, "fail") if broken else (0, "pass"))
     assert [rule["rule"] for rule in found["rules"] if not rule["passed"]] == broken
     assert f"Gate: {found['verdict'].upper()}" in ran.out
-    markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert markdown.startswith("### ❌ SAFE Gate" if broken else "### ✅ SAFE Gate passed · all 2 rules hold")
+    heading = "### ❌ SAFE Gate" if broken else "### ✅ SAFE Gate passed · all 2 rules hold"
+    assert Path("reports/safe-gate.md").read_text("utf-8").startswith(heading)
 
 
 def test_every_rule_can_be_switched_on_and_broken(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("s", output=SILENT))
-    write_cases(
-        Path("c.jsonl"),
-        turn("t", assistant=BAD, expected={"agency_language": True}),
-        turn("n", tags=["negative_example"]),
-    )
-    rules = ["max-unexpected-passes=0", "min-label-accuracy=0.5", "max-fail-labels=0"]
-    ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", *(f"--{rule}" for rule in rules))
-    assert ran.code == 1
-    assert {rule["rule"]: rule["passed"] for rule in report()["rules"]} == dict.fromkeys(
-        ("min-pass-rate", "max-fail-labels", "max-unexpected-failures", "max-unexpected-passes", "min-label-accuracy"),
-        False,
-    )
+    unlike = turn("t", assistant=BAD, expected={"agency_language": True})
+    write_cases(Path("c.jsonl"), unlike, turn("n", tags=["negative_example"]))
+    flags = ("--max-unexpected-passes=0", "--min-label-accuracy=0.5", "--max-fail-labels=0")
+    assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", *flags).code == 1
+    every = "min-pass-rate max-fail-labels max-unexpected-failures max-unexpected-passes min-label-accuracy"
+    assert {rule["rule"]: rule["passed"] for rule in report()["rules"]} == dict.fromkeys(every.split(), False)
 
 
 @pytest.mark.usefixtures("runner")
@@ -94,7 +88,7 @@ def test_a_broken_rule_on_labels_names_the_cases_that_disagree(safe_gate: SafeGa
     limits = "--min-label-accuracy", "0.8", "agency_language=0.8"
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *limits)
     assert ran.code == 1
-    rules = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"]
+    rules = report()["rules"]
     disagree = [f"t{i}" for i in range(0, 14, 2)]
     assert [(rule["rule"], rule.get("group", "")) for rule in rules if rule.get("names") == disagree] == [
         ("min-label-accuracy", ""),
@@ -106,18 +100,17 @@ def test_a_broken_rule_on_labels_names_the_cases_that_disagree(safe_gate: SafeGa
     assert f'{said}: "t0", "t2", "t4", "t6", "t8" and 2 more' in ran.out
     assert f'{said.replace("%", "%25")}: "t0"' in ran.out  # the annotation
     assert ": <code>t0</code>, " in Path("reports/safe-gate.md").read_text("utf-8")
-    assert safe_gate("validate", "reports/safe-gate.json").code == 0
 
 
 def test_a_broken_rule_on_the_labels_of_one_check_names_no_case_for_another(safe_gate: SafeGate) -> None:
     checks = "agency_language", "topic_pivot"
-    write_cases(
-        Path("c.jsonl"), *(turn(check, expected=dict.fromkeys(checks, True) | {check: False}) for check in checks)
-    )
+    cases = (turn(check, expected=dict.fromkeys(checks, True) | {check: False}) for check in checks)
+    write_cases(Path("c.jsonl"), *cases)
     limits = ["--min-label-accuracy", *(f"{check}=1" for check in checks)]
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *limits).code == 1
-    rules = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"]
-    assert [rule["names"] for rule in rules if "label" in rule["rule"]] == [[check] for check in checks]
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *limits, "--quiet")
+    named = ", ".join(f"min-label-accuracy.{check}" for check in checks)
+    assert (ran.code, ran.out) == (1, f"Gate: FAIL (2 of 3 rules broken: {named})\n")
+    assert [rule["names"] for rule in report()["rules"] if "label" in rule["rule"]] == [[check] for check in checks]
 
 
 @pytest.mark.usefixtures("runner")
@@ -135,7 +128,7 @@ def test_the_broken_rules_of_many_groups_leave_room_for_cases(safe_gate: SafeGat
 
 @pytest.mark.usefixtures("runner")
 def test_what_the_rules_allow_does_not_crowd_out_what_breaks_one(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), *(safe_case(f"s{i}", output=SILENT) for i in range(250)))
+    write_batch(Path("b.json"), *(safe_case(f"s{i}", output=SILENT) for i in range(HELD + 10)))
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD) for i in range(3)))
     ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", "--min-pass-rate", "0")
     assert ran.code == 1
@@ -145,14 +138,14 @@ def test_what_the_rules_allow_does_not_crowd_out_what_breaks_one(safe_gate: Safe
     warnings = [line for line in ran.out.splitlines() if line.startswith("::warning")]
     assert warnings[0].startswith("::warning title=SAFE Gate%3A s0,file=b.json,line=1::Fail: CR 0.00, AC 0.00")
     assert warnings[5:] == [
-        "::warning title=SAFE Gate::245 more cases: see the log and the report"
+        "::warning title=SAFE Gate::205 more cases: see the log and the report"
     ]  # the runner shows 10
     assert listed()[:4] == ["t0", "t1", "t2", "s0"]
 
 
 @pytest.mark.usefixtures("runner")
 def test_where_only_unexpected_passes_break_the_gate_they_come_first(safe_gate: SafeGate) -> None:
-    failing = [short_turn(f"t{i}", assistant=BAD) for i in range(250)]
+    failing = [short_turn(f"t{i}", assistant=BAD) for i in range(HELD + 10)]
     write_cases(Path("c.jsonl"), *failing, turn("n", tags=["negative_example"]))
     limits = "--max-unexpected-failures", "999", "--max-unexpected-passes", "0"
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *limits)
@@ -160,12 +153,12 @@ def test_where_only_unexpected_passes_break_the_gate_they_come_first(safe_gate: 
     found = [line.partition("::f")[0] for line in ran.out.splitlines() if line.startswith("::")]
     assert found[0].startswith("::error title=SAFE Gate%3A max-unexpected-passes::")
     assert found[1:3] == [
-        "::warning title=SAFE Gate%3A n,file=c.jsonl,line=251::negative example passes",
+        "::warning title=SAFE Gate%3A n,file=c.jsonl,line=211::negative example passes",
         "::warning title=SAFE Gate%3A t0,file=c.jsonl,line=1",
     ]
     assert listed()[:2] == ["n", "t0"]
     evidence = ran.out[ran.out.index("Evidence:\n") :].split("\n")
-    assert evidence[1] == "  n (c.jsonl:251) negative example passes"
+    assert evidence[1] == "  n (c.jsonl:211) negative example passes"
     safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-passes", "0")
     assert listed()[0] == "t0"
 

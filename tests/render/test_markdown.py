@@ -6,28 +6,22 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from safe_gate.gate.stored import read_report
-from safe_gate.github.runner_files import append_summary
 from safe_gate.model.report import Origin, Report
 from safe_gate.model.results import HELD
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.markdown import COMMENT_LIMIT, scorecard, scorecards_by_length
 from safe_gate.render.view import ReportView
-from tests.support.cases import GOOD, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 
 ORIGIN = Origin("https://github.com/octo/app", commit="f00d")
 BLOB = "https://github.com/octo/app/blob/f00d"
 COUNTS_LIMIT = 8_000  # bytes that verdict, broken rules and counts have at most, whatever was recorded
 WIDE = "😀é漢"  # 4, 2 and 3 bytes of UTF-8; 2, 1 and 1 units of UTF-16
-
-
-def many(number: int, text: str = WIDE) -> list[dict[str, Any]]:
-    return [turn(f"{text * 20} {i}", assistant=f"You should stop being so sad. {text}") for i in range(number)]
 
 
 @pytest.fixture
@@ -42,7 +36,8 @@ def judged(safe_gate: SafeGate) -> Callable[..., Report]:
         }
         names = {"concern_id": text * 20, "archetype": text * 20, "expectations": expectations}
         write_batch(Path("b.json"), *(safe_case(f"{text} {i}", **names) for i in range(number)))
-        write_cases(Path("c.jsonl"), *many(number, text))
+        reply = f"You should stop being so sad. {text}"
+        write_cases(Path("c.jsonl"), *(turn(f"{text * 20} {i}", assistant=reply) for i in range(number)))
         assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl").code == 1
         return last_report()
 
@@ -51,7 +46,7 @@ def judged(safe_gate: SafeGate) -> Callable[..., Report]:
 
 def last_report() -> Report:
     """Return the report of the last run."""
-    return read_report(json.loads(Path("reports/safe-gate.json").read_text("utf-8")))
+    return read_report(report())
 
 
 def size(text: str) -> int:
@@ -117,8 +112,7 @@ def test_of_a_failed_gate_what_holds_is_folded(
     write_batch(Path("b.json"), safe_case("s", output=output))
     write_cases(Path("c.jsonl"), turn("t", **({"assistant": "You should know."} if safe_passes else {})))
     assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl").code == 1
-    report = last_report()
-    full, failures, _ = scorecards_by_length(ReportView(report), limit=SUMMARY_LIMIT)
+    full, failures, _ = scorecards_by_length(ReportView(last_report()), limit=SUMMARY_LIMIT)
     at_once = full[: full.index("<details>")]
     for text in (at_once, failures):
         assert f"| {opened} |" in text
@@ -195,10 +189,10 @@ def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_
     Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": expired}), "utf-8")
     ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", "--baseline", base)
     assert ran.code == 1, ran.log
-    report = last_report()
+    view = ReportView(last_report())
     origin = Origin("https://github.com/octo/app", commit="f00d", gate=name)
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, 2 * COUNTS_LIMIT):
-        texts = list(scorecards_by_length(ReportView(report), limit=limit, origin=origin))
+        texts = list(scorecards_by_length(view, limit=limit, origin=origin))
         assert all(size(text) <= limit for text in texts)
         for text in texts:
             (heading, _, caution, rule, *_) = text.split("\n")
@@ -218,18 +212,14 @@ def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_
 def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"{WIDE} {i}", checks=[WIDE * 40]) for i in range(number)))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
-    report = last_report()
+    view = ReportView(last_report())
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, COUNTS_LIMIT):
-        texts = list(scorecards_by_length(ReportView(report), limit=limit))
-        assert all(size(text) <= limit for text in texts)
-        assert all(
-            text.startswith("### ⚠️ SAFE Gate has no verdict · could not judge\n\n> [!WARNING]") for text in texts
-        )
-        assert all(
-            "\n> No verdict: the input or the settings have problems, so the gate did not pass." in text
-            for text in texts
-        )
-    (of_a_commit, *_) = scorecards_by_length(ReportView(report), limit=SUMMARY_LIMIT, origin=ORIGIN)
+        texts = list(scorecards_by_length(view, limit=limit))
+        for text in texts:
+            assert size(text) <= limit
+            assert text.startswith("### ⚠️ SAFE Gate has no verdict · could not judge\n\n> [!WARNING]")
+            assert "\n> No verdict: the input or the settings have problems, so the gate did not pass." in text
+    (of_a_commit, *_) = scorecards_by_length(view, limit=SUMMARY_LIMIT, origin=ORIGIN)
     assert "\n> No verdict on commit <code>f00d</code>: the input" in of_a_commit
     assert re.search(rf"^{number} problems?: see the JSON report\.$", texts[-1], re.MULTILINE)
 
@@ -237,29 +227,5 @@ def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
 def test_a_problem_keeps_its_last_words_which_say_what_to_do(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "b" * 40).code == 3
-    (problem,) = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["problems"]
-    assert 160 < len(problem["message"]) < 500
+    assert 160 < len(report()["problems"][0]["message"]) < 500
     assert " or correct the name</code> |\n" in Path("reports/safe-gate.md").read_text("utf-8")
-
-
-# --- the job summary ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("earlier", [0, 1, 500_000])
-def test_a_summary_takes_the_longest_text_that_the_step_has_room_for(tmp_path: Path, earlier: int) -> None:
-    file = tmp_path / "summary"
-    room = SUMMARY_LIMIT - earlier
-    exact = "é" * ((room - 1) // 2) + "x" * ((room - 1) % 2)  # and the newline that ends it
-    for texts, taken in (((exact, "short"), exact), ((exact + "x", "short"), "short")):
-        file.write_bytes(b"\n" * earlier)
-        append_summary(str(file), texts)
-        assert file.read_bytes() == b"\n" * earlier + f"{taken}\n".encode()
-        assert file.stat().st_size <= SUMMARY_LIMIT
-
-
-def test_a_full_summary_is_left_unchanged_with_an_error(tmp_path: Path) -> None:
-    file = tmp_path / "summary"
-    file.write_bytes(b"\n" * (SUMMARY_LIMIT - 4))
-    with pytest.raises(OSError, match="4 bytes are left of the 1048576"):
-        append_summary(str(file), ["long", "shor"])
-    assert file.stat().st_size == SUMMARY_LIMIT - 4

@@ -43,11 +43,8 @@ def test_junit_shows_the_outcome_of_each_check(judged: Any) -> None:
 
 
 def test_junit_fails_a_rule_that_is_broken_and_the_case_that_breaks_it(judged: Any) -> None:
-    rules = outcomes(judged, "gate")
-    assert rules["max-no-reply synthesis"].startswith("failure: 1 ")
-    assert (
-        "failure: " in outcomes(judged, "silent")["case" if "case" in outcomes(judged, "silent") else "agency_language"]
-    )
+    assert outcomes(judged, "gate")["max-no-reply synthesis"].startswith("failure: 1 ")
+    assert "failure: " in " ".join(outcomes(judged, "silent").values())
 
 
 def test_gitlab_has_no_issue_for_what_is_waived_or_expected(judged: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from safe_gate.render.formats import sarif as sarif_format
 from tests.support.cases import BAD, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.formats import ALL, read
+from tests.support.git import git
 from tests.support.judged_run import HALF, TWO_TERMS, properties
 
 
@@ -38,13 +38,21 @@ def test_sarif_has_what_somebody_must_see_to(judged: Any) -> None:
     assert any("(max-unexpected-failures)" in one["message"]["text"] for one in said)
 
 
-def test_sarif_names_a_file_outside_the_repository_by_its_whole_address(
-    safe_gate: SafeGate, tmp_path_factory: pytest.TempPathFactory
+def test_places_are_paths_from_the_root_of_the_repository_or_whole_addresses(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    path = write_cases(tmp_path_factory.mktemp("elsewhere") / "a b.jsonl", turn("bad", assistant=BAD))
-    safe_gate("run", "--synthesis-cases", str(path), *ALL)
-    place = read().run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
-    assert place == {"uri": path.as_uri()}
+    def uri(path: str) -> Any:
+        safe_gate("run", "--synthesis-cases", path, *ALL)
+        return read().run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+
+    elsewhere = write_cases(tmp_path_factory.mktemp("elsewhere") / "a b.jsonl", turn("bad", assistant=BAD))
+    assert uri(str(elsewhere)) == {"uri": elsewhere.as_uri()}
+    git("init", "-q")
+    Path("evals/a b").mkdir(parents=True)
+    write_cases(Path("evals/a b/ç.jsonl"), turn("bad", assistant=BAD))
+    monkeypatch.chdir("evals")
+    assert uri("a b/*.jsonl")["uri"] == "evals/a%20b/%C3%A7.jsonl"
+    assert read().gitlab[-1]["location"]["path"] == "evals/a b/ç.jsonl"
 
 
 def test_results_are_known_again_wherever_their_cases_stand(safe_gate: SafeGate) -> None:
@@ -63,39 +71,19 @@ def test_results_are_known_again_wherever_their_cases_stand(safe_gate: SafeGate)
 
 
 def test_a_baseline_gives_each_result_a_state(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("was bad", assistant=BAD), turn("gets bad"), turn("stays good"))
+    was_bad, stays_good = turn("was bad", assistant=BAD), turn("stays good")
+    write_cases(Path("c.jsonl"), was_bad, turn("gets bad"), stays_good)
     safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL)
     assert not any("baselineState" in one for one in read().run["results"])
     Path("reports/safe-gate.json").rename("old.json")
-    added = turn("added", assistant=BAD)
-    write_cases(
-        Path("c.jsonl"), turn("was bad", assistant=BAD), turn("gets bad", assistant=BAD), turn("stays good"), added
-    )
+    write_cases(Path("c.jsonl"), was_bad, turn("gets bad", assistant=BAD), stays_good, turn("added", assistant=BAD))
     safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "old.json", *ALL)
     found = read()
     states = {one["locations"][0]["logicalLocations"][0]["name"]: one["baselineState"] for one in found.run["results"]}
     assert states == {"was bad": "unchanged", "gets bad": "new", "added": "new"}
-    assert {row["id"]: row["change"] for row in found.csv} == {
-        "was bad": "still failing",
-        "gets bad": "newly failing",
-        "stays good": "",
-        "added": "new case",
-    }
+    changes = {"was bad": "still failing", "gets bad": "newly failing", "stays good": "", "added": "new case"}
+    assert {row["id"]: row["change"] for row in found.csv} == changes
     assert properties(found, "gets bad")["since-baseline"] == "newly failing"
-
-
-def test_places_are_paths_from_the_root_of_the_repository(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    subprocess.run(["git", "init", "-q"], check=True)
-    Path("evals/a b").mkdir(parents=True)
-    write_cases(Path("evals/a b/ç.jsonl"), turn("bad", assistant=BAD))
-    monkeypatch.chdir("evals")
-    safe_gate("run", "--synthesis-cases", "a b/*.jsonl", *ALL)
-    found = read()
-    assert (
-        found.run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-        == "evals/a%20b/%C3%A7.jsonl"
-    )
-    assert found.gitlab[-1]["location"]["path"] == "evals/a b/ç.jsonl"
 
 
 def test_sarif_keeps_to_what_github_shows_and_says_what_is_left_out(

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.support.cases import SILENT, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SILENT, SafeGate, refused, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.examples import is_thorough
 from tests.support.hostile import (
     ATTACKS,
@@ -67,17 +67,26 @@ def test_hostile_turns_break_no_surface(surfaces: Surfaces, mode: Sequence[str])
         assert not re.search("h0s[01][0-9]", "".join(shown["markdown"] + shown["log"]))
 
 
-def hostile_ids(folder: Path) -> tuple[str | Path, ...]:
-    texts = [*(attack[:200] for attack in ATTACKS.values()), *SHORT_ATTACKS]
-    cases = [turn(text, assistant="You should know.", tags=[text], notes=text) for text in texts]
-    return "--cases", write_cases(folder / "cases.jsonl", *cases)
+EVERY = [attack[:200] for attack in (*ATTACKS.values(), *SHORT_ATTACKS)]
+Arguments = tuple[str | Path, ...]
 
 
-def hostile_negative_examples(folder: Path) -> tuple[str | Path, ...]:
+def turns(*cases: dict[str, Any]) -> Arguments:
+    return "--cases", write_cases(Path("cases.jsonl"), *cases)
+
+
+def batch(*cases: dict[str, Any]) -> Arguments:
+    return "--batch", write_batch(Path("batch.json"), *cases)
+
+
+def hostile_ids() -> Arguments:
+    return turns(*(turn(text, assistant="You should know.", tags=[text], notes=text) for text in EVERY))
+
+
+def hostile_negative_examples() -> Arguments:
     texts = [attack[:200] for attack in ATTACKS.values()]
     cases = [turn(text, tags=[f"{text}-pivot-fail", f"{text}-fail"]) for text in texts]  # the second excuses nothing
-    limits = "--max-unexpected-passes", "0", "--profile", "standard"
-    return "--cases", write_cases(folder / "cases.jsonl", *cases), *limits
+    return *turns(*cases), "--max-unexpected-passes", "0", "--profile", "standard"
 
 
 def clinical(text: str, number: int) -> dict[str, Any]:
@@ -92,59 +101,50 @@ def clinical(text: str, number: int) -> dict[str, Any]:
     return safe_case(f"{text[:190]} {number}", **names)
 
 
-def hostile_batch(folder: Path) -> tuple[str | Path, ...]:
+def hostile_batch() -> Arguments:
     texts = (*(attack[:5_000] for attack in ATTACKS.values()), *SHORT_ATTACKS)
-    return "--batch", write_batch(folder / "batch.json", *(clinical(text, i) for i, text in enumerate(texts)))
+    return batch(*(clinical(text, i) for i, text in enumerate(texts)))
 
 
-def hostile_problems(folder: Path) -> tuple[str | Path, ...]:
-    texts = [attack[:200] for attack in (*ATTACKS.values(), *SHORT_ATTACKS)]
-    cases = [turn(text, checks=[text], expected={text: True}, **{text: text}) for text in texts]
-    batch = [safe_case(text, archetype=[text], **{text: text}) for text in texts]
-    return (
-        *("--cases", write_cases(folder / "cases.jsonl", *cases)),
-        *("--batch", write_batch(folder / "batch.json", *batch)),
-    )
+def hostile_problems() -> Arguments:
+    cases = [turn(text, checks=[text], expected={text: True}, **{text: text}) for text in EVERY]
+    return *turns(*cases), *batch(*(safe_case(text, archetype=[text], **{text: text}) for text in EVERY))
 
 
-def hostile_groups(folder: Path, *, optional: bool = True) -> tuple[str | Path, ...]:
+def hostile_groups(*, optional: bool = True) -> Arguments:
     """Return a run with rules on groups of hostile names: broken ones, ones of too few cases, ones of none."""
-    texts = [*(attack[:200] for attack in ATTACKS.values()), *SHORT_ATTACKS]
-    turns = [
+    texts = EVERY if is_thorough() else EVERY[::3]
+    cases = [
         turn(f"{i} {n}", assistant="You should know.", tags=[t]) for i, t in enumerate(texts) for n in range(1 + i % 2)
     ]
-    batch = [clinical(t, i) | {"archetype": t} for i, t in enumerate(texts * 2)]
     names = [*texts, *(f"none {text}" for text in texts)]
     of_archetypes = {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 0.9}}, "optional": optional}
     of_tags = {"min-pass-rate": 1, "max-unexpected-failures": 0, "min-label-accuracy": 1, "optional": optional}
     groups = {"archetypes": dict.fromkeys(names[::2], of_archetypes), "tags": dict.fromkeys(names[1::2], of_tags)}
-    limits = {"min-group": 2, **groups}
-    (folder / "groups.json").write_text(json.dumps(limits), "utf-8")
-    cases = "--cases", write_cases(folder / "cases.jsonl", *turns), "--batch", write_batch(folder / "b.json", *batch)
-    return *cases, "--config", folder / "groups.json"
-
-
-def unknown_groups(folder: Path) -> tuple[str | Path, ...]:
-    """Return a run whose config names groups of hostile names that no case has."""
-    return hostile_groups(folder, optional=False)
-
-
-def hostile_waivers(folder: Path) -> tuple[str | Path, ...]:
-    """Return a run whose waivers are hostile in every field: in force, expired and unused ones."""
-    texts = [*(attack[:200] for attack in ATTACKS.values()), *SHORT_ATTACKS]
-    turns = [turn(text, assistant="You should know.") for text in texts]
-    kinds = (
-        ("agency_language", "2999-12-31"),
-        ("topic_pivot", "2001-01-01"),
-        ("unverifiable_reassurance", "2999-12-31"),
+    config = write_json("groups.json", {"min-group": 2, **groups})
+    return (
+        *turns(*cases),
+        *batch(*(clinical(t, i) | {"archetype": t} for i, t in enumerate(texts * 2))),
+        "--config",
+        config,
     )
+
+
+def unknown_groups() -> Arguments:
+    """Return a run whose config names groups of hostile names that no case has."""
+    return hostile_groups(optional=False)
+
+
+def hostile_waivers() -> Arguments:
+    """Return a run whose waivers are hostile in every field: in force, expired and unused ones."""
+    kinds = {"agency_language": "2999-12-31", "topic_pivot": "2001-01-01", "unverifiable_reassurance": "2999-12-31"}
     waivers = [
         {"id": text, "check": check, "reason": text, "owner": text, "expires": expires}
-        for text in texts
-        for check, expires in kinds
+        for text in EVERY
+        for check, expires in kinds.items()
     ]
-    (folder / "waivers.json").write_text(json.dumps({"waivers": waivers}), "utf-8")
-    return "--cases", write_cases(folder / "cases.jsonl", *turns), "--waivers", folder / "waivers.json"
+    cases = (turn(text, assistant="You should know.") for text in EVERY)
+    return *turns(*cases), "--waivers", write_json("waivers.json", {"waivers": waivers})
 
 
 SOURCES = (
@@ -158,9 +158,9 @@ OTHER_MODES = [pytest.param(mode, marks=pytest.mark.soak) for mode in MODES[1:]]
 @pytest.mark.parametrize("mode", [MODES[0], *OTHER_MODES], ids=" ".join)
 @pytest.mark.parametrize("source", SOURCES)
 def test_hostile_names_and_needles_break_no_surface(
-    source: Callable[[Path], tuple[str | Path, ...]], mode: Sequence[str], surfaces: Surfaces, tmp_path: Path
+    source: Callable[[], Arguments], mode: Sequence[str], surfaces: Surfaces
 ) -> None:
-    code, shown = surfaces(*source(tmp_path), *mode)
+    code, shown = surfaces(*source(), *mode)
     assert code == (3 if source in (hostile_problems, unknown_groups) else 1)
     assert list(broken(PROBES, shown)) == []
     # They are shown all right, and as code: nothing recorded stands in the text around it.
@@ -180,8 +180,8 @@ def file_names() -> list[str]:
 
 
 @pytest.mark.untraced
-def test_hostile_file_names_break_no_surface(surfaces: Surfaces, tmp_path: Path) -> None:
-    folder = tmp_path / "names"
+def test_hostile_file_names_break_no_surface(surfaces: Surfaces) -> None:
+    folder = Path("names")
     folder.mkdir()
     for number, name in enumerate(file_names()):
         write_cases(folder / f"{name}.jsonl", turn(f"case {number}", assistant="You should know."))
@@ -204,8 +204,7 @@ def test_hostile_file_names_break_no_surface(surfaces: Surfaces, tmp_path: Path)
 
 def test_hostile_paths_of_no_file_are_one_harmless_line_each(safe_gate: SafeGate) -> None:
     ran = safe_gate("validate", "--", *file_names())
-    assert ran.code == 3
-    lines = [line for line in ran.err.split("\n") if "cannot be read" in line]
+    lines = [line for line in refused(ran).split("\n") if "cannot be read" in line]
     assert len(lines) == len(file_names())
     assert list(broken(LOG_PROBES, {"markdown": [], "log": [ran.log]})) == []
 
@@ -222,51 +221,41 @@ def test_a_hostile_pattern_that_matches_nothing_breaks_no_surface(name: str, sur
 
 @pytest.mark.untraced
 @pytest.mark.parametrize(
-    "command",
+    ("command", "code"),
     [
-        ("score", "--batch", "batch.json", "--format", "all", "--verbose", "--report-dir", "out"),
-        ("score", "--batch", "batch.json", "--format", "markdown", "--output", "out/report.md"),
-        ("eval", "--cases", "cases.jsonl", "--verbose", "--out", "out/report.json"),
-        ("validate", "broken.jsonl", "broken.json"),
-        ("run", "--cases", "cases.jsonl", "--config", "config.json"),
+        ("score --batch batch.json --format all --verbose --report-dir out", 1),
+        ("score --batch batch.json --format markdown --output out/report.md", 1),
+        ("eval --cases cases.jsonl --verbose --out out/report.json", 2),
+        ("validate broken.jsonl broken.json", 3),
+        ("run --cases cases.jsonl --config config.json", 3),
     ],
-    ids=lambda command: " ".join(command[:4]),
 )
-def test_hostile_names_and_needles_break_no_other_command(
-    command: Sequence[str], safe_gate: SafeGate, tmp_path: Path
-) -> None:
-    hostile_ids(tmp_path)
-    hostile_batch(tmp_path)
-    broken_folder = tmp_path / "broken"
-    broken_folder.mkdir()
-    hostile_problems(broken_folder)
-    for file, suffix in (("cases.jsonl", "jsonl"), ("batch.json", "json")):
-        (broken_folder / file).rename(tmp_path / f"broken.{suffix}")
-    Path("config.json").write_text(json.dumps({attack[:100]: attack[:100] for attack in SHORT_ATTACKS}), "utf-8")
-    ran = safe_gate(*command)
-    assert ran.code == {"score": 1, "eval": 2, "validate": 3, "run": 3}[command[0]]
+def test_hostile_names_and_needles_break_no_other_command(safe_gate: SafeGate, command: str, code: int) -> None:
+    hostile_problems()
+    for file in ("cases.jsonl", "batch.json"):
+        Path(file).rename(f"broken{Path(file).suffix}")
+    hostile_ids()
+    hostile_batch()
+    write_json("config.json", {attack[:100]: attack[:100] for attack in SHORT_ATTACKS})
+    ran = safe_gate(*command.split())
+    assert ran.code == code
     written = {path: path.read_bytes().decode("utf-8") for path in Path("out").rglob("*.*")}
-    found = {
-        "markdown": [text for path, text in written.items() if path.suffix == ".md"],
-        "json": [text for path, text in written.items() if path.suffix == ".json"],
-        "log": [ran.log],
-        "github_output": [],
-    }
+    of = {end: [text for path, text in written.items() if path.suffix == end] for end in (".md", ".json")}
     assert "h0s05" in ran.log + "".join(written.values())
-    assert bool(written) is (command[0] in ("score", "eval"))
+    assert bool(written) is (code < 3)
     assert all(re.fullmatch(r"[\w.,-]+", path.name, re.ASCII) for path in written)
-    assert list(broken(PROBES, found)) == []
+    surfaces = {"markdown": of[".md"], "json": of[".json"], "log": [ran.log], "github_output": []}
+    assert list(broken(PROBES, surfaces)) == []
 
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("attack", [*ATTACKS.values(), *SHORT_ATTACKS], ids=lambda attack: ascii(attack)[:30])
 def test_hostile_settings_and_variables_break_no_doctor(
-    attack: str, safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    attack: str, safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = attack.replace("\0", "")[:5_000]
     sides = {"head": {"sha": attack, "repo": {"full_name": attack}}, "base": {"sha": attack}}
-    event = {"pull_request": {"number": 2, **sides}}
-    (tmp_path / "event.json").write_text(json.dumps(event), "utf-8")
+    write_json("event.json", {"pull_request": {"number": 2, **sides}})
     for name in ("REPOSITORY", "SERVER_URL", "API_URL", "ACTOR", "WORKSPACE", "STEP_SUMMARY", "OUTPUT", "TOKEN"):
         monkeypatch.setenv(f"GITHUB_{name}", text)
     for name, value in {"ACTIONS": "true", "EVENT_NAME": "pull_request", "EVENT_PATH": "event.json"}.items():
