@@ -135,7 +135,7 @@ def test_scores_verdict_and_rules_are_those_of_the_full_report(published: Callab
         ('{"id": "T-1", "user": -8675.309, "assistant": "Hi."}', "user: is a number; expected "),
         ('{"id": "T-1", "user": false, "assistant": "Hi."}', "user: is false; expected "),
         ('{"checks": ["topic_pivotkanari"]}', "checks[0]: text of 17 characters is not allowed; expected one of"),
-        ('{"checks": [], "tags": "kanari"}', "tags: is text of 6 characters; expected "),
+        ('{"id": "T-1", "user": "a", "assistant": "b", "tags": "kanari"}', "tags: is text of 6 characters; expected "),
     ],
 )
 def test_a_problem_reveals_nothing_of_a_withheld_text(

@@ -49,17 +49,6 @@ def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGat
 
 
 @pytest.mark.usefixtures("runner")
-def test_problems_are_annotated_on_the_data_ten_at_most(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(str(i), checks=[]) for i in range(12)))
-    annotations = [line for line in safe_gate("run", "--synthesis-cases", "c.jsonl").out.splitlines() if "::" in line]
-    assert len(annotations) == 10
-    assert annotations[0].startswith(
-        "::error title=SAFE Gate%3A cannot judge,file=c.jsonl,line=1::c.jsonl:1: 0: checks"
-    )
-    assert "3 more problems" in annotations[-1]
-
-
-@pytest.mark.usefixtures("runner")
 def test_failing_cases_are_annotated_at_their_lines_ten_of_a_level_at_most(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD) for i in range(1, 16)))
     half = {"signals": [], "summary": "fever", "followup_questions": ["policy"]}  # CR 1, AH 0, AC 0
@@ -79,24 +68,29 @@ def test_failing_cases_are_annotated_at_their_lines_ten_of_a_level_at_most(safe_
 
 
 @pytest.mark.usefixtures("runner")
-@pytest.mark.parametrize("marked", [".git", "GITHUB_WORKSPACE"])
+@pytest.mark.parametrize(
+    ("marked", "workspace", "place"),
+    [
+        (True, "", "my evals/c.jsonl"),
+        (False, "checkout", "my evals/c.jsonl"),
+        (False, "/nowhere", "c.jsonl"),  # outside of a repository
+    ],
+)
 def test_a_step_in_a_folder_of_the_repository_names_files_from_its_root(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, marked: str
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, marked: bool, workspace: str, place: str
 ) -> None:
     folder = tmp_path / "checkout" / "my evals"
     folder.mkdir(parents=True)
-    if marked == ".git":
+    if marked:
         (tmp_path / "checkout" / ".git").write_text("gitdir: elsewhere", "utf-8")
-        monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
-    else:
-        monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "checkout"))
-    monkeypatch.setenv("GITHUB_REPOSITORY", "org/repo")
-    monkeypatch.setenv("GITHUB_SHA", "abc123")
+    for name, value in {"WORKSPACE": str(tmp_path / workspace), "REPOSITORY": "org/repo", "SHA": "abc123"}.items():
+        monkeypatch.setenv(f"GITHUB_{name}", value)
     monkeypatch.chdir(folder)
     write_cases(folder / "c.jsonl", turn("t", assistant=BAD))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ",file=my evals/c.jsonl,line=1::" in ran.out
-    assert "https://github.com/org/repo/blob/abc123/my%20evals/c.jsonl#L1" in Path("summary").read_text("utf-8")
+    assert f",file={place},line=1::" in ran.out
+    address = f"https://github.com/org/repo/blob/abc123/{place.replace(' ', '%20')}#L1"
+    assert address in Path("summary").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -127,9 +121,10 @@ def test_a_case_above_the_working_folder_has_its_place_if_the_repository_holds_i
 
 
 @pytest.mark.usefixtures("runner")
-def test_outside_of_a_repository_files_are_named_from_the_working_folder(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GITHUB_WORKSPACE", "/nowhere")
-    write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
-    assert ",file=c.jsonl,line=1::" in safe_gate("run", "--synthesis-cases", "c.jsonl").out
+def test_problems_are_annotated_on_the_data_ten_at_most(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(str(i), checks=[]) for i in range(12)))
+    annotations = [line for line in safe_gate("run", "--synthesis-cases", "c.jsonl").out.splitlines() if "::" in line]
+    assert len(annotations) == 10
+    first = "::error title=SAFE Gate%3A cannot judge,file=c.jsonl,line=1::c.jsonl:1: 0: checks"
+    assert annotations[0].startswith(first)
+    assert "3 more problems" in annotations[-1]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
+from tests.support.cases import REPOSITORY, turn, write_cases
 
 SCRIPT = REPOSITORY / "composite/run.py"
 
@@ -66,26 +66,6 @@ def test_packages_that_cannot_be_installed_are_no_failed_gate(tmp_path: Path) ->
     assert (ran.returncode, ran.stdout.startswith("::error title=SAFE Gate::Its packages cannot be")) == (3, True)
     assert "Traceback" not in ran.stderr
     assert not [*tmp_path.glob("*/wheels")], "the cache of the job must not keep a part of them"
-
-
-def test_line_ends_of_windows_change_no_score(safe_gate: SafeGate, tmp_path: Path) -> None:
-    write_cases(tmp_path / "lf.jsonl", turn("a"), turn("b"))
-    (tmp_path / "crlf.jsonl").write_bytes((tmp_path / "lf.jsonl").read_bytes().replace(b"\n", b"\r\n"))
-    shown = [safe_gate("eval", "--cases", f"{name}.jsonl").out.replace(f"{name}.jsonl", "") for name in ("lf", "crlf")]
-    assert shown[0] == shown[1]
-
-
-def test_a_console_of_windows_gets_utf_8() -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "safe_gate",
-        "run",
-        "--safe-batch",
-        f"{REPOSITORY}/examples/clinical/I25_batch_1.json",
-    ]
-    ran = subprocess.run(command, env={**os.environ, "PYTHONIOENCODING": "cp1252"}, check=False, capture_output=True)
-    assert "┌──" in ran.stdout.decode("utf-8"), "cp1252 has no such line"
 
 
 @pytest.mark.soak
