@@ -28,33 +28,28 @@ def test_items_stand_where_every_value_is_found(
     listed = {"list": items}
     content = {**listed, **around, **listed} if is_first else {**around, **listed}
     text = json.dumps(content, indent=indent, ensure_ascii=is_first)
+    assert list(item_lines(json.dumps({"a": content}), "list")) == [], "none is at the top"
     assert list(item_lines(text, "list")) == [line for path, line in places(text) if path[:-1] == ("list",)]
 
 
-def test_a_list_that_is_not_there_has_no_items() -> None:
-    assert list(item_lines('{"a": {"list": [1]}}', "list")) == []
-
-
-def test_a_number_of_too_many_digits_has_its_line() -> None:
-    with pytest.raises(JsonError) as error:
-        parse('{"a": "' + "1" * 5000 + '",\n"b": -12,\n"c": ' + "9" * 5000 + "}")
-    assert (str(error.value), error.value.line) == ("a number has too many digits", 3)
+LONG = "9" * 5000
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("text", "words", "line"),
     [
-        ("NaNs", "NaN is not a JSON number"),
-        ("-Infinity1", "-Infinity is not a JSON number"),
-        ("1e999x", "a number is too large"),
-        ("-" + "9" * 5000 + "x", "a number has too many digits"),
-        ("9" * 5000 + ".x", "a number has too many digits"),
+        (f'{{"a": "{LONG}",\n"b": -12,\n"c": {LONG}}}', "a number has too many digits", 3),
+        (f'{{"a": {LONG}e-5000,\n"b": NaNs]}}]', "NaN is not a JSON number", 2),
+        (f'{{"a": {LONG}e-5000,\n"b": -Infinity1]}}]', "-Infinity is not a JSON number", 2),
+        (f'{{"a": {LONG}e-5000,\n"b": 1e999x]}}]', "a number is too large", 2),
+        (f'{{"a": {LONG}e-5000,\n"b": -{LONG}x]}}]', "a number has too many digits", 2),
+        (f'{{"a": {LONG}e-5000,\n"b": {LONG}.x]}}]', "a number has too many digits", 2),
     ],
 )
-def test_a_number_that_is_refused_has_its_line_whatever_follows_it(value: str, words: str) -> None:
+def test_a_number_that_is_refused_has_its_line_whatever_follows_it(text: str, words: str, line: int) -> None:
     with pytest.raises(JsonError) as error:
-        parse('{"a": ' + "9" * 5000 + 'e-5000,\n"b": ' + value + "]}]")
-    assert (str(error.value), error.value.line) == (words, 2)
+        parse(text)
+    assert (str(error.value), error.value.line) == (words, line)
 
 
 _SCALARS = (

@@ -19,26 +19,20 @@ from safe_gate.model.results import Explanation
 class Short(PassFail):
     """Whether outputs are short."""
 
-    name = "short"
-    title = "Short"
-    settings = Group
+    name, title, settings, kinds = "short", "Short", Group, ()
     weaker: Mapping[str, Any] = MappingProxyType({})
     input = Lines(setting="", kind="", plural="")
-    kinds = ()
     explanations = MappingProxyType({"length": Explanation("Length", "The output is short.", "Shorten it.")})
 
     def check(self, value: JsonObject) -> Mapping[str, Sequence[str]]:
         return {"length": [f"has {len(value['output'])} characters"] if len(value["output"]) > 5 else []}
 
 
-def part_of(*outputs: str, cluster: str = "") -> Part:
+def part_of(*outputs: str) -> Part:
     short = Short()
     lines = [{"id": f"c{number}", "output": output, "tags": ["t"]} for number, output in enumerate(outputs)]
-    scored = [
-        (case, short.score(case, ""))
-        for one in lines
-        for case in short.parse(one, CaseAt(Place("c.jsonl", 1), cluster), {})
-    ]
+    cases = [case for one in lines for case in short.parse(one, CaseAt(Place("c.jsonl", 1), ""), {})]
+    scored = [(case, short.score(case, "")) for case in cases]
     return short.report(short.totals(scored, ""), [entry for _, entry in scored], "", "")
 
 
