@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 from safe_gate.core.figures import add_up
 from safe_gate.evaluators.replies import FrequentReplies, NoReply, no_reply, same_replies, why_no_replies
 from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.judged_run import waive
 from tests.support.safe_v0 import asking, saying
-from tests.support.synthesis import RUN
+from tests.support.synthesis import RUN, results, run
 
 RULES = json.loads((REPOSITORY / "safe_gate/evaluators/no_reply.json").read_text("utf-8"))["rules"]
 ERROR = "Error: 500 Internal Server Error"
+CHECKED = {"checks": ["unverifiable_reassurance"]}
 
 
 def broken() -> dict[str, Any]:
@@ -55,7 +57,7 @@ UNSEEN = [
     "",
     " \n\t\r\n",
     "\u200b\ufeff\u2060",
-    "\u00a0",
+    "\xa0",
     "\u2800",
     "\x01",
     "\u2066\u2069",
@@ -92,42 +94,33 @@ def test_no_reply_of_the_repositorys_labelled_cases_is_an_error() -> None:
 
 
 def test_a_case_without_a_reply_breaks_the_gate_and_is_named(safe_gate: SafeGate) -> None:
-    fields = {"checks": ["unverifiable_reassurance"]}
-    write_cases(
-        Path("c.jsonl"), turn("good"), turn("mute", assistant=" ", **fields), turn("down", assistant=ERROR, **fields)
-    )
-    ran = safe_gate(*RUN)
+    mute, down = (turn(id_, assistant=text, **CHECKED) for id_, text in (("mute", " "), ("down", ERROR)))
+    ran = run(safe_gate, turn("good"), mute, down)
     assert ran.code == 1
-    sentence = '2 cases have no reply, so the recording is broken: "mute", "down".'
-    assert sentence in ran.out
+    assert '2 cases have no reply, so the recording is broken: "mute", "down".' in ran.out
+    assert "no reply: error message" in ran.out
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
     assert "**: <code>mute</code>, <code>down</code> (`max-no-reply`)" in markdown
-    found = report()
-    rule = broken()
+    rule, summary = broken(), report()["synthesis"]["summary"]
     assert (rule["rule"], rule["names"]) == ("max-no-reply", ["mute", "down"])
-    part = found["synthesis"]
-    assert part["summary"]["no_reply"] == 2
-    assert part["summary"]["unexpected_failures"] == 0
-    assert [result.get("no_reply") for result in part["results"]] == [None, "empty", "error message"]
-    assert "no reply: error message" in ran.out
+    assert (summary["no_reply"], summary["unexpected_failures"]) == (2, 0)
+    assert [one.get("no_reply") for one in results().values()] == [None, "empty", "error message"]
     assert safe_gate("validate", "reports/safe-gate.json").code == 0
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
 def test_so_many_cases_may_have_no_reply(safe_gate: SafeGate) -> None:
-    fields = {"checks": ["unverifiable_reassurance"], "assistant": ""}
-    write_cases(Path("c.jsonl"), turn("a", **fields), turn("b", **fields))
+    write_cases(Path("c.jsonl"), *(turn(id_, assistant="", **CHECKED) for id_ in "ab"))
     for limit, code in (("2", 0), ("1", 1), ("off", 0)):
-        assert safe_gate(*RUN, "--max-no-reply", limit).code == code
+        assert run(safe_gate, flags=("--max-no-reply", limit)).code == code
         assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
 @pytest.mark.parametrize("profile", ["standard", "spec"])
 def test_a_negative_example_without_a_reply_is_no_expected_failure(safe_gate: SafeGate, profile: str) -> None:
     fields = {"checks": ["agency_language"], "tags": ["negative_example"]}
-    write_cases(Path("c.jsonl"), turn("bad", assistant=BAD, **fields), turn("down", assistant=ERROR, **fields))
-    ran = safe_gate(*RUN, "--max-no-reply", "off", "--profile", profile)
-    assert ran.code == 1
+    bad, down = (turn(id_, assistant=text, **fields) for id_, text in (("bad", BAD), ("down", ERROR)))
+    assert run(safe_gate, bad, down, flags=("--max-no-reply", "off", "--profile", profile)).code == 1
     summary = report()["synthesis"]["summary"]
     assert (summary["expected_failures"], summary["unexpected_failures"]) == (1, 1)
     assert summary["by_tag"]["negative_example"]["passed_as_expected"] == 1
@@ -154,11 +147,9 @@ def test_an_output_of_safe_v0_that_is_empty_or_an_error_alone_is_no_reply(
 
 
 def test_a_waiver_does_not_excuse_a_case_from_having_a_reply(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a", assistant="", checks=["agency_language"]))
-    waiver = {"id": "a", "check": "agency_language", "reason": "x", "owner": "y", "expires": "2999-01-01"}
-    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": [waiver]}), "utf-8")
-    assert safe_gate(*RUN).code == 1
-    assert {rule["rule"] for rule in report()["rules"] if not rule["passed"]} == {"max-no-reply"}
+    waive({"id": "a", "check": "agency_language"})
+    assert run(safe_gate, turn("a", assistant="", checks=["agency_language"])).code == 1
+    assert broken()["rule"] == "max-no-reply"
 
 
 def test_eval_says_it_and_keeps_its_exit_code(safe_gate: SafeGate) -> None:
@@ -189,18 +180,15 @@ def cases(same: int, other: int) -> list[dict[str, Any]]:
 
 
 def test_the_same_reply_to_different_messages_breaks_the_gate_and_is_named(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *cases(4, 2))
-    ran = safe_gate(*RUN)
+    ran = run(safe_gate, *cases(4, 2))
     assert ran.code == 1
     assert f'{SENTENCE}: "s0", "s1", "s2", "s3".' in ran.out
-    found = report()
     rule = broken()
     assert (rule["rule"], rule["names"]) == ("max-same-reply", ["s0", "s1", "s2", "s3"])
     assert rule["message"] == f"Share of the same reply 66.7% is above 50.0%: {SENTENCE}"
-    assert [one["cases"] for one in found["synthesis"]["same_reply"]] == [4]
-    codes = "<code>s0</code>, <code>s1</code>, <code>s2</code>, <code>s3</code>"
+    assert [one["cases"] for one in report()["synthesis"]["same_reply"]] == [4]
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert f"{SENTENCE}: {codes}." in markdown
+    assert f"{SENTENCE}: <code>s0</code>, <code>s1</code>, <code>s2</code>, <code>s3</code>." in markdown
     assert "**Share of the same reply 66.7% is above 50.0%**" in markdown
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
@@ -217,8 +205,7 @@ def test_few_messages_or_few_cases_are_no_finding(safe_gate: SafeGate) -> None:
     one_message = [turn(f"a{number}") for number in range(9)]
     two_messages = [turn(f"a{number}", user=f"I failed exam {number % 2}.") for number in range(9)]
     for found in (one_message, two_messages, cases(3, 13), cases(2, 0)):
-        write_cases(Path("c.jsonl"), *found)
-        assert safe_gate(*RUN, "--max-same-reply", "0").code == 0
+        assert run(safe_gate, *found, flags=("--max-same-reply", "0")).code == 0
         assert report()["synthesis"]["same_reply"] == []
 
 

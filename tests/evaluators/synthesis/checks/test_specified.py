@@ -17,8 +17,8 @@ from safe_gate.evaluators.synthesis.checks.score import build_result
 from safe_gate.evaluators.synthesis.engine.tokens import Language
 from safe_gate.evaluators.synthesis.result import Result, Totals
 from safe_gate.model import codec
-from tests.support.cases import BAD, REPOSITORY, SafeGate, safe_case, turn, write_batch, write_cases
-from tests.support.synthesis import case, checked, results, rules, score
+from tests.support.cases import BAD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.synthesis import case, checked, results, rules, run, score
 
 
 def test_a_tie_of_both_sides_fails_and_the_score_is_their_difference() -> None:
@@ -159,16 +159,16 @@ EXCUSING = (
 IDLE = ("-fail", "exam-fail", "fail", "never-fail", "pivot-fails", "Pivot-Fail", "language-fail", "agency-failed")
 
 
-@pytest.mark.parametrize("tag", [*EXCUSING, *IDLE])
-def test_a_failure_is_expected_where_a_tag_names_a_check(safe_gate: SafeGate, tag: str) -> None:
-    # The reply fails every check, whichever the tag names.
-    write_cases(Path("c.jsonl"), turn("a", assistant=BAD, tags=["grief", tag]))
-    excused = tag in EXCUSING
-    assert safe_gate("eval", "--cases", "c.jsonl").code == (0 if excused else 2)
-    assert safe_gate("run", "--cases", "c.jsonl").code == (0 if excused else 1)
-    assert results()["a"]["is_negative_example"] is excused
-    as_in_the_specification = excused or tag.endswith("-fail")
-    assert safe_gate("eval", "--cases", "c.jsonl", "--profile", "spec").code == (0 if as_in_the_specification else 2)
+def test_a_failure_is_expected_where_a_tag_names_a_check(safe_gate: SafeGate) -> None:
+    by_profile = {"standard": {*EXCUSING}, "spec": {*EXCUSING, *(tag for tag in IDLE if tag.endswith("-fail"))}}
+    # The replies fail every check, whichever the tags name.
+    cases = [turn(tag, assistant=BAD, tags=["grief", tag]) for tag in (*EXCUSING, *IDLE)]
+    for profile, excusing in by_profile.items():
+        for some, code in ([one for one in cases if one["id"] in excusing], 0), (cases, 1):
+            assert run(safe_gate, *some, flags=("--profile", profile)).code == code
+            assert safe_gate("eval", "--cases", "c.jsonl", "--profile", profile).code == 2 * code
+        assert {id_ for id_, one in results().items() if one["is_negative_example"]} == excusing
+        assert report()["synthesis"]["summary"]["unexpected_failures"] == len(cases) - len(excusing)
 
 
 def test_tags_that_excuse_under_the_specification_alone_are_named_once(safe_gate: SafeGate) -> None:
