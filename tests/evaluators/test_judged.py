@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from safe_gate import run as run_here
 from safe_gate.core.stats import corrected, kappa
 from tests.support.cases import GOOD, SafeGate, bare_case, report, safe_case, turn, write_batch, write_cases
-from tests.support.git import commit, git
+from tests.support.git import commit_here
 from tests.support.judged_run import waive
 from tests.support.pack_files import write_pack
 from tests.support.safe_v0 import saying
@@ -205,9 +205,8 @@ def reasons(part: dict[str, Any]) -> list[tuple[str, list[str]]]:
 @pytest.mark.parametrize("kind", ["commit", "report"])
 def test_another_judge_is_another_rule(safe_gate: SafeGate, kind: str) -> None:
     everything = (*LINES, *BATCH, "--max-regressions", "0", "--max-unexpected-failures", "off", "--min-pass-rate", "0")
-    git("init", "-q")
     of_judge("judge-1")
-    base = commit()
+    base = commit_here()
     if kind == "report":
         assert safe_gate("run", *everything, "--report-dir", "old").code == 0
         base = "old/safe-gate.json"
@@ -233,9 +232,8 @@ def test_another_judge_is_another_rule(safe_gate: SafeGate, kind: str) -> None:
 
 
 def test_a_verdict_that_the_same_judge_changes_is_a_regression(safe_gate: SafeGate) -> None:
-    git("init", "-q")
     of_judge("judge-1")
-    base = commit()
+    base = commit_here()
     of_judge("judge-1", failing="a")
     assert safe_gate("run", *LINES, *BATCH, "--min-pass-rate", "0", "--baseline", base).code == 1
     for part in compared().values():

@@ -12,7 +12,7 @@ from safe_gate.gate.stored import read_report, report_json
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model.report import Report, Verdict
 from tests.support.cases import BAD, DATA, REPOSITORY, SafeGate, turn, write_cases
-from tests.support.git import commit, git
+from tests.support.git import commit_here
 
 EXAMPLES = REPOSITORY / "examples"
 
@@ -74,8 +74,7 @@ def test_what_an_earlier_state_adds_is_read_as_it_was_written(safe_gate: SafeGat
     limits = {"synthesis-cases": ["c.jsonl"], "waivers": "waivers.json", "tags": {"t": {"min-pass-rate": 0.5}}}
     Path("safe.config.json").write_text(json.dumps(limits | {"min-synthesis-pass-rate": 0.9}), "utf-8")
     write_cases(Path("c.jsonl"), *(turn(name, tags=["t"]) for name in "abcd"))
-    git("init", "--quiet")
-    base = commit()
+    base = commit_here()
     write_cases(Path("c.jsonl"), turn("a", tags=["t"], assistant=BAD), turn("b", assistant=BAD), turn("new"))
     Path("safe.config.json").write_text(json.dumps(limits), "utf-8")
     assert safe_gate("run", "--baseline", base, "--protect", "b").code == 1

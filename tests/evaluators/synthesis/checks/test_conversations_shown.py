@@ -11,7 +11,7 @@ from safe_gate.core.case import CaseAt
 from safe_gate.model.problems import Place
 from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, SafeGate, report, turn, write_cases
 from tests.support.conversations import AWAY, SETTINGS, TOLD, evaluated, talk
-from tests.support.git import commit, git
+from tests.support.git import commit_here
 
 
 def test_explain_shows_one_turn_or_all_of_a_conversation(safe_gate: SafeGate) -> None:
@@ -37,10 +37,9 @@ def test_turns_of_a_conversation_are_one_cluster(safe_gate: SafeGate) -> None:
 
 
 def test_judging_fewer_turns_or_asking_for_less_is_named(safe_gate: SafeGate) -> None:
-    git("init", "-q", "-b", "main")
     Path("safe.config.json").write_text('{"turns": "all", "context": 3, "synthesis-cases": ["c.jsonl"]}', "utf-8")
     write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", GOOD), talk("b", TOLD, GOOD, context=4))
-    commit()
+    commit_here()
     weaker = '{"turns": "last", "context": 1, "default-checks": ["topic_pivot"], "synthesis-cases": ["c.jsonl"]}'
     Path("safe.config.json").write_text(weaker, "utf-8")
     write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", GOOD), talk("b", TOLD, GOOD, context=4))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
-from tests.support.git import commit, git
+from tests.support.git import commit_here
 from tests.support.synthesis import results, run
 
 CHECK = "acme/no-discounts"
@@ -254,9 +254,7 @@ def weakened(safe_gate: SafeGate, *packs: dict[str, Any]) -> list[tuple[str, str
 
 def commit_cases(*cases: dict[str, Any]) -> None:
     write_cases(Path("c.jsonl"), *cases)
-    git("init", "--quiet")
-    git("add", ".")
-    commit()
+    commit_here()
 
 
 def test_a_definition_that_asks_for_less_weakens_the_gate(safe_gate: SafeGate) -> None:

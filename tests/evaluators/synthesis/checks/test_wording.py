@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.checks import wording
 from tests.support.cases import DATA, REPOSITORY, SafeGate, report, turn, write_cases
-from tests.support.git import commit, git
+from tests.support.git import commit_here
 from tests.support.synthesis import results, run
 
 ROWS = [json.loads(line) for line in (DATA / "wording.jsonl").read_text("utf-8").splitlines()]
@@ -192,9 +192,7 @@ def test_asking_for_less_weakens_the_gate(safe_gate: SafeGate) -> None:
 
     config(crisis=tag)
     write_cases(Path("c.jsonl"), case(tags=["crisis"], **own), turn("two"))
-    git("init", "--quiet")
-    git("add", ".")
-    commit()
+    commit_here()
     without = {key: value for key, value in tag.items() if key != "must_not_contain"}
     dropped = [("tags", 'crisis.must_contain.{"regex": "call"}', "dropped")]
     assert weakened(tag, own) == []
