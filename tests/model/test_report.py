@@ -13,6 +13,7 @@ from safe_gate.inputs.checked import load_schema
 from safe_gate.model.report import Report, Verdict
 from tests.support.cases import BAD, DATA, REPOSITORY, SafeGate, turn, write_cases
 from tests.support.git import commit_here
+from tests.support.synthesis import run
 
 EXAMPLES = REPOSITORY / "examples"
 
@@ -60,8 +61,7 @@ def test_a_report_without_a_verdict_is_read_as_it_was_written(safe_gate: SafeGat
 
 
 def test_more_problems_than_a_report_has_are_counted(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"{number}", checks=["nope"]) for number in range(1_200)))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
+    assert run(safe_gate, *(turn(f"{number}", checks=["nope"]) for number in range(1_200))).code == 3
     held = assert_read_and_written_alike(Path("reports/safe-gate.json"))
     assert (len(held.problems), held.problems[-1].count) == (1_000, 201)
 

@@ -12,6 +12,7 @@ from safe_gate.model.problems import Place
 from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, SafeGate, report, turn, write_cases
 from tests.support.conversations import AWAY, SETTINGS, TOLD, evaluated, talk
 from tests.support.git import commit_here
+from tests.support.synthesis import run
 
 
 def test_explain_shows_one_turn_or_all_of_a_conversation(safe_gate: SafeGate) -> None:
@@ -28,10 +29,8 @@ def test_explain_shows_one_turn_or_all_of_a_conversation(safe_gate: SafeGate) ->
 
 def test_turns_of_a_conversation_are_one_cluster(safe_gate: SafeGate) -> None:
     old, new = ([talk("a", *([TOLD, reply] * 8), turns="all", checks=["topic_pivot"])] for reply in (GOOD, AWAY))
-    write_cases(Path("c.jsonl"), *old)
-    safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", "old")
-    write_cases(Path("c.jsonl"), *new)
-    safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "old/safe-gate.json")
+    run(safe_gate, *old, flags=("--report-dir", "old"))
+    run(safe_gate, *new, flags=("--baseline", "old/safe-gate.json"))
     (metric, *_) = report()["comparison"]["synthesis"]["metrics"]
     assert (metric["cases"], metric["units"]) == (8, 1)
 
@@ -69,8 +68,7 @@ def test_a_changed_earlier_message_changes_the_case_and_a_changed_reply_does_not
 
 
 def test_the_page_shows_the_messages_that_were_read(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), talk("a", "Unread words.", GOOD, TOLD, GOOD, "Yes.", AWAY), turn("b"))
-    safe_gate("run", "--synthesis-cases", "c.jsonl", "--reports", "html")
+    run(safe_gate, talk("a", "Unread words.", GOOD, TOLD, GOOD, "Yes.", AWAY), turn("b"), flags=("--reports", "html"))
     page = Path("reports/safe-gate.html").read_text("utf-8")
     start = page.index('{"evaluator": "synthesis", "id": "a"')
     case = json.loads(page[start : page.index("\n", start)])
