@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
@@ -40,6 +40,7 @@ from safe_gate.model.results import Failure, Interval, Metric, Outcome, Test
 
 WORST = 5
 _SCORES = (*METRICS, "composite")
+Addable = TypeVar("Addable", "Tally", Counter[str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +73,27 @@ class Tally:
         """The number of cases."""
         return self.labels.total()
 
-    def mean(self, name: str) -> float:
-        """Return the mean of a metric or of the composite."""
-        return self.sums[name].mean()
-
-    def pass_rate(self) -> float:
-        """Return the share of cases with the label Pass."""
-        return share(self.labels[Label.PASS], self.count)
-
-    def pass_rate_interval(self) -> Interval:
-        """Return the 95 % Wilson interval of the pass rate, of at least one case."""
-        return _interval(self.labels[Label.PASS], self.count)
-
     def rates(self) -> Rates:
         """Return the rates that the whole report and each batch have."""
-        shares = {metric: share(self.passes[metric], self.count) for metric in METRICS}
-        intervals = {metric: _interval(self.passes[metric], self.count) for metric in METRICS}
+        passes = {**{metric: self.passes[metric] for metric in METRICS}, "overall": self.labels[Label.PASS]}
         return Rates(
-            means={name: self.mean(name) for name in _SCORES},
-            passes={**shares, "overall": self.pass_rate()},
-            intervals={**intervals, "overall": self.pass_rate_interval()},
+            means={name: total.mean() for name, total in self.sums.items()},
+            passes={name: share(passed, self.count) for name, passed in passes.items()},
+            intervals={name: Interval(*wilson(passed, self.count)) for name, passed in passes.items()},
             labels={label.value: self.labels[label] for label in Label},
+        )
+
+    def archetype(self) -> Archetype:
+        """Return the figures of an archetype."""
+        rates = self.rates()
+        return Archetype(
+            cases=self.count,
+            mean_CR=rates.means["CR"],
+            mean_AH=rates.means["AH"],
+            mean_AC=rates.means["AC"],
+            passed=self.labels[Label.PASS],
+            pass_rate=rates.pass_rate,
+            interval=rates.intervals["overall"],
         )
 
 
@@ -103,7 +104,7 @@ class Totals:
     all: Tally = field(default_factory=Tally)
     by_batch: Mapping[str, Tally] = field(default_factory=dict)
     by_archetype: Mapping[str, Tally] = field(default_factory=dict)
-    concerns: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    concerns: Mapping[str, Counter[str]] = field(default_factory=dict)
     misses: Mapping[str, Counter[str]] = field(default_factory=lambda: {metric: Counter() for metric in METRICS})
     violations: int = 0
     vacuous: Counter[str] = field(default_factory=Counter)
@@ -122,19 +123,11 @@ class Totals:
         for one in results:
             groups.setdefault((one.batch, one.archetype), []).append(one)
         tallies = {group: Tally.of(found, policy.thresholds_for(group[1])) for group, found in groups.items()}
-        by_batch: dict[str, Tally] = {}
-        by_archetype: dict[str, Tally] = {}
-        for (batch, archetype), tally in tallies.items():
-            by_batch[batch] = by_batch.get(batch, Tally()) + tally
-            by_archetype[archetype] = by_archetype.get(archetype, Tally()) + tally
-        concerns: dict[str, frozenset[str]] = {}
-        for case, result in scored:
-            concerns[result.batch] = concerns.get(result.batch, frozenset()) | {case.concern_id}
         return cls(
             add_up(tallies.values(), Tally()),
-            by_batch,
-            by_archetype,
-            concerns,
+            _sums((batch, tally) for (batch, _), tally in tallies.items()),
+            _sums((archetype, tally) for (_, archetype), tally in tallies.items()),
+            _sums((result.batch, Counter([case.concern_id])) for case, result in scored),
             # A case counts once for a needle, however often its list repeats it.
             {metric: Counter(text for one in results for text in set(one.against[metric])) for metric in METRICS},
             sum(len(one.violations) for one in results),
@@ -150,13 +143,10 @@ class Totals:
     def __add__(self, other: Totals) -> Totals:
         return Totals(
             self.all + other.all,
-            _merge_tallies(self.by_batch, other.by_batch),
-            _merge_tallies(self.by_archetype, other.by_archetype),
-            {
-                batch: self.concerns.get(batch, frozenset()) | other.concerns.get(batch, frozenset())
-                for batch in {**self.concerns, **other.concerns}
-            },
-            {metric: self.misses[metric] + other.misses[metric] for metric in METRICS},
+            _sums((*self.by_batch.items(), *other.by_batch.items())),
+            _sums((*self.by_archetype.items(), *other.by_archetype.items())),
+            _sums((*self.concerns.items(), *other.concerns.items())),
+            _sums((*self.misses.items(), *other.misses.items())),
             self.violations + other.violations,
             self.vacuous + other.vacuous,
             self.no_reply + other.no_reply,
@@ -168,6 +158,14 @@ class Totals:
         )
 
 
+def _sums(pairs: Iterable[tuple[str, Addable]]) -> dict[str, Addable]:
+    """Return the sum of the values of each key."""
+    found: dict[str, Addable] = {}
+    for key, value in pairs:
+        found[key] = found[key] + value if key in found else value
+    return found
+
+
 def _worst(results: Iterable[Result]) -> tuple[Result, ...]:
     return tuple(nsmallest(WORST, results, key=lambda one: (one.composite, one.id)))
 
@@ -177,18 +175,18 @@ def report(totals: Totals, results: Sequence[Result], policy: Policy, generated_
 
     `results` are in the report's order. Rates and means are fractions in [0, 1], not rounded.
     """
-    whole = totals.all
+    whole, rates = totals.all, totals.all.rates()
     by_metric = {metric: _vacuous(totals.vacuous.get(metric, 0), whole.count) for metric in METRICS}
     return Part(
         report_type="SAFE_v0",
         generated_at=generated_at,
         batch_id=",".join(sorted(totals.by_batch)),
-        concern_id=",".join(sorted(frozenset().union(*totals.concerns.values()))),
+        concern_id=",".join(sorted({one for some in totals.concerns.values() for one in some})),
         policy=policy.recorded,
         total_cases=whole.count,
-        summary=Summary.of(whole.count, whole.rates()),
-        rates=whole.rates(),
-        by_archetype={name: archetype_figures(tally) for name, tally in sorted(totals.by_archetype.items())},
+        summary=Summary.of(whole.count, rates),
+        rates=rates,
+        by_archetype={name: tally.archetype() for name, tally in sorted(totals.by_archetype.items())},
         by_batch={
             batch: Batch(",".join(sorted(totals.concerns[batch])), tally.count, tally.rates())
             for batch, tally in sorted(totals.by_batch.items())
@@ -212,33 +210,8 @@ def report(totals: Totals, results: Sequence[Result], policy: Policy, generated_
     )
 
 
-def archetype_figures(tally: Tally) -> Archetype:
-    """Return the figures of an archetype."""
-    return Archetype(
-        cases=tally.count,
-        mean_CR=tally.mean("CR"),
-        mean_AH=tally.mean("AH"),
-        mean_AC=tally.mean("AC"),
-        passed=tally.labels[Label.PASS],
-        pass_rate=tally.pass_rate(),
-        interval=tally.pass_rate_interval(),
-    )
-
-
-def _interval(part: int, whole: int) -> Interval:
-    return Interval(*wilson(part, whole))
-
-
 def _vacuous(number: int, total: int) -> VacuousScores:
     return VacuousScores(total, number, share(number, total))
-
-
-def _merge_tallies(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> dict[str, Tally]:
-    return {key: first.get(key, Tally()) + second.get(key, Tally()) for key in {**first, **second}}
-
-
-def _labelled_pass(part: Part) -> Share:
-    return _passed(part.rates.labels[Label.PASS], part.total_cases)
 
 
 def _passed(passed: int, total: int) -> Share:
@@ -255,10 +228,6 @@ def _nothing_expected(part: Part) -> Share:
     return Share("Share of vacuous scores", vacuous, total, words)
 
 
-def _group_passed(group: Archetype) -> Share:
-    return _passed(group.passed, group.cases)
-
-
 class Limits(Group):
     """The settings of the rules: the limit of each, by its name."""
 
@@ -271,7 +240,13 @@ class Limits(Group):
 
 
 rules = (
-    Rule("min-pass-rate", "safe_v0", _labelled_pass, forgives=always, finds=ANY_SEVERITY),
+    Rule(
+        "min-pass-rate",
+        "safe_v0",
+        lambda part: _passed(part.rates.labels[Label.PASS], part.total_cases),
+        forgives=always,
+        finds=ANY_SEVERITY,
+    ),
     Rule(
         "max-fail-labels",
         "safe_v0",
@@ -291,7 +266,15 @@ rules = (
 )
 """The rules on all cases; each is named as its option."""
 
-group_rules = (Rule("min-pass-rate", "safe_v0", _group_passed, forgives=always, finds=ANY_SEVERITY),)
+group_rules = (
+    Rule(
+        "min-pass-rate",
+        "safe_v0",
+        lambda group: _passed(group.passed, group.cases),
+        forgives=always,
+        finds=ANY_SEVERITY,
+    ),
+)
 """The rules on the cases of one archetype, on its figures in `by_archetype`."""
 
 pass_counting_settings = ()
@@ -317,18 +300,15 @@ def restrict(part: Part, results: Sequence[Result]) -> Part:
 
     Vacuous scores stay those of all: they follow from expectations, and fewer of these weaken the gate.
     """
-    policy, replies = Policy(part.policy), FrequentReplies()
-    by_archetype: dict[str, Tally] = {}
-    for one in results:
-        replies += FrequentReplies.of([one.digests["reply"]])
-        tally = Tally.of([one], policy.thresholds_for(one.archetype))
-        by_archetype[one.archetype] = by_archetype.get(one.archetype, Tally()) + tally
-    whole = add_up(by_archetype.values(), Tally())
+    policy = Policy(part.policy)
+    tallies = _sums((one.archetype, Tally.of([one], policy.thresholds_for(one.archetype))) for one in results)
+    whole = add_up(tallies.values(), Tally())
+    replies = add_up((FrequentReplies.of([one.digests["reply"]]) for one in results), FrequentReplies())
     return replace(
         part,
         total_cases=whole.count,
         rates=whole.rates(),
-        by_archetype={name: archetype_figures(tally) for name, tally in by_archetype.items()},
+        by_archetype={name: tally.archetype() for name, tally in tallies.items()},
         same_reply=same_replies(replies, results),
         results=results,
     )
