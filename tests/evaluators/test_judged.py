@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from safe_gate import run as run_here
 from safe_gate.core.stats import corrected, kappa
-from tests.support.cases import GOOD, SafeGate, bare_case, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, SafeGate, bare_case, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here
 from tests.support.judged_run import waive
 from tests.support.pack_files import write_pack
@@ -39,11 +39,6 @@ def results(evaluator: str) -> dict[str, Any]:
 
 def broken() -> list[str]:
     return [rule["rule"] for rule in report()["rules"] if not rule["passed"]]
-
-
-def refused(safe_gate: SafeGate, *flags: str, words: str) -> None:
-    ran = safe_gate("run", *flags)
-    assert (ran.code, words in ran.err) == (3, True), ran.err
 
 
 def test_a_failed_verdict_fails_a_case_of_either_evaluator(safe_gate: SafeGate) -> None:
@@ -76,7 +71,7 @@ def test_a_recorded_output_may_hold_the_verdicts(safe_gate: SafeGate) -> None:
     write_cases(Path("b.outputs.jsonl"), line)
     assert safe_gate("score", "--batch", "b").code == 1
     write_batch(Path("b.json"), bare | {"judged": verdict()})
-    refused(safe_gate, *BATCH, words="a: judged: is recorded here and at b.outputs.jsonl:1; keep one")
+    refused(safe_gate("run", *BATCH), "a: judged: is recorded here and at b.outputs.jsonl:1; keep one")
 
 
 @pytest.mark.parametrize("evaluator", ["synthesis", "safe_v0"])
@@ -90,7 +85,7 @@ def test_waivers_and_tags_excuse_a_failed_verdict(safe_gate: SafeGate, evaluator
         assert safe_gate("run", *flags).code == code
         assert [one["id"] for one in report()["waivers"]["applied"]] == ["a"] * (not code)
     waive({"id": "a", "metric": "Judged/tone"})
-    refused(safe_gate, *BATCH, words="expected a recorded verdict, such as judged/tone")
+    refused(safe_gate("run", *BATCH), "expected a recorded verdict, such as judged/tone")
 
 
 LABELLED = "labels a verdict that is not recorded"
@@ -117,21 +112,21 @@ def test_a_wrong_verdict_is_an_error_that_names_it(safe_gate: SafeGate, fields: 
     write_cases(Path("c.jsonl"), turn("a", **fields))
     write_batch(Path("b.json"), safe_case("a", **fields))
     for flags in (LINES, BATCH):
-        refused(safe_gate, *flags, words=words)
+        refused(safe_gate("run", *flags), words)
 
 
 def test_a_case_may_ask_for_a_verdict_and_no_pack_may_give_one(safe_gate: SafeGate) -> None:
     asks: dict[str, Any] = {"checks": ["judged/tone"]}
     write_cases(Path("c.jsonl"), turn("a", **asks))
-    refused(safe_gate, *LINES, words='"judged/tone" has no recorded verdict; add it under judged')
+    refused(safe_gate("run", *LINES), '"judged/tone" has no recorded verdict; add it under judged')
     write_cases(Path("c.jsonl"), turn("a", **asks, judged=verdict(), expected={"judged/tone": None}))
-    refused(safe_gate, *LINES, words="is null, but a judge's verdict always applies")
+    refused(safe_gate("run", *LINES), "is null, but a judge's verdict always applies")
     write_cases(Path("c.jsonl"), turn("a", **asks, judged=verdict()))
     assert safe_gate("run", *LINES).code == 0
     assert list(results("synthesis")["a"]["checks"]) == ["judged/tone"]
     rule = {"id": "judged/x", "phrases": ["zebra"], "why": "x", "hit": ["A zebra."], "miss": ["A horse."]}
     write_pack(pack="judged", check="topic_pivot", group="pivot", rules=[rule])
-    refused(safe_gate, *LINES, "--rules", "own.json", words="is the id of another rule, pack or check")
+    refused(safe_gate("run", *LINES, "--rules", "own.json"), "is the id of another rule, pack or check")
 
 
 def test_verdicts_of_a_conversation_are_about_its_last_message(safe_gate: SafeGate) -> None:
@@ -142,7 +137,7 @@ def test_verdicts_of_a_conversation_are_about_its_last_message(safe_gate: SafeGa
     assert {id_: one["pass"] for id_, one in results("synthesis").items()} == {"a@1": True, "a@3": False}
     early = [said[0], said[1] | {"expected": {"judged/tone": True}}, *said]
     write_cases(Path("c.jsonl"), case | {"messages": early})
-    refused(safe_gate, *LINES, words="messages[1].expected.judged/tone: labels a verdict")
+    refused(safe_gate("run", *LINES), "messages[1].expected.judged/tone: labels a verdict")
 
 
 @pytest.mark.parametrize("count", [49, 50])

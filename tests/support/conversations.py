@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.support.cases import SafeGate, turn, write_cases
+from tests.support.cases import SafeGate, refused, turn, write_cases
 
 SETTINGS = {"default_checks": ["topic_pivot"], "turns": "last", "context": 1, "profile": "standard"}
 TOLD = "I failed my exam and I feel awful about it."
@@ -32,11 +32,8 @@ def evaluated(safe_gate: SafeGate, *cases: dict[str, Any], flags: tuple[str, ...
     return {one["id"]: one for one in json.loads(Path("o.json").read_text("utf-8"))["results"]}
 
 
-def refused(safe_gate: SafeGate, case: dict[str, Any], *words: str) -> None:
+def case_refused(safe_gate: SafeGate, case: dict[str, Any], words: str) -> None:
     """Assert that a case is refused in words that name its place."""
     write_cases(Path("c.jsonl"), turn("first"), case)
     for command in (("eval", "--cases"), ("validate",)):
-        ran = safe_gate(*command, "c.jsonl")
-        assert ran.code == 3
-        for one in words:
-            assert f"c.jsonl:2: {case['id']}: {one}" in ran.err
+        refused(safe_gate(*command, "c.jsonl"), f"c.jsonl:2: {case['id']}: {words}")

@@ -14,7 +14,7 @@ from safe_gate.core.figures import add_up
 from safe_gate.evaluators.safe_v0.gate import Totals, allowed_misses
 from safe_gate.evaluators.safe_v0.present import marks
 from safe_gate.evaluators.safe_v0.score import Case, Policy, score_case
-from tests.support.cases import DATA, SafeGate, safe_case, write_batch
+from tests.support.cases import DATA, SafeGate, refused, safe_case, write_batch
 from tests.support.safe_v0 import DEFAULT, asking, case, policy, run, saying, scored
 
 FIXTURES = DATA / "safe_v0"
@@ -128,8 +128,7 @@ def test_archetype_is_the_cases_own_then_the_plans_then_unknown_whatever_is_filt
     ):
         report = json.loads(safe_gate("score", "--batch", "b", "--format", "json", *flags).out)
         assert {one["test_id"]: one["archetype"] for one in report["results"]} == placed
-    refused = safe_gate("score", "--batch", "b", "--concern", "Nope")
-    assert (refused.code, "matches no case" in refused.err) == (3, True)
+    refused(safe_gate("score", "--batch", "b", "--concern", "Nope"), "matches no case")
 
 
 def fold(cases: list[Case], by: Policy) -> Totals:

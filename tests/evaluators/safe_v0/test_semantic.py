@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from safe_gate import score_output
 from safe_gate.evaluators.safe_v0 import semantic
 from safe_gate.evaluators.safe_v0.result import Match, Similar
-from tests.support.cases import REPOSITORY, SafeGate, report, safe_case, write_batch
+from tests.support.cases import REPOSITORY, SafeGate, refused, report, safe_case, write_batch
 from tests.support.safe_v0 import asking, saying
 
 RUN = ("run", "--safe-batch", "b", "--min-pass-rate", "0")
@@ -173,8 +173,7 @@ def test_a_misspelt_way_to_match_is_an_error(safe_gate: SafeGate, value: str) ->
     write_batch(Path("b.json"), case("fever", "Fever."))
     Path("safe-gate.config.json").write_text(json.dumps({"safe-match": value}), "utf-8")
     for flags in ((), ("--safe-match", value)):
-        ran = safe_gate(*RUN, *flags)
-        assert (ran.code, "semantic:0.6" in ran.err) == (3, True), ran.err
+        refused(safe_gate(*RUN, *flags), "semantic:0.6")
 
 
 def test_hostile_sentences_are_escaped_cut_and_withheld(safe_gate: SafeGate, model: Model) -> None:

@@ -15,8 +15,8 @@ from safe_gate.core.case import CaseAt
 from safe_gate.evaluators.synthesis.checks.turn import content_text, merged_messages
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
-from tests.support.cases import BAD, GOOD, SYNTHESIS, SafeGate, turn, write_cases
-from tests.support.conversations import AWAY, SETTINGS, TOLD, evaluated, refused, said, talk
+from tests.support.cases import BAD, GOOD, SYNTHESIS, SafeGate, refused, turn, write_cases, write_json
+from tests.support.conversations import AWAY, SETTINGS, TOLD, case_refused, evaluated, said, talk
 from tests.support.synthesis import rules, run
 
 
@@ -195,13 +195,11 @@ def test_settings_that_are_not_the_default_are_shown(safe_gate: SafeGate) -> Non
 
 def test_default_checks_must_name_checks(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
+    words = 'default-checks: topic_pivt: is not a check (did you mean "topic_pivot"?); expected'
     for command in ("run", "eval"):
-        ran = safe_gate(command, "--cases", "c.jsonl", "--default-checks", "topic_pivt")
-        assert ran.code == 3
-        assert 'default-checks: topic_pivt: is not a check (did you mean "topic_pivot"?); expected' in ran.err
-    Path("safe.config.json").write_text('{"default-checks": []}', "utf-8")
-    ran = run(safe_gate)
-    assert (ran.code, "safe.config.json:1: default-checks: is empty" in ran.err) == (3, True)
+        refused(safe_gate(command, "--cases", "c.jsonl", "--default-checks", "topic_pivt"), words)
+    write_json("safe.config.json", {"default-checks": []})
+    refused(run(safe_gate), "safe.config.json:1: default-checks: is empty")
 
 
 def test_labels_and_tags_are_about_the_last_message_and_wording_about_every_judged_one(safe_gate: SafeGate) -> None:
@@ -227,17 +225,16 @@ def test_labels_and_tags_are_about_the_last_message_and_wording_about_every_judg
 
 @pytest.mark.parametrize("checks", [["acme/nothing"], ["wording"]])
 def test_a_problem_of_all_turns_is_reported_once(safe_gate: SafeGate, checks: list[str]) -> None:
-    ran = run(safe_gate, *(talk(name, TOLD, AWAY, TOLD, GOOD, turns="all", checks=checks) for name in "ab"))
-    assert (ran.code, "could not judge: 2 problems;" in ran.err) == (3, True)
-    assert "c.jsonl:1: a: checks: " in ran.err
-    assert "a@" not in ran.err
+    cases = (talk(name, TOLD, AWAY, TOLD, GOOD, turns="all", checks=checks) for name in "ab")
+    err = refused(run(safe_gate, *cases), "could not judge: 2 problems;", "c.jsonl:1: a: checks: ")
+    assert "a@" not in err
 
 
 def test_marks_quote_messages(safe_gate: SafeGate) -> None:
     case = talk("a", TOLD, AWAY, "Yes.", GOOD, marks={"vulnerability": ["I feel awful"], "leaves": ["Anyway"]})
     assert evaluated(safe_gate, case)["a"]["pass"]
     words = 'marks.leaves[0]: is "I feel awful", which is not in a message of role assistant'
-    refused(safe_gate, case | {"marks": {"leaves": ["I feel awful"]}}, words)
+    case_refused(safe_gate, case | {"marks": {"leaves": ["I feel awful"]}}, words)
 
 
 def test_user_messages_between_replies_are_read_as_one_text() -> None:

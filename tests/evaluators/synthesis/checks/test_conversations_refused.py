@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import GOOD, SafeGate, turn
-from tests.support.conversations import TOLD, refused, said, talk
+from tests.support.cases import GOOD, SafeGate, refused, turn
+from tests.support.conversations import TOLD, case_refused, said, talk
 from tests.support.synthesis import run
 
 PICTURE = {"type": "image_url", "image_url": {"url": "x"}}
@@ -33,7 +33,7 @@ PICTURE = {"type": "image_url", "image_url": {"url": "x"}}
 def test_messages_that_cannot_be_judged_are_named_with_what_to_do(
     safe_gate: SafeGate, messages: Any, words: str
 ) -> None:
-    refused(safe_gate, {"id": "a", "messages": messages}, words)
+    case_refused(safe_gate, {"id": "a", "messages": messages}, words)
 
 
 def labelled(*at: int) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def labelled(*at: int) -> dict[str, Any]:
     ],
 )
 def test_fields_that_contradict_messages_are_named(safe_gate: SafeGate, case: dict[str, Any], words: str) -> None:
-    refused(safe_gate, case, words)
+    case_refused(safe_gate, case, words)
 
 
 def test_a_hostile_role_is_not_quoted_where_texts_are_withheld(safe_gate: SafeGate) -> None:
@@ -68,15 +68,12 @@ def test_a_hostile_role_is_not_quoted_where_texts_are_withheld(safe_gate: SafeGa
 
 def test_ids_of_turns_and_of_lines_are_unique(safe_gate: SafeGate) -> None:
     both = talk("a", TOLD, GOOD, turns="all")
-    ran = run(safe_gate, both, turn("a@1"))
-    assert (ran.code, "c.jsonl:2: a@1: id: appears at c.jsonl:1 too" in ran.err) == (3, True)
-    ran = run(safe_gate, both, talk("a", TOLD, GOOD, "Yes.", GOOD, turns="last"))
-    assert "c.jsonl:2: a: id: appears at c.jsonl:1 too" in ran.err
+    for other in (turn("a@1"), talk("a", TOLD, GOOD, "Yes.", GOOD, turns="last")):
+        refused(run(safe_gate, both, other), f"c.jsonl:2: {other['id']}: id: appears at c.jsonl:1 too")
 
 
 def test_user_messages_that_are_read_together_have_the_bound_of_a_text(safe_gate: SafeGate) -> None:
     messages = [*({"role": "user", "content": "x" * 900} for _ in range(3)), *said("", GOOD)[1:]]
-    ran = run(safe_gate, {"id": "a", "messages": messages}, flags=("--bounds", "text=2000"))
-    assert ran.code == 3
-    assert "a: messages[0] to messages[2]: is longer than 2000 bytes, the limit of bounds.text" in ran.err
+    words = "a: messages[0] to messages[2]: is longer than 2000 bytes, the limit of bounds.text"
+    refused(run(safe_gate, {"id": "a", "messages": messages}, flags=("--bounds", "text=2000")), words)
     assert run(safe_gate, flags=("--bounds", "text=2700")).code == 0

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import GOOD, REPOSITORY, SafeGate, report, turn, write_cases
+from tests.support.cases import GOOD, REPOSITORY, SafeGate, refused, report, turn, write_cases
 from tests.support.pack_files import OWN, PACKS, write_pack
 from tests.support.synthesis import RUN, results, run
 
@@ -59,8 +59,7 @@ def test_a_pack_that_does_not_keep_its_promises_is_refused_by_the_rule(
     write_pack(**fields)
     write_cases(Path("c.jsonl"), turn("a"))
     for command in (("rules", "test", "own.json"), (*EVAL, "--rules", "own.json")):
-        ran = safe_gate(*command)
-        assert (ran.code, mention in ran.err) == (3, True), ran.err
+        refused(safe_gate(*command), mention)
 
 
 def test_a_problem_in_a_pack_is_reported_with_its_line(safe_gate: SafeGate) -> None:
@@ -91,9 +90,10 @@ def test_the_pack_that_the_documentation_shows_keeps_its_promises_and_needs_its_
     assert safe_gate("rules", "test", "own.json").out.startswith("1 pack, 1 rule: all texts hit and miss")
     pattern = '"pattern": "you(?:\'re)? hold(?:ing)? the pen"'
     Path("own.json").write_text(shown.replace('"phrase": "you (are|) (hold|holding) the pen"', pattern), "utf-8")
-    ran = safe_gate("rules", "test", "own.json")
-    assert ran.code == 3
-    assert 'hits "They say you hold the pencil.", which it promises to miss: matched "you hold the pen"' in ran.err
+    refused(
+        safe_gate("rules", "test", "own.json"),
+        'hits "They say you hold the pencil.", which it promises to miss: matched "you hold the pen"',
+    )
 
 
 def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) -> None:
@@ -118,8 +118,7 @@ def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) 
     ],
 )  # fmt: skip
 def test_rules_that_are_not_there_are_named(safe_gate: SafeGate, arguments: tuple[str, ...], mention: str) -> None:
-    ran = safe_gate(*arguments)
-    assert (ran.code, mention in ran.err) == (3, True), ran.err
+    refused(safe_gate(*arguments), mention)
 
 
 LEARNED_ROW: dict[str, Any] = {"id": "team-guarantee/fixed", "phrase": "zorped at", "origin": {"learned": [9, 10]}}
@@ -146,9 +145,10 @@ def test_phrases_of_ones_own_count_with_classes_and_conditions_of_their_own(safe
         ran = safe_gate(*EVAL, "--rules", "own.json", "--profile", profile)
         assert (ran.code, 'guarantee "parcel is here"' in ran.out) == (2, True)
     write(phrase | {"phrase": "{parcel} is {nowhere}"}, classes=classes)
-    ran = safe_gate("rules", "test", "own.json")
-    assert ran.code == 3
-    assert "own.json:1: team-guarantee/arrives: cannot run: phrases names the unknown word class {nowhere}" in ran.err
+    refused(
+        safe_gate("rules", "test", "own.json"),
+        "own.json:1: team-guarantee/arrives: cannot run: phrases names the unknown word class {nowhere}",
+    )
 
 
 def test_a_learned_row_counts_by_its_precision_and_says_it(safe_gate: SafeGate) -> None:
@@ -178,8 +178,7 @@ def test_a_check_that_no_rule_is_left_of_is_no_pass(safe_gate: SafeGate) -> None
         (EVAL, off, of_check),
         (RUN, off, of_check),
     ):
-        ran = safe_gate(*command, "--rules-off", *packs)
-        assert (ran.code, words in ran.err) == (3, True)
+        refused(safe_gate(*command, "--rules-off", *packs), words)
     write_cases(Path("c.jsonl"), turn("a", checks=["agency_language"]))
     assert safe_gate(*EVAL, "--rules-off", *off).code == 0
 
