@@ -1,7 +1,5 @@
 """What every test has: the command line as a function, and a clean environment."""
 
-from __future__ import annotations
-
 import gc
 import os
 from collections.abc import Callable, Generator

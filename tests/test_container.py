@@ -1,7 +1,5 @@
 """The image as the runner runs it, and the whole workflow in `act`: skipped where the tools are missing."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

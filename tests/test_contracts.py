@@ -1,7 +1,5 @@
 """What is written twice is equal: options, action.yml, schemas, documents, wheel, licence floors."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

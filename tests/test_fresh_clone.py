@@ -1,7 +1,5 @@
 """The two commands of the README's first screen do all the set-up in a fresh clone."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

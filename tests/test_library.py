@@ -1,7 +1,5 @@
 """The package as a library: few public names, no code that they do not need, and the examples of its page."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

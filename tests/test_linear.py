@@ -7,8 +7,6 @@ doublings takes 4 times as long, or half as long again where a larger text no lo
 16 times as long however often it is measured. The planted ones show that either is found out.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import math

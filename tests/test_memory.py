@@ -1,7 +1,5 @@
 """Memory: what a run holds does not grow with its cases, and what goes to disk comes back as it was."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

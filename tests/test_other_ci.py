@@ -1,7 +1,5 @@
 """What runs the gate elsewhere: the jobs of docs/other-ci.md, done by a shell, the GitLab template, the hook of pre-commit."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

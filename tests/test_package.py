@@ -1,7 +1,5 @@
 """The sdist and the wheel that is built from it: complete, built by what `pyproject.toml` names, and running alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

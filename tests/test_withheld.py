@@ -1,7 +1,5 @@
 """`text: none`: ids, rules, spans and hashes, and of what was recorded or expected not a word."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

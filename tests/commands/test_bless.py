@@ -1,7 +1,5 @@
 """`safe-gate bless`: what is approved is shown first, and no failure is hidden without a reason."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

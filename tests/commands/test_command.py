@@ -1,7 +1,5 @@
 """The command line: its help, and flags that take several words."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`doctor` and `--dry-run`: what a run would do, said without doing it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

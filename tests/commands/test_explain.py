@@ -1,7 +1,5 @@
 """`safe-gate explain` shows what decided cases: several, those that fail, of every evaluator, as text or JSON."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`safe-gate history`: pass rates, labels and agreement over runs, as a page and as Markdown."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What `import` accepts from spreadsheets, what it says about records and flags, and where it writes."""
 
-from __future__ import annotations
-
 import json
 import sys
 import zipfile

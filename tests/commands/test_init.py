@@ -1,7 +1,5 @@
 """`safe-gate init` writes files that pass as they are, and never touches what is there."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`--json`: one object on standard output whatever happens, with problems by code, place and fix."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

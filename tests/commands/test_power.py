@@ -1,7 +1,5 @@
 """`power` from the outside: a number of cases, or the inputs of a run, in; what they can show, out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`safe-gate schema` prints schemas that an editor can use; `safe-gate` alone prints its help."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What a terminal is shown and nothing else is: colours, tables that fit, how far a run is; and `--quiet`."""
 
-from __future__ import annotations
-
 import io
 import os
 import pty

@@ -1,7 +1,5 @@
 """Reports that can be held against what they were made from: digests, `safe-gate verify`."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The one comment of a gate: whose it is, which run may write it, and when it is written at all."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

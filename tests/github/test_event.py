@@ -1,7 +1,5 @@
 """Every event that can start a run: which pull request and which commits it is about, and what it may read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

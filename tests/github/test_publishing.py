@@ -1,7 +1,5 @@
 """Publishing to GitHub, against a GitHub in memory: the comment, and what may never change a verdict."""
 
-from __future__ import annotations
-
 import re
 import socket
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The files that the runner reads: step outputs, byte for byte as GitHub's `@actions/core` 3.0.1 writes them, and the job summary."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

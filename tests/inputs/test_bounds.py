@@ -1,7 +1,5 @@
 """What an input may be: how long a line and a text, how many tags; and how many of its problems are told."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

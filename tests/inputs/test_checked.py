@@ -1,7 +1,5 @@
 """The kind of a file, and the message for a file of another kind than expected."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a glob names: the same files on disk and in a commit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath

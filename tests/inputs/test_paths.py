@@ -1,7 +1,5 @@
 """Which files are read: all that patterns name, none by accident left out, and none written over."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cases that are malformed, from the outside: every problem, its place, what was expected."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

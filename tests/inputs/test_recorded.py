@@ -1,7 +1,5 @@
 """Batches and their outputs: every case has exactly one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

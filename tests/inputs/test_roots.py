@@ -1,7 +1,5 @@
 """Inputs in a commit: as in the working folder, to the byte, but for what would lead out."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Standard input in place of a file: `-`."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """What is read of a workspace: our own files are skipped aloud, links out of it are refused, values are quoted in short."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs that cannot end as they should: no earlier verdict stands, and each error is one sentence."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """`--tag`: what it leaves in, what the report says of it, and what it cannot hide."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A report never takes the place of a file that the run reads, however either is named."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

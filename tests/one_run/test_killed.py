@@ -1,7 +1,5 @@
 """What a run that is killed leaves behind: no old pass that could be taken for its result."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Which failing cases are listed and counted, and the line of the reply that is shown of them."""
 
-from __future__ import annotations
-
 import html
 import re
 from pathlib import Path

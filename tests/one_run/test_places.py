@@ -1,7 +1,5 @@
 """Where a run says that its files and cases are."""
 
-from __future__ import annotations
-
 import html
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`safe-gate run` from end to end: one verdict over all evaluators, and the cases that break a rule."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A repository that may be released, and the scripts of a release as commands in it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Two builds of one commit give the same bytes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

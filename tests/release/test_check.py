@@ -1,7 +1,5 @@
 """What keeps a tree from being released."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The action without Docker: what it hands to the gate, and what it keeps, on each platform that can be simulated."""
 
-from __future__ import annotations
-
 import json
 import os
 import runpy

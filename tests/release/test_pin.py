@@ -1,7 +1,5 @@
 """The commit of a release tag: the image and the wheel by digest, and nothing else changed."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What ships and what builds it: every action, image and package by its digest, and the defences that the documents name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from importlib.metadata import metadata

@@ -1,7 +1,5 @@
 """Tables of text: each cell stands in its column, whatever the width of its characters."""
 
-from __future__ import annotations
-
 from contextvars import copy_context
 
 from hypothesis import given

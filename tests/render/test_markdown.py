@@ -1,7 +1,5 @@
 """The scorecard as Markdown: what stands first, and what is left of it where there is little room."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

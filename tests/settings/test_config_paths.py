@@ -1,7 +1,5 @@
 """Paths in a config file start from its folder."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Settings from flags, action inputs, environment and config file: precedence, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 `TESTS_ACTIONLINT` names another command that takes a FILE. A test that finds none is skipped and says so.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -3,8 +3,6 @@
 `TESTS_CHROMIUM` names another command. A test that finds none is skipped and says so.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

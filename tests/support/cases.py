@@ -1,7 +1,5 @@
 """Cases, batches and reports for tests to write and read, and what a command left behind."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

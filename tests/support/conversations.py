@@ -1,7 +1,5 @@
 """Conversations, evaluated."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What code costs as a count: the same number on any machine, however busy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from cProfile import Profile
 

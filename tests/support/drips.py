@@ -1,7 +1,5 @@
 """A server that answers byte by byte, without end, and how long a client waits for it."""
 
-from __future__ import annotations
-
 import socketserver
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress

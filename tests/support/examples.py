@@ -1,7 +1,5 @@
 """How many examples a property is tried with, where each is a whole run."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 
 THOROUGH = "thorough"

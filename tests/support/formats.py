@@ -1,7 +1,5 @@
 """What every report for another system must be, whatever it holds: whole, valid, and harmless to who reads it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

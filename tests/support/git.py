@@ -1,7 +1,5 @@
 """Repositories for tests: git as nobody in particular, at one time."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

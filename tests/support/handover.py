@@ -1,7 +1,5 @@
 """What an untrusted run leaves behind, and the trusted run that publishes it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

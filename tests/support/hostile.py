@@ -1,7 +1,5 @@
 """Attacks in recorded text, and what they do to a page or a log that shows them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

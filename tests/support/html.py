@@ -1,7 +1,5 @@
 """Runs with a page."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A run with reports in every format."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

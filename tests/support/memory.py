@@ -1,7 +1,5 @@
 """The most memory that a command holds."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The files of packs that ship, and one of a team."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

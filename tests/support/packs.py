@@ -1,7 +1,5 @@
 """The rules of Synthesis and the packs that ship, for tests that need no command."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

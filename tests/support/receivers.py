@@ -1,7 +1,5 @@
 """Servers that receive events: they keep what is posted, and answer as a test says."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """Reports to verify, and one of their values altered."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

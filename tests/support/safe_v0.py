@@ -1,7 +1,5 @@
 """Cases of SAFE v0, scored, and a run of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A run in shards."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable

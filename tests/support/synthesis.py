@@ -1,7 +1,5 @@
 """Cases of Synthesis, scored, and what a run of them reports."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

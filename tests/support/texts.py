@@ -1,7 +1,5 @@
 """Any texts, and what readers see of them."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -1,7 +1,5 @@
 """Two sides of a comparison."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

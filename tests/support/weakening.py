@@ -1,7 +1,5 @@
 """Terms of the gate, and a repository whose change weakens them."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable, Mapping

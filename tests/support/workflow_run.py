@@ -1,7 +1,5 @@
 """The event of a workflow that another one started."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.support.github import BASE, HEAD, REPOSITORY

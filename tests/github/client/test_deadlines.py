@@ -1,7 +1,5 @@
 """A GitHub that drips: each part of an answer byte by byte, without end. The verdict and the job do not wait for it."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

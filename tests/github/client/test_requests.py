@@ -1,7 +1,5 @@
 """A GitHub that misbehaves: what is tried again, what is waited for, and what is never sent where."""
 
-from __future__ import annotations
-
 import json
 import threading
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Waivers and reports of an untrusted run: none of them is taken at its word."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

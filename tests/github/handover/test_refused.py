@@ -1,7 +1,5 @@
 """Files that a trusted run refuses to publish, and what it says."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

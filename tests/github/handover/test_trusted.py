@@ -1,7 +1,5 @@
 """The pair of workflows: a run without write access leaves a file behind, and a trusted run publishes it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`reports`: which files a run writes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

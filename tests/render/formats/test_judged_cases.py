@@ -1,7 +1,5 @@
 """Reports of judged cases: JUnit, GitLab and tables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Reports as SARIF: what it shows, and where."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

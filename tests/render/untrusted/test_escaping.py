@@ -1,7 +1,5 @@
 """Recorded text is escaped for each format: terminal and log, Markdown, JSON, workflow commands."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

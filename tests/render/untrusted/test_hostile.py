@@ -4,8 +4,6 @@ A probe of `data/hostile/manifest.jsonl` is a pattern (markdown, log, github_out
 the Markdown rendered as CommonMark with tables, bare links and raw HTML.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Whatever is recorded, a report has the shape it has for harmless text: rows, elements, lines, commands."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace
