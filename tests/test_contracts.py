@@ -22,7 +22,7 @@ from safe_gate.gate.rules import RULES
 from safe_gate.settings import Settings, settings
 from safe_gate.settings.reading import read
 from tests.support import actionlint
-from tests.support.cases import REPOSITORY, SafeGate
+from tests.support.cases import REPOSITORY, Patch, SafeGate
 
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text("utf-8"))
 DOCS = {file.name: file.read_text("utf-8") for file in (REPOSITORY / "docs").glob("*.md")}
@@ -69,7 +69,7 @@ def test_the_composite_action_has_the_same_inputs_and_outputs() -> None:
     assert composite["outputs"] == described
 
 
-def test_the_documents_show_what_explain_prints(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_documents_show_what_explain_prints(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.chdir(REPOSITORY)
     shown = DOCS["scoring.md"].partition("```console\n$ safe-gate explain ")[2].partition("```\n")[0]
     arguments, _, output = shown.partition("\n")

@@ -13,7 +13,18 @@ import pytest
 import safe_gate as package
 from safe_gate import GateError, Run, run, score_output, score_reply
 from safe_gate.model import codec
-from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import (
+    BAD,
+    GOOD,
+    REPOSITORY,
+    Patch,
+    SafeGate,
+    report,
+    safe_case,
+    turn,
+    write_batch,
+    write_cases,
+)
 
 PAGE = (REPOSITORY / "docs/library.md").read_text("utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -218,7 +229,7 @@ def inputs() -> dict[str, Any]:
 
 
 def test_a_run_returns_what_the_command_writes_and_does_nothing_else(
-    safe_gate: SafeGate, inputs: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    safe_gate: SafeGate, inputs: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     flags = ("--synthesis-cases", "c.jsonl", "--safe-batch", "b.json", "--thresholds", "CR.pass=0.9")
@@ -239,9 +250,7 @@ def test_a_run_returns_what_the_command_writes_and_does_nothing_else(
     }
 
 
-def test_a_run_writes_and_prints_what_it_is_asked_to(
-    inputs: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_writes_and_prints_what_is_asked(inputs: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     Path("safe-gate.config.json").write_text('{"max-unexpected-failures": 5}', "utf-8")
     assert run(**inputs, report_dir=Path("out"), reports=["json", "junit"], verbose=True, jobs=2).passed
     assert {path.name for path in Path("out").iterdir()} == {"safe-gate.json", "safe-gate.junit.xml"}
@@ -297,9 +306,7 @@ def test_a_run_without_a_verdict_raises_with_the_sentences_of_the_command(settin
 
 
 @pytest.mark.parametrize("block", [one for one in BLOCKS if not one.startswith("# test_")])
-def test_the_code_of_the_page_runs(
-    block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_code_of_the_page_runs(block: str, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(REPOSITORY)
     exec(block, {})
     printed = capsys.readouterr().out

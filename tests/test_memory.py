@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from safe_gate.model import spool
 from safe_gate.model.spool import Spool
-from tests.support.cases import SafeGate, refused, report, safe_case, short_turn, turn, write_batch, write_cases
+from tests.support.cases import Patch, SafeGate, refused, report, safe_case, short_turn, turn, write_batch, write_cases
 from tests.support.memory import on_linux, peak
 
 _FEW, _MANY = 300, 3_000
@@ -96,7 +96,7 @@ def test_a_spool_is_a_sequence(length: int, part: slice, in_memory: int) -> None
 
 
 @on_linux
-def test_a_full_temporary_folder_is_reported(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_temporary_folder_is_reported(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setattr(spool, "_IN_MEMORY", -1)
     full = Path("/dev/full").open("r+b")  # noqa: SIM115 - the spool closes it
     monkeypatch.setattr(spool, "TemporaryFile", lambda: full)

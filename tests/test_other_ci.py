@@ -80,7 +80,7 @@ def scripts() -> dict[str, tuple[str, dict[str, str], list[str]]]:
 @pytest.mark.parametrize(
     "place", ["GitLab", *(pytest.param(place, marks=pytest.mark.soak) for place in ("Jenkins", "CircleCI", "Shell"))]
 )
-def test_every_job_installs_the_gate_runs_it_and_hands_on_its_reports(
+def test_every_job_runs_the_gate_and_hands_on_its_reports(
     safe_gate: SafeGate, shell: Callable[..., subprocess.CompletedProcess[str]], place: str
 ) -> None:
     assert safe_gate("init").code == 0
@@ -96,7 +96,7 @@ def test_every_job_installs_the_gate_runs_it_and_hands_on_its_reports(
     assert shell(script, **variables).returncode == 3, "its exit code is the job's"
 
 
-def test_the_shell_script_says_which_of_the_two_failures_it_was(
+def test_the_shell_script_says_which_failure_it_was(
     safe_gate: SafeGate, shell: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     safe_gate("init")
@@ -109,9 +109,7 @@ def test_the_shell_script_says_which_of_the_two_failures_it_was(
 
 
 @pytest.mark.soak
-def test_a_job_may_compare_with_a_branch(
-    safe_gate: SafeGate, shell: Callable[..., subprocess.CompletedProcess[str]]
-) -> None:
+def test_a_job_may_name_a_branch(safe_gate: SafeGate, shell: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     safe_gate("init")
     git("init", "--quiet", "-b", "main")
     commit()

@@ -11,7 +11,7 @@ import pytest
 
 from safe_gate.core.jsontext import is_stand_in, stand_in
 from safe_gate.inputs.checked import load_schema
-from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Patch, SafeGate, safe_case, turn, write_batch, write_cases
 
 # A word in every place of the input that holds text; ids, concerns, archetypes, tags are names and stay.
 SIGNAL, PHRASE, TERM, SUMMARY, QUESTION, USER, REPLY, NOTE = (
@@ -34,7 +34,7 @@ def _inputs() -> None:
 
 
 @pytest.fixture
-def published(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, str]]:
+def published(safe_gate: SafeGate, monkeypatch: Patch) -> Callable[..., dict[str, str]]:
     """Run a command as a step of a workflow; return all that it wrote or said, by name."""
 
     def run(*arguments: str) -> dict[str, str]:
@@ -152,7 +152,7 @@ def test_a_problem_reveals_nothing_of_a_withheld_text(
 @pytest.mark.parametrize("command", [RUN, ("eval", "--cases", "c.jsonl")], ids=lambda command: command[0])
 @pytest.mark.parametrize("text", ["none", "nonsense", " full ", ""])
 def test_a_defect_of_ours_quotes_nothing_either(
-    published: Callable[..., dict[str, str]], monkeypatch: pytest.MonkeyPatch, text: str, command: tuple[str, ...]
+    published: Callable[..., dict[str, str]], monkeypatch: Patch, text: str, command: tuple[str, ...]
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError(f"cannot score {REPLY}")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.inputs.checked import load_schema
-from tests.support.cases import SafeGate, refused, safe_case, turn, write_batch, write_cases, write_json
+from tests.support.cases import Patch, SafeGate, refused, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.examples import examples
 from tests.support.hostile import commands_in
 from tests.support.reports import BAD, FAILING, REPORT, read, with_altered, write
@@ -64,9 +64,7 @@ def test_a_failure_is_not_hidden_without_a_reason(safe_gate: SafeGate) -> None:
         ([turn("same")], "0 newly failing, 0 fixed, 0 still failing, 1 removed"),
     ],
 )
-def test_a_report_that_passed_and_hides_a_change_needs_a_reason(
-    safe_gate: SafeGate, after: list[Any], said: str
-) -> None:
+def test_a_pass_that_hides_a_change_needs_a_reason(safe_gate: SafeGate, after: list[Any], said: str) -> None:
     loose = ("--max-unexpected-failures", "9")
     run(safe_gate, [turn("same"), turn("spoilt")])
     assert safe_gate(*BLESS).code == 0
@@ -140,7 +138,7 @@ def waived() -> list[str]:
 
 
 @pytest.fixture
-def failed(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def failed(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     """Run over failing cases of both evaluators on 2026-03-01."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1772323200")
     turns = [turn("t", assistant=BAD), turn("n", assistant=BAD, tags=["negative_example"]), turn("good")]

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from safe_gate.model.problems import Place, Problem
-from tests.support.cases import SafeGate, refused, turn, write_cases
+from tests.support.cases import Patch, SafeGate, refused, turn, write_cases
 
 
 @pytest.mark.parametrize("words", [("run", "--own-cases", "c.jsonl"), ("own", "--own-cases", "c.jsonl")])
-def test_a_refused_command_line_names_the_evaluator_that_cannot_be_used(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+def test_an_evaluator_that_is_unusable_is_named(
+    safe_gate: SafeGate, monkeypatch: Patch, words: tuple[str, ...]
 ) -> None:
     problem = Problem(Place("evaluator own (own:IT)"), "has no title; correct or uninstall the package")
     monkeypatch.setattr("safe_gate.commands._command.INSTALL_PROBLEMS", (problem,))
@@ -35,9 +35,7 @@ def test_a_refused_command_line_names_the_evaluator_that_cannot_be_used(
         ("run c.jsonl", 3, "unrecognized arguments: c.jsonl; name files with --safe-batch and --synthesis-cases"),
     ],
 )
-def test_words_of_a_command_come_before_flags_that_take_several(
-    safe_gate: SafeGate, words: str, code: int, found: str
-) -> None:
+def test_words_come_before_flags_that_take_several(safe_gate: SafeGate, words: str, code: int, found: str) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     write_cases(Path("d.jsonl"), turn("z"))
     safe_gate("run", "--cases", "c.jsonl", "--report-dir", "r")

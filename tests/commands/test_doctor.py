@@ -9,7 +9,18 @@ from typing import Any
 import pytest
 
 from safe_gate.settings import settings
-from tests.support.cases import BAD, SafeGate, refused, report, safe_case, turn, write_batch, write_cases, write_json
+from tests.support.cases import (
+    BAD,
+    Patch,
+    SafeGate,
+    refused,
+    report,
+    safe_case,
+    turn,
+    write_batch,
+    write_cases,
+    write_json,
+)
 from tests.support.git import commit_here as commit
 from tests.support.git import git
 from tests.support.github import BASE, HEAD, TOKEN
@@ -23,7 +34,7 @@ def payload(head: str | None) -> dict[str, Any]:
 
 
 @pytest.fixture
-def job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+def job(monkeypatch: Patch, tmp_path: Path) -> Callable[..., None]:
     """Set what the runner sets for a job; any request to GitHub would fail the test."""
 
     def refuse(*_: object) -> None:
@@ -60,9 +71,7 @@ def facts(out: str) -> dict[str, str]:
     return dict(re.findall(r"^  ([a-zA-Z][a-zA-Z0-9 ]*?)  +(.+)$", out, re.MULTILINE))
 
 
-def test_the_doctor_names_the_source_of_every_setting(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, job: Callable[..., None]
-) -> None:
+def test_the_doctor_names_each_source(safe_gate: SafeGate, monkeypatch: Patch, job: Callable[..., None]) -> None:
     job()
     Path("my.json").write_text('{"min-pass-rate": 0.9, "thresholds": {"CR": {"pass": 0.7}}}', "utf-8")
     monkeypatch.setenv("INPUT_MAX-FAIL-LABELS", "3")
@@ -122,7 +131,7 @@ def test_the_doctor_shows_what_is_known_of_the_tokens_permissions(
     ("where", "is_lost"),
     [("", False), ("/github/workspace/r", False), ("/github/runner_temp/r", False), ("../r", True), ("/r", True)],
 )
-def test_the_doctor_says_which_reports_go_with_the_actions_container(
+def test_the_doctor_says_which_reports_are_lost(
     safe_gate: SafeGate, job: Callable[..., None], where: str, is_lost: bool
 ) -> None:
     for workspace in ("/github/workspace", "/elsewhere"):
@@ -133,7 +142,7 @@ def test_the_doctor_says_which_reports_go_with_the_actions_container(
 
 
 @pytest.mark.parametrize("shard", [(), ("--shard", "1/1")])
-def test_a_run_in_the_actions_container_warns_of_reports_that_go_with_it(
+def test_a_run_warns_of_reports_that_are_lost(
     safe_gate: SafeGate, job: Callable[..., None], tmp_path: Path, shard: tuple[str, ...]
 ) -> None:
     write_cases(tmp_path / "cases.jsonl", turn("a"))
@@ -154,7 +163,7 @@ def test_a_run_in_the_actions_container_warns_of_reports_that_go_with_it(
         (("--dry-run",), TOKEN, "no: this is a dry run"),
     ],
 )
-def test_the_doctor_says_what_would_be_posted(
+def test_the_doctor_says_what_is_posted(
     safe_gate: SafeGate, job: Callable[..., None], arguments: tuple[str, ...], token: str, comment: str
 ) -> None:
     job(**{"INPUT_GITHUB-TOKEN": token})
@@ -193,9 +202,7 @@ def test_the_doctor_outside_of_actions_needs_nothing_and_counts_what_a_run_would
         *("merge", "merge none*.json"),
     ],
 )  # fmt: skip
-def test_the_doctor_refuses_what_a_run_would_refuse(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, flags: str
-) -> None:
+def test_the_doctor_refuses_what_a_run_would(safe_gate: SafeGate, monkeypatch: Patch, flags: str) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     write_batch(Path("b.json"), safe_case("a"))
     write_cases(Path("unfit.jsonl"), turn("a", checks=["acme/none"]), turn("b", checks=[]), turn("c", tags=["a"]))
@@ -237,9 +244,7 @@ def test_the_doctor_does_not_ask_github_for_the_baseline(safe_gate: SafeGate, jo
     assert facts(ran.out)["baseline"] == "base: not in the clone; a run would ask GitHub for it"
 
 
-def test_the_doctor_names_every_problem_of_the_settings(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, job: Callable[..., None]
-) -> None:
+def test_the_doctor_names_every_problem(safe_gate: SafeGate, monkeypatch: Patch, job: Callable[..., None]) -> None:
     job()
     monkeypatch.setenv("INPUT_MIN-PASSRATE", "1")
     monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "nan")
@@ -251,8 +256,8 @@ def test_the_doctor_names_every_problem_of_the_settings(
 
 
 @pytest.mark.parametrize("given", ["flag", "input"])
-def test_a_dry_run_judges_and_reports_but_publishes_nothing(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, job: Callable[..., None], given: str
+def test_dry_runs_publish_nothing(
+    safe_gate: SafeGate, monkeypatch: Patch, job: Callable[..., None], given: str
 ) -> None:
     job()
     write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
@@ -274,7 +279,7 @@ def test_a_dry_run_judges_and_reports_but_publishes_nothing(
 
 
 def test_the_doctor_shows_what_is_set_what_a_run_would_read_and_the_commit_of_the_checkout(
-    safe_gate: SafeGate, job: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    safe_gate: SafeGate, job: Callable[..., None], monkeypatch: Patch
 ) -> None:
     Path("evals").mkdir()
     write_cases(Path("evals/c.jsonl"), turn("a"))

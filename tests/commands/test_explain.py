@@ -7,7 +7,18 @@ from typing import Any
 import pytest
 
 from safe_gate.inputs.checked import load_schema
-from tests.support.cases import BAD, REPOSITORY, Ran, SafeGate, refused, safe_case, turn, write_batch, write_cases
+from tests.support.cases import (
+    BAD,
+    REPOSITORY,
+    Patch,
+    Ran,
+    SafeGate,
+    refused,
+    safe_case,
+    turn,
+    write_batch,
+    write_cases,
+)
 
 NO_FEVER = {"output": {"signals": ["Cough"], "summary": "She went home.", "followup_questions": ["Which policy?"]}}
 
@@ -93,9 +104,7 @@ def test_json_has_an_object_per_case_by_its_schema_and_the_same_bytes_twice(safe
     assert safe_gate("explain", "--failed", "--cases", "d.jsonl", "--json", "--profile", "spec").out
 
 
-def test_json_says_the_same_as_a_report_over_the_examples(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_json_says_what_a_report_does(safe_gate: SafeGate, monkeypatch: Patch, tmp_path: Path) -> None:
     monkeypatch.chdir(REPOSITORY / "examples")
     inputs = ("--safe-batch", "clinical/*_batch_*", "--synthesis-cases", "empathy.jsonl")
     safe_gate("run", *inputs, "--report-dir", tmp_path)

@@ -16,6 +16,7 @@ from tests.support.cases import (
     BAD,
     REPOSITORY,
     SILENT,
+    Patch,
     Ran,
     SafeGate,
     refused,
@@ -37,7 +38,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def runs(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Ran]:
+def runs(safe_gate: SafeGate, monkeypatch: Patch) -> Callable[[], Ran]:
     """Make five runs, of which the third gets worse, the fourth has other rules and the last no verdict."""
     cases = ("--synthesis-cases", "c.jsonl", "--safe-batch", "b")
     expected = {"agency_language": True}
@@ -66,7 +67,7 @@ def drawn() -> dict[str, ElementTree.Element]:
     return {title: ElementTree.fromstring(chart) for title, chart in figures}
 
 
-def test_the_history_is_this(runs: Callable[[], Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_history_is_this(runs: Callable[[], Ran], monkeypatch: Patch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(Path("summary.md").absolute()))
     ran = runs()
     assert ran.code == 0, ran.log
@@ -111,9 +112,7 @@ def test_charts_show_rates_and_mark_changes_of_rules_as_the_text_does(runs: Call
         (["changed.json"], "its digests do not match its contents"),
     ],
 )
-def test_what_is_no_report_is_refused_and_nothing_is_written(
-    runs: Callable[[], Ran], safe_gate: SafeGate, patterns: list[str], words: str
-) -> None:
+def test_other_files_are_refused(runs: Callable[[], Ran], safe_gate: SafeGate, patterns: list[str], words: str) -> None:
     runs()
     for path in (PAGE, TEXT):
         path.unlink()

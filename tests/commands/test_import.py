@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import SafeGate
+from tests.support.cases import Patch, SafeGate
 from tests.support.importing import (
     FIXTURES,
     OUTPUT,
@@ -114,9 +114,7 @@ def test_another_encoding_is_named_or_marked_and_never_guessed(safe_gate: SafeGa
         ("Prompt,prompt,response,c", (), "prompt"),
     ],
 )
-def test_columns_that_are_there_twice_matter_where_they_are_used(
-    safe_gate: SafeGate, header: str, flags: tuple[str, ...], name: str
-) -> None:
+def test_a_column_twice_in_use_is_refused(safe_gate: SafeGate, header: str, flags: tuple[str, ...], name: str) -> None:
     Path("in.csv").write_text(f"{header}\n" + "a,x,y,z\n" * 9, "utf-8")
     err = refused(safe_gate, "in.csv", *flags)
     assert (f'in.csv: has the column "{name}" twice; rename one' in err, "1 problem;" in err) == (True, True), err
@@ -150,7 +148,7 @@ def test_cases_can_go_to_standard_output(safe_gate: SafeGate) -> None:
     assert not Path("-").exists()
 
 
-def test_a_missing_library_says_how_to_install_it(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_says_how_to_install_it(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setitem(sys.modules, "backports", None)
     if not hasattr(zipfile, "ZIP_ZSTANDARD"):
         err = refused(safe_gate, FIXTURES / "inspect.eval")

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.support import actionlint
-from tests.support.cases import SafeGate, refused, report
+from tests.support.cases import Patch, SafeGate, refused, report
 from tests.support.git import git
 
 SAMPLES = {
@@ -79,9 +79,7 @@ def test_what_it_writes_passes_validate_doctor_and_run_and_git_ignores_the_repor
         ("https://example.org/github/gitlab.git", "neither GitHub nor GitLab", set()),
     ],
 )
-def test_the_host_of_a_remote_names_the_platform(
-    safe_gate: SafeGate, address: str, detected: str, written: set[str]
-) -> None:
+def test_the_remote_names_the_platform(safe_gate: SafeGate, address: str, detected: str, written: set[str]) -> None:
     remote(address)
     assert f"Detected: {detected}\n" in safe_gate("init").out
     assert set(tree()) == SAMPLES | written
@@ -100,9 +98,7 @@ THERE = [
 
 
 @pytest.mark.parametrize(("path", "content", "written", "words"), THERE)
-def test_a_workflow_that_is_there_is_left_alone(
-    safe_gate: SafeGate, path: str, content: str, written: set[str], words: str
-) -> None:
+def test_workflows_are_left_alone(safe_gate: SafeGate, path: str, content: str, written: set[str], words: str) -> None:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_text(content, "utf-8")
     assert words in safe_gate("init").out
@@ -122,7 +118,7 @@ def test_a_second_time_changes_nothing_and_lists_every_file(safe_gate: SafeGate)
 
 
 @pytest.mark.parametrize("flags", [(), ("--dry-run",)])
-def test_nothing_is_written_behind_a_link_out_of_the_workspace(
+def test_nothing_is_written_behind_a_link(
     safe_gate: SafeGate, tmp_path_factory: pytest.TempPathFactory, flags: tuple[str, ...]
 ) -> None:
     outside = tmp_path_factory.mktemp("outside")
@@ -148,9 +144,7 @@ def test_a_dry_run_lists_what_would_be_written_and_writes_nothing(safe_gate: Saf
     assert "Next:" not in ran.out
 
 
-def test_a_folder_inside_the_repository_says_how_the_gate_runs_at_its_top(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_inside_the_repository_names_its_config(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     remote("git@github.com:acme/app.git")
     git("remote", "add", "mirror", "git@gitlab.com:acme/app.git")
     Path("app").mkdir()
@@ -220,9 +214,7 @@ def test_the_script_records_the_answers_of_the_application(safe_gate: SafeGate) 
 
 
 @pytest.mark.parametrize(("turns", "kept"), [("last", ["Old.", "3"]), ("all", ["1", "3"])])
-def test_the_script_records_the_replies_of_a_conversation_that_are_judged(
-    safe_gate: SafeGate, turns: str, kept: list[str]
-) -> None:
+def test_the_script_records_the_replies_that_are_judged(safe_gate: SafeGate, turns: str, kept: list[str]) -> None:
     safe_gate("init")
     messages = [{"role": role, "content": "Old."} for role in ("user", "assistant", "user", "assistant")]
     case = {"id": "a", "messages": messages, "turns": turns}

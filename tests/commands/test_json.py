@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from safe_gate.model.problems import Code
-from tests.support.cases import BAD, REPOSITORY, SafeGate, bare_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, REPOSITORY, Patch, SafeGate, bare_case, turn, write_batch, write_cases
 
 PAGE = (REPOSITORY / "docs/json.md").read_text("utf-8")
 
@@ -97,7 +97,7 @@ def test_explain_compare_doctor_and_validate_tell_what_they_show(safe_gate: Safe
     ],
 )
 def test_a_command_that_cannot_judge_tells_why_by_code_and_place(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, words: str, code: str, place: str
+    safe_gate: SafeGate, monkeypatch: Patch, words: str, code: str, place: str
 ) -> None:
     monkeypatch.setattr("safe_gate.addons.scale.cluster.PATIENCE", 0.2)
     Path("wrong.json").write_text('{"no-such-key": 1}')
@@ -110,7 +110,7 @@ def test_a_command_that_cannot_judge_tells_why_by_code_and_place(
     assert found["problem_count"] == len(found["problems"])
 
 
-def test_an_internal_error_is_told_too(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_is_told_too(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("secret text")
 

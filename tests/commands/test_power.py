@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import Ran, SafeGate, refused, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Patch, Ran, SafeGate, refused, safe_case, turn, write_batch, write_cases
 
 OF_A_HUNDRED = """\
 ┌─────────────────────────────────────────────────┬─────────────────────┐
@@ -56,7 +56,7 @@ def test_it_counts_the_cases_that_a_run_would_read(safe_gate: SafeGate) -> None:
     assert safe_gate("power", "100").out == OF_A_HUNDRED
 
 
-def test_the_policy_moves_the_figures(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_policy_moves_the_figures(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setenv("SAFE_GATE_SIGNIFICANCE", "alpha=0.2")
     found = figures(safe_gate("power", "1000", "--significance", "min-drop=0.05", "--max-regressions", "60"))
     assert found["smallest drop seen, no case fixed"] == ["5.6%"]  # min-drop, not the test, is the limit

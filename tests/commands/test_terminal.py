@@ -13,7 +13,7 @@ import pytest
 
 from safe_gate import cli
 from safe_gate.commands import _command
-from tests.support.cases import BAD, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, SILENT, Patch, SafeGate, safe_case, turn, write_batch, write_cases
 
 RUN = ("run", "--cases", "c.jsonl", "--batch", "b.json")
 _SGR = re.compile(r"\x1b\[\d*m")
@@ -29,7 +29,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture(autouse=True)
-def _inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+def _inputs(monkeypatch: Patch) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -38,7 +38,7 @@ def _inputs(monkeypatch: pytest.MonkeyPatch) -> None:
     write_batch(Path("b.json"), safe_case("s1"), safe_case("s2", output=SILENT, archetype="Delay_Driver_Profiler"))
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, *arguments: str, **environ: str) -> tuple[str, str]:
+def shown(monkeypatch: Patch, *arguments: str, **environ: str) -> tuple[str, str]:
     """Return what a run writes to the two streams of a terminal. By its clock, the run takes no time."""
     with monkeypatch.context() as patch:
         patch.setattr(_command, "Progress", partial(_command.Progress, clock=lambda: 0))
@@ -63,9 +63,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, *arguments: str, **environ: str) -> t
     ],
     ids=str,
 )
-def test_a_terminal_gets_colours_unless_the_environment_turns_them_off(
-    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], is_coloured: bool
-) -> None:
+def test_colours_can_be_turned_off(monkeypatch: Patch, environ: dict[str, str], is_coloured: bool) -> None:
     out, err = shown(monkeypatch, **environ)
     assert ("Gate: \x1b[31mFAIL\x1b[0m (2 of 2 rules broken)" in out) is is_coloured
     assert ("│ \x1b[31mBROKEN\x1b[0m " in out) is is_coloured
@@ -74,7 +72,7 @@ def test_a_terminal_gets_colours_unless_the_environment_turns_them_off(
     assert err == ""
 
 
-def test_a_real_terminal_shows_what_a_log_does_in_colour(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_real_terminal_shows_what_a_log_does_in_colour(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     plain = safe_gate(*RUN).out
     assert "\x1b" not in plain
@@ -100,9 +98,7 @@ def test_a_real_terminal_shows_what_a_log_does_in_colour(safe_gate: SafeGate, mo
 
 
 @pytest.mark.parametrize("columns", [68, 80, 100])
-def test_tables_fit_the_terminal_and_keep_their_words(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, columns: int
-) -> None:
+def test_tables_fit_the_terminal(safe_gate: SafeGate, monkeypatch: Patch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", "400")
     plain = safe_gate(*RUN).out
     out = _SGR.sub("", shown(monkeypatch, COLUMNS=str(columns))[0])
@@ -154,9 +150,7 @@ def test_a_run_shows_how_far_it_is_from_two_seconds_on() -> None:
     assert stream.getvalue().endswith("1,236 cases scored ...\r\x1b[K")
 
 
-def test_a_long_run_shows_on_the_terminal_alone_how_far_it_is(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_run_shows_on_a_terminal_how_far_it_is(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setattr(_command, "_PATIENCE", 0)
     out, err = shown(monkeypatch)
     assert err == "\r2 cases scored ...\r\x1b[K"  # those after it come at the same moment

@@ -319,7 +319,7 @@ def test_digests_know_no_order_of_cases_and_no_files(safe_gate: SafeGate, tmp_pa
         (("--rules-off", "pivot-indicator/selling"), {"rules", "policy", "all"}),
     ],
 )
-def test_a_setting_moves_the_digests_of_what_it_decides(
+def test_settings_move_digests(
     safe_gate: SafeGate, made: dict[str, Any], flags: tuple[str, ...], moved: set[str]
 ) -> None:
     safe_gate("run", "--batch", "b", "--cases", "c.jsonl", *flags)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from safe_gate.github import ApiError, Context, Refusal, Subject, WorkflowRun, comment
 from safe_gate.github.comment import Draft, Marker, Posted, gate_name, post
+from tests.support.cases import Patch
 from tests.support.github import BOT, COMMENTS, HEAD, ONE_COMMENT, PULL_REQUEST, Answer, Gate, GitHub
 
 KEYS = st.sampled_from(["login", "user", "body", "id", "html_url", "state", "head", "base", "repo", "sha", "number"])
@@ -20,9 +21,7 @@ NEWER = "0d1a26e67d8f5eaf1f6ba5c57fc3c7d91ac0fd1c"
 SYNCHRONIZED = PULL_REQUEST | {"pull_request": {"number": 2, "head": {"sha": NEWER}}}
 
 
-def overtake(
-    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, theirs: str, **answers: Answer
-) -> dict[str, Any]:
+def overtake(gate: Gate, github: GitHub, monkeypatch: Patch, theirs: str, **answers: Answer) -> dict[str, Any]:
     """Let another run create its comment just before ours; return it. From then on, `answers` replace those of GitHub."""
     gate("pass", GITHUB_RUN_ID=theirs)
     other = github.comments.pop()
@@ -132,9 +131,7 @@ def test_a_gate_does_not_overwrite_another_of_its_run(gate: Gate, github: GitHub
         *((*one, True) for one in (("100", "3"), ("100", "10"), ("1000", "1"))),
     ],
 )
-def test_only_a_newer_run_overwrites_the_comment_of_another(
-    gate: Gate, github: GitHub, run: str, attempt: str, *, is_newer: bool
-) -> None:
+def test_only_a_newer_run_overwrites(gate: Gate, github: GitHub, run: str, attempt: str, *, is_newer: bool) -> None:
     gate("fail", GITHUB_RUN_ID="100", GITHUB_RUN_ATTEMPT="2")
     before = bodies(github)
     step = gate("pass", GITHUB_RUN_ID=run, GITHUB_RUN_ATTEMPT=attempt)
@@ -147,8 +144,8 @@ def test_only_a_newer_run_overwrites_the_comment_of_another(
 
 
 @pytest.mark.parametrize(("theirs", "writes"), [("91", ["PATCH", "PATCH"]), ("93", ["PATCH"])])
-def test_an_older_run_that_writes_at_the_same_moment_is_overwritten(
-    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, theirs: str, writes: list[str]
+def test_an_older_run_at_the_same_moment_is_overwritten(
+    gate: Gate, github: GitHub, monkeypatch: Patch, theirs: str, writes: list[str]
 ) -> None:
     gate("pass", GITHUB_RUN_ID="90")
     body = github.comments[0]["body"].replace(" run=90.1 ", f" run={theirs}.1 ")
@@ -168,7 +165,7 @@ def test_an_older_run_that_writes_at_the_same_moment_is_overwritten(
 
 @pytest.mark.parametrize(("theirs", "status"), [("99", "updated"), ("101", "skipped-outdated")])
 def test_after_an_unclear_answer_another_runs_comment_is_not_taken_for_the_one_created(
-    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, theirs: str, status: str
+    gate: Gate, github: GitHub, monkeypatch: Patch, theirs: str, status: str
 ) -> None:
     other = overtake(gate, github, monkeypatch, theirs, POST=Answer(502, ""))
     step = gate("fail", GITHUB_RUN_ID="100")
@@ -178,9 +175,7 @@ def test_after_an_unclear_answer_another_runs_comment_is_not_taken_for_the_one_c
 
 
 @pytest.mark.parametrize(("verdict", "status"), [("fail", "created"), ("pass", "skipped-passed")])
-def test_a_deleted_comment_is_created_again(
-    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, verdict: str, status: str
-) -> None:
+def test_a_deleted_comment_returns(gate: Gate, github: GitHub, monkeypatch: Patch, verdict: str, status: str) -> None:
     gate("fail", "--comment", "on-failure")
     github.comments[0]["body"] = github.comments[0]["body"].replace("❌", "✅")
     answer = GitHub.answer
@@ -241,7 +236,7 @@ def test_a_twin_stays_while_it_may_be_the_only_one_with_the_newest_result(gate: 
     [("99", "updated", "100", ["POST", "PATCH", "DELETE"]), ("101", "skipped-outdated", "101", ["POST", "DELETE"])],
 )
 def test_of_two_first_runs_the_one_that_created_the_younger_comment_gives_way(
-    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, theirs: str, status: str, kept: str, writes: list[str]
+    gate: Gate, github: GitHub, monkeypatch: Patch, theirs: str, status: str, kept: str, writes: list[str]
 ) -> None:
     other = overtake(gate, github, monkeypatch, theirs)
     step = gate("fail", GITHUB_RUN_ID="100")
@@ -252,9 +247,7 @@ def test_of_two_first_runs_the_one_that_created_the_younger_comment_gives_way(
 
 
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
-def test_a_created_comment_stays_where_the_older_one_cannot_be_rewritten(
-    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, method: str
-) -> None:
+def test_a_comment_stays_if_the_older_one_must(gate: Gate, github: GitHub, monkeypatch: Patch, method: str) -> None:
     overtake(gate, github, monkeypatch, "99", **{method: Answer(403)})
     step = gate("fail", GITHUB_RUN_ID="100")
     assert (step.status, step.outputs["comment-url"]) == ("created", github.comments[1]["html_url"])
@@ -324,9 +317,7 @@ def test_however_first_runs_race_one_comment_stays(runs: list[int], count: int, 
 # --- unchanged ----------------------------------------------------------------------------------
 
 
-def test_the_same_result_is_written_for_another_commit_and_over_what_somebody_edited(
-    gate: Gate, github: GitHub
-) -> None:
+def test_the_same_result_is_written_for_another_commit_and_over_an_edit(gate: Gate, github: GitHub) -> None:
     gate("fail")
     assert gate("fail", payload=SYNCHRONIZED, GITHUB_RUN_ID="101").status == "updated"
     written = github.comments[0]["body"]

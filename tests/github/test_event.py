@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import SafeGate, refused, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Patch, SafeGate, refused, safe_case, turn, write_batch, write_cases
 from tests.support.github import BASE, HEAD, PULL_REQUEST, REPOSITORY, Gate, GitHub, InActions
 from tests.support.workflow_run import HERE, LISTED, OTHER, workflow_run
 
@@ -56,7 +56,7 @@ NOT_COMMENTED = {
 
 
 @pytest.mark.parametrize(("event", "payload", "asked"), COMMENTED.values(), ids=COMMENTED)
-def test_the_pull_request_of_an_event_is_commented_at_its_head(
+def test_pull_requests_are_commented(
     gate: Gate, github: GitHub, event: str, payload: dict[str, Any], asked: str
 ) -> None:
     step = gate("fail", event=event, payload=payload, GITHUB_SHA=HEAD if event == "workflow_dispatch" else OTHER)
@@ -67,7 +67,7 @@ def test_the_pull_request_of_an_event_is_commented_at_its_head(
 
 
 @pytest.mark.parametrize(("event", "payload", "requests"), NOT_COMMENTED.values(), ids=NOT_COMMENTED)
-def test_an_event_without_an_open_pull_request_at_its_head_is_summarised_only(
+def test_other_events_are_only_summarised(
     gate: Gate, github: GitHub, event: str, payload: dict[str, Any], requests: int
 ) -> None:
     step = gate("fail", event=event, payload=payload, GITHUB_SHA=OTHER)
@@ -175,7 +175,7 @@ def test_a_head_checkout_is_refused_under_pull_request_target(
     safe_gate: SafeGate,
     in_actions: InActions,
     github: GitHub,
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: Patch,
     layout: Layout,
     checkout: str,
     working: str,
@@ -212,9 +212,7 @@ def test_a_head_checkout_is_refused_under_pull_request_target(
         "merge pr/*.json --cases cases.jsonl",
     ],
 )
-def test_whatever_is_read_may_not_lie_in_a_head_checkout(
-    safe_gate: SafeGate, in_actions: InActions, arguments: str
-) -> None:
+def test_nothing_is_read_of_a_head_checkout(safe_gate: SafeGate, in_actions: InActions, arguments: str) -> None:
     detached(Path(), BASE)
     detached(Path("pr"), HEAD)
     for folder in (Path(), Path("pr")):
@@ -237,9 +235,7 @@ def test_a_loop_of_links_is_a_problem_under_pull_request_target_too(safe_gate: S
 
 
 @pytest.mark.parametrize(("layout", "trusted"), [*((one, "base") for one in LAYOUTS), (packed, "GITHUB_SHA")])
-def test_the_bases_own_files_are_judged_under_pull_request_target_whatever_lies_beside_them(
-    gate: Gate, layout: Layout, trusted: str
-) -> None:
+def test_the_bases_own_files_are_judged_under_pull_request_target(gate: Gate, layout: Layout, trusted: str) -> None:
     layout(Path(), BASE if trusted == "base" else OTHER)  # the base's branch has moved on since the event was made
     detached(Path("tools"), HEAD)
     assert gate("fail", event="pull_request_target", GITHUB_SHA=OTHER).status == "created"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import Patch
 from tests.support.github import (
     BOT,
     COMMENTS,
@@ -108,9 +109,7 @@ def test_a_server_of_ones_own_may_have_a_path(gate: Gate, github: GitHub) -> Non
     ("flags", "token", "status"),
     [(("--comment", "never"), TOKEN, "skipped-off"), ((), "", "skipped-no-token"), ((), " ", "skipped-no-token")],
 )
-def test_without_a_comment_nothing_is_asked_of_github(
-    gate: Gate, github: GitHub, flags: tuple[str, ...], token: str, status: str
-) -> None:
+def test_no_comment_asks_nothing(gate: Gate, github: GitHub, flags: tuple[str, ...], token: str, status: str) -> None:
     step = gate("fail", *flags, **{"INPUT_GITHUB-TOKEN": token})
     assert (step.status, github.requests, step.warnings) == (status, [], [])
 
@@ -124,9 +123,7 @@ def test_without_a_comment_nothing_is_asked_of_github(
     ],
     ids=lambda value: ascii(value)[:30],
 )
-def test_a_missing_or_broken_event_file_leaves_the_verdict_alone(
-    gate: Gate, github: GitHub, payload: bytes | None, is_broken: bool
-) -> None:
+def test_a_broken_event_changes_no_verdict(gate: Gate, github: GitHub, payload: bytes | None, is_broken: bool) -> None:
     step = gate("fail", payload=payload)
     assert (step.status, github.requests) == ("skipped-no-pull-request", [])
     told = [one for one in step.warnings if "The comment was not posted: the event file" in one]
@@ -234,9 +231,7 @@ def test_pages_that_never_end_and_those_on_another_host_are_warnings(gate: Gate,
 
 
 @pytest.mark.parametrize("variable", ["HOME", "NETRC"])
-def test_a_netrc_does_not_replace_the_token(
-    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
-) -> None:
+def test_netrc_replaces_no_token(gate: Gate, github: GitHub, monkeypatch: Patch, tmp_path: Path, variable: str) -> None:
     netrc = tmp_path / ".netrc"
     netrc.write_text("machine 127.0.0.1\nlogin mallory\npassword secret\n", "utf-8")
     netrc.chmod(0o600)

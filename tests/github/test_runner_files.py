@@ -7,7 +7,7 @@ import pytest
 
 from safe_gate.github.runner_files import append_summary, write_outputs
 from safe_gate.render import SUMMARY_LIMIT
-from tests.support.cases import SafeGate, turn, write_cases
+from tests.support.cases import Patch, SafeGate, turn, write_cases
 from tests.support.github import Gate, GitHub, outputs
 
 
@@ -40,7 +40,7 @@ def test_outputs_and_summary_are_added_to_what_was_written_before(gate: Gate, tm
     ("variable", "what", "place"),
     [("GITHUB_OUTPUT", "the step outputs", "."), ("GITHUB_STEP_SUMMARY", "the job summary", "missing/file")],
 )
-def test_a_file_that_cannot_be_written_is_a_warning(
+def test_an_unwritable_file_is_a_warning(
     gate: Gate, github: GitHub, tmp_path: Path, place: str, variable: str, what: str
 ) -> None:
     (warning,) = gate("fail", **{variable: str(tmp_path / place)}).warnings
@@ -48,9 +48,7 @@ def test_a_file_that_cannot_be_written_is_a_warning(
     assert len(github.comments) == 1
 
 
-def test_outside_of_actions_a_warning_is_a_sentence(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_elsewhere_a_warning_is_a_sentence(safe_gate: SafeGate, monkeypatch: Patch, tmp_path: Path) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
     ran = safe_gate("run", "--cases", write_cases(tmp_path / "cases.jsonl", turn("a")))
     assert ran.code == 0

@@ -15,7 +15,7 @@ from safe_gate.scoring import measure, sides
 from safe_gate.scoring.measure import Measurement
 from safe_gate.settings import Settings
 from tests.support.baselines import commit_of
-from tests.support.cases import REPOSITORY, SAFE, SYNTHESIS, safe_case, turn, write_batch, write_cases
+from tests.support.cases import REPOSITORY, SAFE, SYNTHESIS, Patch, safe_case, turn, write_batch, write_cases
 from tests.support.pack_files import TEAM
 
 NOW = "2026-01-01T00:00:00Z"
@@ -64,9 +64,7 @@ def problems(root: FilePath, options: Settings) -> list[Problem]:
     return [problem for one in measured(root, options) for problem in one.problems]
 
 
-def test_what_lies_in_a_commit_is_measured_as_in_the_working_folder(
-    work: Path, root: CommitPath, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_lies_in_a_commit_is_measured_as_here(work: Path, root: CommitPath, monkeypatch: Patch) -> None:
     elsewhere = measured(root)
     monkeypatch.chdir(work)
     assert elsewhere == measured()
@@ -79,7 +77,7 @@ def test_what_lies_in_a_commit_is_measured_as_in_the_working_folder(
     assert {file.path for file in safe.inputs} >= {"clinical/../shared/extra.json"}
 
 
-def test_problems_stand_where_they_would_in_the_working_folder(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_problems_stand_where_they_would_in_the_working_folder(work: Path, monkeypatch: Patch) -> None:
     write_cases(work / "bad.jsonl", turn("a", checks=[]), turn("a"), turn("a"))
     (work / "clinical" / "bad.json").write_text("{", "utf-8")
     (work / "clinical" / "latin.json").write_bytes(b'{"\xe4": 1}')
@@ -108,9 +106,7 @@ OUT = ["{abs}/empathy.jsonl", "../../x.jsonl", "../*/../../x.jsonl", "more/../..
 
 
 @pytest.mark.parametrize("pattern", OUT)
-def test_what_leads_out_of_the_repository_cannot_be_read_at_a_commit(
-    work: Path, root: CommitPath, pattern: str
-) -> None:
+def test_what_leads_out_of_the_repository_is_in_no_commit(work: Path, root: CommitPath, pattern: str) -> None:
     pattern = pattern.format(abs=work)
     write_cases(work.parent.parent / "x.jsonl", turn("out"))
     expected = "leads out of the repository, so no commit has it; write it relative to the working folder"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import BAD, Ran, SafeGate, refused, report, turn, write_cases
+from tests.support.cases import BAD, Patch, Ran, SafeGate, refused, report, turn, write_cases
 from tests.support.git import commit, git
 
 
 @pytest.fixture
-def piped(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+def piped(safe_gate: SafeGate, monkeypatch: Patch) -> Callable[..., Ran]:
     """Run a command with a text on its standard input."""
 
     def run(text: str, *arguments: str) -> Ran:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import SafeGate, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workspace(tmp_path: Path, monkeypatch: Patch) -> Path:
     """Return the working folder: a checkout beside a folder that is no part of it."""
     (tmp_path / "elsewhere").mkdir()
     write_cases(tmp_path / "elsewhere/c.jsonl", turn("a"))
@@ -127,9 +127,7 @@ def test_what_is_inside_of_the_workspace_or_named_outside_of_it_is_read(safe_gat
     assert safe_gate("run", "--synthesis-cases", str(workspace.parent / "elsewhere/c.jsonl")).code == 0
 
 
-def test_a_variable_follows_links_and_the_config_file_cannot(
-    safe_gate: SafeGate, workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_config_file_cannot_follow_links(safe_gate: SafeGate, workspace: Path, monkeypatch: Patch) -> None:
     Path("c.jsonl").symlink_to("../../elsewhere/c.jsonl")
     Path("safe.config.json").write_text('{"allow": ["outside-links"]}', "utf-8")
     refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), "allow: cannot be set in the config file")
@@ -158,7 +156,7 @@ def quoting() -> list[tuple[list[str], dict[str, Any]]]:
 
 
 @pytest.mark.parametrize(("arguments", "fields"), quoting())
-def test_a_message_quotes_forty_characters_of_a_value_and_none_without_texts(
+def test_a_message_quotes_forty_characters_of_a_value(
     safe_gate: SafeGate, arguments: list[str], fields: dict[str, Any]
 ) -> None:
     write_batch(Path("b.json"), safe_case("s"))

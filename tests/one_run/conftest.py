@@ -2,9 +2,11 @@
 
 import pytest
 
+from tests.support.cases import Patch
+
 
 @pytest.fixture
-def runner(monkeypatch: pytest.MonkeyPatch) -> None:
+def runner(monkeypatch: Patch) -> None:
     """Set what the Actions runner sets."""
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_OUTPUT", "output")

@@ -17,6 +17,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 from tests.support.cases import (
     BAD,
     REPOSITORY,
+    Patch,
     Ran,
     SafeGate,
     refused,
@@ -39,9 +40,7 @@ DEFECT = "this is a defect of safe-gate: please report it with the command and t
         (MemoryError(), "safe-gate: ran out of memory; give it more, set fewer jobs, or split the largest file"),
     ],
 )
-def test_a_surprise_is_one_sentence_and_no_pass(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
-) -> None:
+def test_a_surprise_is_one_sentence(safe_gate: SafeGate, monkeypatch: Patch, error: Exception, words: str) -> None:
     monkeypatch.setattr("safe_gate.inputs.case_files.recipe", raising(error))
     write_cases(Path("c.jsonl"), turn("t"))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
@@ -49,9 +48,7 @@ def test_a_surprise_is_one_sentence_and_no_pass(
     assert report()["verdict"] == outputs(Path("output").read_text("utf-8"))["verdict"] == "error"
 
 
-def test_a_surprise_names_the_installed_evaluators_and_needs_no_renderer(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_surprise_names_the_installed_evaluators(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setattr("safe_gate.inputs.case_files.recipe", raising(OSError(24, "Too many open files")))
     monkeypatch.setattr("safe_gate.evaluators.registry.EVALUATORS", {**EVALUATORS, "own": None})
     write_cases(Path("c.jsonl"), turn("t"))
@@ -73,7 +70,7 @@ def raising(error: BaseException) -> Callable[..., None]:
     return broken
 
 
-def test_an_interrupt_ends_quietly(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_quietly(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         signal.raise_signal(signal.SIGINT)
 
@@ -120,7 +117,7 @@ def test_what_was_asked_for_and_cannot_be_printed_is_an_error_but_help_that_nobo
     assert shell("--version", "2>&- >&-") == ("0", "")
 
 
-def test_a_command_line_that_cannot_be_read_leaves_the_reports_of_the_last_run_but_in_actions(
+def test_an_unreadable_command_line_leaves_the_last_reports_but_in_actions(
     safe_gate: SafeGate, in_actions: InActions
 ) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
@@ -156,7 +153,7 @@ WRONG = [
 @pytest.mark.parametrize(("flags", "config", "variables", "words"), WRONG)
 def test_no_earlier_verdict_stands_beside_settings_that_are_refused(
     safe_gate: SafeGate,
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: Patch,
     flags: tuple[str, ...],
     config: str,
     variables: dict[str, str],
@@ -172,7 +169,7 @@ def test_no_earlier_verdict_stands_beside_settings_that_are_refused(
 
 
 def test_no_earlier_verdict_stands_beside_a_report_that_cannot_be_written_or_a_refused_merge(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+    safe_gate: SafeGate, monkeypatch: Patch
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     Path("safe.config.json").write_text('{"report-dir": "out", "comment": "never"}', "utf-8")

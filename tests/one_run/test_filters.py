@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.case import selects
 from safe_gate.gate.weakening import Terms, weakenings
-from tests.support.cases import SafeGate, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 
 BAD = "You should stop. You must calm down."
@@ -42,9 +42,7 @@ def judged() -> list[str]:
         (["--tag", "grief", "!slow"], ["a"], 'with "grief" and without "slow"; 2 Synthesis cases are'),
     ],
 )
-def test_a_filter_leaves_in_what_it_says_and_every_report_names_it(
-    safe_gate: SafeGate, filters: list[str], ids: list[str], words: str
-) -> None:
+def test_every_report_names_its_filter(safe_gate: SafeGate, filters: list[str], ids: list[str], words: str) -> None:
     cases()
     ran = safe_gate(*RUN, *filters, "--jobs", str(len(ids)), "--reports", "json", "markdown", "html", "junit", "sarif")
     assert (ran.code, judged()) == (int("c" in ids), ids)
@@ -105,7 +103,7 @@ def test_every_command_that_scores_has_the_filters(safe_gate: SafeGate) -> None:
     assert safe_gate(*power, "--tag", "grief").out != safe_gate(*power).out
 
 
-def test_shards_of_a_filtered_run_make_the_same_report(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shards_of_a_filtered_run_make_the_same_report(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
     cases()
     safe_gate(*RUN, "--tag", "grief")
@@ -198,7 +196,7 @@ def test_a_filtered_report_that_becomes_the_baseline_says_so(safe_gate: SafeGate
         (["x", "!y"], ["y"], True, True),
     ],
 )
-def test_a_filter_is_weaker_if_it_leaves_out_what_was_judged(
+def test_a_filter_that_leaves_out_more_is_weaker(
     before: list[str], after: list[str], is_weaker: bool, is_stricter: bool
 ) -> None:
     base, head = (Terms({"tag": one}, {}, {}, "") for one in (before, after))
@@ -210,9 +208,7 @@ TAGS = st.lists(st.sampled_from("abc"), unique=True)
 
 
 @given(TAGS, TAGS, TAGS)
-def test_a_case_is_in_exactly_one_of_a_filter_and_its_opposite(
-    groups: list[str], tags: list[str], more: list[str]
-) -> None:
+def test_a_case_is_in_a_filter_or_its_opposite(groups: list[str], tags: list[str], more: list[str]) -> None:
     opposite, out = [f"!{tag}" for tag in tags], [f"!{tag}" for tag in more]
     if tags:
         assert selects(tags, groups) != selects(opposite, groups)

@@ -47,9 +47,7 @@ def test_what_a_run_reads_stays_as_it_is(safe_gate: SafeGate, what: str, link: s
     assert list(Path("out").glob(".*")) == []
 
 
-def test_a_refused_run_leaves_an_input_by_the_name_of_the_file_for_publish(
-    safe_gate: SafeGate, in_actions: InActions
-) -> None:
+def test_a_refused_run_leaves_an_input_by_the_name_of_the_hand_over(safe_gate: SafeGate, in_actions: InActions) -> None:
     in_actions()
     Path("reports").mkdir()
     path = Path("reports/safe-gate.comment.json")

@@ -11,7 +11,7 @@ import pytest
 from safe_gate import cli
 from safe_gate.github import HAND_OVER
 from safe_gate.scoring import measure
-from tests.support.cases import SafeGate, refused, report, turn, write_cases
+from tests.support.cases import Patch, SafeGate, refused, report, turn, write_cases
 from tests.support.git import commit, git
 from tests.support.github import InActions
 
@@ -42,9 +42,7 @@ def passed(safe_gate: SafeGate) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("flags", [(), ("--dry-run",), ("--baseline", "kept.json"), ("--text", "none")])
-def test_a_run_that_is_killed_leaves_no_old_pass(
-    safe_gate: SafeGate, passed: tuple[str, ...], flags: tuple[str, ...]
-) -> None:
+def test_a_killed_run_leaves_no_old_pass(safe_gate: SafeGate, passed: tuple[str, ...], flags: tuple[str, ...]) -> None:
     shutil.copy("reports/safe-gate.json", "kept.json")
     kept = Path("kept.json").read_bytes()
     Path("reports", HAND_OVER).write_text("of an earlier run", "utf-8")
@@ -75,7 +73,7 @@ def test_a_baseline_in_the_report_folder_outlives_a_run(safe_gate: SafeGate, pas
     assert not kept.exists()
 
 
-def test_a_baseline_that_the_base_commits_settings_name_outlives_a_run(
+def test_a_baseline_that_the_base_names_outlives_a_run(
     safe_gate: SafeGate, passed: tuple[str, ...], in_actions: InActions
 ) -> None:
     git("init", "--quiet")
@@ -89,9 +87,7 @@ def test_a_baseline_that_the_base_commits_settings_name_outlives_a_run(
     assert Path("reports/safe-gate.json").read_bytes() == before
 
 
-def test_a_shard_that_is_killed_leaves_no_old_shard_of_its_own_and_all_of_others(
-    safe_gate: SafeGate, passed: tuple[str, ...]
-) -> None:
+def test_a_killed_shard_leaves_no_old_one_of_its_own(safe_gate: SafeGate, passed: tuple[str, ...]) -> None:
     shards = [Path(f"reports/safe-gate.shard-{index}-of-2.json") for index in (1, 2)]
     for index in (1, 2):
         assert safe_gate(*passed, "--shard", f"{index}/2").code == 0
@@ -118,9 +114,7 @@ def test_a_merge_that_is_killed_keeps_the_shards(safe_gate: SafeGate, passed: tu
     assert Path("reports/safe-gate.json").read_bytes() == before
 
 
-def test_problems_of_baseline_and_inputs_are_reported_together_before_scoring(
-    safe_gate: SafeGate, passed: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_problems_come_before_scoring(safe_gate: SafeGate, passed: tuple[str, ...], monkeypatch: Patch) -> None:
     monkeypatch.setattr("safe_gate.evaluators.synthesis.checks.score.score_case", None)
     refused(safe_gate(*passed, "--baseline", "gone.json"), "gone.json: does not exist")
     with Path("c.jsonl").open("a", encoding="utf-8") as file:
@@ -131,7 +125,7 @@ def test_problems_of_baseline_and_inputs_are_reported_together_before_scoring(
 # --- temporary files ------------------------------------------------------------------------------
 
 
-def test_a_draft_has_a_name_that_says_whose_it_is(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_draft_has_a_name_that_says_whose_it_is(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     seen: list[str] = []
     replace = Path.replace

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import BAD, DATA, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, DATA, SILENT, Patch, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.github import outputs
 
 
@@ -75,7 +75,7 @@ def test_failing_cases_are_annotated_at_their_lines_ten_of_a_level_at_most(safe_
     ],
 )
 def test_a_step_in_a_folder_of_the_repository_names_files_from_its_root(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, marked: bool, workspace: str, place: str
+    safe_gate: SafeGate, monkeypatch: Patch, tmp_path: Path, marked: bool, workspace: str, place: str
 ) -> None:
     folder = tmp_path / "checkout" / "my evals"
     folder.mkdir(parents=True)
@@ -96,7 +96,7 @@ def test_a_step_in_a_folder_of_the_repository_names_files_from_its_root(
 )
 @pytest.mark.usefixtures("runner")
 def test_a_case_above_the_working_folder_has_its_place_if_the_repository_holds_it(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, inside: str
+    safe_gate: SafeGate, monkeypatch: Patch, tmp_path: Path, path: str, inside: str
 ) -> None:
     folder = tmp_path / "checkout" / "my evals" / "chat"
     folder.mkdir(parents=True)

@@ -11,6 +11,7 @@ from tests.support.cases import (
     BAD,
     DATA,
     SILENT,
+    Patch,
     SafeGate,
     report,
     safe_case,
@@ -30,9 +31,7 @@ from tests.support.cases import (
         (False, False, ["min-pass-rate", "max-unexpected-failures"]),
     ],
 )
-def test_one_verdict_over_both_evaluators(
-    safe_gate: SafeGate, safe_passes: bool, synthesis_passes: bool, broken: list[str]
-) -> None:
+def test_one_verdict_of_both(safe_gate: SafeGate, safe_passes: bool, synthesis_passes: bool, broken: list[str]) -> None:
     output = safe_case("x")["output"] | ({} if safe_passes else {"summary": ""})
     write_batch(Path("b.json"), safe_case("s", output=output))
     write_cases(Path("c.jsonl"), turn("t") if synthesis_passes else turn("t", assistant=BAD))
@@ -57,7 +56,7 @@ def test_every_rule_can_be_switched_on_and_broken(safe_gate: SafeGate) -> None:
 
 @pytest.mark.usefixtures("runner")
 def test_a_run_without_inputs_or_with_wrong_ones_says_what_to_pass_and_publishes_the_error(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+    safe_gate: SafeGate, monkeypatch: Patch
 ) -> None:
     ran = safe_gate("run")
     assert "safe-batch or synthesis-cases: is not set, so there is nothing to judge" in ran.err
@@ -167,7 +166,7 @@ def listed() -> list[str]:
     return re.findall(r"^\| \S+ \| \[?<code>([^<]+)</code>", text[text.index("**Cases to look at**") :], re.MULTILINE)
 
 
-def test_the_same_run_twice_gives_the_same_bytes(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_run_twice_gives_the_same_bytes(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     def once() -> tuple[bytes, bytes]:
         safe_gate("run", "--safe-batch", DATA / "safe_v0/I25_batch_1.json", "--synthesis-cases", "c.jsonl")
         return Path("reports/safe-gate.json").read_bytes(), Path("reports/safe-gate.md").read_bytes()

@@ -26,9 +26,7 @@ def test_a_tree_that_may_be_released_prints_its_notes(script: Script) -> None:
         ("pyproject.toml", "octo/gate", "org/gate", "but this repository is octo/gate"),
     ],
 )
-def test_a_tree_that_is_no_release_is_refused(
-    tree: Path, script: Script, file: str, old: str, new: str, words: str
-) -> None:
+def test_what_is_no_release_is_refused(tree: Path, script: Script, file: str, old: str, new: str, words: str) -> None:
     text = (tree / file).read_text("utf-8")
     (tree / file).write_text(text.replace(old, new), "utf-8")
     commit(tree)

@@ -35,9 +35,7 @@ def test_the_key_of_the_cache_and_its_folder_become_outputs(tmp_path: Path) -> N
     assert second == f"folder={tmp_path / first.removeprefix('key=') / 'wheels'}"
 
 
-def test_an_input_of_several_lines_reaches_the_gate_as_the_runner_would_hand_it(
-    tmp_path: Path, module: dict[str, Any]
-) -> None:
+def test_an_input_of_several_lines_reaches_the_gate(tmp_path: Path, module: dict[str, Any]) -> None:
     """An environment that is already there is used as it is: here one whose interpreter has this checkout."""
     write_cases(tmp_path / "a.jsonl", turn("a"))
     write_cases(tmp_path / "b.jsonl", turn("b"))

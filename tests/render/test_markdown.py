@@ -103,9 +103,7 @@ def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None
 
 
 @pytest.mark.parametrize(("safe_passes", "opened", "folded"), [(True, "Check", "Metric"), (False, "Metric", "Check")])
-def test_of_a_failed_gate_what_holds_is_folded(
-    safe_gate: SafeGate, *, safe_passes: bool, opened: str, folded: str
-) -> None:
+def test_what_holds_in_a_failure_is_folded(safe_gate: SafeGate, *, safe_passes: bool, opened: str, folded: str) -> None:
     output = {"signals": ["fever"] * safe_passes, "summary": "went home", "followup_questions": []}
     write_batch(Path("b.json"), safe_case("s", output=output))
     write_cases(Path("c.jsonl"), turn("t", **({"assistant": "You should know."} if safe_passes else {})))
@@ -120,9 +118,7 @@ def test_of_a_failed_gate_what_holds_is_folded(
 
 
 @pytest.mark.parametrize(("commit", "run"), [("0123456789abcdef", 7), ("0123456789abcdef", 0), ("", 7), ("", 0)])
-def test_the_last_line_leads_to_commit_and_run_where_they_are_known(
-    judged: Callable[..., Report], commit: str, run: int
-) -> None:
+def test_the_last_line_leads_to_commit_and_run(judged: Callable[..., Report], commit: str, run: int) -> None:
     home = "https://github.com/octo/app"
     links = f" · commit [<code>0123456</code>]({home}/commit/{commit})" * bool(commit)
     links += f" · [run 7 with its artifacts]({home}/actions/runs/7#artifacts)" * bool(run)

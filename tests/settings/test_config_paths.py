@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.inputs.checked import join_path
-from tests.support.cases import SafeGate, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 from tests.support.pack_files import TEAM
 
@@ -87,9 +86,7 @@ def test_a_missing_path_is_named_where_it_should_be(safe_gate: SafeGate) -> None
     refused(safe_gate(*RUN), "evals/nowhere.jsonl: matches no file")
 
 
-def test_a_config_in_a_parent_folder_and_by_an_absolute_path(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_config_in_a_parent_folder(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     cases("work/a.jsonl", "a")
     cases("b.jsonl", "b")
     configure("gate.json", synthesis_cases=["work/a.jsonl", "b.jsonl"])
@@ -116,9 +113,7 @@ def test_a_baseline_is_a_path_or_a_ref(safe_gate: SafeGate) -> None:
     assert report()["comparison"]["baseline"]["name"] == "evals/before/safe-gate.json"
 
 
-def test_packs_and_waivers_of_the_base_commit_judge_from_its_config(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_packs_of_the_base_commit_judge_from_its_config(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     git("init", "-q", "-b", "main")
     Path("evals").mkdir()
     write_cases(Path("evals/a.jsonl"), turn("a", assistant="Purple llamas.", checks=["agency_language"]))

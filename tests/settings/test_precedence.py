@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from safe_gate.settings import Settings
-from tests.support.cases import SILENT, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SILENT, Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 
 SOURCES = ("flag", "input", "environment", "config")
 
 
 @pytest.fixture
-def threshold(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> Callable[..., float]:
+def threshold(safe_gate: SafeGate, monkeypatch: Patch) -> Callable[..., float]:
     """Run the gate with min-pass-rate set in some sources; return the threshold it used."""
 
     def run(**given: str) -> float:
@@ -36,16 +36,12 @@ def threshold(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> Callable[
 
 
 @pytest.mark.parametrize("first", range(len(SOURCES) + 1))
-def test_the_first_source_that_sets_a_value_wins_and_then_the_default(
-    threshold: Callable[..., float], first: int
-) -> None:
+def test_the_first_source_wins_and_then_the_default(threshold: Callable[..., float], first: int) -> None:
     given = {name: f"0.{index + 1}" for index, name in enumerate(SOURCES)}
     assert threshold(**{name: given[name] for name in SOURCES[first:]}) == [0.1, 0.2, 0.3, 0.4, 0.8][first]
 
 
-def test_inputs_are_trimmed_and_read_with_underscores_too(
-    threshold: Callable[..., float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_inputs_are_trimmed_and_may_have_underscores(threshold: Callable[..., float], monkeypatch: Patch) -> None:
     monkeypatch.setenv("INPUT_MIN_PASS_RATE", " 0.3 ")
     monkeypatch.setenv("INPUT_MODE", "run")
     monkeypatch.setenv(
@@ -54,9 +50,7 @@ def test_inputs_are_trimmed_and_read_with_underscores_too(
     assert threshold() == 0.3
 
 
-def test_lists_take_one_entry_a_line_and_other_commands_ignore_the_mode(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lists_take_an_entry_a_line_and_others_ignore_the_mode(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     write_cases(Path("a.jsonl"), turn("a"))
     write_cases(Path("b.jsonl"), turn("b"))
     monkeypatch.setenv("INPUT_SYNTHESIS-CASES", "\n  a.jsonl\n\n  b.jsonl\n")
@@ -66,7 +60,7 @@ def test_lists_take_one_entry_a_line_and_other_commands_ignore_the_mode(
     assert safe_gate("eval", "--cases", "a.jsonl").code == safe_gate("rules").code == 0
 
 
-def test_every_problem_of_the_settings_is_named_at_once(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_problem_of_the_settings_is_named_at_once(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     names = ("SAFE_GATE_MIN_PASS_RATE", "SAFE_V0_CR_PASS", "INPUT_NOPE", "INPUT_MAX-REGRESSION")
     for name in names:
         monkeypatch.setenv(name, "x")
@@ -123,7 +117,7 @@ def test_every_problem_of_the_settings_is_named_at_once(safe_gate: SafeGate, mon
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused_with_its_place(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], config: str, mentions: list[str]
+    safe_gate: SafeGate, monkeypatch: Patch, variables: dict[str, str], config: str, mentions: list[str]
 ) -> None:
     write_batch(Path("b.json"), safe_case("a"))
     for name, value in variables.items():
@@ -137,9 +131,7 @@ def test_what_cannot_be_meant_is_refused_with_its_place(
     assert "Traceback" not in ran.log
 
 
-def test_thresholds_and_strictness_come_from_the_variables_of_section_6_1(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_variables_of_section_6_1_are_read(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     outputs = {"signals": [], "summary": "fever. She went home.", "followup_questions": ["Which policy?"]}
     expectations = {
         "signal_generation": {"must_find_signals": ["fever", "rash"]},
@@ -207,7 +199,7 @@ LOOK_ALIKE = (
 
 
 @pytest.mark.parametrize(("command", "name"), [*zip(COMMANDS, LOOK_ALIKE, strict=True)], ids=str)
-def test_a_file_that_looks_like_the_config_and_a_second_config_are_refused(
+def test_what_looks_like_the_config_or_is_a_second_one_is_refused(
     safe_gate: SafeGate, command: tuple[str, ...], name: str
 ) -> None:
     write_batch(Path("b.json"), safe_case("a"))
@@ -221,9 +213,7 @@ def test_a_file_that_looks_like_the_config_and_a_second_config_are_refused(
     refused(safe_gate(*command), "safe-gate.config.json: exists beside safe.config.json; delete one")
 
 
-def test_a_config_in_a_parent_folder_is_named_and_not_read(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_config_in_a_parent_folder_is_named_and_not_read(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     top, work = Path("repository").absolute(), Path("repository/service/evals").absolute()
     work.mkdir(parents=True)
     (top.parent / "safe-gate.config.json").write_text("beyond the repository", "utf-8")
@@ -271,9 +261,7 @@ def test_the_token_is_in_no_repr() -> None:
 @pytest.mark.parametrize(
     "fault", [{"min-pas-rate": 0.9}, {"min-pass-rate": 1.9}, {"thresholds": {"CR": {"pass": 0.1}}}]
 )
-def test_the_report_folder_does_not_depend_on_other_faults_of_the_config(
-    safe_gate: SafeGate, fault: dict[str, Any]
-) -> None:
+def test_other_faults_of_the_config_do_not_move_the_report_folder(safe_gate: SafeGate, fault: dict[str, Any]) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
     config = Path("safe.config.json")
     config.write_text('{"report-dir": "out"}', "utf-8")

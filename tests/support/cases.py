@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate.stored import read_report, report_json, with_digests
 from safe_gate.inputs.checked import load_schema
@@ -34,6 +36,7 @@ class Ran:
         return self.out + self.err
 
 
+Patch = pytest.MonkeyPatch
 SafeGate = Callable[..., Ran]
 """A command, run in the process of the test."""
 

@@ -7,15 +7,13 @@ from typing import Any
 import pytest
 
 from safe_gate.github import client, comment
-from tests.support.cases import SafeGate, refused, turn, write_cases
+from tests.support.cases import Patch, SafeGate, refused, turn, write_cases
 from tests.support.drips import DRIPS, LONG_ENOUGH, dripping, limits
 from tests.support.github import HEAD, REPOSITORY, TOKEN, Answer, Gate, GitHub, InActions, outputs
 
 
 @pytest.mark.parametrize(("part", "verdict"), [*((part, "fail") for part in DRIPS), ("body", "pass")])
-def test_publishing_that_misses_its_deadline_is_a_warning(
-    gate: Gate, monkeypatch: pytest.MonkeyPatch, part: str, verdict: str
-) -> None:
+def test_late_publishing_is_a_warning(gate: Gate, monkeypatch: Patch, part: str, verdict: str) -> None:
     given = limits(monkeypatch, client.__name__)
     with dripping(*DRIPS[part]) as url:
         step = gate(verdict, "--timeouts", f"publish={LONG_ENOUGH}", GITHUB_API_URL=url)
@@ -27,7 +25,7 @@ def test_publishing_that_misses_its_deadline_is_a_warning(
 
 @pytest.mark.parametrize(("part", "command"), [*((part, "run") for part in DRIPS), ("body", "compare")])
 def test_reading_a_commit_that_misses_its_deadline_gives_no_verdict(
-    safe_gate: SafeGate, in_actions: InActions, monkeypatch: pytest.MonkeyPatch, command: str, part: str
+    safe_gate: SafeGate, in_actions: InActions, monkeypatch: Patch, command: str, part: str
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     specs = ("--baseline", "main") if command == "run" else ("main", ".")
@@ -41,9 +39,7 @@ def test_reading_a_commit_that_misses_its_deadline_gives_no_verdict(
     assert "raise timeouts.fetch" in ran.err
 
 
-def test_a_trusted_run_that_misses_its_deadline_is_an_error(
-    safe_gate: SafeGate, in_actions: InActions, tmp_path: Path
-) -> None:
+def test_a_late_trusted_run_is_an_error(safe_gate: SafeGate, in_actions: InActions, tmp_path: Path) -> None:
     in_actions(GITHUB_RUN_ID="77")
     write_cases(Path("c.jsonl"), turn("a"))
     safe_gate("run", "--cases", "c.jsonl", "--comment", "never")
@@ -57,7 +53,7 @@ def test_a_trusted_run_that_misses_its_deadline_is_an_error(
     assert (written["verdict"], written["comment-status"]) == ("pass", "failed")
 
 
-def test_requests_share_one_deadline(gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_share_one_deadline(gate: Gate, github: GitHub, monkeypatch: Patch) -> None:
     """No request is slow by itself: what ends is the time of them all. Each answer advances the clock."""
     answer, now = GitHub.answer, [0.0]
 
@@ -78,9 +74,7 @@ def test_requests_share_one_deadline(gate: Gate, github: GitHub, monkeypatch: py
     assert "raise timeouts.publish." in late.warnings[0]
 
 
-def test_a_wait_that_the_deadline_does_not_allow_is_not_begun(
-    gate: Gate, github: GitHub, waits: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_wait_outlasts_the_deadline(gate: Gate, github: GitHub, waits: list[float], monkeypatch: Patch) -> None:
     monkeypatch.setattr(client, "Client", partial(client.Client, clock=lambda: 0.0))
     github.faults[("GET", ".*")] = Answer(429, "", {"Retry-After": "30"})
     assert gate("fail", "--timeouts", "publish=60").status == "skipped-rate-limit"
@@ -98,9 +92,7 @@ def test_reading_and_publishing_have_a_deadline_each(gate: Gate, github: GitHub)
     assert gate("pass", "--baseline", "main", *same).status == "created"
 
 
-def test_everything_but_the_comment_is_written_before_the_comment_is_tried(
-    gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_comment_is_the_last_thing_that_is_written(gate: Gate, tmp_path: Path, monkeypatch: Patch) -> None:
     seen: dict[str, str] = {}
 
     def killed(*_: Any, **__: Any) -> comment.Posted:

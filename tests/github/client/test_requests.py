@@ -10,7 +10,7 @@ import pytest
 
 from safe_gate.github import ApiError, Refusal
 from safe_gate.github.client import _JSON, Client
-from tests.support.cases import SafeGate, report, turn, write_cases
+from tests.support.cases import Patch, SafeGate, report, turn, write_cases
 from tests.support.drips import limits
 from tests.support.github import (
     COMMENTS,
@@ -60,7 +60,7 @@ LIMITS = {
 
 
 @pytest.mark.parametrize(("answer", "waited", "status"), LIMITS.values(), ids=LIMITS)
-def test_limits_are_waited_for_within_reason(
+def test_limits_are_waited_for(
     gate: Gate, github: GitHub, waits: list[float], answer: Answer, waited: list[float], status: str
 ) -> None:
     github.faults[("POST" if len(waited) > 1 else "GET", COMMENTS)] = replace(answer)
@@ -73,9 +73,7 @@ def test_limits_are_waited_for_within_reason(
         assert "and waiting did not help or would take too long" in step.warnings[0]
 
 
-def test_a_branch_that_moves_is_read_at_the_commit_that_it_named_first(
-    safe_gate: SafeGate, in_actions: InActions, github: GitHub
-) -> None:
+def test_a_branch_that_moves_is_read_at_one_commit(safe_gate: SafeGate, in_actions: InActions, github: GitHub) -> None:
     commits = {"old": "1" * 40, "new": "2" * 40}
     data = write_cases(Path("head.jsonl"), turn("a")).read_bytes()
     for name, sha in commits.items():
@@ -101,7 +99,7 @@ UNCLEAR = {
 
 
 @pytest.mark.parametrize(("answer", "times"), [*((answer, 2) for answer in UNCLEAR.values()), (UNCLEAR["lost"], 3)])
-def test_what_only_reads_or_replaces_is_sent_three_times(
+def test_what_only_reads_is_sent_three_times(
     gate: Gate, github: GitHub, waits: list[float], answer: Answer, times: int
 ) -> None:
     for method, path, done in (("GET", COMMENTS, "created"), ("PATCH", ONE_COMMENT, "updated")):
@@ -138,9 +136,7 @@ def test_a_token_that_the_answer_to_a_file_quotes_is_not_shown_either(github: Gi
 
 
 @pytest.mark.parametrize(("method", "status"), [("GET", 301), ("GET", 307), ("POST", 302), ("POST", 308)])
-def test_a_redirect_on_the_same_host_is_repeated_as_it_was(
-    gate: Gate, github: GitHub, method: str, status: int
-) -> None:
+def test_a_redirect_on_the_same_host_is_repeated(gate: Gate, github: GitHub, method: str, status: int) -> None:
     github.faults[(method, COMMENTS)] = Answer(status, "", {"Location": f"/_moved{COMMENTS}?per_page=100"}, times=1)
     assert gate("fail").status == "created"
     assert (method, f"/_moved{COMMENTS}?per_page=100") in github.requests
@@ -166,9 +162,7 @@ def client(github: GitHub, **effects: object) -> Client:
 
 
 @pytest.mark.parametrize("status", [200, 302])
-def test_an_answer_that_comes_byte_by_byte_is_given_up(
-    github: GitHub, monkeypatch: pytest.MonkeyPatch, status: int
-) -> None:
+def test_an_answer_that_comes_byte_by_byte_is_given_up(github: GitHub, monkeypatch: Patch, status: int) -> None:
     monkeypatch.setattr("safe_gate.github.client._JSON", _JSON._replace(longest=0.1))
     github.faults[("POST", COMMENTS)] = Answer(status, "{}" + " " * 600, {"Location": COMMENTS}, pause=0.05)
     given = limits(monkeypatch, Client.__module__)
@@ -178,7 +172,7 @@ def test_an_answer_that_comes_byte_by_byte_is_given_up(
     assert given == [0.1]  # the whole answer takes 30 seconds
 
 
-def test_a_server_that_does_not_answer_is_given_up(github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_answer_is_given_up(github: GitHub, monkeypatch: Patch) -> None:
     monkeypatch.setattr("safe_gate.github.client._TIMEOUT", (1, 0.05))
     given_up = threading.Event()
 
@@ -193,7 +187,7 @@ def test_a_server_that_does_not_answer_is_given_up(github: GitHub, monkeypatch: 
     assert caught.value.refusal is Refusal.UNCLEAR  # and not the deadline
 
 
-def test_an_answer_too_large_is_given_up(github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_too_large_is_given_up(github: GitHub, monkeypatch: Patch) -> None:
     monkeypatch.setattr("safe_gate.github.client._JSON", _JSON._replace(largest=1_000))
     github.faults[("GET", COMMENTS)] = ok([{"body": "x" * 2_000}])
     with pytest.raises(ApiError):
@@ -206,7 +200,7 @@ def test_a_next_page_may_be_named_without_its_host(github: GitHub) -> None:
     assert github.requests == [("GET", COMMENTS), ("GET", f"{COMMENTS}?page=2")]
 
 
-def test_certificates_are_those_of_the_environment(gate: Gate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_certificates_are_those_of_the_environment(gate: Gate, monkeypatch: Patch, tmp_path: Path) -> None:
     (tmp_path / "env.pem").write_text("", "utf-8")
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "env.pem"))
     asked: list[object] = []
@@ -219,7 +213,7 @@ def test_certificates_are_those_of_the_environment(gate: Gate, monkeypatch: pyte
     assert set(asked) == {str(tmp_path / "env.pem")}
 
 
-def test_a_proxy_is_used(gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_is_used(gate: Gate, github: GitHub, monkeypatch: Patch) -> None:
     monkeypatch.setenv("HTTP_PROXY", github.url)
     assert gate(GITHUB_API_URL="http://github.invalid").status == "created"
     assert github.requests[0] == ("GET", f"http://github.invalid{COMMENTS}?per_page=100")

@@ -126,9 +126,7 @@ def test_no_text_of_an_untrusted_report_can_act(
 @pytest.mark.untraced
 @pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("number", [-1, 10**30])
-def test_no_number_of_an_untrusted_report_breaks_the_trusted_run(
-    file: dict[str, Any], publish: Publish, number: float, step: int
-) -> None:
+def test_no_number_of_a_file_breaks_the_run(file: dict[str, Any], publish: Publish, number: float, step: int) -> None:
     for path in [*places(file["report"], (int, float))][::step]:
         FILE.write_text(json.dumps(file | {"report": replaced(file["report"], path, lambda _: number)}), "utf-8")
         published = publish("--comment", "never")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import SafeGate
+from tests.support.cases import Patch, SafeGate
 from tests.support.github import COMMENTS, HEAD, PULL_REQUEST, Answer, GitHub, InActions
 from tests.support.handover import FILE, FORBIDDEN, Publish, Untrusted, edit
 from tests.support.workflow_run import OTHER
@@ -54,7 +54,7 @@ CHANGED: list[tuple[Change, str]] = [
 
 
 @pytest.mark.parametrize(("change", "words"), CHANGED)
-def test_a_file_that_is_not_what_it_should_be_is_refused(
+def test_changed_files_are_refused(
     untrusted: Untrusted, publish: Publish, github: GitHub, change: Change, words: str
 ) -> None:
     untrusted()
@@ -97,7 +97,7 @@ def test_a_file_that_is_none_is_refused(publish: Publish, github: GitHub, conten
     assert (published.status, published.outputs["verdict"]) == ("failed", "error")
 
 
-def test_a_file_too_large_is_refused(untrusted: Untrusted, publish: Publish, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_too_large_is_refused(untrusted: Untrusted, publish: Publish, monkeypatch: Patch) -> None:
     untrusted()
     monkeypatch.setattr("safe_gate.inputs.disk.WHOLE_FILE", 100)
     assert "is longer than 100 bytes" in publish().log
@@ -113,7 +113,7 @@ NO_RUN = "does not name the run that started this workflow; expected a workflow_
         *(("workflow_run", content, NO_RUN) for content in (b"{", b'{"workflow_run": null}')),
     ],
 )
-def test_only_the_event_of_a_workflow_run_publishes(
+def test_only_a_workflow_run_publishes(
     untrusted: Untrusted, publish: Publish, github: GitHub, event: str, payload: Any, words: str
 ) -> None:
     untrusted()
@@ -145,7 +145,7 @@ def test_the_doctor_refuses_what_publish_would_refuse_and_promises_no_more_than_
         ("GET", Answer(429, ""), "skipped-rate-limit"),
     ],
 )
-def test_a_comment_that_could_not_be_posted_is_an_error_here(
+def test_a_comment_that_fails_is_an_error(
     untrusted: Untrusted, publish: Publish, github: GitHub, method: str, answer: Answer, status: str
 ) -> None:
     untrusted()
@@ -174,7 +174,7 @@ def test_wrong_settings_are_reported_and_nothing_is_posted(
     assert (github.requests, sorted(Path("reports").iterdir())) == ([], before)
 
 
-def test_a_run_that_could_not_judge_is_published_too(
+def test_a_run_without_a_verdict_is_published(
     safe_gate: SafeGate, in_actions: InActions, publish: Publish, github: GitHub
 ) -> None:
     in_actions(GITHUB_RUN_ID="77")

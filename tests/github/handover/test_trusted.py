@@ -30,9 +30,7 @@ def test_a_trusted_run_posts_the_comment_that_the_untrusted_one_would_have(
 
 
 @pytest.mark.parametrize("given", ["flag", "input"])
-def test_a_dry_run_shows_the_comment_and_asks_nothing_of_github(
-    untrusted: Untrusted, publish: Publish, github: GitHub, given: str
-) -> None:
+def test_a_dry_run_shows_the_comment_alone(untrusted: Untrusted, publish: Publish, github: GitHub, given: str) -> None:
     untrusted()
     by_mode: dict[str, Any] = {"command": "run", "INPUT_MODE": "publish", "INPUT_DRY-RUN": "true"}
     published = publish("--dry-run") if given == "flag" else publish(**by_mode)
@@ -45,7 +43,7 @@ def test_a_dry_run_shows_the_comment_and_asks_nothing_of_github(
 
 
 @pytest.mark.parametrize("payload", [workflow_run(), workflow_run(head_repository=None)], ids=["fork", "deleted-fork"])
-def test_a_forks_pull_request_is_found_by_its_head(
+def test_forks_are_found_by_head(
     untrusted: Untrusted, publish: Publish, github: GitHub, payload: dict[str, Any]
 ) -> None:
     untrusted()
@@ -53,9 +51,7 @@ def test_a_forks_pull_request_is_found_by_its_head(
     assert len(github.requests) == 4
 
 
-def test_a_head_that_has_moved_on_or_is_closed_is_not_commented(
-    untrusted: Untrusted, publish: Publish, github: GitHub
-) -> None:
+def test_a_head_that_has_moved_on_is_not_commented(untrusted: Untrusted, publish: Publish, github: GitHub) -> None:
     untrusted()
     github.state = "closed"
     assert publish().status == "skipped-outdated"
@@ -76,9 +72,7 @@ def test_a_newer_comment_is_not_overwritten(untrusted: Untrusted, publish: Publi
     assert "A newer run has written it." in published.log
 
 
-def test_the_file_of_an_earlier_attempt_is_published_as_its(
-    untrusted: Untrusted, publish: Publish, github: GitHub
-) -> None:
+def test_the_file_of_an_earlier_attempt_is_published(untrusted: Untrusted, publish: Publish, github: GitHub) -> None:
     untrusted("fail")  # then another job of the run was run again, and this one was not
     again = workflow_run([LISTED], run_attempt=2)
     assert publish(payload=again).status == "created"

@@ -15,6 +15,7 @@ from safe_gate.settings import settings
 from tests.support.cases import (
     REPOSITORY,
     SILENT,
+    Patch,
     SafeGate,
     refused,
     report,
@@ -48,7 +49,7 @@ def test_a_format_is_a_choice() -> None:
     ],
 )
 def test_the_setting_replaces_the_list_and_step_outputs_name_the_files(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], names: list[str]
+    safe_gate: SafeGate, monkeypatch: Patch, flags: tuple[str, ...], names: list[str]
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     monkeypatch.setenv("GITHUB_OUTPUT", "output")
@@ -89,7 +90,7 @@ def test_where_one_file_cannot_be_written_none_says_that_the_gate_passed(safe_ga
     assert found.badge["message"] == "could not judge"
 
 
-def test_no_file_is_replaced_before_all_are_written(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_file_is_replaced_before_all_are_written(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     seen: list[dict[str, str]] = []
 
@@ -134,7 +135,7 @@ def test_a_run_that_cannot_judge_leaves_no_old_pass(safe_gate: SafeGate) -> None
 
 
 @pytest.mark.parametrize("name", [file for name in FILES if name not in ("json", "markdown") for file in FILES[name]])
-def test_the_reports_are_these(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_the_reports_are_these(safe_gate: SafeGate, monkeypatch: Patch, name: str) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     assert safe_gate("run", *clinical(), "--min-pass-rate", "0.9", *ALL).code == 1
     read()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from safe_gate.render.formats import sarif as sarif_format
-from tests.support.cases import BAD, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, SILENT, Patch, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.formats import ALL, read
 from tests.support.git import git
 from tests.support.judged_run import HALF, TWO_TERMS, properties
@@ -37,7 +37,7 @@ def test_sarif_has_what_somebody_must_see_to(judged: Any) -> None:
 
 
 def test_places_are_paths_from_the_root_of_the_repository_or_whole_addresses(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+    safe_gate: SafeGate, monkeypatch: Patch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     def uri(path: str) -> Any:
         safe_gate("run", "--synthesis-cases", path, *ALL)
@@ -84,9 +84,7 @@ def test_a_baseline_gives_each_result_a_state(safe_gate: SafeGate) -> None:
     assert properties(found, "gets bad")["since-baseline"] == "newly failing"
 
 
-def test_sarif_keeps_to_what_github_shows_and_says_what_is_left_out(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sarif_keeps_to_what_github_shows(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     assert sarif_format._MOST == 5_000
     monkeypatch.setattr(sarif_format, "_MOST", 4)
     batch = [safe_case(f"reviewed {number}", output=HALF, expectations=TWO_TERMS) for number in range(4)]

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.support.cases import SILENT, SafeGate, refused, safe_case, turn, write_batch, write_cases, write_json
+from tests.support.cases import SILENT, Patch, SafeGate, refused, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.examples import is_thorough
 from tests.support.hostile import (
     ATTACKS,
@@ -155,9 +155,7 @@ OTHER_MODES = [pytest.param(mode, marks=pytest.mark.soak) for mode in MODES[1:]]
 @pytest.mark.untraced
 @pytest.mark.parametrize("mode", [MODES[0], *OTHER_MODES], ids=" ".join)
 @pytest.mark.parametrize("source", SOURCES)
-def test_hostile_names_and_needles_break_no_surface(
-    source: Callable[[], Arguments], mode: Sequence[str], surfaces: Surfaces
-) -> None:
+def test_hostile_names_break_nothing(source: Callable[[], Arguments], mode: Sequence[str], surfaces: Surfaces) -> None:
     code, shown = surfaces(*source(), *mode)
     assert code == (3 if source in (hostile_problems, unknown_groups) else 1)
     assert list(broken(PROBES, shown)) == []
@@ -248,9 +246,7 @@ def test_hostile_names_and_needles_break_no_other_command(safe_gate: SafeGate, c
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("attack", [*ATTACKS.values(), *SHORT_ATTACKS], ids=lambda attack: ascii(attack)[:30])
-def test_hostile_settings_and_variables_break_no_doctor(
-    attack: str, safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hostile_settings_break_no_doctor(attack: str, safe_gate: SafeGate, monkeypatch: Patch) -> None:
     text = attack.replace("\0", "")[:5_000]
     sides = {"head": {"sha": attack, "repo": {"full_name": attack}}, "base": {"sha": attack}}
     write_json("event.json", {"pull_request": {"number": 2, **sides}})
