@@ -1,8 +1,8 @@
 """`doctor` and `--dry-run`: what a run would do, said without doing it."""
 
-import json
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,42 +23,21 @@ from tests.support.cases import (
 )
 from tests.support.git import commit_here as commit
 from tests.support.git import git
-from tests.support.github import BASE, HEAD, TOKEN
+from tests.support.github import BASE, HEAD, PULL_REQUEST, REPOSITORY, TOKEN, GitHub, InActions
 
 
 def payload(head: str | None) -> dict[str, Any]:
     """Return a pull request's event with the repository of its head, None if that was deleted."""
     repo = None if head is None else {"full_name": head}
-    sides = {"head": {"sha": HEAD, "repo": repo}, "base": {"sha": BASE, "repo": {"full_name": "octo/app"}}}
+    sides = {"head": {"sha": HEAD, "repo": repo}, "base": {"sha": BASE, "repo": {"full_name": REPOSITORY}}}
     return {"pull_request": {"number": 2, **sides}}
 
 
 @pytest.fixture
-def job(monkeypatch: Patch, tmp_path: Path) -> Callable[..., None]:
-    """Set what the runner sets for a job; any request to GitHub would fail the test."""
-
-    def refuse(*_: object) -> None:
-        raise AssertionError("a request was sent")
-
-    monkeypatch.setattr("requests.Session.request", refuse)
-
-    def run(event: str = "pull_request", content: Any = None, **changed: str) -> None:
-        (tmp_path / "event.json").write_text(json.dumps(content or payload("octo/app")), "utf-8")
-        environ = {
-            "GITHUB_ACTIONS": "true",
-            "GITHUB_EVENT_NAME": event,
-            "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
-            "GITHUB_REPOSITORY": "octo/app",
-            "GITHUB_SERVER_URL": "https://github.com",
-            "GITHUB_ACTOR": "octocat",
-            "GITHUB_OUTPUT": str(tmp_path / "output"),
-            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
-            "INPUT_GITHUB-TOKEN": TOKEN,
-        }
-        for name, value in (environ | changed).items():
-            monkeypatch.setenv(name, value)
-
-    return run
+def job(in_actions: InActions, github: GitHub) -> Iterator[InActions]:
+    """Set what the runner sets for a job, which may not ask GitHub anything."""
+    yield partial(in_actions, GITHUB_ACTOR="octocat")
+    assert github.requests == []
 
 
 def rows(out: str) -> dict[str, tuple[str, str]]:
@@ -71,7 +50,7 @@ def facts(out: str) -> dict[str, str]:
     return dict(re.findall(r"^  ([a-zA-Z][a-zA-Z0-9 ]*?)  +(.+)$", out, re.MULTILINE))
 
 
-def test_the_doctor_names_each_source(safe_gate: SafeGate, monkeypatch: Patch, job: Callable[..., None]) -> None:
+def test_the_doctor_names_each_source(safe_gate: SafeGate, monkeypatch: Patch, job: InActions) -> None:
     job()
     Path("my.json").write_text('{"min-pass-rate": 0.9, "thresholds": {"CR": {"pass": 0.7}}}', "utf-8")
     monkeypatch.setenv("INPUT_MAX-FAIL-LABELS", "3")
@@ -95,7 +74,7 @@ def test_the_doctor_names_each_source(safe_gate: SafeGate, monkeypatch: Patch, j
     assert TOKEN not in ran.log
     assert "Nothing was judged, written or sent." in ran.out
     assert not Path("reports").exists()
-    assert not Path("output").exists()
+    assert Path("output").read_text("utf-8") == ""
 
 
 SHOWN, READ_ONLY = "given; it needs pull-requests: write", "read-only (the job's default token)"
@@ -106,17 +85,17 @@ PUSH = {"after": HEAD}
 @pytest.mark.parametrize(
     ("event", "content", "actor", "number", "token"),
     [
-        ("pull_request", payload("octo/app"), "octocat", "#2", SHOWN),
+        ("pull_request", PULL_REQUEST, "octocat", "#2", SHOWN),
         ("pull_request", payload("fork/app"), "octocat", "#2, from a fork", READ_ONLY),
         ("pull_request", payload(None), "octocat", "#2, from a fork", READ_ONLY),
-        ("pull_request", payload("octo/app"), "dependabot[bot]", "#2", READ_ONLY),
+        ("pull_request", PULL_REQUEST, "dependabot[bot]", "#2", READ_ONLY),
         ("pull_request_target", payload("fork/app"), "octocat", "#2, from a fork", SHOWN),
         ("push", PUSH, "octocat", BY_HEAD, SHOWN),
     ],
     ids=["same", "fork", "deleted fork", "dependabot", "target", "push"],
 )
 def test_the_doctor_shows_what_is_known_of_the_tokens_permissions(
-    safe_gate: SafeGate, job: Callable[..., None], event: str, content: Any, actor: str, number: str, token: str
+    safe_gate: SafeGate, job: InActions, event: str, content: Any, actor: str, number: str, token: str
 ) -> None:
     job(event, content, GITHUB_ACTOR=actor)
     found = facts(safe_gate("doctor", "--all").out)
@@ -131,9 +110,7 @@ def test_the_doctor_shows_what_is_known_of_the_tokens_permissions(
     ("where", "is_lost"),
     [("", False), ("/github/workspace/r", False), ("/github/runner_temp/r", False), ("../r", True), ("/r", True)],
 )
-def test_the_doctor_says_which_reports_are_lost(
-    safe_gate: SafeGate, job: Callable[..., None], where: str, is_lost: bool
-) -> None:
+def test_the_doctor_says_which_reports_are_lost(safe_gate: SafeGate, job: InActions, where: str, is_lost: bool) -> None:
     for workspace in ("/github/workspace", "/elsewhere"):
         job(GITHUB_WORKSPACE=workspace)
         found = facts(safe_gate("doctor", "--all", "--report-dir", where).out)["reports"]
@@ -143,7 +120,7 @@ def test_the_doctor_says_which_reports_are_lost(
 
 @pytest.mark.parametrize("shard", [(), ("--shard", "1/1")])
 def test_a_run_warns_of_reports_that_are_lost(
-    safe_gate: SafeGate, job: Callable[..., None], tmp_path: Path, shard: tuple[str, ...]
+    safe_gate: SafeGate, job: InActions, tmp_path: Path, shard: tuple[str, ...]
 ) -> None:
     write_cases(tmp_path / "cases.jsonl", turn("a"))
     job(GITHUB_WORKSPACE="/github/workspace")
@@ -164,7 +141,7 @@ def test_a_run_warns_of_reports_that_are_lost(
     ],
 )
 def test_the_doctor_says_what_is_posted(
-    safe_gate: SafeGate, job: Callable[..., None], arguments: tuple[str, ...], token: str, comment: str
+    safe_gate: SafeGate, job: InActions, arguments: tuple[str, ...], token: str, comment: str
 ) -> None:
     job(**{"INPUT_GITHUB-TOKEN": token})
     found = facts(safe_gate("doctor", "--all", *arguments).out)
@@ -236,7 +213,7 @@ def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: 
         assert facts(ran.out)["waivers"] == "1 file of known.json, 0 waivers"
 
 
-def test_the_doctor_does_not_ask_github_for_the_baseline(safe_gate: SafeGate, job: Callable[..., None]) -> None:
+def test_the_doctor_does_not_ask_github_for_the_baseline(safe_gate: SafeGate, job: InActions) -> None:
     job()
     write_cases(Path("c.jsonl"), turn("a"))
     ran = safe_gate("doctor", "--all", "--cases", "c.jsonl", "--baseline", "base")
@@ -244,7 +221,7 @@ def test_the_doctor_does_not_ask_github_for_the_baseline(safe_gate: SafeGate, jo
     assert facts(ran.out)["baseline"] == "base: not in the clone; a run would ask GitHub for it"
 
 
-def test_the_doctor_names_every_problem(safe_gate: SafeGate, monkeypatch: Patch, job: Callable[..., None]) -> None:
+def test_the_doctor_names_every_problem(safe_gate: SafeGate, monkeypatch: Patch, job: InActions) -> None:
     job()
     monkeypatch.setenv("INPUT_MIN-PASSRATE", "1")
     monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "nan")
@@ -256,9 +233,7 @@ def test_the_doctor_names_every_problem(safe_gate: SafeGate, monkeypatch: Patch,
 
 
 @pytest.mark.parametrize("given", ["flag", "input"])
-def test_dry_runs_publish_nothing(
-    safe_gate: SafeGate, monkeypatch: Patch, job: Callable[..., None], given: str
-) -> None:
+def test_dry_runs_publish_nothing(safe_gate: SafeGate, monkeypatch: Patch, job: InActions, given: str) -> None:
     job()
     write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
     if given == "input":
@@ -266,7 +241,7 @@ def test_dry_runs_publish_nothing(
     ran = safe_gate("run", "--cases", "c.jsonl", *(["--dry-run"] if given == "flag" else []))
     assert ran.code == 1
     assert report()["verdict"] == "fail"
-    assert not Path("summary").exists()
+    assert Path("summary").read_text("utf-8") == ""
     assert "skipped-dry-run" in Path("output").read_text("utf-8")
     assert not re.search(r"^\s*::", ran.log, re.MULTILINE)
     assert "Dry run: reports and step outputs are written; comment, annotations and summary are not." in ran.out
@@ -274,12 +249,12 @@ def test_dry_runs_publish_nothing(
     assert "\nerror c.jsonl:1: SAFE Gate: t: fails agency language, " in ran.out
     body = ran.out.partition(" bytes ---\n")[2].partition("--- end of the comment ---")[0]
     assert body.startswith("### ❌ SAFE Gate failed · 1 of 1 rule broken")
-    assert f"https://github.com/octo/app/blob/{HEAD}/c.jsonl#L1" in body
+    assert f"https://github.com/{REPOSITORY}/blob/{HEAD}/c.jsonl#L1" in body
     assert TOKEN not in ran.log
 
 
 def test_the_doctor_shows_what_is_set_what_a_run_would_read_and_the_commit_of_the_checkout(
-    safe_gate: SafeGate, job: Callable[..., None], monkeypatch: Patch
+    safe_gate: SafeGate, job: InActions, monkeypatch: Patch
 ) -> None:
     Path("evals").mkdir()
     write_cases(Path("evals/c.jsonl"), turn("a"))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from safe_gate.inputs.checked import join_path
 from tests.support.cases import Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
+from tests.support.github import InActions
 from tests.support.pack_files import TEAM
 
 CONFIG = "evals/safe-gate.config.json"
@@ -56,12 +57,8 @@ def test_every_path_of_a_config_starts_from_its_folder(safe_gate: SafeGate) -> N
     ran = safe_gate(*RUN)
     assert (ran.code, "warning" in ran.err) == (0, False), ran.err
     found = report("evals/out/safe-gate.json")
-    assert files(found) == [
-        "evals/clinical/one.json",
-        "evals/recorded.jsonl",
-        "evals/replies/a.jsonl",
-        "shared/b.jsonl",
-    ]
+    named = "evals/clinical/one.json evals/recorded.jsonl evals/replies/a.jsonl shared/b.jsonl"
+    assert files(found) == named.split()
     assert found["provenance"]["policy"]["rules"] == ["evals/team.json"]
     assert found["waivers"]["path"] == "evals/known.json"
     assert safe_gate("verify", "evals/out/safe-gate.json").code == 0
@@ -79,9 +76,6 @@ def test_batches_start_from_the_config_or_from_the_test_folder_that_anything_set
     assert files(report()) == ["evals/one.json"]
     assert safe_gate(*RUN, "--safe-test-dir", "clinical").code == 0
     assert files(report()) == ["clinical/one.json"]
-
-
-def test_a_missing_path_is_named_where_it_should_be(safe_gate: SafeGate) -> None:
     configure(synthesis_cases=["nowhere.jsonl"])
     refused(safe_gate(*RUN), "evals/nowhere.jsonl: matches no file")
 
@@ -113,7 +107,7 @@ def test_a_baseline_is_a_path_or_a_ref(safe_gate: SafeGate) -> None:
     assert report()["comparison"]["baseline"]["name"] == "evals/before/safe-gate.json"
 
 
-def test_packs_of_the_base_commit_judge_from_its_config(safe_gate: SafeGate, monkeypatch: Patch) -> None:
+def test_packs_of_the_base_commit_judge_from_its_config(safe_gate: SafeGate, in_actions: InActions) -> None:
     git("init", "-q", "-b", "main")
     Path("evals").mkdir()
     write_cases(Path("evals/a.jsonl"), turn("a", assistant="Purple llamas.", checks=["agency_language"]))
@@ -121,14 +115,7 @@ def test_packs_of_the_base_commit_judge_from_its_config(safe_gate: SafeGate, mon
     configure(synthesis_cases=["a.jsonl"], rules=["team.json"])
     base = commit(Path())
     assert safe_gate(*RUN).code == 0
-    Path("event.json").write_text(json.dumps({"before": base, "after": base}), "utf-8")
-    for name, value in {
-        "GITHUB_ACTIONS": "true",
-        "GITHUB_EVENT_NAME": "push",
-        "GITHUB_EVENT_PATH": "event.json",
-        "GITHUB_WORKSPACE": str(Path.cwd()),
-    }.items():
-        monkeypatch.setenv(name, value)
+    in_actions("push", {"before": base, "after": base}, GITHUB_WORKSPACE=str(Path.cwd()))
     Path("evals/team.json").unlink()
     configure(synthesis_cases=["a.jsonl"])
     assert safe_gate(*RUN).code == 1
