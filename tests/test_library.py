@@ -67,16 +67,22 @@ def test_scoring_imports_no_settings_network_or_file_code() -> None:
     assert not {"requests", "urllib3", "socket", "ssl", "jsonschema", "jsonschema_rs"} & set(loaded)
 
 
-def test_a_reply_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
-    checks = ["agency_language", "unverifiable_reassurance", "topic_pivot"]
-    for id_, reply in (("good", GOOD), ("bad", BAD)):
-        write_cases(Path("c.jsonl"), turn(id_, assistant=reply))
-        safe_gate("run", "--synthesis-cases", "c.jsonl")
-        (entry,) = report()["synthesis"]["results"]
-        found = codec.to_json(score_reply(SAID, reply, checks=checks))
-        same = ("pass", "is_negative_example", "tags", "language", "checks", "label_comparison")
-        assert {key: found[key] for key in same} == {key: entry[key] for key in same}
-        assert found["digests"]["output"] == entry["digests"]["output"]
+ASKED: dict[str, Any] = {"must_contain": ["sorry", {"regex": "tal.s?"}], "must_not_contain": ["REFUND"]}
+
+
+@pytest.mark.parametrize(
+    ("reply", "asked"), [(GOOD, {}), (BAD, {}), (GOOD, ASKED), (f"{GOOD} You get a refund.", ASKED)]
+)
+def test_a_reply_is_scored_as_in_a_run(safe_gate: SafeGate, reply: str, asked: dict[str, Any]) -> None:
+    write_cases(Path("c.jsonl"), turn("a", user=SAID, assistant=reply, **asked))
+    safe_gate("run", "--synthesis-cases", "c.jsonl")
+    (entry,) = report()["synthesis"]["results"]
+    scored = score_reply(SAID, reply, checks=turn("a")["checks"], **asked)
+    found = codec.to_json(scored)
+    same = ("pass", "is_negative_example", "tags", "language", "checks", "label_comparison")
+    assert {key: found[key] for key in same} == {key: entry[key] for key in same}
+    assert found["digests"]["output"] == entry["digests"]["output"]
+    assert bool(scored) is scored.passed is entry["pass"]
 
 
 def test_a_reply_is_scored_by_the_checks_and_the_profile_that_are_asked_for() -> None:
@@ -84,17 +90,6 @@ def test_a_reply_is_scored_by_the_checks_and_the_profile_that_are_asked_for() ->
     assert score_reply(SAID, GOOD).checks["topic_pivot"].passed
     assert score_reply(SAID, "You should rest.", checks=["agency_language"]).failed == ("agency_language",)
     assert "shared" not in codec.to_json(score_reply(SAID, GOOD, profile="spec").checks["topic_pivot"])
-
-
-def test_a_reply_is_scored_by_the_words_that_a_case_asks_for(safe_gate: SafeGate) -> None:
-    asked: dict[str, Any] = {"must_contain": ["sorry", {"regex": "tal.s?"}], "must_not_contain": ["REFUND"]}
-    for id_, reply in (("kept", GOOD), ("broken", f"{GOOD} You get a refund.")):
-        write_cases(Path("c.jsonl"), turn(id_, user=SAID, assistant=reply, **asked))
-        safe_gate("run", "--synthesis-cases", "c.jsonl")
-        (entry,) = report()["synthesis"]["results"]
-        found = score_reply(SAID, reply, checks=turn("a")["checks"], **asked)
-        assert codec.to_json(found)["checks"] == entry["checks"]
-        assert bool(found) is found.passed is (id_ == "kept")
 
 
 def test_a_reply_is_scored_by_a_teams_packs_as_files_and_as_values() -> None:

@@ -8,14 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cases import Patch, SafeGate
-from tests.support.importing import (
-    FIXTURES,
-    OUTPUT,
-    REPLY,
-    exchanges,
-    imported,
-    write,
-)
+from tests.support.importing import FIXTURES, OUTPUT, REPLY, exchanges, imported, write
 
 
 def refused(safe_gate: SafeGate, *arguments: str | Path) -> str:
@@ -26,13 +19,10 @@ def refused(safe_gate: SafeGate, *arguments: str | Path) -> str:
     return ran.err
 
 
-def test_unknown_fields_of_an_output_are_named(safe_gate: SafeGate) -> None:
+def test_outputs_have_fields_of_their_own_and_refuse_flags_of_cases(safe_gate: SafeGate) -> None:
     write("in.jsonl", {"fall": "a", "antwort": OUTPUT}, {"id": "b", "prompt": "x", "output": OUTPUT})
     err = refused(safe_gate, "in.jsonl", "--evaluator", "safe_v0")
     assert 'has no known pair of fields, but "fall", "antwort"; name them with --map\n' in err
-
-
-def test_flags_that_mean_nothing_for_an_evaluator_are_refused(safe_gate: SafeGate) -> None:
     write("in.jsonl", {"id": "a"} | OUTPUT)
     for flag, value in (("--checks", "topic_pivot"), ("--tags", "x")):
         err = refused(safe_gate, "in.jsonl", "--evaluator", "safe_v0", flag, value)
@@ -64,18 +54,19 @@ def test_csv_as_spreadsheets_write_it(safe_gate: SafeGate, text: str) -> None:
         assert f"in.csv:{number}: has " in refused(safe_gate, "in.csv")
 
 
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (("--map", "user=message,assistant=reply"), 'in.csv: has no column message, but "My ask", "Answer"; correct --map'),
-        (("--map", "user=my ask,assistant=Answr"), 'has no column Answr, but "My ask", "Answer"; correct --map'),
-        (("--from", "csv"), 'has no known pair of columns, but "My ask", "Answer"; name them with --map'),
-    ],
-)  # fmt: skip
-def test_a_missing_column_is_one_problem(safe_gate: SafeGate, flags: tuple[str, ...], words: str) -> None:
+MINE = '"My ask", "Answer"'
+MISSING = [
+    ("--map user=message,assistant=reply", f"in.csv: has no column message, but {MINE}; correct --map"),
+    ("--map user=my_ask,assistant=Answr", f"has no column Answr, but {MINE}; correct --map"),
+    ("--from csv", f"has no known pair of columns, but {MINE}; name them with --map"),
+]
+
+
+@pytest.mark.parametrize(("flags", "words"), MISSING)
+def test_a_missing_column_is_one_problem(safe_gate: SafeGate, flags: str, words: str) -> None:
     Path("in.csv").write_text("My ask,Answer\n" + "x,y\n" * 9, "utf-8")
     for more in ((), ("--skip-invalid",)):
-        err = refused(safe_gate, "in.csv", *flags, *more)
+        err = refused(safe_gate, "in.csv", *(word.replace("my_ask", "my ask") for word in flags.split()), *more)
         assert (words in err, "1 problem;" in err) == (True, True), err
 
 
@@ -122,11 +113,8 @@ def test_a_column_twice_in_use_is_refused(safe_gate: SafeGate, header: str, flag
 
 @pytest.mark.parametrize("shape", ["lines", "list", "inside"])
 def test_a_key_that_is_there_twice_is_an_error(safe_gate: SafeGate, shape: str) -> None:
-    good, bad = (
-        '{"id": "a", "prompt": "x", "response": "y"}',
-        '{"id": "b", "prompt": "x", "response": "y", "prompt": "z"}',
-    )
-    lines = [good, bad, good.replace("a", "c", 1)]
+    good, bad = (f'{{"id": "{one}", "prompt": "x", "response": "y"' for one in "ab")
+    lines = [f"{good}}}", f'{bad}, "prompt": "z"}}', f"{good}}}".replace("a", "c", 1)]
     text = "\n".join(lines) + "\n" if shape == "lines" else "[" + ",\n".join(lines) + "]"
     Path("in.json").write_text('{"data":' + text + "}" if shape == "inside" else text, "utf-8")
     err = refused(safe_gate, "in.json")

@@ -152,12 +152,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("flags", "config", "variables", "words"), WRONG)
 def test_no_earlier_verdict_stands_beside_settings_that_are_refused(
-    safe_gate: SafeGate,
-    monkeypatch: Patch,
-    flags: tuple[str, ...],
-    config: str,
-    variables: dict[str, str],
-    words: str,
+    safe_gate: SafeGate, monkeypatch: Patch, flags: tuple[str, ...], config: str, variables: dict[str, str], words: str
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     assert safe_gate("run", "--cases", "c.jsonl").code == 0

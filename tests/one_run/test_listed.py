@@ -41,10 +41,7 @@ def test_many_failures_are_counted_by_rule_and_tag_before_ten_of_them_are_listed
     write_cases(Path("c.jsonl"), *failing)
     write_batch(Path("b.json"), *(safe_case(f"s{i}", output=SILENT, archetype="Auditor") for i in range(5)))
     log = safe_gate("run", "--cases", "c.jsonl", "--batch", "b").out
-    counts = (
-        "60 cases to look at, by rule:\n",
-        "60 cases to look at, by tag or archetype:\n  60  all\n  30  even\n\n",
-    )
+    counts = ("60 cases to look at, by rule:\n", "60 cases to look at, by tag or archetype:\n  60  all\n  30  even\n\n")
     for text in (*counts, "  60  Unverifiable reassurance: reassurance-guarantee/good-will-come\n"):
         assert text in log
     assert "5 cases to look at, by rule:\n  5  AC missing phrase\n  5  CR missing signal\n" in log

@@ -45,10 +45,7 @@ def test_the_tag_names_the_image_and_the_wheel_by_digest(tree: Path, pin: Callab
     assert (ran.returncode, ran.stderr) == (0, "")
     assert git("show", "v1.2.3:action.yml", folder=tree).endswith(f"\n  using: docker\n  image: docker://{IMAGE}")
     assert git("show", "v1.2.3:composite/wheel.txt", folder=tree) == f"safe-gate==1.2.3 --hash=sha256:{WHEEL}"
-    assert git("diff", "--name-only", tagged, "v1.2.3", folder=tree).split() == [
-        "action.yml",
-        "composite/wheel.txt",
-    ]
+    assert git("diff", "--name-only", tagged, "v1.2.3", folder=tree).split() == ["action.yml", "composite/wheel.txt"]
     assert git("rev-parse", "v1.2.3^", folder=tree) == tagged, "one commit on top of what was tagged and built"
     assert git("rev-parse", "v1^{commit}", folder=tree) == git("rev-parse", "v1.2.3^{commit}", folder=tree)
 
