@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 from unicodedata import category
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -37,25 +39,19 @@ SCRIPTS = (
 )
 
 
+HARMLESS = frozenset("li details summary span div section p b i q ul h3 code mark a".split())
+
+
 def test_hostile_text_never_runs(safe_gate: SafeGate, browser: Browser) -> None:
     texts = [*SCRIPTS, *ATTACKS.values(), *(one for one in SHORT_ATTACKS if one.isprintable())]
-    ids = [f"{number} {text}"[:200] for number, text in enumerate(texts)]
-    write_cases(
-        Path("c.jsonl"),
-        *(
-            turn(
-                id_, user=f"I feel awful. {text}", assistant=f"You should {text} stop. {BAD} {text}", tags=[text[:200]]
-            )
-            for id_, text in zip(ids, texts, strict=True)
-        ),
-    )
-    write_batch(
-        Path("b <img src=x onerror=hurt=1>.json"),
-        *(
-            safe_case(f"s {id_}"[:200], archetype=text[:200], output=SILENT | {"summary": text})
-            for id_, text in zip(ids, texts, strict=True)
-        ),
-    )
+    turns, batch = [], []
+    for number, text in enumerate(texts):
+        asked, said = f"I feel awful. {text}", f"You should {text} stop. {BAD} {text}"
+        turns.append(turn(f"{number} {text}"[:200], user=asked, assistant=said, tags=[text[:200]]))
+        output = SILENT | {"summary": text}
+        batch.append(safe_case(f"s {number} {text}"[:200], archetype=text[:200], output=output))
+    write_cases(Path("c.jsonl"), *turns)
+    write_batch(Path("b <img src=x onerror=hurt=1>.json"), *batch)
     ran = safe_gate(*RUN, "--synthesis-cases", "c.jsonl", "--safe-batch", "b*")
     assert ran.code == 1, ran.log
     page = read_page(PAGE.read_text("utf-8"))
@@ -67,47 +63,30 @@ def test_hostile_text_never_runs(safe_gate: SafeGate, browser: Browser) -> None:
     choose(browser, text="window.hurt")
     assert len(shown(browser)) > 10
     assert browser.run("typeof window.hurt") == "undefined"
-    assert browser.requests() == [PAGE.absolute().as_uri()]
-    assert browser.complaints() == []
-    kinds = browser.run(
-        "[...new Set([...document.querySelectorAll('#list *')].map((one) => one.tagName.toLowerCase()))]"
-    )
-    assert {*kinds} <= {
-        "li",
-        "details",
-        "summary",
-        "span",
-        "div",
-        "section",
-        "p",
-        "b",
-        "i",
-        "q",
-        "ul",
-        "h3",
-        "code",
-        "mark",
-        "a",
-    }
+    assert (browser.requests(), browser.complaints()) == ([PAGE.absolute().as_uri()], [])
+    kinds = browser.run("[...document.querySelectorAll('#list *')].map((one) => one.tagName.toLowerCase())")
+    assert {*kinds} <= HARMLESS
 
 
-def test_what_does_not_show_is_escaped_as_everywhere_else(safe_gate: SafeGate, browser: Browser) -> None:
+@pytest.fixture
+def opened(safe_gate: SafeGate, browser: Browser) -> Browser:
     write_cases(Path("c.jsonl"), turn("a"))
     safe_gate(*RUN, "--synthesis-cases", "c.jsonl")
     browser.open(PAGE)
+    return browser
+
+
+def test_what_does_not_show_is_escaped_as_everywhere_else(opened: Browser) -> None:
     hidden = [code for code in range(0x10000) if category(chr(code)) in ("Cc", "Cf", "Zl", "Zp")] + [0xE0001]
     texts = [f"a{chr(code)}b" for code in hidden]
-    shown_ = browser.run(f"{json.dumps(texts)}.map((one) => make('p', {{}}, ...visible(one)).textContent)")
-    assert shown_ == [html(Untrusted(one)) for one in texts]
+    found = opened.run(f"{json.dumps(texts)}.map((one) => make('p', {{}}, ...visible(one)).textContent)")
+    assert found == [html(Untrusted(one)) for one in texts]
 
 
-def test_changed_words_are_all_that_differs(safe_gate: SafeGate, browser: Browser) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    safe_gate(*RUN, "--synthesis-cases", "c.jsonl")
-    browser.open(PAGE)
+def test_changed_words_are_all_that_differs(opened: Browser) -> None:
     words = ["", "a", "a b", "b a", "a b c", "c b a", "a  b", "\U0001f600 a b", "a \U0001f600 b", "a\nb c a b", "x y"]
-    pairs = [[old, now] for old in words for now in words]
-    found = browser.run(f"{json.dumps(pairs)}.map(([old, now]) => differences(old, now))")
+    pairs = [*product(words, words)]
+    found = opened.run(f"{json.dumps(pairs)}.map(([old, now]) => differences(old, now))")
     for (old, now), (removed, added) in zip(pairs, found, strict=True):
         kept = [_without(old, removed), _without(now, added)]
         assert kept[0] == kept[1]
@@ -132,8 +111,8 @@ def test_data_ends_no_element_and_stays_the_same(value: Any) -> None:
 def test_marks_stand_where_scoring_finds_the_needles(text: str, needles: list[str]) -> None:
     result = scored(forbidden_terms=tuple(needles), followup_questions=(text,))
     found = result.violations
-    for mark in marks(result, {"followup_questions": text}):
-        assert mark.text == text[mark.start : mark.end]
-        assert mark.side is Side.AGAINST
+    shown = [*marks(result, {"followup_questions": text})]
+    for mark in shown:
+        assert (mark.text, mark.side) == (text[mark.start : mark.end], Side.AGAINST)
         assert any(one.lower() in mark.text.lower() for one in found)
-    assert bool(found) == any(True for _ in marks(result, {"followup_questions": text}))
+    assert bool(found) == bool(shown)
