@@ -64,7 +64,7 @@ def test_a_pattern_of_the_change_that_names_no_file_yet_stops_no_judgement_by_th
     assert safe_gate(*RUN).code == 0
 
 
-def test_an_unknown_check_names_the_base_commit_only_if_its_rules_judge(
+def test_an_unknown_check_names_the_base_only_if_its_rules_judge(
     safe_gate: SafeGate, base: str, against: Against
 ) -> None:
     put(CONFIG, turn("a", checks=["acme/new"]), cases=[safe_case("s")])

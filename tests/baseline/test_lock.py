@@ -149,7 +149,7 @@ SAME = turn("a", assistant=f"{GOOD} ")
     ],
     ids=["a blank line", "a note", "a new case", "a new name"],
 )
-def test_other_bytes_with_the_outputs_of_the_base_are_stale(
+def test_other_bytes_with_the_same_outputs_are_stale(
     safe_gate: SafeGate, locked: str, fake: Callable[[], None]
 ) -> None:
     fake()

@@ -129,7 +129,7 @@ GRIEF, SAFETY = '(did you mean "grief"?)', '(did you mean "Safety"?)'
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("flags", [(), ("--shard", "1/2")])
-def test_a_group_that_no_case_is_in_keeps_a_run_from_a_verdict(
+def test_a_group_without_cases_is_an_error(
     run: Run, settings: dict[str, Any], said: str, flags: tuple[str, ...]
 ) -> None:
     Path("safe.config.json").write_text("// ours\n" + json.dumps(settings), "utf-8")
@@ -138,7 +138,7 @@ def test_a_group_that_no_case_is_in_keeps_a_run_from_a_verdict(
     assert f"safe.config.json:2: {said}" in ran.err
 
 
-def test_names_of_groups_are_those_of_cases_that_a_concern_or_a_shard_leaves_out(
+def test_a_concern_or_a_shard_may_leave_out_all_cases_of_a_group(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
@@ -239,7 +239,7 @@ tags = st.lists(st.sampled_from(["a", "b", "", "x-fail"]), max_size=3)
     st.randoms(use_true_random=False),
     st.integers(0, 8),
 )
-def test_counts_of_tags_do_not_depend_on_order_or_on_how_cases_are_split(
+def test_counts_of_tags_do_not_depend_on_order_or_split(
     cases: list[tuple[bool, list[str]]], random: Any, cut: int
 ) -> None:
     check, rules = "agency_language", load("spec")

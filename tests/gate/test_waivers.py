@@ -163,9 +163,7 @@ def test_a_failure_that_is_waived_does_not_break_its_rules(run: Run, safe_gate: 
         (REVIEW, [RATE, LABELS, FAILURES]),
     ],
 )
-def test_only_a_case_of_which_every_failure_is_waived_is_let_pass(
-    run: Run, waivers: list[Entry], rules: list[str]
-) -> None:
+def test_a_case_is_let_pass_if_every_failure_is_waived(run: Run, waivers: list[Entry], rules: list[str]) -> None:
     write_waivers(*waivers)
     assert (run().code, broken()) == (1, rules)
 
@@ -283,9 +281,7 @@ def test_reason_and_owner_stay_where_recorded_text_is_withheld(run: Run) -> None
 
 
 @pytest.mark.parametrize("how", ["default", "flag", "environment", "config"])
-def test_the_file_is_the_default_one_or_the_one_that_is_named(
-    run: Run, how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_file_is_the_default_or_the_one_that_is_named(run: Run, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     write_waivers(*ALL, path=FILE if how == "default" else "my.json")
     if how == "environment":
         monkeypatch.setenv("SAFE_GATE_WAIVERS", "my.json")
@@ -336,9 +332,7 @@ def let_pass(failing: Failing, days: Days) -> set[str]:
 
 
 @given(cases, pairs, st.randoms(use_true_random=False))
-def test_every_waiver_has_one_fate_and_none_lets_a_case_pass_that_fails_by_more(
-    failing: Failing, days: Days, random: Random
-) -> None:
+def test_every_waiver_has_one_fate_and_lets_no_other_failure_pass(failing: Failing, days: Days, random: Random) -> None:
     listed, parts = waivers(days), measured(failing)
     fates = sort_by_standing(listed, parts, TODAY)
     assert sorted((one.case_id, one.name) for some in fates for one in some) == sorted(days)

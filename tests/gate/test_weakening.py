@@ -51,9 +51,7 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
         ("baseline", "main", "", "dropped"),
     ],
 )
-def test_a_setting_that_asks_for_less_is_named_and_its_opposite_is_not(
-    name: str, before: Any, after: Any, what: str
-) -> None:
+def test_a_setting_that_asks_for_less_is_named_not_its_opposite(name: str, before: Any, after: Any, what: str) -> None:
     base, head = terms(**{name: before}), terms(**{name: after})
     assert both_ways(base, head) == ([("setting", name.replace("_", "-"), "", what)], [])
     assert [(one.before, one.after) for one in weakenings(base, head)] == [(before, after)]
@@ -92,9 +90,7 @@ LIMIT = {"min-pass-rate": 1.0}
         ("tags", {"A": LIMIT}, {"A": LIMIT | {"optional": False}}, None, None),
     ],
 )  # fmt: skip
-def test_limits_of_a_group_replace_the_general_ones(
-    name: str, before: Any, after: Any, weaker: Any, stricter: Any
-) -> None:
+def test_limits_of_a_group_replace_general_ones(name: str, before: Any, after: Any, weaker: Any, stricter: Any) -> None:
     expected = tuple([("setting", name, *one)] if one else [] for one in (weaker, stricter))
     assert both_ways(terms(**{name: before}), terms(**{name: after})) == expected
 
@@ -162,7 +158,7 @@ def turns(settings_: dict[str, Any] | None = None, *tags: str, **asks: Any) -> T
         ("synthesis", {"tags": ["negative_example"]}, {}, None, ("tags", "added")),
     ],
 )
-def test_less_asked_of_a_case_is_named_and_more_is_not(
+def test_less_asked_of_a_case_is_named(
     name: str, before: dict[str, Any], after: dict[str, Any], less: Any, more: Any
 ) -> None:
     expected = tuple([(name, "c", *one)] if one else [] for one in (less, more))

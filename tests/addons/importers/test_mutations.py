@@ -131,9 +131,7 @@ FLAGS: tuple[tuple[str, ...], ...] = (
 @pytest.mark.parametrize(
     ("number", "seed"), [(40, 99), *(pytest.param(2_000, seed, marks=pytest.mark.soak) for seed in range(10))]
 )
-def test_what_comes_of_a_recording_with_faults_is_cases_or_a_sentence(
-    safe_gate: SafeGate, number: int, seed: int
-) -> None:
+def test_what_comes_of_faulty_recordings_is_cases_or_a_sentence(safe_gate: SafeGate, number: int, seed: int) -> None:
     for place, (name, data) in enumerate(recordings(number, seed)):
         flags = FLAGS[place % len(FLAGS)]
         Path(name).write_bytes(data)

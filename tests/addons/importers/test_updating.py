@@ -97,7 +97,7 @@ def test_outputs_of_safe_v0_change_too(safe_gate: SafeGate) -> None:
         ("", ("--out", "o.jsonl"), "--out: and --update exclude each other"),
     ],
 )  # fmt: skip
-def test_a_file_that_cannot_be_updated_stays(
+def test_a_file_that_cannot_be_updated_is_kept(
     safe_gate: SafeGate, content: str, flags: tuple[str, ...], words: str
 ) -> None:
     Path("cases.jsonl").write_text(content, "utf-8")

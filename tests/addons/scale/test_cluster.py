@@ -187,9 +187,7 @@ def once(word: Pipe, action: Callable[[str], object]) -> Iterator[None]:
     thread.join()
 
 
-def test_a_worker_killed_midway_loses_nothing(
-    safe_gate: SafeGate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_killed_loses_nothing(safe_gate: SafeGate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "LINES", 10)
     # Whoever is the first to have a third part never comes to an end of it.
     stuck = Pipe(tmp_path / "stuck")
@@ -247,9 +245,7 @@ def test_a_scheduler_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, t
     assert ran.err.count("\n") == 2
 
 
-def test_workers_that_go_and_do_not_come_back_are_not_waited_for(
-    safe_gate: SafeGate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lost_workers_are_not_waited_for(safe_gate: SafeGate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "PATIENCE", 1)
     monkeypatch.setattr(cluster, "ALONE", 1)
     with started(tmp_path, workers=0) as found:
@@ -272,9 +268,7 @@ CLUSTER = "from safe_gate.addons.scale import cluster; "
     ],
     ids=["safe-gate", "Python", "packs", "late"],
 )  # fmt: skip
-def test_a_worker_with_other_software_is_refused_by_name(
-    safe_gate: SafeGate, tmp_path: Path, first: str, has: str
-) -> None:
+def test_a_worker_with_other_software_is_refused(safe_gate: SafeGate, tmp_path: Path, first: str, has: str) -> None:
     with started(tmp_path, workers=0) as found:
         found.worker(first)
         ran = safe_gate("eval", "--cases", EXAMPLES, "--out", "o.json", *found.flags())
@@ -304,18 +298,14 @@ def test_an_invalid_address_is_refused(safe_gate: SafeGate, address: str) -> Non
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tls://127.0.0.1:9"])
-def test_a_scheduler_that_does_not_answer_is_reported_in_one_sentence(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
+def test_a_scheduler_that_does_not_answer(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setattr(cluster, "PATIENCE", 1)
     ran = safe_gate("run", "--synthesis-cases", EXAMPLES, "--jobs", address)
     assert (ran.code, f"jobs: {address} cannot be reached: " in ran.err) == (3, True)
     assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
 
 
-def test_without_the_extra_the_error_says_how_to_install_it(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_extra_an_error_says_how_to_install(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     for command in ("eval", "doctor"):
         ran = safe_gate(command, "--cases", EXAMPLES, "--jobs", "127.0.0.1:1")

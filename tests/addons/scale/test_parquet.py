@@ -215,9 +215,7 @@ def test_a_file_without_rows_is_empty(safe_gate: SafeGate) -> None:
     assert "c.parquet: is empty: no cases; expected one case a row" in refusal(safe_gate, "c.parquet")
 
 
-def test_without_the_extra_the_error_says_how_to_install_it(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_extra_an_error_says_how_to_install(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     write("a.parquet", [turn("a")])
     write_cases(Path("b.jsonl"), turn("b", checks=[]))
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -45,7 +45,7 @@ def test_events_have_the_fields_of_the_specification(safe_gate: SafeGate) -> Non
     assert verdict["digest"] == made["provenance"]["digests"]["all"]
 
 
-def test_the_same_run_sends_equal_events_and_another_time_gives_other_ids(
+def test_a_run_sends_equal_events_but_at_another_time_other_ids(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = [events_of(safe_gate) for _ in range(2)]
@@ -62,9 +62,7 @@ def test_the_same_run_sends_equal_events_and_another_time_gives_other_ids(
         (("--allow", "text-in-events", "--text", "none"), False),
     ],
 )
-def test_recorded_text_is_left_out_unless_asked_for(
-    safe_gate: SafeGate, flags: tuple[str, ...], is_shown: bool
-) -> None:
+def test_recorded_text_is_left_out_by_default(safe_gate: SafeGate, flags: tuple[str, ...], is_shown: bool) -> None:
     assert events_of(safe_gate, *flags)
     text = Path("events.jsonl").read_text("utf-8")
     assert [one in text for one in (QUOTE, "went home", "fever")] == [is_shown] * 3

@@ -17,9 +17,7 @@ from tests.support.github import HEAD, REPOSITORY, Gate
 from tests.support.receivers import receiving, rejecting
 
 
-def test_otlp_gets_an_evaluation_for_each_metric_check_batch_and_verdict(
-    gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_otlp_has_an_evaluation_of_each_metric_check_batch_and_run(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"api-key={SECRET}")
     monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=staging")
     with receiving() as receiver:
@@ -99,9 +97,7 @@ def test_otlp_is_tried_again_by_the_sdk(safe_gate: SafeGate) -> None:
         (200, rejecting(2), "2 events rejected"),
     ],
 )
-def test_what_a_collector_does_not_take_is_one_warning(
-    safe_gate: SafeGate, answer: int, body: bytes, words: str
-) -> None:
+def test_what_a_collector_refuses_is_one_warning(safe_gate: SafeGate, answer: int, body: bytes, words: str) -> None:
     with receiving((answer, {"Location": "/elsewhere"}), body=body) as receiver:
         (warning,) = warnings(ran := run(safe_gate, *to(receiver, "otlp")))
     assert f"sink 1 (otlp): {words}; 0 events sent before. The verdict" in warning

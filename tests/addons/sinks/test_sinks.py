@@ -53,17 +53,13 @@ NO_SINK = "is no sink; expected file:PATH, https://HOST/PATH or otlp:https://HOS
         ("https://example.com:port", NO_SINK),
     ],
 )
-def test_an_invalid_or_unsafe_address_is_an_error_that_does_not_quote_it(
-    safe_gate: SafeGate, kind: str, address: str, words: str
-) -> None:
+def test_an_invalid_or_unsafe_address_is_not_quoted(safe_gate: SafeGate, kind: str, address: str, words: str) -> None:
     ran = run(safe_gate, "--sinks", "file:events.jsonl", f"{kind}{address}{PATH}", code=3)
     assert f"--sinks: entry 2 {words}" in ran.err
     assert "example.com" not in ran.log + json.dumps(report())
 
 
-def test_a_secret_on_the_command_line_is_an_error_that_does_not_quote_it(
-    safe_gate: SafeGate, in_actions: Callable[..., None]
-) -> None:
+def test_a_secret_on_the_command_line_is_not_quoted(safe_gate: SafeGate, in_actions: Callable[..., None]) -> None:
     in_actions()
     ran = run(safe_gate, "--sink-secret", SECRET, code=3)
     assert "--sink-secret; secrets are set by the variables" in ran.err
@@ -82,9 +78,7 @@ def test_doctor_shows_where_events_go_and_no_secret(safe_gate: SafeGate, webhook
     assert webhook.posts == []
 
 
-def test_a_dry_run_and_a_shard_send_nothing_and_merge_sends_all(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dry_run_and_a_shard_send_nothing_merge_all(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAFE_GATE_SINKS", "file:events.jsonl")
     monkeypatch.setenv("GITHUB_OUTPUT", "output")
 

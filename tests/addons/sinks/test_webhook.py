@@ -54,9 +54,7 @@ def test_batches_are_bounded_in_order_and_each_has_a_key_of_its_own(safe_gate: S
 
 
 @pytest.mark.parametrize("fault", [500, 503, 429, 408, DROP])
-def test_what_may_pass_is_tried_again_with_the_same_key(
-    safe_gate: SafeGate, webhook: Receiver, waits: list[float], fault: int
-) -> None:
+def test_what_may_pass_is_tried_again(safe_gate: SafeGate, webhook: Receiver, waits: list[float], fault: int) -> None:
     webhook.answers += [(fault, {}), (fault, {})]
     ran = run(safe_gate, *to(webhook))
     assert warnings(ran) == []
@@ -96,7 +94,7 @@ def test_what_does_not_pass_is_one_warning_and_the_verdict_stands(
     assert not any(hidden in step.ran.log + json.dumps(step.report) for hidden in (SECRET, PATH, webhook.url))
 
 
-def test_a_server_that_is_not_there_or_not_trusted_is_one_warning(
+def test_a_server_not_there_or_not_trusted_is_one_warning(
     safe_gate: SafeGate, webhook: Receiver, waits: list[float]
 ) -> None:
     with receiving() as gone:
@@ -108,7 +106,7 @@ def test_a_server_that_is_not_there_or_not_trusted_is_one_warning(
 
 
 @pytest.mark.parametrize(("part", "sink"), [*((part, "webhook") for part in DRIPS), ("body", "otlp")])
-def test_a_slow_server_is_left_at_the_deadline(
+def test_a_slow_server_is_left_in_time(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, part: str, sink: str
 ) -> None:
     given = limits(monkeypatch, sinks.__name__)
@@ -120,7 +118,7 @@ def test_a_slow_server_is_left_at_the_deadline(
     assert f"sink 1 ({sink}): no answer in time" in warning
 
 
-def test_a_slow_sink_leaves_time_for_the_next_one(
+def test_a_slow_sink_leaves_time_for_another(
     safe_gate: SafeGate, webhook: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the slow sink advances the clock: what the other one takes depends on the machine."""

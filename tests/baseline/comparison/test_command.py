@@ -195,7 +195,7 @@ def test_a_push_that_creates_a_branch_has_no_baseline_yet(gate: Gate) -> None:
     assert (step.ran.code, words in step.summary) == (0, True)
 
 
-def test_the_regression_planted_in_the_examples_is_found(
+def test_the_regression_of_the_examples_is_found(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(REPOSITORY / "examples")

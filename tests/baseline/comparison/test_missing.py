@@ -31,9 +31,7 @@ def test_a_baseline_that_cannot_be_read_is_an_error_and_never_a_pass(safe_gate: 
 
 
 @pytest.mark.parametrize("sides", [(".", OLD), (OLD, ".")])
-def test_a_pattern_of_the_working_folder_that_names_no_file_is_refused(
-    sides: tuple[str, str], safe_gate: SafeGate
-) -> None:
+def test_a_pattern_of_the_folder_that_names_no_file_is_refused(sides: tuple[str, str], safe_gate: SafeGate) -> None:
     write()
     safe_gate("run", *ALL, "--report-dir", "old")
     ran = safe_gate("compare", *sides, *ALL, "--rules", "nope/*.json")
@@ -83,7 +81,7 @@ def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: Sa
         ("tags", {"urgent": 1}, "tags.urgent: is 1; expected an object"),
     ],
 )
-def test_a_setting_of_another_kind_in_a_baseline_is_named(
+def test_a_baselines_setting_of_another_kind_is_named(
     safe_gate: SafeGate, setting: str, value: object, words: str
 ) -> None:
     write()

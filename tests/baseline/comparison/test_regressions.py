@@ -75,7 +75,7 @@ def test_a_negative_example_that_passes_is_named_as_one(safe_gate: SafeGate) -> 
 @pytest.mark.parametrize(
     ("profile", "tag", "newly"), [("standard", "exam-fail", 1), ("standard", "pivot-fail", 0), ("spec", "exam-fail", 0)]
 )
-def test_a_tag_that_a_change_adds_excuses_a_case_as_it_does_in_scoring(
+def test_a_tag_that_a_change_adds_excuses_as_in_scoring(
     safe_gate: SafeGate, profile: str, tag: str, newly: int
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a"), turn("b"))
@@ -100,9 +100,7 @@ def test_a_run_without_a_case_of_its_baseline_says_that_nothing_was_compared(saf
 
 
 @pytest.mark.parametrize("named", [(True, False), (False, True), (True, True)])
-def test_a_protection_or_a_cluster_that_names_nothing_is_an_error(
-    safe_gate: SafeGate, named: tuple[bool, bool]
-) -> None:
+def test_a_protection_or_cluster_that_names_nothing_is_an_error(safe_gate: SafeGate, named: tuple[bool, bool]) -> None:
     write()
     flags = ("--protect", "S-11") * named[0] + ("--cluster-key", "x_topic") * named[1]
     done = safe_gate("run", *ALL, "--baseline", commit(), *flags)
@@ -120,9 +118,7 @@ def test_a_protection_or_a_cluster_that_names_nothing_is_an_error(
     ("name", "pattern"),
     [("c.ndjson", "c.ndjson"), ("c.ndjson", "*.ndjson"), ("c.ndjson", "c.nd*"), ("cases", "cases"), ("cases", "case?")],
 )
-def test_cases_and_config_of_a_commit_are_read_whatever_their_suffix(
-    safe_gate: SafeGate, name: str, pattern: str
-) -> None:
+def test_cases_and_config_of_a_commit_may_have_any_suffix(safe_gate: SafeGate, name: str, pattern: str) -> None:
     write_cases(Path(name), turn("a"))
     configure({"max-unexpected-failures": 0}, "gate.conf")
     base = commit()
@@ -134,7 +130,7 @@ def test_cases_and_config_of_a_commit_are_read_whatever_their_suffix(
 
 
 @pytest.mark.parametrize(("name", "pattern"), [("b.JSON", "*.JSON"), ("b.batch", "b.batch")])
-def test_outputs_beside_a_batch_of_a_commit_are_read_whatever_its_suffix(
+def test_outputs_beside_a_batch_of_any_suffix_are_read_at_a_commit(
     safe_gate: SafeGate, name: str, pattern: str
 ) -> None:
     case = safe_case("S")

@@ -80,9 +80,7 @@ def test_a_worktree_a_subfolder_and_another_owner(work: Path, tmp_path: Path, mo
             assert (baseline.commit, found(baseline)) == (sha, NAMED)
 
 
-def test_nothing_that_a_user_or_a_repository_configures_is_run(
-    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_in_anyones_configuration_is_run(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sha = commit(work)
     trap = tmp_path / "trap"
     trap.write_text(f"#!/bin/sh\necho {{}} >> {tmp_path}/sprung\n", "utf-8")
@@ -149,7 +147,7 @@ def test_a_git_that_does_not_work(
     assert f"(the clone: {words}; {NO_GITHUB})" in refusal(open_("main"))
 
 
-def test_a_partial_clone_without_the_blobs_fetches_nothing(
+def test_a_partial_clone_without_blobs_fetches_nothing(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit(work)

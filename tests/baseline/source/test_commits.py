@@ -126,9 +126,7 @@ def test_a_file_stored_in_git_lfs_is_refused_as_such(source: Source, work: Path)
     assert "evals/chat.jsonl: is stored in Git LFS" in refusal(source(work)("main"))
 
 
-def test_more_than_2_gb_is_refused_before_it_is_read(
-    source: Source, work: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_than_2_gb_is_refused_unread(source: Source, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("safe_gate.inputs.commit_files.MOST_BYTES", 100)
     assert "is too large: at most 100 bytes of a commit are read; narrow the patterns" in refusal(source(work)("main"))
 

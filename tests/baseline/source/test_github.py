@@ -25,7 +25,7 @@ def there(from_github: Callable[[Path], Open], work: Path) -> Open:
     return from_github(work)
 
 
-def test_a_shallow_clone_asks_github_for_what_it_lacks(
+def test_what_a_shallow_clone_lacks(
     work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, github: GitHub
 ) -> None:
     base = commit(work)
@@ -77,9 +77,7 @@ def test_a_ref_that_only_a_clone_can_resolve_is_not_requested_from_github(there:
         (BLOB, Answer(200, "<html>"), "it returned different bytes for "),
     ],
 )  # fmt: skip
-def test_a_refusal_is_an_error_that_says_what_to_do(
-    there: Open, github: GitHub, path: str, answer: Answer, words: str
-) -> None:
+def test_a_refusal_says_what_to_do(there: Open, github: GitHub, path: str, answer: Answer, words: str) -> None:
     github.faults[("GET", path)] = Answer(answer.status, answer.body, answer.headers)
     said = refusal(there("main"))
     assert words in said
@@ -108,7 +106,7 @@ def test_a_list_that_is_cut_is_an_error(there: Open, github: GitHub) -> None:
         ("_MOST_REQUESTS", 3, "reading these files needs more than 3 requests"),
     ],
 )
-def test_a_file_too_large_for_github_and_too_many_requests(
+def test_bounds_of_what_github_returns(
     there: Open, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, words: str
 ) -> None:
     monkeypatch.setattr(f"safe_gate.github.contents.{bound}", most)
@@ -116,9 +114,7 @@ def test_a_file_too_large_for_github_and_too_many_requests(
 
 
 @pytest.mark.parametrize("pattern", ["app/c.jsonl", "app/*.jsonl", "**/c.jsonl", "app/missing_batch_1"])
-def test_a_commit_is_not_asked_for_the_paths_of_a_checkout_below_the_working_folder(
-    github: GitHub, pattern: str
-) -> None:
+def test_a_commit_is_not_asked_for_paths_of_a_checkout_below_the_working_folder(github: GitHub, pattern: str) -> None:
     github.refs, github.trees = {BASE: BASE}, {BASE: {"c.jsonl": b""}}
     Path("app/.git").mkdir(parents=True)
     Path("app/c.jsonl").touch()

@@ -104,7 +104,7 @@ def test_the_base_that_judges_is_the_same(safe_gate: SafeGate, pull: Pull, in_ac
 
 
 @pytest.mark.parametrize("event", ["pull_request", "pull_request_target", "workflow_run", "merge_group"])
-def test_a_merge_that_is_not_githubs_chooses_no_base(
+def test_a_merge_not_by_github_chooses_no_base(
     event: str, safe_gate: SafeGate, pull: Pull, in_actions: InActions
 ) -> None:
     """The author of the change made it, so its first parent would be the author's choice."""

@@ -48,7 +48,7 @@ def test_a_baseline_that_a_change_deletes_is_missed(safe_gate: SafeGate, against
     assert (ran.code, "base.json: does not exist" in ran.err) == (3, True)
 
 
-def test_a_first_baseline_weakens_nothing_but_one_that_is_required_no_more_does(
+def test_a_first_baseline_weakens_nothing_but_one_no_longer_required_does(
     safe_gate: SafeGate, against: Against
 ) -> None:
     configure(PLAIN)
@@ -147,9 +147,7 @@ def test_replacing_the_baseline_by_one_of_other_rules_or_groups_is_reported(
     assert weakened(safe_gate("run")) == (0, found)
 
 
-def test_a_new_baseline_with_lower_scores_or_new_forbidden_terms_is_reported(
-    safe_gate: SafeGate, against: Against
-) -> None:
+def test_a_baseline_with_lower_scores_or_new_forbidden_terms_is_reported(safe_gate: SafeGate, against: Against) -> None:
     asked = {
         "signal_generation": {"must_find_signals": list("abcdefghij")},
         "event_summary": {"must_contain_phrases": []},

@@ -68,9 +68,7 @@ def test_a_gate_that_asks_for_no_less_says_so_in_one_line(safe_gate: SafeGate, b
     assert text.index("<b>Rules</b>") < text.index("The config, rules and cases are as strict as at ")
 
 
-def test_on_weakened_fail_breaks_the_run_and_its_stored_report(
-    safe_gate: SafeGate, base: str, against: Against
-) -> None:
+def test_on_weakened_fail_breaks_a_run_and_its_stored_report(safe_gate: SafeGate, base: str, against: Against) -> None:
     weaken()
     against(base)
     ran = safe_gate("run", "--on-weakened", "fail")
@@ -91,7 +89,7 @@ def test_on_weakened_fail_breaks_the_run_and_its_stored_report(
     assert (later.code, "report.verdict" in later.err) == (3, True)
 
 
-def test_a_change_cannot_let_itself_pass(
+def test_a_change_cannot_excuse_itself(
     safe_gate: SafeGate, base: str, against: Against, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(CONFIG | {"on-weakened": "fail", "protect": ["a"]}, turn("a"))

@@ -57,7 +57,7 @@ def test_the_events_base_commit_shows_more_than_a_report(safe_gate: SafeGate, ba
 
 
 @pytest.mark.parametrize("named", ["HEAD", "base"])
-def test_a_change_cannot_choose_what_its_settings_are_compared_with(
+def test_a_change_cannot_choose_its_own_base(
     safe_gate: SafeGate, repository: None, against: Against, named: str
 ) -> None:
     inputs = turn("a", tags=["<b>@octo | x"])
@@ -69,9 +69,7 @@ def test_a_change_cannot_choose_what_its_settings_are_compared_with(
     assert LOOSER in section()
 
 
-def test_a_change_cannot_keep_the_base_commit_from_being_read(
-    safe_gate: SafeGate, repository: None, against: Against
-) -> None:
+def test_a_change_cannot_hide_the_base_commit(safe_gate: SafeGate, repository: None, against: Against) -> None:
     latest = Path("latest.jsonl")
     write_cases(Path("c.jsonl"), turn("a"))
     config = PLAIN | {"baseline": "old/safe-gate.json", "allow-missing": ["baseline"]}
@@ -88,9 +86,7 @@ def test_a_change_cannot_keep_the_base_commit_from_being_read(
         assert ("setting", "max-unexpected-failures", "", "looser") in section()
 
 
-def test_a_link_that_the_base_commit_names_itself_is_not_passed_over(
-    safe_gate: SafeGate, repository: None, against: Against
-) -> None:
+def test_a_link_that_the_base_commit_names_is_an_error(safe_gate: SafeGate, repository: None, against: Against) -> None:
     write_cases(Path("d.jsonl"), turn("a"))
     Path("latest.jsonl").symlink_to("d.jsonl")
     configure({"synthesis-cases": ["latest.jsonl"]})
@@ -102,7 +98,7 @@ def test_a_link_that_the_base_commit_names_itself_is_not_passed_over(
 
 @pytest.mark.parametrize("before", CONFIGS)
 @pytest.mark.parametrize("after", CONFIGS)
-def test_a_config_file_of_either_name_is_read_at_the_base_commit(
+def test_a_config_file_may_have_either_name(
     safe_gate: SafeGate, base: str, against: Against, before: str, after: str
 ) -> None:
     Path(CONFIGS[0]).rename(before)

@@ -160,9 +160,7 @@ def _cases() -> None:
 
 
 @pytest.mark.parametrize(("limit", "code"), [("0.8", 0), ("0.81", 1)])
-def test_a_rate_counts_cases_that_end_as_expected_and_names_those_that_do_not(
-    safe_gate: SafeGate, limit: str, code: int
-) -> None:
+def test_a_rate_counts_cases_as_expected_and_names_the_others(safe_gate: SafeGate, limit: str, code: int) -> None:
     assert safe_gate(*RUN, "--min-synthesis-pass-rate", limit).code == code
     rules = {one["rule"]: one for one in stored()["rules"]}
     rule = rules["min-synthesis-pass-rate"]

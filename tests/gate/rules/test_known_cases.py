@@ -120,9 +120,7 @@ def test_one_reply_to_all_known_cases_is_not_hidden_either(safe_gate: SafeGate, 
 
 
 @pytest.mark.parametrize(("before", "after", "new"), [(2, 2, 20), (2, 2, 0), (4, 2, 3), (0, 2, 1)])
-def test_a_change_that_keeps_known_cases_within_the_limit_passes(
-    safe_gate: SafeGate, before: int, after: int, new: int
-) -> None:
+def test_known_cases_within_the_limit_pass(safe_gate: SafeGate, before: int, after: int, new: int) -> None:
     config({"safe-batch": ["b.json"], "min-synthesis-pass-rate": 0.8, "min-label-accuracy": 0.8})
     safe(before)
     synthesis(before)

@@ -33,9 +33,7 @@ def judged(safe_gate: SafeGate) -> Callable[..., Ran]:
 
 
 @pytest.mark.parametrize(("limit", "code"), [("0.5", 0), ("0.49", 1), ("0", 1), ("1", 0), ("off", 0)])
-def test_what_says_nothing_is_counted_and_gated_where_that_is_asked_for(
-    judged: Callable[..., Ran], limit: str, code: int
-) -> None:
+def test_what_says_nothing_is_counted_and_gated_on_request(judged: Callable[..., Ran], limit: str, code: int) -> None:
     assert judged("--max-vacuous", limit, full=1, empty=3).code == code
     found = report()
     rules = [(rule["evaluator"], rule["value"]) for rule in found["rules"] if rule["rule"] == "max-vacuous"]
@@ -94,7 +92,7 @@ def test_reassurance_is_not_applicable_to_a_reply_without_words(safe_gate: SafeG
         ([{"topic_pivot": True}, {"x_mine": True}], 1, "1 case without"),
     ],
 )
-def test_cases_without_labels_are_counted(
+def test_labels_that_lack_are_counted(
     safe_gate: SafeGate, labels: list[dict[str, Any]], without: int, said: str
 ) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", expected=expected) for i, expected in enumerate(labels)))

@@ -160,7 +160,7 @@ DEEPEVAL: list[list[dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("records", "lacking"), [(DEEPEVAL[0], "b: has no reply"), (DEEPEVAL[1], "b: has no messages")]
 )
-def test_goldens_of_deepeval_in_every_file_type(
+def test_goldens_of_deepeval_in_each_file_type(
     safe_gate: SafeGate, records: list[dict[str, Any]], lacking: str
 ) -> None:
     write("list.json", *records, is_list=True)

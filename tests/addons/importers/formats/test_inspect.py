@@ -83,7 +83,7 @@ def test_an_archive_without_zstd_needs_no_library(safe_gate: SafeGate, monkeypat
         ("success", ""),
     ],
 )
-def test_a_log_of_a_run_that_did_not_end_is_refused(
+def test_a_log_of_an_unfinished_run_is_refused(
     safe_gate: SafeGate, status: object, words: str, indent: int | None
 ) -> None:
     known = {"status": status} if status else {}

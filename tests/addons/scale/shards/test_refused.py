@@ -52,9 +52,7 @@ def test_a_file_that_is_not_a_shard_is_refused(safe_gate: SafeGate, inputs: Flag
         (("--cases", "d.jsonl"), "input d.jsonl: is not there in this shard, "),
     ],
 )
-def test_a_shard_of_other_terms_is_refused_with_what_differs(
-    safe_gate: SafeGate, inputs: Flags, flags: Flags, said: str
-) -> None:
+def test_a_shard_of_other_terms_is_refused(safe_gate: SafeGate, inputs: Flags, flags: Flags, said: str) -> None:
     write_cases(Path("d.jsonl"), turn("D-1"))
     files = scored(safe_gate, 3, *inputs)
     why = refused(safe_gate, *files, *inputs, *flags)
@@ -186,7 +184,7 @@ CONTRADICTIONS = [  # what is changed of a SAFE v0 case for review and of a Synt
         if text == "full" or one[1] in ("label", "pass")
     ],
 )
-def test_a_shard_that_contradicts_itself_is_refused(
+def test_a_contradiction_is_refused(
     shared_out: Callable[[str], Path], text: str, evaluator: str, path: str, new: Any
 ) -> None:
     with chdir(shared_out(text)):

@@ -165,9 +165,7 @@ def test_no_command_takes_a_shard_for_a_report(safe_gate: SafeGate, inputs: tupl
         assert (ran.code, words in ran.err) == (3, True)
 
 
-def test_problems_of_the_inputs_are_those_of_the_whole_in_every_shard(
-    safe_gate: SafeGate, inputs: tuple[str, ...]
-) -> None:
+def test_every_shard_names_the_problems_of_the_whole_inputs(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
     files = scored(safe_gate, 2, *inputs)
     write_cases(Path("c.jsonl"), turn("T-0"), turn("T-0"), turn("T-1", checks=["nonsense"]))
     whole = safe_gate("run", *inputs)
