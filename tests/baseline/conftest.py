@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
+from tests.support.github import InActions
 from tests.support.weakening import Against, committed_gate, pull_request
 
 
@@ -16,5 +15,5 @@ def base() -> str:
 
 
 @pytest.fixture
-def against(in_actions: Callable[..., None]) -> Against:
+def against(in_actions: InActions) -> Against:
     return lambda base: in_actions(payload=pull_request(base))

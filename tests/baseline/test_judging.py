@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support import packs
-from tests.support.cases import SILENT, SafeGate, report, safe_case, turn, write_cases
+from tests.support.cases import SILENT, SafeGate, refused, report, safe_case, turn, write_cases
 from tests.support.git import commit
-from tests.support.github import outputs
+from tests.support.github import InActions, outputs
 from tests.support.weakening import CONFIG, Against, configure, full, put, weakened
 
 RUN = ("run", "--policy-ref", "base")
@@ -180,7 +179,7 @@ def test_a_change_can_remove_a_waiver_that_it_makes_unused(safe_gate: SafeGate, 
 
 
 def test_without_the_base_commits_policy_there_is_no_verdict(
-    safe_gate: SafeGate, base: str, in_actions: Callable[..., None], against: Against
+    safe_gate: SafeGate, base: str, in_actions: InActions, against: Against
 ) -> None:
     ran = safe_gate(*RUN)
     words = "policy-ref: asks for the base commit of a GitHub event, but this is not a GitHub Actions job"
@@ -204,6 +203,5 @@ def test_what_is_wrong_with_the_base_commits_files_is_placed_at_that_commit(
     against(broken := commit())
     configure(CONFIG)
     waive()
-    ran = safe_gate(*RUN)
-    assert (ran.code, f"{broken[:7]}:{path}{said}" in ran.err) == (3, True), ran.log
+    refused(safe_gate(*RUN), f"{broken[:7]}:{path}{said}")
     assert outputs(Path("output").read_text("utf-8"))["verdict"] == "error"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here, git
 from tests.support.weakening import configure
 
@@ -217,8 +217,7 @@ def test_age_counts_to_the_judged_commit(safe_gate: SafeGate) -> None:
     assert stale(safe_gate, "--max-age", "0") == [("is too old", [])]
     assert "is too old, 1 day; at most 0" in safe_gate("run", "--max-age", "0").out
     Path(".git").rename("gone")
-    ran = safe_gate("run", "--max-age", "1")
-    assert (ran.code, "max-age: needs the time of the judged commit" in ran.err) == (3, True)
+    refused(safe_gate("run", "--max-age", "1"), "max-age: needs the time of the judged commit")
 
 
 @pytest.mark.parametrize(("time", "is_forged"), [("2026-01-03T03:04:05Z", False), ("2036-01-01T00:00:00Z", True)])
@@ -261,7 +260,7 @@ def test_a_laxer_rule_weakens_the_gate(safe_gate: SafeGate, laxer: dict[str, obj
 # --- the command and its file -------------------------------------------------------------------
 
 
-def refused(safe_gate: SafeGate, *arguments: str) -> str:
+def lock_refusal(safe_gate: SafeGate, *arguments: str) -> str:
     ran = safe_gate("lock", *arguments)
     assert (ran.code, ran.out) == (3, "")
     return ran.err
@@ -283,14 +282,14 @@ def test_lock_renews_what_it_is_asked_for(safe_gate: SafeGate) -> None:
 @pytest.mark.usefixtures("locked")
 def test_what_lock_cannot_write_is_said(safe_gate: SafeGate) -> None:
     words = 'evals/A.jsonl: is not among the recordings of the config file (did you mean "evals/a.jsonl"?)'
-    assert words in refused(safe_gate, "evals/A.jsonl")
+    assert words in lock_refusal(safe_gate, "evals/A.jsonl")
     Path(CASES).unlink()
-    assert f"{CASES}: recordings: cannot be read" in refused(safe_gate, "--config", CONFIG)
+    assert f"{CASES}: recordings: cannot be read" in lock_refusal(safe_gate, "--config", CONFIG)
     assert safe_gate("run").code == 3
     configure({"recordings": {CASES: ["prompt/**"]}})
-    assert f'recordings.{CASES}[0]: "prompt/**" matches no file' in refused(safe_gate)
+    assert f'recordings.{CASES}[0]: "prompt/**" matches no file' in lock_refusal(safe_gate)
     configure({})
-    assert "recordings: names no recordings" in refused(safe_gate)
+    assert "recordings: names no recordings" in lock_refusal(safe_gate)
 
 
 @pytest.mark.usefixtures("locked")
@@ -305,7 +304,7 @@ def test_a_pattern_without_files_is_named_with_its_place(safe_gate: SafeGate) ->
     expected = {"recording": CASES, "fault": "names sources that are not there", "files": files}
     assert report()["recordings"]["stale"] == [expected]
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
-    assert f'{CONFIG}:{at}: recordings.{CASES}[3]: "promts/*.md" matches no file' in refused(safe_gate)
+    assert f'{CONFIG}:{at}: recordings.{CASES}[3]: "promts/*.md" matches no file' in lock_refusal(safe_gate)
     assert f"no file matches promts/*.md ({CONFIG}:{at}), of {CASES}" in safe_gate("doctor").out
 
 
@@ -320,8 +319,7 @@ def test_a_setting_among_recordings_is_told_from_a_file(safe_gate: SafeGate, nam
 @pytest.mark.parametrize("content", ["{", "[]", '{"recordings": {"evals/a.jsonl": {}}}', '{"recordings": 1}', "\xff"])
 def test_a_broken_lock_is_no_verdict(safe_gate: SafeGate, locked: str, content: str) -> None:
     Path(LOCK).write_text(content, "latin-1")
-    ran = safe_gate("run", "--baseline", locked)
-    assert (ran.code, LOCK in ran.err) == (3, True)
+    refused(safe_gate("run", "--baseline", locked), LOCK)
     assert safe_gate("validate", LOCK).code == 3
 
 

@@ -20,7 +20,7 @@ from safe_gate.gate.waivers import sort_by_standing, waived
 from safe_gate.model.report import Findings, Waiver, Waivers
 from safe_gate.render.markdown import COMMENT_LIMIT, scorecards_by_length
 from safe_gate.render.view import ReportView
-from tests.support.cases import Ran, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Ran, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.weakening import configure
 
 DIRECTS = "You should check the printer."  # fails agency_language and topic_pivot
@@ -89,10 +89,11 @@ def test_what_is_no_waiver_is_refused_with_its_place(safe_gate: SafeGate, wrong:
 
 def test_two_waivers_of_one_failure_are_refused(safe_gate: SafeGate) -> None:
     write_waivers(waiver("a"), waiver("b"), waiver("a", owner="someone else"), waiver("a", metric="CR"))
-    ran = safe_gate("validate", FILE)
-    assert ran.code == 3
-    assert f"{FILE}:17: a: waives the same failure as line 3; keep one\n" in ran.err
-    assert "could not judge: 1 problem" in ran.err
+    refused(
+        safe_gate("validate", FILE),
+        f"{FILE}:17: a: waives the same failure as line 3; keep one\n",
+        "could not judge: 1 problem",
+    )
 
 
 # --- what it lets pass --------------------------------------------------------------------------

@@ -29,7 +29,7 @@ def edit(file: str, change: Callable[[Any], object]) -> None:
     Path(file).write_text(json.dumps(found), "utf-8")
 
 
-def refused(safe_gate: SafeGate, *arguments: str) -> str:
+def refusal(safe_gate: SafeGate, *arguments: str) -> str:
     """Merge shards, which cannot be, and return why."""
     ran = safe_gate("merge", *arguments)
     assert ran.code == 3, ran.log

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from tests.support.cases import SafeGate, report
 from tests.support.events_sent import PATH, RUN, SECRET, in_file, run, to, warnings
-from tests.support.github import Gate, outputs
+from tests.support.github import Gate, InActions, outputs
 from tests.support.receivers import Receiver
 
 
@@ -59,7 +58,7 @@ def test_an_invalid_or_unsafe_address_is_not_quoted(safe_gate: SafeGate, kind: s
     assert "example.com" not in ran.log + json.dumps(report())
 
 
-def test_a_secret_on_the_command_line_is_not_quoted(safe_gate: SafeGate, in_actions: Callable[..., None]) -> None:
+def test_a_secret_on_the_command_line_is_not_quoted(safe_gate: SafeGate, in_actions: InActions) -> None:
     in_actions()
     ran = run(safe_gate, "--sink-secret", SECRET, code=3)
     assert "--sink-secret; secrets are set by the variables" in ran.err

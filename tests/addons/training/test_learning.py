@@ -12,7 +12,7 @@ from safe_gate.addons.training import learn_rows, split_cases
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.model.problems import Place
 from tests.support import packs
-from tests.support.cases import SafeGate, turn, write_cases
+from tests.support.cases import SafeGate, refused, turn, write_cases
 
 THINGS = ("parcel", "refund", "answer", "ticket", "letter", "key", "badge", "report", "lamp", "grant", "loan", "sofa")
 CHECK = "unverifiable_reassurance"
@@ -85,8 +85,7 @@ def test_a_learned_pack_in_use_is_not_learned_over_itself(safe_gate: SafeGate) -
     pack = json.loads(LEARNED.read_text("utf-8"))
     pack["rules"][0]["phrase"] = "zorp"
     LEARNED.write_text(json.dumps(pack), "utf-8")
-    ran = safe_gate(*TRAIN, "--rules", "own/*.json")
-    assert (ran.code, "team-learned-guarantee: is the id that a learned pack gets" in ran.err) == (3, True)
+    refused(safe_gate(*TRAIN, "--rules", "own/*.json"), "team-learned-guarantee: is the id that a learned pack gets")
 
 
 @pytest.mark.parametrize(
@@ -102,8 +101,7 @@ def test_what_cannot_be_learned_from_is_refused_in_a_sentence(
     safe_gate: SafeGate, case: dict[str, Any], arguments: tuple[str, ...], mention: str
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a", **case))
-    ran = safe_gate(*TRAIN, *arguments)
-    assert (ran.code, mention in ran.err) == (3, True), ran.log
+    refused(safe_gate(*TRAIN, *arguments), mention)
 
 
 @pytest.mark.parametrize("files", [1, 3, 12])

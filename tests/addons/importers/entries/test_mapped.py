@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import SafeGate, bare_case, write_batch
+from tests.support.cases import SafeGate, bare_case, refused, write_batch
 from tests.support.importing import (
     ASK,
     LANGFUSE,
@@ -157,8 +157,10 @@ def test_a_file_that_breaks_off_is_never_skipped(safe_gate: SafeGate) -> None:
 
 
 def test_the_file_that_is_written_is_not_one_that_is_read(safe_gate: SafeGate) -> None:
-    ran = safe_gate("import", write("in.jsonl", {"prompt": "x", "response": "y"}), "--out", "./in.jsonl")
-    assert (ran.code, "--out: names ./in.jsonl, which is imported; name another file" in ran.err) == (3, True)
+    refused(
+        safe_gate("import", write("in.jsonl", {"prompt": "x", "response": "y"}), "--out", "./in.jsonl"),
+        "--out: names ./in.jsonl, which is imported; name another file",
+    )
 
 
 def test_hostile_text_is_shown_escaped(safe_gate: SafeGate) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,13 @@ FORMS: dict[str, tuple[str, list[Any], list[tuple[str, str, str]]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("shape", ["lines", "list", "one line"])
+EACH = ("prompt and response", "messages", "ShareGPT", "TRL preferences", "promptfoo lines", "Langfuse", "lm-eval")
+"""A form of each format."""
+
+
+@pytest.mark.parametrize(
+    ("form", "shape"), [*((form, "lines") for form in FORMS), *product(EACH, ("list", "one line"))]
+)
 def test_a_format_is_detected_by_its_content_and_becomes_cases(safe_gate: SafeGate, form: str, shape: str) -> None:
     format_, values, expected = FORMS[form]
     write("in.txt", *values, is_list=shape == "list")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 from tests.support.cases import BAD, GOOD, SafeGate, turn, write_cases
 from tests.support.git import commit, git
-from tests.support.github import GitHub, outputs
+from tests.support.github import GitHub, InActions, outputs
 from tests.support.shards import scored, written
 from tests.support.weakening import configure, pull_request
 
@@ -34,7 +33,7 @@ def told(safe_gate: SafeGate, github: GitHub, tmp_path: Path, *arguments: str) -
 def test_the_matrix_posts_nothing_and_the_merging_job_what_one_run_would(
     safe_gate: SafeGate,
     inputs: tuple[str, ...],
-    in_actions: Callable[..., None],
+    in_actions: InActions,
     github: GitHub,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -62,7 +61,7 @@ def test_the_matrix_posts_nothing_and_the_merging_job_what_one_run_would(
 
 
 def test_shards_are_judged_by_the_base_commit_as_one_run_is(
-    safe_gate: SafeGate, inputs: tuple[str, ...], in_actions: Callable[..., None], github: GitHub, tmp_path: Path
+    safe_gate: SafeGate, inputs: tuple[str, ...], in_actions: InActions, github: GitHub, tmp_path: Path
 ) -> None:
     git("init", "--quiet")
     Path(".gitignore").write_text("/*\n!*.json*\nsafe-gate*\nevent.json\n", "utf-8")
@@ -92,7 +91,7 @@ def test_shards_are_judged_by_the_base_commit_as_one_run_is(
 def test_a_shard_that_cannot_score_posts_no_comment_either(
     safe_gate: SafeGate,
     inputs: tuple[str, ...],
-    in_actions: Callable[..., None],
+    in_actions: InActions,
     github: GitHub,
     tmp_path: Path,
     wrong: tuple[str, ...],
@@ -106,7 +105,7 @@ def test_a_shard_that_cannot_score_posts_no_comment_either(
 
 
 def test_the_comment_names_a_missing_shard(
-    safe_gate: SafeGate, inputs: tuple[str, ...], in_actions: Callable[..., None], github: GitHub, tmp_path: Path
+    safe_gate: SafeGate, inputs: tuple[str, ...], in_actions: InActions, github: GitHub, tmp_path: Path
 ) -> None:
     files = scored(safe_gate, 2, *inputs)
     in_actions()
