@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import compress
+from itertools import compress, groupby
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural, with_interval
@@ -85,27 +85,21 @@ def learn_rows(cases: Iterable[Case], today: Rules, classes: Classes, groups: Se
     return [row for group in groups for row in _learn_group(group, clauses[group], names)]
 
 
-def rows_to_packs(rows: Sequence[LearnedPhrase]) -> list[dict[str, Any]]:
-    """Return rows as packs of a team's own, one for each group."""
-    by_group: dict[str, list[LearnedPhrase]] = {}
-    for row in rows:
-        by_group.setdefault(row.group, []).append(row)
-    return [_pack(group, some) for group, some in by_group.items()]
-
-
-def _pack(group: str, rows: Sequence[LearnedPhrase]) -> dict[str, Any]:
-    check, field = GROUPS[group]
-    pack = "team-learned-" + group.replace("_", "-")
-    rules: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        name = f"{pack}/{'question-' * row.question}{_PLACE.sub('-', row.phrase).strip('-')}"
-        while name in rules:
-            name += "-2"
-        asked = {"question": True} if row.question else {}
-        rules[name] = {"id": name, "phrase": row.phrase, **asked, "origin": {"learned": [row.inside, row.total]}}
-    about = f"Phrases that occur in marked clauses of {group.replace('_', ' ')}."
-    head = {"pack": pack, "check": check, "group": group, "field": field, "about": about}
-    return {**head, "rules": [rules[name] for name in sorted(rules)]}
+def rows_to_packs(rows: Sequence[LearnedPhrase]) -> Iterator[dict[str, Any]]:
+    """Yield rows, which are in the order of their groups, as packs of a team's own, one for each group."""
+    for group, some in groupby(rows, lambda row: row.group):
+        check, field = GROUPS[group]
+        pack = "team-learned-" + group.replace("_", "-")
+        rules: dict[str, dict[str, Any]] = {}
+        for row in some:
+            name = f"{pack}/{'question-' * row.question}{_PLACE.sub('-', row.phrase).strip('-')}"
+            while name in rules:
+                name += "-2"
+            asked = {"question": True} if row.question else {}
+            rules[name] = {"id": name, "phrase": row.phrase, **asked, "origin": {"learned": [row.inside, row.total]}}
+        about = f"Phrases that occur in marked clauses of {group.replace('_', ' ')}."
+        head = {"pack": pack, "check": check, "group": group, "field": field, "about": about}
+        yield {**head, "rules": [rules[name] for name in sorted(rules)]}
 
 
 def _has_marks_of(case: Case, group: str) -> bool:
@@ -353,7 +347,7 @@ def teach(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
         return learn_rows(some, rules, packs.word_classes(), TAUGHT)
 
     found = learned(cases)
-    made = rows_to_packs(found)
+    made = list(rows_to_packs(found))
     taken = {pack["pack"] for pack in today}
     words = "is the id that a learned pack gets; leave it out of rules, or rename it"
     if problems := [Problem(Place("rules"), words, pack["pack"]) for pack in made if pack["pack"] in taken]:

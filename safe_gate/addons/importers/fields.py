@@ -33,8 +33,10 @@ _STEP = re.compile(r"\[(\d+)\]")
 # --- names and paths ------------------------------------------------------------------------------
 
 
-def canonical_names(value: Mapping[str, Any]) -> dict[str, Any]:
+def canonical_names(value: Any) -> Any:
     """Return an object with known field names in their usual spelling, unless another field has that name."""
+    if not isinstance(value, dict):
+        return value
     found = {}
     for key, one in value.items():
         plain = _known_name(key)
@@ -190,18 +192,16 @@ def _is_output(value: dict[str, Any]) -> bool:
 
 def _read_output(value: dict[str, Any], mapping: Mapping[str, str]) -> Sample:
     """Return an evaluator's output of an object: its `output`, or its own fields, with lists possibly as JSON text."""
-    if path := mapping.get("output", ""):
-        if (output := value_at(value, path)) is None:
-            raise RefusedRecord(f"has no reply in {path}")
-        return _sample_of_output(output, ())
-    inner = parse_embedded_json(value.get("output"))
-    if not mapping.keys() & _OF_OUTPUTS and isinstance(inner, dict):
-        return _sample_of_output(inner, ["output"])
-    fields = next(one for one in _OUTPUTS if mapping.keys() & one.keys() or one.keys() <= value.keys())
-    found = {name: value_at(value, mapping.get(name, name)) for name in fields}
-    output = {name: parse_embedded_json(one) if fields[name] else one for name, one in found.items()}
-    return _sample_of_output(output, [*_OF_OUTPUTS])
-
-
-def _sample_of_output(output: Any, used: Sequence[str]) -> Sample:
+    inner, used = parse_embedded_json(value.get("output")), list[str]()
+    if "output" in mapping:
+        output = value_at(value, mapping["output"])
+    elif isinstance(inner, dict) and not mapping.keys() & _OF_OUTPUTS:
+        output, used = inner, ["output"]
+    else:
+        fields = next(one for one in _OUTPUTS if mapping.keys() & one.keys() or one.keys() <= value.keys())
+        found = {name: value_at(value, mapping.get(name, name)) for name in fields}
+        output = {name: parse_embedded_json(one) if fields[name] else one for name, one in found.items()}
+        used = [*_OF_OUTPUTS]
+    if output is None:
+        raise RefusedRecord(f"has no reply in {mapping['output']}")
     return Sample([Message("user", "")], [Message("assistant", output)], used)

@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO, StringIO
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any
 
 from safe_gate.addons.importers.records import MOST_BYTES, Record, RefusedRecord, RepeatedColumn
@@ -124,9 +124,7 @@ def detect_shape(data: bytes) -> str:
     if start == b"[":
         return "document"
     if start == b"{":
-        file, first = BytesIO(data), list[bytes]()  # the first two lines that are not blank
-        while len(first) < 2 and (line := file.readline(MOST_BYTES + 1)):
-            first += [line] if line.strip() else []
+        first = list(islice(filter(bytes.strip, BytesIO(data)), 2))
         return "lines" if len(first) > 1 and any(map(_is_object, first)) else "document"
     delimiter = detect_delimiter(data[:_HEAD].decode("utf-8", "replace"))
     return {"": "", "\t": "tabs"}.get(delimiter, "commas")

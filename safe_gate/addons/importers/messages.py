@@ -224,9 +224,9 @@ def content_text(content: Any) -> tuple[str | None, tuple[str, ...]]:
         return content_text(content.get("parts", [content]))
     if not isinstance(content, list):
         return None, (_NOT_TEXT,)
-    found = [(text, part) for part in content for text in (_part_text(part),)]
-    said = [text for text, _ in found if text is not None]
-    return "".join(said) if said else None, tuple(_sort_of_part(part) for text, part in found if text is None)
+    said = [(part, _part_text(part)) for part in content]
+    texts = [text for _, text in said if text is not None]
+    return "".join(texts) if texts else None, tuple(_sort_of_part(part) for part, text in said if text is None)
 
 
 def _part_text(part: Any) -> str | None:

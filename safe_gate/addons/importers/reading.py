@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -114,7 +115,8 @@ def open_recording(path: Path, request: Request) -> Recording:
         with disk.open_regular(path) as file:
             data = files.to_utf8(file.read(), request.encoding)
         shape = _shape(data, wanted)
-        items.extend(map(_with_canonical_names, files.read(data, shape, PATHS, is_row)))  # those before an error stay
+        for one in files.read(data, shape, PATHS, is_row):  # those before an error stay
+            items.append(one._replace(value=canonical_names(one.value)) if isinstance(one, Record) else one)
     except OSError as error:
         raise CannotJudge(disk.unreadable_problem(path, error)) from None
     except (NotReadable, ModuleNotFoundError) as error:
@@ -149,12 +151,6 @@ def _shape(data: bytes, wanted: Format | None) -> str:
     if wanted and asked not in ("", found if found in _TABLES else "json"):
         raise NotReadable(f"is not {wanted.title}; leave --from out to detect the format")
     return found
-
-
-def _with_canonical_names(item: Record | RefusedRecord) -> Record | RefusedRecord:
-    if isinstance(item, RefusedRecord) or not isinstance(item.value, dict):
-        return item
-    return item._replace(value=canonical_names(item.value))
 
 
 def _field_names(value: Any) -> tuple[str, ...]:
@@ -298,7 +294,8 @@ def _prepare(recordings: Iterable[Recording]) -> Seen:
         if prepare := recording.format.prepare:
             for record in recording.records:
                 if isinstance(record, Record) and isinstance(record.value, dict):
-                    prepare(record, seen)
+                    with suppress(RefusedRecord):  # it is refused when it is read
+                        prepare(record, seen)
     return seen
 
 

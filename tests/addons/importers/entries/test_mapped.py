@@ -118,6 +118,7 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate, row: Any, mapping: str
         (json.dumps(RUN | {"inputs": {"messages": [TURNS[:1], TURNS[:1]]}, "outputs": {"text": "x"}}), [], "1: a: has 2 prompts in its input"),
         (json.dumps(response("a", "x")), [], "1: a: answers no request of these files; name the file of requests too\n"),
         (json.dumps(request("a", TURNS[0])), [], "1: a: has no response in these files; name the file of responses too\n"),
+        ('{"custom_id": NaN, "body": {}}', [], "in.jsonl:1: has an id that JSON cannot hold"),
         ('{"id": "a", "prompt": "x", "response": "", "error": {"code": null, "text": "slow"}}', [], '1: a: is an error: {"code": null, "text": "slow"}\n'),
         (json.dumps(result(1, "x", {"error": {"code": None}})), [], 'is an error: {"code": null}\n'),
         ("PAR1 no table", [], "is not a readable Parquet file"),
