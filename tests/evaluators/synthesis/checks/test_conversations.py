@@ -1,7 +1,8 @@
-"""Conversations: which messages are judged, against what, and where the evidence is."""
+"""Conversations: which messages are judged and against what, what is refused, and the rest of a run with them."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,12 +12,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safe_gate.addons.training import split_cases
 from safe_gate.core.case import CaseAt
 from safe_gate.evaluators.synthesis.checks.turn import content_text, merged_messages
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
-from tests.support.cases import BAD, GOOD, SYNTHESIS, SafeGate, refused, turn, write_cases, write_json
+from tests.support.cases import (
+    BAD,
+    GOOD,
+    REPOSITORY,
+    SYNTHESIS,
+    SafeGate,
+    refused,
+    report,
+    turn,
+    write_cases,
+    write_json,
+)
 from tests.support.conversations import AWAY, SETTINGS, TOLD, case_refused, evaluated, said, talk
+from tests.support.git import commit_here
 from tests.support.synthesis import rules, run
 
 
@@ -241,3 +255,155 @@ def test_user_messages_between_replies_are_read_as_one_text() -> None:
     said = [("user", "a"), ("user", "b"), ("assistant", "c"), ("assistant", "d"), ("user", "e")]
     case = {"messages": [{"role": role, "content": text} for role, text in said]}
     assert list(merged_messages(case)) == [[("messages[0]", "a"), ("messages[1]", "b")], [("messages[4]", "e")]]
+
+
+# --- refused
+
+PICTURE = {"type": "image_url", "image_url": {"url": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("messages", "words"),
+    [
+        (said("Hi.")[:1], "messages: has no assistant message; expected one at its end, the reply to judge"),
+        (said("Hi.", "Hello.", "Bye."), "messages[2]: is a user message at the end, which has no reply; add the reply"),
+        ([], "messages: is an empty list; expected a list of 1 to 10000 messages"),
+        ("Hi.", 'messages: is "Hi."; expected a list of 1 to 10000 messages'),
+        ([*said("Hi."), {"role": "tool", "content": "7"}], 'messages[1].role: "tool" is not allowed'),
+        ([{"role": "\x1b[31m", "content": "x"}], 'messages[0].role: "\\u001b[31m" is not allowed'),
+        ([{"role": "assistant", "content": None}], "messages[0].content: is null; expected text, or a list"),
+        ([{"role": "assistant"}], "messages[0].content: is missing; expected text, or a list of text parts"),
+        ([{"role": "assistant", "content": "Hi.", "tool_calls": []}], "messages[0].tool_calls: is not a known field"),
+        (said([PICTURE], "Nice."), 'messages[0].content[0].type: "image_url" is not allowed; expected text; safe-gate import leaves out'),
+        (said([{"type": "text"}], "Nice."), "messages[0].content[0].text: is missing"),
+    ],
+)  # fmt: skip
+def test_messages_that_cannot_be_judged_are_named_with_what_to_do(
+    safe_gate: SafeGate, messages: Any, words: str
+) -> None:
+    case_refused(safe_gate, {"id": "a", "messages": messages}, words)
+
+
+def labelled(*at: int) -> dict[str, Any]:
+    """Return a case with labels of its own (-1) or of messages."""
+    case = talk("a", TOLD, GOOD)
+    for index in at:
+        (case if index < 0 else case["messages"][index])["expected"] = {"topic_pivot": True}
+    return case
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        (talk("a", TOLD, GOOD, user="Hi."), "user: cannot be combined with messages; keep one of them"),
+        (turn("a", turns="all"), "turns: is for a case with messages"),
+        (turn("a", context=2), "context: is for a case with messages"),
+        (talk("a", TOLD, GOOD, turns="every"), 'turns: "every" is not allowed'),
+        (talk("a", TOLD, GOOD, context=101), "context: is 101, more than 100"),
+        (labelled(-1, 1), "expected: labels the last message, which has labels of its own"),
+        (labelled(0, 1), "messages[0].expected: labels a message that is not judged"),
+    ],
+)
+def test_fields_that_contradict_messages_are_named(safe_gate: SafeGate, case: dict[str, Any], words: str) -> None:
+    case_refused(safe_gate, case, words)
+
+
+def test_a_hostile_role_is_not_quoted_where_texts_are_withheld(safe_gate: SafeGate) -> None:
+    ran = run(safe_gate, {"id": "a", "messages": [{"role": "hunter2", "content": "x"}]}, flags=("--text", "none"))
+    assert ran.code == 3
+    assert "hunter2" not in ran.log + Path("reports/safe-gate.json").read_text("utf-8")
+
+
+def test_ids_of_turns_and_of_lines_are_unique(safe_gate: SafeGate) -> None:
+    both = talk("a", TOLD, GOOD, turns="all")
+    for other in (turn("a@1"), talk("a", TOLD, GOOD, "Yes.", GOOD, turns="last")):
+        refused(run(safe_gate, both, other), f"c.jsonl:2: {other['id']}: id: appears at c.jsonl:1 too")
+
+
+def test_user_messages_that_are_read_together_have_the_bound_of_a_text(safe_gate: SafeGate) -> None:
+    messages = [*({"role": "user", "content": "x" * 900} for _ in range(3)), *said("", GOOD)[1:]]
+    words = "a: messages[0] to messages[2]: is longer than 2000 bytes, the limit of bounds.text"
+    refused(run(safe_gate, {"id": "a", "messages": messages}, flags=("--bounds", "text=2000")), words)
+    assert run(safe_gate, flags=("--bounds", "text=2700")).code == 0
+
+
+# --- in the rest of a run
+
+
+def test_explain_shows_one_turn_or_all_of_a_conversation(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", AWAY), turn("b"))
+    shown = safe_gate("explain", "a", "--cases", "c.jsonl", "--turns", "all").out
+    assert [line for line in shown.splitlines() if "(c.jsonl:1)" in line] == [
+        "a@1 (c.jsonl:1): passes",
+        "a@3 (c.jsonl:1): fails",
+    ]
+    one = safe_gate("explain", "a@3", "--cases", "c.jsonl", "--turns", "all").out
+    assert "a@1" not in one
+    assert "Message (messages[0]):" in one
+
+
+def test_turns_of_a_conversation_are_one_cluster(safe_gate: SafeGate) -> None:
+    old, new = ([talk("a", *([TOLD, reply] * 8), turns="all", checks=["topic_pivot"])] for reply in (GOOD, AWAY))
+    run(safe_gate, *old, flags=("--report-dir", "old"))
+    run(safe_gate, *new, flags=("--baseline", "old/safe-gate.json"))
+    (metric, *_) = report()["comparison"]["synthesis"]["metrics"]
+    assert (metric["cases"], metric["units"]) == (8, 1)
+
+
+def test_judging_fewer_turns_or_asking_for_less_is_named(safe_gate: SafeGate) -> None:
+    Path("safe.config.json").write_text('{"turns": "all", "context": 3, "synthesis-cases": ["c.jsonl"]}', "utf-8")
+    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", GOOD), talk("b", TOLD, GOOD, context=4))
+    commit_here()
+    weaker = '{"turns": "last", "context": 1, "default-checks": ["topic_pivot"], "synthesis-cases": ["c.jsonl"]}'
+    Path("safe.config.json").write_text(weaker, "utf-8")
+    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", GOOD), talk("b", TOLD, GOOD, context=4))
+    ran = safe_gate("run", "--baseline", "main", "--policy-ref", "head")
+    assert ran.code == 1
+    found = {(one["id"], one["field"], one["what"]) for one in report()["weakened"]["findings"]}
+    assert {
+        ("turns", "", "looser"),
+        ("context", "", "looser"),
+        ("default-checks", "unverifiable_reassurance", "dropped"),
+        ("a@1", "", "dropped"),
+        ("a@3", "", "dropped"),
+    } <= found
+    assert [one["id"] for one in report()["comparison"]["synthesis"]["cases"]["removed"]] == ["a@1", "a@3", "b@1"]
+
+
+def test_a_changed_earlier_message_changes_the_case_and_a_changed_reply_does_not(safe_gate: SafeGate) -> None:
+    def case(*texts: str, **fields: Any) -> str:
+        (found,) = evaluated(safe_gate, talk("a", *texts, **fields)).values()
+        return str(found["digests"]["case"])
+
+    base = case(TOLD, GOOD, "Yes.", GOOD)
+    assert case(TOLD, BAD, "Yes.", AWAY) == base
+    assert case("Hello.", GOOD, "Yes.", GOOD) != base
+    assert case(TOLD, GOOD, "Yes.", GOOD, system="Be kind.") != base
+    assert case(TOLD, GOOD, "Yes.", GOOD, context=0) != base
+
+
+def test_the_page_shows_the_messages_that_were_read(safe_gate: SafeGate) -> None:
+    run(safe_gate, talk("a", "Unread words.", GOOD, TOLD, GOOD, "Yes.", AWAY), turn("b"), flags=("--reports", "html"))
+    page = Path("reports/safe-gate.html").read_text("utf-8")
+    start = page.index('{"evaluator": "synthesis", "id": "a"')
+    case = json.loads(page[start : page.index("\n", start)])
+    assert case["fields"] == {
+        "messages[2]": "Message (messages[2])",
+        "messages[4]": "Message (messages[4])",
+        "messages[5]": "Reply (messages[5])",
+    }
+    assert case["texts"] == {"messages[2]": TOLD, "messages[4]": "Yes.", "messages[5]": AWAY}
+    assert "Unread words" not in page
+
+
+def test_the_example_runs(safe_gate: SafeGate) -> None:
+    ran = safe_gate("run", "--synthesis-cases", REPOSITORY / "examples/conversations.jsonl")
+    assert ran.code == 0
+    assert [one["id"] for one in report()["synthesis"]["results"]] == ["CONV-001@2", "CONV-001@4", "CONV-002"]
+    assert report()["synthesis"]["summary"]["label_accuracy"] == {"total": 2, "matched": 2, "accuracy": 100.0}
+
+
+def test_turns_of_a_conversation_are_left_out_together_when_rules_are_learned() -> None:
+    texts = [text for n in range(12) for text in (f"Message {n} about boats.", f"Reply {n} about trains.")]
+    cases: list[Any] = list(SYNTHESIS.parse(talk("a", *texts, turns="all"), CaseAt(Place("c.jsonl", 1), ""), SETTINGS))
+    assert len(split_cases(cases)) == 1
