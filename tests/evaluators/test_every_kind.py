@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SafeGate, report, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.conversations import AWAY, TOLD, talk
 from tests.support.pack_files import OWN
 from tests.support.shards import written
@@ -32,7 +32,7 @@ def _cases(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = {"id": "acme/one", "phrase": "kanari", "why": "A test.", "hit": ["Kanari."], "miss": ["No."]}
     definition = {"against": ["kanaris"], "decides": "none_against"}
     pack = {"pack": "acme", "check": "acme/no-kanaris", "group": "kanaris", "rules": [rule], "defines": definition}
-    Path("own.json").write_text(json.dumps(OWN | pack), "utf-8")
+    write_json("own.json", OWN | pack)
     wording = {"must_contain": ["988", {"regex": "kanaris?"}], "must_not_contain": ["calm"]}
     write_cases(
         Path("c.jsonl"),
@@ -88,6 +88,6 @@ def test_a_waiver_excuses_the_check_of_its_case(safe_gate: SafeGate) -> None:
     waivers = [{"id": id_, "check": check} | known for id_, check in CHECKS.items()]
     waivers.append({"id": "verdict", "metric": "judged/tone"} | known)
     for left in range(len(waivers) + 1):
-        Path("w.json").write_text(json.dumps({"waivers": waivers[:left] + waivers[left + 1 :]}), "utf-8")
+        write_json("w.json", {"waivers": waivers[:left] + waivers[left + 1 :]})
         ran = safe_gate("run", *FLAGS, "--waivers", "w.json", "--max-fail-labels", "0", "--min-pass-rate", "0")
         assert (ran.code, len(report()["waivers"]["applied"])) == (int(left < 6), len(waivers) - (left < 6))

@@ -11,7 +11,7 @@ from safe_gate.core.jsontext import to_json
 from safe_gate.gate.stored import read_report, report_json
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model.report import Report, Verdict
-from tests.support.cases import BAD, DATA, REPOSITORY, SafeGate, turn, write_cases
+from tests.support.cases import BAD, DATA, REPOSITORY, SafeGate, turn, write_cases, write_json
 from tests.support.git import commit_here
 from tests.support.synthesis import run
 
@@ -70,13 +70,13 @@ def test_what_an_earlier_state_adds_is_read_as_it_was_written(safe_gate: SafeGat
     """A comparison, a weaker gate, waivers of each state, groups and the base commit's policy."""
     waiver = {"id": "a", "check": "agency_language", "reason": "known", "owner": "pat", "expires": "2999-12-31"}
     waivers = [waiver, waiver | {"id": "gone"}, waiver | {"id": "late", "expires": "2020-01-01"}]
-    Path("waivers.json").write_text(json.dumps({"waivers": waivers}), "utf-8")
+    write_json("waivers.json", {"waivers": waivers})
     limits = {"synthesis-cases": ["c.jsonl"], "waivers": "waivers.json", "tags": {"t": {"min-pass-rate": 0.5}}}
-    Path("safe.config.json").write_text(json.dumps(limits | {"min-synthesis-pass-rate": 0.9}), "utf-8")
+    write_json("safe.config.json", limits | {"min-synthesis-pass-rate": 0.9})
     write_cases(Path("c.jsonl"), *(turn(name, tags=["t"]) for name in "abcd"))
     base = commit_here()
     write_cases(Path("c.jsonl"), turn("a", tags=["t"], assistant=BAD), turn("b", assistant=BAD), turn("new"))
-    Path("safe.config.json").write_text(json.dumps(limits), "utf-8")
+    write_json("safe.config.json", limits)
     assert safe_gate("run", "--baseline", base, "--protect", "b").code == 1
     held = assert_read_and_written_alike(Path("reports/safe-gate.json"))
     assert held.comparison

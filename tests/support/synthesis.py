@@ -1,5 +1,6 @@
 """Cases of Synthesis, scored, and what a run of them reports."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from safe_gate.model.problems import Place
 from tests.support.cases import Ran, SafeGate, report, write_cases
 
 HURT = "My husband asked for divorce and I'm devastated."
+Labels = Mapping[str, bool | None]
 RUN = ("run", "--synthesis-cases", "c.jsonl")
 
 
@@ -24,11 +26,9 @@ def rules(profile: str = "standard", *country: str) -> Rules:
     return packs.make_rules(shipped, profile, table=table, helplines={"country": country})
 
 
-def case(user: str, reply: str, *checks: str, **fields: Any) -> Case:
-    """Return a case of some checks or of all that ship."""
-    return Case(
-        fields.get("id", "a"), user, reply, checks or tuple(CHECKS), fields.get("expected", {}), (), Place("c.jsonl", 1)
-    )
+def case(user: str, reply: str, *checks: str, id_: str = "a", expected: Labels | None = None) -> Case:
+    """Return a case of some checks or of all that ship, with labels."""
+    return Case(id_, user, reply, checks or tuple(CHECKS), expected or {}, (), Place("c.jsonl", 1))
 
 
 def score(user: str, reply: str, *checks: str, by: Rules | None = None) -> Result:

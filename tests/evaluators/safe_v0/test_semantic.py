@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from safe_gate import score_output
 from safe_gate.evaluators.safe_v0 import semantic
 from safe_gate.evaluators.safe_v0.result import Match, Similar
-from tests.support.cases import REPOSITORY, SafeGate, refused, report, safe_case, write_batch
+from tests.support.cases import REPOSITORY, SafeGate, refused, report, safe_case, write_batch, write_json
 from tests.support.safe_v0 import asking, saying
 
 RUN = ("run", "--safe-batch", "b", "--min-pass-rate", "0")
@@ -171,7 +171,7 @@ def scored(match: Match) -> Any:
 @pytest.mark.parametrize("value", ["semantic:1", "semantic:0.1234", "semantic:", "semantics", "Semantic", "clincal"])
 def test_a_misspelt_way_to_match_is_an_error(safe_gate: SafeGate, value: str) -> None:
     write_batch(Path("b.json"), case("fever", "Fever."))
-    Path("safe-gate.config.json").write_text(json.dumps({"safe-match": value}), "utf-8")
+    write_json("safe-gate.config.json", {"safe-match": value})
     for flags in ((), ("--safe-match", value)):
         refused(safe_gate(*RUN, *flags), "semantic:0.6")
 

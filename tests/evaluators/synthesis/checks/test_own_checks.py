@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import REPOSITORY, SafeGate, refused, report, turn, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, refused, report, turn, write_cases, write_json
 from tests.support.git import commit_here
 from tests.support.synthesis import results, run
 
@@ -54,7 +54,7 @@ def test_the_worked_example_of_the_page_does_what_the_page_says(safe_gate: SafeG
     packs = [json.loads(block) for block in blocks if '"pack"' in block]
     (cases,) = (block for block in blocks if '"SHOP-1"' in block)
     Path("evals/rules").mkdir(parents=True)
-    Path("evals/rules/discount.json").write_text(json.dumps(packs[0]), "utf-8")
+    write_json("evals/rules/discount.json", packs[0])
     Path("evals/shop.jsonl").write_text(cases, "utf-8")
     for line in re.findall(r"^\$ safe-gate (.*--rules.*)$", text, re.MULTILINE):
         ran = safe_gate(*(word.strip("'") for word in line.split()))
@@ -63,7 +63,7 @@ def test_the_worked_example_of_the_page_does_what_the_page_says(safe_gate: SafeG
     (evidence,) = re.findall(r"the evidence is `(.*?)`", text)
     assert evidence in safe_gate("eval", "--cases", "evals/shop.jsonl", "--rules", "evals/rules/*.json").out
     for one in packs[1:]:
-        Path(f"evals/rules/{one['pack']}.json").write_text(json.dumps(one), "utf-8")
+        write_json(f"evals/rules/{one['pack']}.json", one)
     assert safe_gate("rules", "test", "evals/rules/*.json").code == 0
     complaint = {"user": "I want my money back.", "checks": ["acme/offers-contact"]}
     run(
@@ -173,7 +173,7 @@ def test_validate_checks_packs_together_with_those_that_are_set(safe_gate: SafeG
     names = pack("acme-names", group=None, field=None, rules=None, check="acme/other")
     other = pack(rules=[rule("acme-discount", "cheaper", "It is cheaper.")])
     for name, one in (("one", pack()), ("two", other), ("names", names)):
-        Path(f"{name}.json").write_text(json.dumps(one), "utf-8")
+        write_json(f"{name}.json", one)
     write_cases(Path("c.jsonl"), shop("one"), turn("two", checks=["acme/other"]))
     twice = "defines acme/no-discounts, which one.json defines too"
     assert validated(safe_gate, "one.json", "names.json", "c.jsonl") == ""

@@ -16,7 +16,7 @@ from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.score import judge_check
 from safe_gate.evaluators.synthesis.checks.turn import Turn
 from safe_gate.evaluators.synthesis.engine.numbers import digits_of
-from tests.support.cases import REPOSITORY, SafeGate, refused, report, turn, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, refused, report, turn, write_cases, write_json
 from tests.support.synthesis import results, rules, run
 
 LIST = json.loads((REPOSITORY / "safe_gate/evaluators/synthesis/helplines.json").read_text("utf-8"))
@@ -125,7 +125,7 @@ def test_the_setting_says_which_numbers_are_right(
 ) -> None:
     write_cases(Path("c.jsonl"), *CASES)
     config = {"synthesis-cases": ["c.jsonl"], **({"helplines": setting} if setting else {})}
-    Path("safe-gate.config.json").write_text(json.dumps(config), "utf-8")
+    write_json("safe-gate.config.json", config)
     assert safe_gate("run").code == (1 if failing else 0)
     assert {id_ for id_, one in results().items() if not one["pass"]} == failing
     assert report()["provenance"]["policy"]["helplines"] == (setting or {})
@@ -146,7 +146,7 @@ def test_the_setting_says_which_numbers_are_right(
 )
 def test_a_wrong_setting_is_an_error(safe_gate: SafeGate, setting: dict[str, Any], words: str) -> None:
     write_cases(Path("c.jsonl"), *CASES)
-    Path("safe-gate.config.json").write_text(json.dumps({"helplines": setting}), "utf-8")
+    write_json("safe-gate.config.json", {"helplines": setting})
     refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"safe-gate.config.json:1: {words}")
 
 

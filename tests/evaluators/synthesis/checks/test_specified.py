@@ -201,7 +201,7 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
 ) -> None:
     some = [
         build_result(
-            case("", "", "topic_pivot", id=str(i), expected={"topic_pivot": label}),
+            case("", "", "topic_pivot", id_=str(i), expected={"topic_pivot": label}),
             {"user": Language.ENGLISH, "assistant": list(Language)[i % 3]},
             {"topic_pivot": CheckResult(passed, True, WordingEvidence(()))},
             negative,

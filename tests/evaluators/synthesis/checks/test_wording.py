@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.checks import wording
-from tests.support.cases import DATA, REPOSITORY, SafeGate, refused, report, turn, write_cases
+from tests.support.cases import DATA, REPOSITORY, SafeGate, refused, report, turn, write_cases, write_json
 from tests.support.git import commit_here
 from tests.support.synthesis import results, run
 
@@ -122,7 +122,7 @@ def test_explain_counts_what_holds_and_says_why_nothing_is_asked(safe_gate: Safe
 
 
 def config(**tags: Any) -> None:
-    Path("safe-gate.json").write_text(json.dumps({"tags": tags}), "utf-8")
+    write_json("safe-gate.json", {"tags": tags})
 
 
 CONFIG = ("--config", "safe-gate.json")

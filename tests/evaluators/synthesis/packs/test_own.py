@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import GOOD, REPOSITORY, SafeGate, refused, report, turn, write_cases
+from tests.support.cases import GOOD, REPOSITORY, SafeGate, refused, report, turn, write_cases, write_json
 from tests.support.pack_files import OWN, PACKS, write_pack
 from tests.support.synthesis import RUN, results, run
 
@@ -19,7 +19,7 @@ CHECKED = {"checks": ["unverifiable_reassurance"]}
 
 def write(*rules: dict[str, Any], **fields: Any) -> None:
     """Write a pack with rules of its own."""
-    Path("own.json").write_text(json.dumps(OWN | {"rules": [*rules]} | fields), "utf-8")
+    write_json("own.json", OWN | {"rules": [*rules]} | fields)
 
 
 @pytest.mark.parametrize("profile", ["spec", "standard"])
