@@ -7,7 +7,6 @@ import csv
 import io
 import json
 import random
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,15 +31,12 @@ OWN = {"id": "a", "user": "x", "assistant": "y", "checks": ["topic_pivot"], "exp
 
 
 def samples() -> dict[str, Any]:
-    """Return records of every format by the name of a file, those of a table as text."""
-    logs = {
-        name: json.loads((FIXTURES / name).read_text("utf-8"))
-        for name in ("inspect.json", "promptfoo.json", "deepeval.json")
-    }
-    return logs | {f"{name}.jsonl": records for name, (_, records, _) in FORMS.items()} | {
-        "promptfoo.csv": (FIXTURES / "promptfoo.csv").read_text("utf-8"),
-        "rows.csv": CSV,
-        "langfuse.csv": 'id,traceId,type,input,output\na,t,GENERATION,"[{}]","""x\\n"""\n',
+    """Return records of every format by the name of a file, and files as they are."""
+    files = {path.name: path.read_bytes() for path in FIXTURES.iterdir()}
+    logs = {name: json.loads(files[name]) for name in ("inspect.json", "promptfoo.json", "deepeval.json")}
+    return files | logs | {f"{name.replace(' ', '-')}.jsonl": records for name, (_, records, _) in FORMS.items()} | {
+        "rows.csv": CSV.encode(),
+        "langfuse.csv": b'id,traceId,type,input,output\na,t,GENERATION,"[{}]","""x\\n"""\n',
         "batch.jsonl": [request("a", TURNS[0]), response("a", "y")],
         "own.jsonl": [OWN],
         "outputs.jsonl": [{"test_id": "a", "output": OUTPUT}, {"test_id": "b"} | OUTPUT],
@@ -74,16 +70,6 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
     return data
 
 
-def archived(log: dict[str, Any]) -> bytes:
-    """Return a log of Inspect as an archive."""
-    data, samples = io.BytesIO(), log.get("samples")
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("header.json", json.dumps({key: one for key, one in log.items() if key != "samples"}))
-        for number, one in enumerate(samples if isinstance(samples, list) else [], 1):
-            archive.writestr(f"samples/{number}_epoch_1.json", json.dumps(one))
-    return data.getvalue()
-
-
 def tabled(rows: list[dict[str, Any]]) -> bytes:
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, list(dict.fromkeys(key for row in rows for key in row)))
@@ -94,12 +80,8 @@ def tabled(rows: list[dict[str, Any]]) -> bytes:
 
 
 def encoded(name: str, value: Any, chance: random.Random) -> tuple[str, bytes]:
-    """Return the file of some records: of lines, a list, one document, a table or an archive."""
-    if isinstance(value, str):
-        return name, value.encode("utf-8", "surrogatepass")
-    stem = name.split(".", maxsplit=1)[0].replace(" ", "-")
-    if name == "inspect.json" and isinstance(value, dict) and chance.random() < 0.5:
-        return f"{stem}.eval", archived(value)
+    """Return the file of some records: of lines, a list, one document or a table."""
+    stem = name.split(".", maxsplit=1)[0]
     if not isinstance(value, list) or chance.random() < 0.3:
         return f"{stem}.json", json.dumps(value, indent=chance.choice((None, 1))).encode()
     if value and all(isinstance(one, dict) for one in value) and chance.random() < 0.2:
@@ -112,8 +94,8 @@ def recordings(number: int, seed: int) -> Iterator[tuple[str, bytes]]:
     chance, originals = random.Random(seed), list(samples().items())
     for _ in range(number):
         name, value = chance.choice(originals)
-        if isinstance(value, str):
-            yield name, damaged(value.encode(), chance)
+        if isinstance(value, bytes):
+            yield name, damaged(value, chance)
             continue
         for _ in range(chance.randint(0, 3)):
             value = mutated(value, chance)
