@@ -131,7 +131,6 @@ class GitHub:
     refs: dict[str, str] = field(default_factory=dict)  # the commits that branches and ids name
     trees: dict[str, dict[str, bytes | EntryKind]] = field(default_factory=dict)  # the files of commits
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of commits
-    truncates: bool = False  # the list of a tree
     made_at: str = "2026-01-02T03:04:05Z"  # every commit
     accept: str = ""  # of the last request
 
@@ -196,7 +195,7 @@ class GitHub:
             found = {"sha": sha, "commit": {"committer": {"date": self.made_at}}, "parents": parents}
             return ok(found) if sha else refused
         if method == "GET" and (tree := self.trees.get(path.removeprefix(f"{TREES}/"))) is not None:
-            return ok({"tree": _listed(tree), "truncated": self.truncates})
+            return ok({"tree": _listed(tree), "truncated": False})
         if method == "GET" and path.startswith(BLOBS) and self.accept == "application/vnd.github.raw+json":
             files = (one for tree in self.trees.values() for one in tree.values() if isinstance(one, bytes))
             data = next((one for one in files if blob_id(one) == path.removeprefix(f"{BLOBS}/")), None)

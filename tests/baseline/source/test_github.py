@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,6 +64,14 @@ def test_a_ref_that_only_a_clone_can_resolve_is_not_requested_from_github(there:
     assert github.requests == []
 
 
+def tree(entry: Any = None, **fields: Any) -> Answer:
+    found = {"path": "x", "mode": "100644", "sha": "0" * 40, "size": 1} | fields if entry is None else entry
+    return ok({"tree": [found], "truncated": False})
+
+
+NOT_GITHUB = "the answer is not from GitHub"
+
+
 @pytest.mark.parametrize(
     ("path", "answer", "words"),
     [
@@ -70,10 +79,14 @@ def test_a_ref_that_only_a_clone_can_resolve_is_not_requested_from_github(there:
         (COMMIT, Answer(403, '{"message": "Resource not accessible"}'), "the token needs contents: read"),
         (COMMIT, Answer(404, '{"message": "Not Found"}'), "the commit does not exist, or the token lacks contents: read"),
         (COMMIT, Answer(500, ""), "HTTP 500"),
-        (COMMIT, Answer(200, "<html>"), "the answer is not from GitHub"),
+        (COMMIT, Answer(200, "<html>"), NOT_GITHUB),
         (COMMIT, Answer(403, "{}", {"Retry-After": "999"}), "and waiting did not help or would take too long"),
         (COMMIT, ok({"sha": "../x", "commit": None}), "the answer has no commit"),
         (TREE, Answer(403, '{"message": "Resource not accessible"}'), "the token needs contents: read"),
+        (TREE, ok({"tree": [], "truncated": True}), "GitHub: it lists at most 100,000 entries of a commit"),
+        (TREE, tree(1), NOT_GITHUB),
+        (TREE, tree({}), NOT_GITHUB),
+        *((TREE, tree(**one), NOT_GITHUB) for one in ({"path": 1}, {"path": ""}, {"sha": "../x"}, {"sha": 1}, {"size": "1"})),
         (BLOB, Answer(200, "<html>"), "it returned different bytes for "),
     ],
 )  # fmt: skip
@@ -82,21 +95,6 @@ def test_a_refusal_says_what_to_do(there: Open, github: GitHub, path: str, answe
     said = refusal(there("main"))
     assert words in said
     assert "actions/checkout with fetch-depth: 0" in said
-
-
-ENTRY = {"path": "x", "mode": "100644", "sha": "0" * 40, "size": 1}
-WRONG = ({"path": 1}, {"path": ""}, {"sha": "../x"}, {"sha": 1}, {"size": "1"})
-
-
-@pytest.mark.parametrize("entry", [1, {}, *(ENTRY | one for one in WRONG)])
-def test_a_list_that_is_not_githubs(there: Open, github: GitHub, entry: object) -> None:
-    github.faults[("GET", TREE)] = ok({"tree": [entry], "truncated": False})
-    assert "the answer is not from GitHub" in refusal(there("main"))
-
-
-def test_a_list_that_is_cut_is_an_error(there: Open, github: GitHub) -> None:
-    github.truncates = True
-    assert "GitHub: it lists at most 100,000 entries of a commit" in refusal(there("main"))
 
 
 @pytest.mark.parametrize(
