@@ -241,7 +241,7 @@ def test_whatever_ids_are_each_is_waived_once_and_shown_without_acting(safe_gate
     ids = st.lists(st.text(min_size=1, max_size=20).filter(str.strip), min_size=1, max_size=4, unique=True)
 
     @given(ids)
-    @examples(few=6, many=15)
+    @examples(few=4, many=15)
     def check(names: list[str]) -> None:
         WAIVERS.unlink(missing_ok=True)
         run(safe_gate, [turn(name, assistant=BAD, checks=["agency_language"]) for name in names])

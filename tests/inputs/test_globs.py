@@ -64,7 +64,7 @@ def named(pattern: str, root: FilePath) -> set[str]:
 @example({"a.json"}, "../**", [])
 @example({"a.json"}, "../../a", ["a", "a"])
 @pytest.mark.thorough
-@examples(few=60, many=500)
+@examples(few=30, many=500)
 def test_a_glob_names_the_same_files_on_disk_and_in_a_commit(paths: set[str], pattern: str, folder: list[str]) -> None:
     with TemporaryDirectory() as temporary:
         top = Path(temporary, BELOW).resolve() / "top"
@@ -85,7 +85,7 @@ def test_a_glob_names_the_same_files_on_disk_and_in_a_commit(paths: set[str], pa
 @example(["a", "b"], "a/**/a.jsonl")
 @example(["a"], "../**")
 @pytest.mark.thorough
-@examples(few=60, many=300)
+@examples(few=30, many=300)
 def test_a_link_that_a_glob_follows_is_refused_in_a_commit(link: list[str], pattern: str) -> None:
     with TemporaryDirectory() as temporary:
         top = Path(temporary, BELOW).resolve() / "top"

@@ -1,9 +1,9 @@
 """Inputs in a commit: as in the working folder, to the byte, but for what would lead out."""
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +15,17 @@ from safe_gate.scoring import measure, sides
 from safe_gate.scoring.measure import Measurement
 from safe_gate.settings import Settings
 from tests.support.baselines import commit_of
-from tests.support.cases import REPOSITORY, SAFE, SYNTHESIS, Patch, safe_case, turn, write_batch, write_cases
+from tests.support.cases import (
+    REPOSITORY,
+    SAFE,
+    SYNTHESIS,
+    Patch,
+    safe_case,
+    turn,
+    write_batch,
+    write_cases,
+    write_json,
+)
 from tests.support.pack_files import TEAM
 
 NOW = "2026-01-01T00:00:00Z"
@@ -28,25 +38,20 @@ OPTIONS = Settings().replace(
 )
 
 
-def write_inputs(top: Path) -> Path:
-    """Write a repository's inputs below a folder; return the folder that would be the working one."""
-    work = top / "evals"
-    shutil.copytree(REPOSITORY / "examples", work)
-    for folder in (work / "more" / "deep", work / "rules", top / "shared"):
-        folder.mkdir(parents=True)
-    write_cases(work / "more" / "a.jsonl", turn("more a"))
-    write_cases(work / "more" / "deep" / "b.jsonl", turn("more b", assistant="Purple llamas."))
-    write_cases(top / "shared" / "c.jsonl", turn("shared c"))
-    (work / "shared").mkdir()
-    write_batch(work / "shared" / "extra.json", safe_case("shared extra"))
-    (work / "rules" / "team.json").write_text(json.dumps(TEAM), "utf-8")
-    (work / "my.json").write_text('{"min-pass-rate": 0.5}', "utf-8")
-    return work
-
-
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    return write_inputs(tmp_path / "copy")
+    """Write a repository's inputs below a folder; return the folder that would be the working one."""
+    top, work = tmp_path / "copy", tmp_path / "copy/evals"
+    shutil.copytree(REPOSITORY / "examples", work)
+    for folder in (work / "more/deep", work / "rules", work / "shared", top / "shared"):
+        folder.mkdir(parents=True)
+    write_cases(work / "more/a.jsonl", turn("more a"))
+    write_cases(work / "more/deep/b.jsonl", turn("more b", assistant="Purple llamas."))
+    write_cases(top / "shared/c.jsonl", turn("shared c"))
+    write_batch(work / "shared/extra.json", safe_case("shared extra"))
+    write_json(work / "rules/team.json", TEAM)
+    write_json(work / "my.json", {"min-pass-rate": 0.5})
+    return work
 
 
 @pytest.fixture
@@ -71,10 +76,15 @@ def test_what_lies_in_a_commit_is_measured_as_here(work: Path, root: CommitPath,
     safe, synthesis = elsewhere
     assert safe.part
     assert synthesis.part
-    assert [file.path for file in synthesis.inputs] == [
-        "../shared/c.jsonl", "empathy.jsonl", "more/a.jsonl", "more/deep/b.jsonl"
-    ]  # fmt: skip
+    named = "../shared/c.jsonl empathy.jsonl more/a.jsonl more/deep/b.jsonl"
+    assert [file.path for file in synthesis.inputs] == named.split()
     assert {file.path for file in safe.inputs} >= {"clinical/../shared/extra.json"}
+    for folder in (root, HERE):
+        found = checked.read_config("my.json", root=folder)
+        assert found is not None
+        assert found[:2] == ("my.json", {"min-pass-rate": 0.5})
+    Path("safe.config.json").write_text("{}", "utf-8")
+    assert checked.read_config("", root=root) is None, "that of the working folder is another"
 
 
 def test_problems_stand_where_they_would_in_the_working_folder(work: Path, monkeypatch: Patch) -> None:
@@ -110,29 +120,17 @@ def test_what_leads_out_of_the_repository_is_in_no_commit(work: Path, root: Comm
     pattern = pattern.format(abs=work)
     write_cases(work.parent.parent / "x.jsonl", turn("out"))
     expected = "leads out of the repository, so no commit has it; write it relative to the working folder"
+    options: dict[str, Any]
     for options in (
-        Settings().replace(synthesis_cases=(pattern,)),
-        Settings().replace(synthesis_cases=("empathy.jsonl",), rules=(pattern,)),
+        {"synthesis_cases": (pattern,)},
+        {"synthesis_cases": ("empathy.jsonl",), "rules": (pattern,)},
+        {"safe_batch": (pattern,)},
+        {"safe_batch": ("clinical/*_batch_*",), "safe_outputs": (pattern,)},
+        {"safe_batch": ("x",), "safe_test_dir": pattern.replace(".jsonl", "")},
     ):
-        assert [
-            p.message for p in measure.measure_part(SYNTHESIS, sides.take_snapshot(options, root), NOW).problems
-        ] == [expected]
-    for options in (
-        Settings().replace(safe_batch=(pattern,)),
-        Settings().replace(safe_batch=("clinical/*_batch_*",), safe_outputs=(pattern,)),
-        Settings().replace(safe_batch=("x",), safe_test_dir=pattern.replace(".jsonl", "")),
-    ):
-        assert expected in [
-            p.message for p in measure.measure_part(SAFE, sides.take_snapshot(options, root), NOW).problems
-        ]
+        side = sides.take_snapshot(Settings().replace(**options), root)
+        evaluator = SAFE if "safe_batch" in options else SYNTHESIS
+        said = [problem.message for problem in measure.measure_part(evaluator, side, NOW).problems]
+        assert expected in said if evaluator is SAFE else said == [expected]
     with pytest.raises(CannotJudge):
         checked.read_config(pattern, root=root)
-
-
-def test_the_config_and_its_absence(root: CommitPath, tmp_path: Path) -> None:
-    found = checked.read_config("my.json", root=root)
-    assert found is not None
-    assert found[:2] == ("my.json", {"min-pass-rate": 0.5})
-    assert checked.read_config("", root=root) is None
-    (tmp_path / "safe.config.json").write_text("{}", "utf-8")
-    assert checked.read_config("", root=root) is None, "that of the working folder is another"

@@ -64,9 +64,15 @@ def test_a_head_that_has_moved_on_is_not_commented(untrusted: Untrusted, publish
     assert github.comments == []
 
 
-def test_a_newer_comment_is_not_overwritten(untrusted: Untrusted, publish: Publish, github: GitHub) -> None:
-    untrusted()
-    github.add(BOT, f"<!-- safe-gate gate=evals/gate head={HEAD} run=78.1 result=0 text=0 -->\nnewer")
+def test_no_other_result_is_overwritten_of_a_newer_run_or_of_the_same(
+    untrusted: Untrusted, publish: Publish, github: GitHub
+) -> None:
+    untrusted("fail")
+    assert publish().status == "created"
+    untrusted("pass")
+    published = publish()
+    assert (published.code, published.status) == (3, "skipped-same-gate")
+    github.comments[0]["body"] = github.comments[0]["body"].replace(" run=77.1 ", " run=78.1 ")
     published = publish()
     assert published.status == "skipped-outdated"
     assert "A newer run has written it." in published.log
@@ -81,14 +87,6 @@ def test_the_file_of_an_earlier_attempt_is_published(untrusted: Untrusted, publi
     assert publish(payload=again).status == "updated"
     untrusted("fail")
     assert publish(payload=again).status == "skipped-outdated"
-
-
-def test_another_result_of_the_same_run_is_not_posted_over_the_first(untrusted: Untrusted, publish: Publish) -> None:
-    untrusted("fail")
-    assert publish().status == "created"
-    untrusted("pass")
-    published = publish()
-    assert (published.code, published.status) == (3, "skipped-same-gate")
 
 
 def test_the_file_cannot_choose_the_pull_request(untrusted: Untrusted, publish: Publish, github: GitHub) -> None:
