@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -170,37 +169,27 @@ def read_shards(patterns: Sequence[str]) -> Shards:
         raise CannotJudge(Problem(Place("shards"), words))
     paths, problems = globs.expand_on_disk(patterns, ".json")
     contents: dict[str, ShardContent] = {}
-    terms: dict[str, Mapping[str, Any]] = {}
-    results: dict[str, dict[str, Any]] = {name: {} for name in EVALUATORS}
-    counts = Counter[str]()
     for path in paths:
         try:
-            found = read_shard(str(path))
+            contents[disk.display_path(path)] = read_shard(str(path))
         except CannotJudge as error:
             problems += error.problems
-            continue
-        contents[disk.display_path(path)], shard = found, found.shard
-        terms[disk.display_path(path)] = _terms(found.provenance)
-        for name, own in found.results.items():
-            counts[name] += len(own)
-            for one in own:
-                case_id = one.id
-                results[name].setdefault(case_id, one)
-                if not shard.contains(name, case_id):
-                    words = f"has a result here, but belongs to another shard than {shard.index} of {shard.of}"
-                    problems.append(Problem(Place(disk.display_path(path)), f"{words}; run the shard again", case_id))
-    if problems := problems or [*_incomplete_problems(contents)] or [*_uncounted(contents, counts)]:
+    if problems := problems or [*_incomplete_problems(contents)] or [*_uncounted(contents)]:
         raise CannotJudge(*problems)
-    return Shards(results, terms, sorted(contents, key=lambda name: contents[name].shard.index))
+    return Shards(
+        {name: {one.id: one for own in contents.values() for one in own.results.get(name, ())} for name in EVALUATORS},
+        {name: _terms(own.provenance) for name, own in contents.items()},
+        sorted(contents, key=lambda name: contents[name].shard.index),
+    )
 
 
-def _uncounted(contents: Mapping[str, ShardContent], counts: Mapping[str, int]) -> Iterator[Problem]:
+def _uncounted(contents: Mapping[str, ShardContent]) -> Iterator[Problem]:
     """Yield a problem for each evaluator whose shards report fewer cases than they have results."""
     for name, content in contents.items():
         for evaluator, cases in content.cases.items():
-            if cases < counts[evaluator]:
-                found = plural(counts[evaluator], "result")
-                words = f"is {cases}, but all shards together have {found}; run the shards again"
+            held = sum(len(one.results.get(evaluator, ())) for one in contents.values())
+            if cases < held:
+                words = f"is {cases}, but all shards together have {plural(held, 'result')}; run the shards again"
                 yield Problem(Place(name), words, "", f"shard.cases.{evaluator}")
 
 
@@ -223,9 +212,14 @@ def read_shard(path: str) -> ShardContent:
     if faults:
         raise CannotJudge(*(Problem(place, fault.message, "", fault.field, fault.text_free) for fault in faults))
     try:
-        return ShardContent.from_json(found)
+        content = ShardContent.from_json(found)
     except CannotJudge as error:
         raise CannotJudge(*(replace(one, place=place) for one in error.problems)) from None
+    words = f"has a result here, but belongs to another shard than {content.shard.index} of {content.shard.of}"
+    every = ((name, one.id) for name, own in content.results.items() for one in own)
+    if strange := [id_ for name, id_ in every if not content.shard.contains(name, id_)]:
+        raise CannotJudge(*(Problem(place, f"{words}; run the shard again", id_) for id_ in strange))
+    return content
 
 
 def _incomplete_problems(contents: Mapping[str, ShardContent]) -> Iterator[Problem]:
@@ -234,9 +228,9 @@ def _incomplete_problems(contents: Mapping[str, ShardContent]) -> Iterator[Probl
     That is another number of parts, one that is there twice or not at all.
     """
     first: dict[int, str] = {}
-    of = 0
-    for name, shard in ((name, content.shard) for name, content in contents.items()):
-        of = of or shard.of
+    of = next((content.shard.of for content in contents.values()), 0)
+    for name, content in contents.items():
+        shard = content.shard
         if shard.of != of:
             words = f"is of a run in {plural(shard.of, 'shard')}, {next(iter(contents))} of one in {of}"
             yield Problem(Place(name), words, "", "shard.of")
