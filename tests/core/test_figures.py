@@ -1,7 +1,5 @@
 """Exact sums, and figures as people read them."""
 
-from __future__ import annotations
-
 import math
 from random import Random
 

@@ -1,7 +1,5 @@
 """JSON as text: where values stand, and the bytes that the standard library would write, but for what a log could obey."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from typing import Any

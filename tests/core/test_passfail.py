@@ -1,7 +1,5 @@
 """The base of evaluators whose outputs pass or fail named checks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any

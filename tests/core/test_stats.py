@@ -3,8 +3,6 @@
 What is quick is held to `MOST_SECONDS` of `tests/conftest.py`, as every test is.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The quick validator and the one with the words agree: whatever one calls valid, so does the other."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

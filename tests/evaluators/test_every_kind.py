@@ -1,7 +1,5 @@
 """A failure of every kind, in a whole run and in shards, in every report, with texts and without."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

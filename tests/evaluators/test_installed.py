@@ -1,7 +1,5 @@
 """An evaluator of another package: installed, it is seen everywhere, and the gate's own code knows nothing of it."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

@@ -1,7 +1,5 @@
 """Verdicts of a judge that cases record, from the outside: scores, rules, labels, waivers, comparison and reports."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """The registry of evaluators: the schemas have places for those of other packages, and no other code names one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from importlib import import_module

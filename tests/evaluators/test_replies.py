@@ -1,7 +1,5 @@
 """Recordings that did not come from a model: texts that are no reply, and one reply to many messages."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The report as values: what is written is read again, and written the same."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

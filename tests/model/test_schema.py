@@ -1,7 +1,5 @@
 """`schemas/report.schema.json` and the types of a report have the same fields, and ask for the same ones."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`make checks`: labels of texts that are elsewhere, joined by id and checked by digest."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The script that measures the recording lock."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

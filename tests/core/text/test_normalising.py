@@ -1,7 +1,5 @@
 """Text made uniform for matching: the way back, the variants that become one, sentences, similarity, linear time."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

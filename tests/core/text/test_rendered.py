@@ -1,7 +1,5 @@
 """Texts without their markup: as long as they were, and what is left of them."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

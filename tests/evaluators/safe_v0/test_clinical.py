@@ -1,7 +1,5 @@
 """Clinical matching: which phrases count, the triggers one by one, and what a run shows of those that do not count."""
 
-from __future__ import annotations
-
 import json
 import re
 from itertools import groupby

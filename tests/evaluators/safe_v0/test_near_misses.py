@@ -1,7 +1,5 @@
 """SAFE v0 and typography: what would match but for it is reported, and matches where that is asked for."""
 
-from __future__ import annotations
-
 import unicodedata
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """SAFE v0 from the outside: the fixtures' expected results, the spec's table, the edge cases."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

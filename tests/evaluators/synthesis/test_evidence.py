@@ -1,7 +1,5 @@
 """Evidence quotes what was recorded, and no verdict hangs on how a text was typed."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator

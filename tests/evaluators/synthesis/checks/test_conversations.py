@@ -1,7 +1,5 @@
 """Conversations: which messages are judged and against what, what is refused, and the rest of a run with them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

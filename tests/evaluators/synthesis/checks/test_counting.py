@@ -1,7 +1,5 @@
 """Checks that count clauses, by data alone: what they decide, what they show, and that entries can be recounted."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import product

@@ -1,7 +1,5 @@
 """The check `crisis_support`, from the outside: labelled cases, and what reports and explain show."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What the checks decide: examples that anybody agrees on, and text that says nothing."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """How a result is explained: hits in the text, what cancels them, and what decides."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

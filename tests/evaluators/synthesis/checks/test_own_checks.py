@@ -1,7 +1,5 @@
 """Checks that a team's packs define, from the outside: the command in, reports and exit codes out."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 Single replies and how they are judged stand in `tests/data/decisions.jsonl`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Synthesis from the outside: the spec's examples, labels, negative examples."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """No verdict hangs on what readers cannot see or tell apart, and disguised letters are reported."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

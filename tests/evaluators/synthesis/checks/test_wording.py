@@ -1,7 +1,5 @@
 """The check `wording`, from the outside: what a reply must contain and must not contain."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

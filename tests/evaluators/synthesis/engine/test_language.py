@@ -1,7 +1,5 @@
 """Text that is not English: told from slang, names and typos, said aloud, and never a silent pass."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tokens and phrases: what the automaton finds is what a reader of the phrase would find."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

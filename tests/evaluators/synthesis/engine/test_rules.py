@@ -1,7 +1,5 @@
 """Rules: the conditions under which a match counts."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Packs of a team's own: what they add, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rule packs that ship: valid, unique, and every rule hits and misses the texts it promises."""
 
-from __future__ import annotations
-
 import json
 from itertools import chain
 from typing import Any

@@ -1,7 +1,5 @@
 """The table of compiled phrases: it says what the packs say, and what was made of others is not read."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
