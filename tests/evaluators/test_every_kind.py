@@ -59,6 +59,7 @@ def test_a_failure_is_counted_labelled_and_shown_in_every_report_and_withheld_wi
 ) -> None:
     limits = [word for check in [*CHECKS.values()][2:] for word in ("--min-label-accuracy", f"{check}=0.9")]
     assert safe_gate("run", *FLAGS, *limits, "--reports", FORMATS).code == 1
+    assert "HOLDS" in safe_gate("verify", "reports/safe-gate.json").out
     part, written = report()["synthesis"], {path.name: path.read_text("utf-8") for path in Path("reports").iterdir()}
     rows = {
         row["id"]: row for row in csv.DictReader(written["safe-gate.cases.csv"].removeprefix("\ufeff").splitlines())
