@@ -70,28 +70,23 @@ def test_thousands_of_outputs_find_their_cases(safe_gate: SafeGate) -> None:
     refused(safe_gate("score", "--batch", "b.json", "--outputs", "o.jsonl"), "o.jsonl:1101: nobody: test_id")
 
 
-@given(st.lists(st.dictionaries(st.text(), st.text() | st.integers() | st.none())), st.integers(0, 200))
-def test_a_spool_gives_back_what_it_took_to_several_readers(entries: list[dict[str, Any]], in_memory: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spool, "_IN_MEMORY", in_memory)
-        kept = Spool[dict[str, Any]]()
-        for some in (entries[:1], entries[1:]):
-            kept.extend(some)
-    assert kept == entries
-    assert len(kept) == len(entries)
-    assert list(zip(kept, kept, strict=True)) == list(zip(entries, entries, strict=True))
-    assert kept[1:3] == tuple(entries[1:3])
+ITEMS = st.lists(st.dictionaries(st.text(), st.text() | st.integers() | st.none()), max_size=3)
 
 
-@given(st.integers(0, 600), st.slices(600), st.sampled_from([0, 100, 1 << 20]))
-def test_a_spool_is_a_sequence(length: int, part: slice, in_memory: int) -> None:
+@given(ITEMS, st.integers(0, 600), st.slices(600), st.sampled_from([-1, 0, 100, 1 << 20]))
+def test_a_spool_is_a_sequence_of_what_it_took_for_several_readers(
+    first: list[Any], count: int, part: slice, in_memory: int
+) -> None:
+    whole = [*first, *range(count)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spool, "_IN_MEMORY", in_memory)
-        kept, whole = Spool(iter(range(length))), range(length)
-    assert (list(kept), len(kept), bool(kept)) == (list(whole), len(whole), bool(whole))
+        kept = Spool(iter(first))
+        kept.extend(range(count))
+    assert (list(kept), len(kept), bool(kept)) == (whole, len(whole), bool(whole))
+    assert list(zip(kept, kept, strict=True)) == list(zip(whole, whole, strict=True))
     assert kept[part] == tuple(whole[part])
-    assert [kept[place] for place in (0, -1)[:length]] == [whole[place] for place in (0, -1)[:length]]
-    assert kept == list(whole)
+    assert [kept[place] for place in (0, -1)[: len(whole)]] == [whole[place] for place in (0, -1)[: len(whole)]]
+    assert kept == whole
     assert kept != [*whole, 0]
 
 

@@ -9,8 +9,6 @@ import pytest
 from safe_gate.inputs.checked import load_schema
 from tests.support.cases import (
     BAD,
-    REPOSITORY,
-    Patch,
     Ran,
     SafeGate,
     refused,
@@ -102,19 +100,6 @@ def test_json_has_an_object_per_case_by_its_schema_and_the_same_bytes_twice(safe
             for mark in judgement["marks"]:
                 assert one["texts"][mark["field"]][mark["start"] : mark["end"]] == mark["text"]
     assert safe_gate("explain", "--failed", "--cases", "d.jsonl", "--json", "--profile", "spec").out
-
-
-def test_json_says_what_a_report_does(safe_gate: SafeGate, monkeypatch: Patch, tmp_path: Path) -> None:
-    monkeypatch.chdir(REPOSITORY / "examples")
-    inputs = ("--safe-batch", "clinical/*_batch_*", "--synthesis-cases", "empathy.jsonl")
-    safe_gate("run", *inputs, "--report-dir", tmp_path)
-    report = json.loads((tmp_path / "safe-gate.json").read_text("utf-8"))
-    failing = [one["test_id"] for one in report["safe_v0"]["results"] if one["label"] != "Pass"]
-    failing += [
-        one["id"] for one in report["synthesis"]["results"] if not one["pass"] and not one["is_negative_example"]
-    ]
-    ran = safe_gate("explain", "--failed", *inputs, "--json")
-    assert [one["id"] for one in json.loads(ran.out)["cases"]] == failing != []
 
 
 @pytest.mark.usefixtures("files")
