@@ -140,9 +140,9 @@ def read_messages(value: Any, *, whole: bool = False) -> Messages:
     if not isinstance(items, list) or not items:
         raise RefusedRecord("has no messages; expected a list of messages with role and content")
     known = [_message(one, index, len(items) - 1, whole=whole) for index, one in enumerate(items)]
-    said = [one for one, item in zip(known, items, strict=True) if is_message(item)]
-    is_response = all(isinstance(item, dict) and item.get("type") == "message" for item in items if is_message(item))
-    if len(said) > 1 and is_response and all(one.role == "assistant" and one.text is not None for one in said):
+    said = [one for one in known if one.role in _SPEAKERS]
+    is_response = len(said) > 1 and all(one.role == "assistant" and one.text is not None for one in said)
+    if is_response and all(one.get("type") == "message" for one in items if is_message(one)):
         # The messages of the Responses API are parts of one reply.
         text = "".join(one.text for one in said)
         left_out = tuple(chain.from_iterable(one.left_out for one in said))
