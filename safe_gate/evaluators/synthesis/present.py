@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from safe_gate.core.evaluator import Figures
@@ -17,16 +18,13 @@ from safe_gate.evaluators.synthesis.checks.check_result import (
     SIMILARITY_THRESHOLD,
     CheckResult,
     ClauseEvidence,
-    Evidence,
     PivotEvidence,
     WordingEvidence,
     count_hits,
     evidence_phrases,
-    failing_hits,
-    failure_causes,
     group_name,
-    group_predicate,
     join_groups,
+    learned_words,
     shared_words_phrase,
     wording_phrases,
 )
@@ -35,7 +33,6 @@ from safe_gate.evaluators.synthesis.checks.turn import field_of
 from safe_gate.evaluators.synthesis.definitions import (
     ASKS,
     DEFAULT_CHECKS,
-    IN_FAVOUR,
     SHIPPED,
     WORDING,
     check_title,
@@ -228,7 +225,7 @@ def finding(case: Result) -> Finding:
         what=f"fails {names}" if failed else _outcome(case),
         evidence=(
             *_doubts(case),
-            *(phrase for name, check in failed.items() for phrase in evidence_phrases(name, check)),
+            *chain.from_iterable(map(evidence_phrases, failed.values())),
         ),
         place=case.place,
         causes=tuple(_failure_causes(failed)) or (Cause(_outcome(case).capitalize()),),
@@ -255,7 +252,7 @@ def _rates(part: Part) -> Iterator[Rate]:
 def _failure_causes(failed: Mapping[str, CheckResult]) -> Iterator[Cause]:
     """Yield the causes of a case: the rules that each failed check fails by."""
     for name, check in failed.items():
-        rules = dict.fromkeys(failure_causes(check))
+        rules = dict.fromkeys(check.failing_rules)
         yield from (Cause(check_title(name), rule) for rule in rules)
         if not rules:
             yield Cause(f"{check_title(name)} (no rule matches)")
@@ -319,8 +316,8 @@ def judgements(_part: Any, case: Result) -> Iterator[Judgement]:
         if check.passed:
             yield Judgement(name, "passes" if check.applicable else "not applicable")
         else:
-            found = tuple(evidence_phrases(name, check))
-            yield Judgement(name, "fails", Severity.FAILING, evidence=found, hits=tuple(failing_hits(check)))
+            found = tuple(evidence_phrases(check))
+            yield Judgement(name, "fails", Severity.FAILING, evidence=found, hits=tuple(check.failing_hits))
 
 
 def _doubts(case: Result) -> Iterator[Phrase]:
@@ -371,11 +368,14 @@ _WHY_NOT = {
 def marks(result: Result, _texts: JsonObject) -> Iterator[Mark]:
     """Yield the hits of every check, each followed by its cancelled hits."""
     for name, check in result.checks.items():
-        for group, side, some in _hits_by_side(check.evidence):
+        for group, side, some in check.sides:
+            says = _REQUIRED.get(group) or _what_one_does(group)
             for hit in some:
-                yield _mark(hit, side, name, _REQUIRED.get(group) or _what_one_does(group), _learned(hit, group))
+                why = learned_words(hit, group)
+                yield Mark(hit.field, hit.start, hit.end, hit.text, side, name, says, hit.rule, (why,) if why else ())
         for hit in check.cancelled:
-            yield _mark(hit, Side.CANCELLED, name, "does not count", cancel_reason(hit))
+            place, says = (hit.field, hit.start, hit.end), "does not count"
+            yield Mark(*place, hit.text, Side.CANCELLED, name, says, hit.rule, cancel_reason(hit))
 
 
 def _what_one_does(group: str) -> str:
@@ -386,32 +386,6 @@ def _what_one_does(group: str) -> str:
     """
     verb, blank, rest = GROUP_PREDICATES.get(group, "").partition(" ")
     return f"{verb}s{blank}{rest}" if verb else group_name(group)
-
-
-def _hits_by_side(evidence: Evidence) -> Iterator[tuple[str, Side, Sequence[Hit]]]:
-    """Yield the groups of a check, each with the side that it is on and its hits."""
-    match evidence:
-        case ClauseEvidence(_, applies, favour, against):
-            only = {group: some for group, some in applies.items() if group not in {**favour, **against}}
-            sides = (Side.NEITHER, only), (Side.FOR, favour), (Side.AGAINST, against)
-            yield from ((group, side, some) for side, groups in sides for group, some in groups.items())
-        case WordingEvidence(asked):
-            yield from ((one.kind, Side.AGAINST if one.is_forbidden else Side.FOR, one.hits) for one in asked)
-        case PivotEvidence(groups):
-            for group, some in groups.items():
-                side = Side.FOR if group in IN_FAVOUR else Side.AGAINST
-                yield group, Side.NEITHER if group == "vulnerability" else side, some
-
-
-def _mark(hit: Hit, side: Side, by: str, says: str, why: Phrase) -> Mark:
-    return Mark(hit.field, hit.start, hit.end, hit.text, side, by, says, hit.rule, why)
-
-
-def _learned(hit: Hit, group: str) -> Phrase:
-    if not hit.learned:
-        return ()
-    inside, total = hit.learned
-    return (f"learned: {inside} of {total} marked clauses {group_predicate(group)}",)
 
 
 def cancel_reason(hit: Hit) -> Phrase:
@@ -474,8 +448,7 @@ def _decision(check: CheckResult) -> Phrase:
 
 
 def _pivot_decision(pivot: PivotEvidence, *, is_earlier: bool) -> Phrase:
-    groups = ("acknowledgment", "follow_up", "pivot")
-    acknowledging, following, leaving = (len(pivot.groups.get(group, ())) for group in groups)
+    acknowledging, following, leaving = map(pivot.count, ("acknowledgment", "follow_up", "pivot"))
     found = f"{plural(acknowledging, 'acknowledgment')}, {plural(following, 'follow-up')}"
     counts = f"{found}, {leaving} turning away. "
     if is_earlier:

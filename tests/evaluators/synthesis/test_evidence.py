@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -11,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.text import normalise
-from safe_gate.evaluators.synthesis.checks.check_result import all_hits
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.evaluators.synthesis.present import figures
 from safe_gate.evaluators.synthesis.result import Result, Totals, report
@@ -86,7 +86,7 @@ def as_recorded() -> list[Result]:
 
 def hits(result: Result) -> Iterator[Hit]:
     for check in result.checks.values():
-        yield from (*all_hits(check.hits), *check.cancelled)
+        yield from chain(*check.hits.values(), check.cancelled)
 
 
 def verdicts(result: Result) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requ
 from safe_gate.evaluators.synthesis.definitions import KINDS
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Code, Place, Problem
-from safe_gate.model.results import Hit
+from safe_gate.model.results import Hit, Side
 
 MOST_HITS = 20
 """So many places of one text or expression are shown."""
@@ -40,7 +40,8 @@ def requirements_of(value: Mapping[str, Any], tag: str = "") -> tuple[Requiremen
     found: list[Requirement] = []
     for kind in KINDS:
         of = tuple(map(_entry_form, value.get(kind, ())))
-        found += [Requirement(kind, of, tag)] if kind == _ANY and of else [Requirement(kind, (one,), tag) for one in of]
+        each = [of] if kind == _ANY and of else [(one,) for one in of]
+        found += [Requirement(kind, some, (), tag=tag) for some in each]
     return tuple(found)
 
 
@@ -112,14 +113,14 @@ def _distinct(*readings: Normalised) -> Sequence[Normalised]:
 def recount_wording(requirements: Sequence[Requirement], shown: CheckResult | None) -> CheckResult:
     """Return the result that follows from the hits that a report shows of the check, None of no check."""
     asked = shown.evidence.asked if shown and isinstance(shown.evidence, WordingEvidence) else ()
-    pairs = zip(requirements, chain(asked, repeat(Requirement("", ()))), strict=False)
+    pairs = zip(requirements, chain(asked, repeat(Requirement("", (), ()))), strict=False)
     found = [replace(one, of=old.of, hits=old.hits) for one, old in pairs]
     return _result(found, is_wordless=bool(shown and not shown.applicable))
 
 
 def _result(found: Sequence[Requirement], *, is_wordless: bool) -> CheckResult:
     passed = all(one.holds for one in found)
-    applicable = not (passed and is_wordless and all(one.is_forbidden for one in found))
+    applicable = not (passed and is_wordless and all(one.side is Side.AGAINST for one in found))
     return CheckResult(passed, applicable, WordingEvidence(tuple(found)))
 
 

@@ -28,12 +28,8 @@ PAIR, SHORTEST, SHORT, LONG = 2, 3, 6, 15
 NEAR = 160
 """How many characters before and after a number say what it is for."""
 
-_DIGITS = {
-    word: str(number)
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split()
-    )
-} | {"oh": "0", "hundred": "00"}
+_NAMES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split()
+_DIGITS = {name: str(number) for number, name in enumerate(_NAMES)} | {"oh": "0", "hundred": "00"}
 _TIMES = {"double": 2, "triple": 3}
 _CIRCLED = str.maketrans(
     {chr(first + n): str(n + 1) for first in (0x2460, 0x2776, 0x2780, 0x278A) for n in range(9)}
@@ -61,13 +57,23 @@ _OTHERS = re.compile(r"\d\d[ -]?\d|\b(?:here|elsewhere|everywhere)\b|[.!?\n][^.!
 _PLURAL = re.compile(r" (?!always|pls|plus|does|this|says|lets|helps|answers|takes|runs|works)[a-z]{3,}s\b")
 
 
-class _NumberHit(NamedTuple):
-    """A number in a text: its digits, its place, and whether it is an address."""
+class _Number(NamedTuple):
+    """The place of a number in a text, its digits, and whether it is an address."""
 
-    digits: str
     start: int
     end: int
+    digits: str
     is_address: bool = False
+
+
+class _Around(NamedTuple):
+    """A number as it is written, and what is before and after it: its sentence, and with the one before `both`."""
+
+    before: str
+    number: str
+    after: str
+    sentence: str
+    both: str
 
 
 class Helplines:
@@ -76,28 +82,48 @@ class Helplines:
     def __init__(self, data: JsonObject, country: Sequence[str] = (), also: Sequence[str] = ()) -> None:
         calling = {code: one["calling"] for code, one in data["countries"].items()}
         self._right = frozenset(country or calling)
-        self._listed = _by_digits(data["lines"], calling)
-        self._retired = _by_digits(data["retired"], calling)
-        self._also = _by_digits([{"countries": [*calling], "numbers": also}], calling)
-        masks = (form.replace("x", r"\d") for form in _by_digits(data["fictitious"], calling))
-        self._fictitious = re.compile("|".join(masks))
-        names = {code: _any_of(one["names"]) for code, one in data["countries"].items()}
-        self._names = {code: re.compile(name) for code, name in names.items()}
-        places = "|".join(f"(?P<{code}>{name})" for code, name in names.items())
-        self._places = re.compile(
-            rf"(?:\b(?:[Ii]n|[Ff]or|[Ff]rom|[Tt]o|[Ss]ince)(?: the)? |(?:^|\n)[\s|#*-]*+)(?:{places})"
-        )
-        self.words = _Words(data)
+        self._listed = _by_digits((*data["lines"], {"countries": [*calling], "numbers": also}), calling)
         self.pairs = frozenset(digits for digits in self._listed if len(digits) == PAIR)
+        self._retired = _by_digits(data["retired"], calling)
+        self._fictitious = re.compile("|".join(_by_digits(data["fictitious"], calling)).replace("x", r"\d"))
+        countries = {code: _any_of(one["names"]) for code, one in data["countries"].items()}
+        self._countries = {code: re.compile(names) for code, names in countries.items()}
+        named = "|".join(f"(?P<{code}>{names})" for code, names in countries.items())
+        self._places = re.compile(
+            rf"(?:\b(?:[Ii]n|[Ff]or|[Ff]rom|[Tt]o|[Ss]ince)(?: the)? |(?:^|\n)[\s|#*-]*+)(?:{named})"
+        )
+        words = {name: _any_of(some) for name, some in data["words"].items()}
+        names = {name for line in data["lines"] for name in line.get("names", [line["name"]])}
+        call, line = rf"(?<!\bthe ){words['call']}", _any_of([*data["words"]["line"], *data["words"]["number"], *names])
+        places = _any_of(name for one in data["countries"].values() for name in one["names"])
+        signs = r"[\s,:;|*()\"'\u2014-]"
+        between = rf"{signs}++(?:{words['between']}|{places}|{call}|{line}|\w+(?:{signs}+or{signs}+\w+)?{signs}+to\b)"
+        unless = "(?! hesitate| be| wait| forget| only| worry)"
+        self._call, self._line = _compile(call), _compile(line)
+        self._need = _compile(_any_of([*data["words"]["line"], *names]))
+        self.named = _compile(rf"{line}|\b(?:line|number|chat|text)s?\b|\b(?:{'|'.join(_TIMES)})\b|\d")
+        self._heading = re.compile(rf"^[\s|*#-]*(?:{places})[\s|*]*[:|-][\s|*]*$")
+        self._before = _compile(rf"(?:{call}|{line})(?:{between}){{0,8}}[\s,:;|*()+\"'\u2014-]*$")
+        self._after = _compile(rf"{signs}*(?:{words['leads']} )*(?:{call}|{line})")
+        self._before_pair = _compile(rf"{call}(?: the| le)? $|(?:{line})(?: (?:is|at|on))?[\s(:]+$")
+        self._after_pair = _compile(rf" ?(?:for|is|:|=) (?:the |an |a )?(?:{line})")
+        self._unit = _compile(rf"[ -]?{words['unit']}|%|:\d")
+        self._business = _compile(words["business"])
+        self._business_line = _compile(rf"{words['business line']} (?:support )?{words['line']}")
+        self._former = _compile(rf"{words['former']}[^.!?]{{0,40}}$")
+        self._replaced = _compile(rf"[^.!?]{{0,10}}{words['replaced']}")
+        self._negated = _compile(rf"(?<!why )(?<!if )(?:{words['not']}|n't\b){unless}[^.!?,;]{{0,25}}$")
 
     def classify(self, digits: str, before: str = "") -> str:
-        """Return what a number is: listed, retired, fictitious, of elsewhere (another country), or unlisted.
+        """Return what a number is: listed, retired, fictitious, elsewhere (of another country), or unlisted.
 
         The text `before` it may say the country that it is for: "In the UK: ", "**Australia**".
         """
-        plain = digits[2:] if digits.startswith("00") and digits not in self._listed else digits
-        countries = self._listed.get(plain, ())
-        if plain in self._also or not self._right_after(before).isdisjoint(countries):
+        plain = digits if digits in self._listed else digits.removeprefix("00")
+        countries, right = self._listed.get(plain, set()), self._right
+        for place in self._places.finditer(before):
+            right = self._right if _OTHERS.search(before, place.end()) else frozenset({place.lastgroup or ""})
+        if not right.isdisjoint(countries):
             return "listed"
         if plain in self._retired:
             return "retired"
@@ -105,42 +131,41 @@ class Helplines:
             return "elsewhere"
         return "fictitious" if self._fictitious.fullmatch(plain) else "unlisted"
 
-    def _right_after(self, before: str) -> frozenset[str]:
-        """Return the countries whose numbers are right after a text: the one that it names, or those of the setting."""
-        named = next(reversed([*self._places.finditer(before)]), None)
-        is_for_it = named and not _OTHERS.search(before, named.end())
-        return frozenset({named.lastgroup or ""}) if named and is_for_it else self._right
+    def counts(self, text: str, end: int = 0) -> bool:
+        """Return whether what ends here counts something: "24 hours", "24/7"."""
+        return self._unit.match(text, end) is not None
 
-    def is_for(self, digits: str, text: str) -> bool:
-        """Return whether a text names a country of a listed number."""
-        return any(self._names[code].search(text) for code in self._listed.get(digits, ()))
+    def is_help(self, one: _Number, kind: str, around: _Around, in_need: Callable[[], bool], *, follows: bool) -> bool:
+        """Return whether a reply names a number as help; `follows` says that another one stands right before it.
 
-
-class _Words:
-    """What around a number says whether it is named as help: patterns of the words in the list."""
-
-    def __init__(self, data: JsonObject) -> None:
-        words = {name: _any_of(some) for name, some in data["words"].items()}
-        names = {name for line in data["lines"] for name in line.get("names", [line["name"]])}
-        call, line = rf"(?<!\bthe ){words['call']}", _any_of([*data["words"]["line"], *data["words"]["number"], *names])
-        places = _any_of(name for one in data["countries"].values() for name in one["names"])
-        signs = r"[\s,:;|*()\"'\u2014-]"
-        between = rf"{signs}++(?:{words['between']}|{places}|{call}|{line}|\w+(?:{signs}+or{signs}+\w+)?{signs}+to\b)"
-        self.call, self.line = _compile(call), _compile(line)
-        self.heading = re.compile(rf"^[\s|*#-]*(?:{places})[\s|*]*[:|-][\s|*]*$")
-        self.need = _compile(_any_of([*data["words"]["line"], *names]))
-        self.named = _compile(rf"{line}|\b(?:line|number|chat|text)s?\b|\b(?:{'|'.join(_TIMES)})\b|\d")
-        self.before = _compile(rf"(?:{call}|{line})(?:{between}){{0,8}}[\s,:;|*()+\"'\u2014-]*$")
-        self.after = _compile(rf"{signs}*(?:{words['leads']} )*(?:{call}|{line})")
-        self.pair_before = _compile(rf"{call}(?: the| le)? $|(?:{line})(?: (?:is|at|on))?[\s(:]+$")
-        self.pair_after = _compile(rf" ?(?:for|is|:|=) (?:the |an |a )?(?:{line})")
-        self.business_line = _compile(rf"{words['business line']} (?:support )?{words['line']}")
-        self.unit = _compile(rf"[ -]?{words['unit']}|%|:\d")
-        self.business = _compile(words["business"])
-        self.former = _compile(rf"{words['former']}[^.!?]{{0,40}}$")
-        self.replaced = _compile(rf"[^.!?]{{0,10}}{words['replaced']}")
-        unless = "(?! hesitate| be| wait| forget| only| worry)"
-        self.negated = _compile(rf"(?<!why )(?<!if )(?:{words['not']}|n't\b){unless}[^.!?,;]{{0,25}}$")
+        One on no list must be offered to a person in need, and be no date and not of a business.
+        """
+        before, number, after, sentence, both = around
+        size, is_called = len(one.digits), one.is_address or follows
+        if kind == "retired":
+            return not (self._former.search(before) or self._replaced.match(after))
+        is_amount = self.counts(after) or (size <= (PAIR if kind == "listed" else SHORT) and _PLURAL.match(after))
+        is_for_others = kind == "elsewhere" and any(
+            self._countries[code].search(both) for code in self._listed.get(one.digits, ())
+        )
+        if (is_amount and not one.is_address) or is_for_others or (kind != "listed" and self._negated.search(before)):
+            return False
+        if size == PAIR:
+            is_called = is_called or bool(self._before_pair.search(before) or self._after_pair.match(after))
+            return kind == "listed" and is_called
+        is_called = is_called or bool(self._before.search(before) or self._after.match(after))
+        if kind in ("listed", "elsewhere"):
+            return is_called or size > SHORT or self._heading.search(before) is not None
+        business = self._business_line if self._line.search(sentence) else self._business
+        if _DATE.fullmatch(number) or business.search(sentence):
+            return False
+        has_line = self._line.search(both)
+        if size <= SHORT:
+            is_named, suffices = is_called, size == SHORTEST or has_line
+        else:
+            is_named = is_called or bool(has_line or self._call.search(before))
+            suffices = kind == "fictitious" or self._need.search(both)
+        return is_named and bool(suffices or in_need())
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -165,12 +190,11 @@ def _by_digits(entries: Iterable[JsonObject], calling: Mapping[str, str]) -> dic
     """Return the countries of each number of some entries, by its digits as dialled at home and from abroad."""
     found: dict[str, set[str]] = {}
     for entry in entries:
-        for country in entry["countries"]:
-            for number in entry["numbers"]:
-                digits, code = digits_of(number), calling[country]
-                forms = {digits}
+        for digits in map(digits_of, entry["numbers"]):
+            for country in entry["countries"]:
+                code, forms = calling[country], {digits}
                 if len(digits) >= SHORT:
-                    forms |= {code + digits.removeprefix("0"), code + digits}
+                    forms |= {code + digits, code + digits.removeprefix("0")}
                     forms |= {digits.removeprefix("1")} if code == "1" else set()
                 for form in forms:
                     found.setdefault(form, set()).add(country)
@@ -187,155 +211,84 @@ class Numbers:
         self._of_kinds, self._make = rules, helplines
 
     @cached_property
-    def _helplines(self) -> Helplines:
+    def helplines(self) -> Helplines:
+        """The list of helplines."""
         return self._make()
 
     def names(self, words: str) -> bool:
         """Return whether some words name a line or a number."""
-        return self._helplines.words.named.search(words.translate(_CIRCLED)) is not None
+        return self.helplines.named.search(words.translate(_CIRCLED)) is not None
 
     def matches(self, text: Normalised, reading: Reading, in_need: Callable[[], bool]) -> Iterator[Match]:
         """Yield what the rules match in a text: the numbers that it names as help.
 
         `in_need` says whether the message is about a danger or distress.
         """
-        shown, last = _LETTER_O.sub(_as_zeros, without_links(text.text).translate(_CIRCLED)), -1
-        for found in sorted({*self._find_numbers(shown), *_address_numbers(text)}, key=lambda one: one.start):
-            kind = self._helplines.classify(found.digits, shown[max(0, found.start - 2 * NEAR) : found.start])
+        shown = _LETTER_O.sub(lambda letters: "0" * len(letters[0]), without_links(text.text).translate(_CIRCLED))
+        last = -1
+        for found in sorted({*self._find_numbers(shown), *_address_numbers(text)}):
+            kind = self.helplines.classify(found.digits, shown[max(0, found.start - 2 * NEAR) : found.start])
             follows = last >= 0 and _LIST.fullmatch(shown, last, found.start) is not None
-            if self._is_help(found, kind, _Around.of(found, text, shown), follows=follows, in_need=in_need):
+            if self.helplines.is_help(found, kind, _around(found, text, shown), in_need, follows=follows):
                 last = found.end
                 clause = reading.clause(reading.tokens_at(found.start, found.end)[0])
                 for rule in (rule for of_kind, rule in self._of_kinds if of_kind == kind):
                     by = "quotation" if not rule.quoted and text.is_quoted(found.start, found.end) else ""
                     yield Match(rule, found.start, found.end, clause, by)
 
-    def _find_numbers(self, text: str) -> Iterator[_NumberHit]:
+    def _find_numbers(self, text: str) -> Iterator[_Number]:
         """Yield the numbers of a text, whether they are named as help or not."""
-        run: list[_NumberHit] = []
+        run: list[_Number] = []
         for group in _GROUP.finditer(text):
             if len(run) == LONG or (run and not _BETWEEN.fullmatch(text, run[-1].end, group.start())):
                 yield from self._in_run(run, text)
                 run = []
-            run.append(_NumberHit(_group_digits(group), group.start(), group.end()))
+            word = group["word"]
+            times = _TIMES.get((group["times"] or "").lower(), 1)
+            run.append(_Number(*group.span(), _DIGITS[word.lower()] * times if word else digits_of(group[0])))
         yield from self._in_run(run, text)
 
-    def _in_run(self, run: Sequence[_NumberHit], text: str) -> Iterator[_NumberHit]:
-        """Yield the numbers in groups that stand together: a known one, and what is left, which is one."""
+    def _in_run(self, run: Sequence[_Number], text: str) -> Iterator[_Number]:
+        """Yield the numbers in groups that stand together: a known one, and what is left, which is one.
+
+        The last group of what is left is none if it counts something.
+        """
+        counts = bool(run) and self.helplines.counts(text, run[-1].end)
         while run:
-            size = next((size for size in range(len(run), 0, -1) if self._is_known(run, size, text)), len(run))
-            if (
-                size == len(run) > 1
-                and self._is_counting(text, run[-1].end)
-                and self._helplines.classify(_join_digits(run)) == "unlisted"
-            ):
-                size -= 1
-            start, end = run[0].start, run[size - 1].end
+            sizes = (size for size in range(len(run), 0, -1) if self._is_known(run, size, counts=counts))
+            size = next(sizes, 0) or max(1, len(run) - counts)
+            start, end, digits = run[0].start, run[size - 1].end, _join_digits(run[:size])
             if text.startswith("(", max(0, start - 1)) and text.count(")", start, end) > text.count("(", start, end):
                 start -= 1
-            digits = _join_digits(run[:size])
-            shortest = PAIR if digits in self._helplines.pairs else SHORTEST
+            shortest = PAIR if digits in self.helplines.pairs else SHORTEST
             if shortest <= len(digits) <= LONG and not _DECIMAL.fullmatch(text, start, end):
-                yield _NumberHit(digits, start, end)
+                yield _Number(start, end, digits)
             run = run[size:]
 
-    def _is_known(self, run: Sequence[_NumberHit], size: int, text: str) -> bool:
+    def _is_known(self, run: Sequence[_Number], size: int, *, counts: bool) -> bool:
         """Return whether the first groups are a number that is known, and the others are not part of it."""
         digits, rest = _join_digits(run[:size]), _join_digits(run[size:])
-        if len(digits) < SHORTEST or self._helplines.classify(digits) == "unlisted":
+        if len(digits) < SHORTEST or self.helplines.classify(digits) == "unlisted":
             return False
-        is_apart = len(rest) < SHORTEST or digits.endswith(rest) or self._helplines.classify(rest) != "unlisted"
-        return is_apart or self._is_counting(text, run[-1].end)
-
-    def _is_counting(self, text: str, end: int) -> bool:
-        """Return whether what ends here counts something: "24 hours", "24/7"."""
-        return self._helplines.words.unit.match(text, end) is not None
-
-    def _is_help(
-        self, found: _NumberHit, kind: str, around: _Around, *, follows: bool, in_need: Callable[[], bool]
-    ) -> bool:
-        """Return whether a reply names a number as help; `follows` says that another one stands right before it."""
-        words = self._helplines.words
-        if kind == "retired":
-            return not words.former.search(around.before) and not words.replaced.match(around.after)
-        is_amount = not found.is_address and self._is_amount(found, kind, around.after)
-        is_for_others = kind == "elsewhere" and self._helplines.is_for(found.digits, around.both)
-        if is_amount or is_for_others or (kind != "listed" and words.negated.search(around.before)):
-            return False
-        is_pair = len(found.digits) == PAIR
-        before, after = (words.pair_before, words.pair_after) if is_pair else (words.before, words.after)
-        is_beside = before.search(around.before) or after.match(around.after)
-        is_called = found.is_address or follows or is_beside is not None
-        if is_pair:
-            return kind == "listed" and is_called
-        if kind in ("listed", "elsewhere"):
-            return is_called or len(found.digits) > SHORT or words.heading.search(around.before) is not None
-        return self._is_offered(found, kind, around, is_called=is_called, in_need=in_need)
-
-    def _is_amount(self, found: _NumberHit, kind: str, after: str) -> bool:
-        """Return whether what follows a number makes an amount of it: "112 people", "15 minutes"."""
-        is_short = len(found.digits) <= (PAIR if kind == "listed" else SHORT)
-        return bool(self._helplines.words.unit.match(after) or (is_short and _PLURAL.match(after)))
-
-    def _is_offered(
-        self, found: _NumberHit, kind: str, around: _Around, *, is_called: bool, in_need: Callable[[], bool]
-    ) -> bool:
-        """Return whether a number that no list has is offered to a person in need: no date, and not of a business."""
-        words, has_line = self._helplines.words, self._helplines.words.line.search(around.sentence) is not None
-        is_business = words.business_line if has_line else words.business
-        if _DATE.fullmatch(around.number) or is_business.search(around.sentence):
-            return False
-        if len(found.digits) <= SHORT:
-            is_plain = len(found.digits) == SHORTEST or words.line.search(around.both)
-            return is_called and bool(is_plain or in_need())
-        is_named = is_called or words.line.search(around.both) or words.call.search(around.before)
-        return bool(is_named) and (kind == "fictitious" or bool(words.need.search(around.both)) or in_need())
+        return counts or len(rest) < SHORTEST or digits.endswith(rest) or self.helplines.classify(rest) != "unlisted"
 
 
-class _Around(NamedTuple):
-    """A number and what stands around it: before and after it in its sentence, and the sentence before."""
-
-    earlier: str
-    before: str
-    number: str
-    after: str
-
-    @classmethod
-    def of(cls, found: _NumberHit, text: Normalised, shown: str) -> _Around:
-        start, end = text.sentence_at(found.start)
-        if start > 1 and text.text[start - 1] == "\n" and text.text[start - 2].isalnum():  # the sentence is wrapped
-            start, _ = text.sentence_at(start - 2)
-        start = max(start, found.start - NEAR)
-        earlier = max(text.sentence_at(max(0, text.sentence_at(start)[0] - 1))[0], start - NEAR)
-        parts = pairwise((earlier, start, found.start, found.end, min(end, found.end + NEAR)))
-        return cls(*(shown[begin:stop] for begin, stop in parts))
-
-    @property
-    def sentence(self) -> str:
-        """The sentence of the number."""
-        return self.before + self.number + self.after
-
-    @property
-    def both(self) -> str:
-        """The sentence of the number and the one before."""
-        return self.earlier + self.sentence
-
-
-def _as_zeros(letters: re.Match[str]) -> str:
-    return "0" * len(letters[0])
-
-
-def _group_digits(group: re.Match[str]) -> str:
-    if word := group["word"]:
-        return _DIGITS[word.lower()] * _TIMES.get((group["times"] or "").lower(), 1)
-    return digits_of(group[0])
-
-
-def _join_digits(run: Sequence[_NumberHit]) -> str:
+def _join_digits(run: Sequence[_Number]) -> str:
     return "".join(one.digits for one in run)
 
 
-def _address_numbers(text: Normalised) -> Iterator[_NumberHit]:
+def _around(found: _Number, text: Normalised, shown: str) -> _Around:
+    start, end = text.sentence_at(found.start)
+    if start > 1 and text.text[start - 1] == "\n" and text.text[start - 2].isalnum():  # the sentence is wrapped
+        start, _ = text.sentence_at(start - 2)
+    start, end = max(start, found.start - NEAR), max(found.end, min(end, found.end + NEAR))
+    earlier = max(text.sentence_at(max(0, text.sentence_at(start)[0] - 1))[0], start - NEAR)
+    parts = pairwise((start, found.start, found.end, end))
+    before, number, after = (shown[begin:stop] for begin, stop in parts)
+    return _Around(before, number, after, shown[start:end], shown[earlier:end])
+
+
+def _address_numbers(text: Normalised) -> Iterator[_Number]:
     """Yield the numbers of `tel:` and `sms:` addresses, at what a page shows of their links."""
     original = text.original
     for found in _ADDRESS.finditer(original) if ":" in original else ():
@@ -345,4 +298,4 @@ def _address_numbers(text: Normalised) -> Iterator[_NumberHit]:
         start = bisect_left(text.starts, found.start() if opening < 0 else opening)
         end = bisect_left(text.starts, max(closing, found.end()))
         if start < end and SHORTEST <= len(digits := digits_of(found[1])) <= LONG:
-            yield _NumberHit(digits, start, end, is_address=True)
+            yield _Number(start, end, digits, is_address=True)

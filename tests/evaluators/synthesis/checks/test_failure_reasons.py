@@ -125,6 +125,6 @@ def test_of_hits_within_each_other_the_innermost_is_shown() -> None:
     check = codec.from_json(
         CheckResult, {"pass": False, "mind_reading_hits": [], "guarantee_hits": hits, "cancelled": []}
     )
-    (phrase,) = evidence_phrases("unverifiable_reassurance", check)
+    (phrase,) = evidence_phrases(check)
     shown = [word.text for word in phrase if isinstance(word, Untrusted) and word.text != "r"]
     assert shown == ["of", "off"]
